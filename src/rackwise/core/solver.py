@@ -1,10 +1,10 @@
-"""The one door to ortools: networks of arcs in, flows out.
+"""The only module that uses ortools: networks of arcs in, flows out.
 
 Goals: exact answers in integers; one file that knows the solver.
 
-A network is nodes, numbered from 0, and arcs between them. Each node supplies or wants some units;
-each arc carries at most its capacity, and each unit on it costs its cost. Of all ways to bring what
-is supplied to where it is demanded, the cheapest is sought.
+A network consists of nodes, numbered from 0, and arcs between them. Each node supplies or demands
+some units. Each arc carries at most its capacity, and each unit on it costs its cost. The result is
+the cheapest way to bring all supplies to the demands.
 
 ```
 arcs    tail  head  capacity  cost        supplies  node 0: 3   node 1: 0   node 2: -3
@@ -14,10 +14,10 @@ arcs    tail  head  capacity  cost        supplies  node 0: 3   node 1: 0   node
 ```
 
 The algorithm is the solver's: cost scaling by push and relabel. It multiplies costs by the number
-of nodes and refuses what then does not fit into 64 bits; so does this file.
+of nodes and rejects what then does not fit into 64 bits; so does this file.
 
-What this does not do: build networks; promise which one of several cheapest flows is found. The
-same arcs in the same order and the same release of the solver give the same flow.
+Limits: this module builds no networks, and does not promise which of several cheapest flows is
+found. The same arcs in the same order and the same release of the solver give the same flow.
 
 Source: Goldberg, "An Efficient Implementation of a Scaling Minimum-Cost Flow Algorithm" (1997);
 `ortools.graph.python.min_cost_flow`.
@@ -44,25 +44,27 @@ MOST = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Network:
-    """Arcs and what each node supplies, below 0 what it wants; all int64.
-
-    `tails` `heads` `capacities` `costs`: [arcs], `supplies`: [nodes].
-    """
+    """Arcs, and the supply of each node; a negative supply is a demand."""
 
     tails: NDArray[np.int64]
+    """Node at the start of each arc, int64 [arcs]."""
     heads: NDArray[np.int64]
+    """Node at the end of each arc, int64 [arcs]."""
     capacities: NDArray[np.int64]
+    """Most units on each arc, int64 [arcs]."""
     costs: NDArray[np.int64]
+    """Cost of a unit on each arc, int64 [arcs]."""
     supplies: NDArray[np.int64]
+    """Units that each node supplies, int64 [nodes]; negative is a demand."""
 
 
 def require_solver() -> None:
-    """Raises `MissingDependency` where ortools is not installed."""
+    """Raises `MissingDependency` if ortools is not installed."""
     _ortools()
 
 
 def solver_version() -> str | None:
-    """The release of ortools, None where it is not installed."""
+    """The release of ortools, None if it is not installed."""
     try:
         import ortools
     except ImportError:
@@ -71,10 +73,10 @@ def solver_version() -> str | None:
 
 
 def cheapest_flow(network: Network) -> NDArray[np.int64]:
-    """The flow on each arc, int64 [arcs], of a cheapest way to bring all that is supplied.
+    """The flow on each arc, int64 [arcs], of a cheapest way to meet all demands.
 
-    Raises `NoFlow` where supplies and wants differ or cannot be brought together,
-    `OptimumTooLarge` where costs do not fit into 64 bits, and `MissingDependency`.
+    Raises `NoFlow` if supplies and demands differ or cannot be brought together, `OptimumTooLarge`
+    if costs do not fit into 64 bits, and `MissingDependency`.
     """
     solver = _ortools().SimpleMinCostFlow()
     largest = max(int(network.costs.max(initial=0)), -int(network.costs.min(initial=0)))

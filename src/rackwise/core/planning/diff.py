@@ -68,7 +68,7 @@ class ReplicaLists:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionDiff:
-    """A partition that differs; None for the input that does not contain it."""
+    """A partition that differs; a list is None in the input that does not contain the partition."""
 
     topic: str
     partition: int
@@ -79,7 +79,7 @@ class PartitionDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerDiff:
-    """A broker that is on one side only, or is dead or in another rack on the other."""
+    """A broker that one input lacks, or that is dead or in another rack in one of them."""
 
     id: int
     what: Literal["missing", "rack", "live"]
@@ -89,7 +89,7 @@ class BrokerDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingsDiff:
-    """Findings that only one of two audits has: the first, `fixed`, or the second, `introduced`."""
+    """The findings that only the first audit (`fixed`) or only the second (`introduced`) has."""
 
     fixed: tuple[Finding, ...] = ()
     introduced: tuple[Finding, ...] = ()
@@ -97,7 +97,7 @@ class FindingsDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalDiff:
-    """One number of both sides, by its name in `Totals`; None = not known."""
+    """One number of both inputs, by its name in `Totals`; None is unknown."""
 
     name: str
     a: int | None
@@ -106,10 +106,10 @@ class TotalDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
-    """All that differs, partitions and brokers in canonical order.
+    """All differences, with partitions and brokers in canonical order.
 
-    `fixed`: findings of a cluster `a` that `b` has no more, `introduced`: the other way round.
-    `totals`: of two plans, all of them, also those that are equal.
+    `fixed`: findings of cluster `a` that `b` does not have; `introduced`: findings that only `b`
+    has. `totals`: all totals of two plans, equal ones included.
     """
 
     partitions: tuple[PartitionDiff, ...] = ()
@@ -120,14 +120,14 @@ class Diff:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs."""
+        """Whether there is no difference."""
         return not (self.partitions or self.brokers or self.fixed or self.introduced) and all(
             total.a == total.b for total in self.totals
         )
 
 
 def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
-    """What differs. `policy`: what two clusters are audited under.
+    """The differences. `policy`: the rules under which two clusters are audited.
 
     Raises what `audit` raises.
     """
@@ -149,13 +149,13 @@ def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
 
 
 def compare_findings(a: Iterable[Finding], b: Iterable[Finding]) -> FindingsDiff:
-    """Findings of one audit that the other does not have, whatever their numbers."""
+    """The findings that only one of two audits has, compared without their numbers."""
     first, second = tuple(a), tuple(b)
     return FindingsDiff(fixed=_beyond(first, second), introduced=_beyond(second, first))
 
 
 def compare_totals(a: Totals, b: Totals) -> tuple[TotalDiff, ...]:
-    """Every number of both, steady state included, in the order of `Totals`."""
+    """Every total of both plans, steady state included, in the order of `Totals`."""
     left, right = _numbers(a), _numbers(b)
     return tuple(
         TotalDiff(name=name, a=left.get(name), b=right.get(name)) for name in {**left, **right}
@@ -176,7 +176,7 @@ def _numbers(totals: Totals) -> dict[str, int | None]:
 
 
 def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Findings without as many of the same rule and place as the others have."""
+    """Findings that exceed the number of findings of the same rule and place in the other audit."""
     left = Counter(map(_place, others))
     found = []
     for finding in findings:
@@ -250,7 +250,7 @@ def _lists(side: Comparable) -> Mapping[tuple[str, int], ReplicaLists]:
 
 
 def _unequal(a: Cluster, b: Cluster) -> Iterator[PartitionRow]:
-    """Partitions of two clusters that are not plainly equal, found by column."""
+    """Partitions of two clusters that differ in some column."""
     tables = (a.partitions, b.partitions)
     names = sorted(
         {*a.partitions.topics, *b.partitions.topics},
@@ -277,7 +277,7 @@ def _keys(table: PartitionTable, rank: Mapping[str, int]) -> NDArray[np.int64]:
 
 
 def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
-    """Whether rows are equal, one by one."""
+    """Whether two rows are equal: bool [rows]."""
     equal: NDArray[np.bool_] = a.lengths == b.lengths
     same = np.flatnonzero(equal)
     differ = a.take(same).values != b.take(same).values

@@ -73,42 +73,48 @@ NEW_PLAN = "make a new plan; change the policy instead of the plan file"
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Repair what breaks a rule, and change nothing else."""
+    """Repair the partitions that break a rule, and change nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Repair what breaks a rule, and make the loads fair."""
+    """Repair the partitions that break a rule, and make the loads fair."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Empty these brokers; `rebalance`: and make the loads of the others fair."""
+    """Remove all replicas from these brokers."""
 
     brokers: BrokerIds
+    """Ids of the brokers to empty."""
     rebalance: bool = False
+    """Whether to make the loads of the other brokers fair as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """`(old, new)` pairs: each new broker takes the old one's place in every list."""
+    """Replace brokers: each new broker takes the place of the old one in every list."""
 
     pairs: tuple[BrokerPair, ...]
+    """(old, new) broker ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetReplication:
-    """`(glob, replicas)` of topics, later pairs win; `rebalance`: and make the loads fair."""
+    """Set the number of replicas of topics."""
 
     by_topic: tuple[GlobReplication, ...]
+    """(glob, replicas) of topics; later pairs win."""
     rebalance: bool = False
+    """Whether to make the loads fair as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """`(id, rack)` of brokers that join empty, and need not be there yet; the loads end fair."""
+    """Add brokers that join empty and need not exist yet; the loads end fair."""
 
     brokers: tuple[BrokerRack, ...]
+    """(id, rack) of the new brokers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +128,24 @@ Goal: TypeAlias = Repair | Balance | Drain | Replace | SetReplication | Add | Le
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One partition's list before and after.
-
-    `bytes`: of one replica, None = not known; `cross_bytes`: copied from another rack than the
-    leader's; `usd_nano`: for copying, None = not known; `reasons`: names of the rules it mends.
-    """
+    """The replica list of one partition before and after."""
 
     topic: TopicName
     partition: PartitionNumber
     topic_id: NameText | None
+    """Kafka's id of the topic; null if unknown."""
     before: BrokerIds
+    """Broker ids before the move, preferred leader first."""
     after: BrokerIds
+    """Broker ids after the move, preferred leader first."""
     bytes: Bytes | None
+    """Bytes of one replica; null if unknown."""
     cross_bytes: Bytes | None = None
+    """Bytes copied from another rack than the leader's is in; null if unknown."""
     usd_nano: NanoDollars | None = None
+    """Nano-dollars of the copies; null if unknown."""
     reasons: tuple[NameText, ...] = ()
+    """Names of the rules that the move repairs."""
 
     @property
     def added(self) -> tuple[int, ...]:
@@ -151,43 +160,47 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerGroup:
-    """Brokers that together hold `total`, each between its `low` and its `high`.
-
-    `brokers`: ids, rising; `low`, `high`: aligned with `brokers`.
-    """
+    """Brokers that together hold `total` replicas, each between its `low` and its `high`."""
 
     brokers: BrokerIds
+    """Broker ids, ascending."""
     low: ReplicaCounts
+    """Fewest replicas, aligned with `brokers`."""
     high: ReplicaCounts
+    """Most replicas, aligned with `brokers`."""
     total: Replicas
+    """Replicas of all brokers of the group together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Whatever the plan, `brokers` (ids, rising) hold `least` replicas or more; `reason`: why."""
+    """A proof that brokers must hold a number of replicas in every plan."""
 
     brokers: BrokerIds
+    """Broker ids, ascending."""
     least: Replicas
+    """The number of replicas that the brokers hold at least, in every plan."""
     reason: str
+    """Why they must hold that many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fair:
-    """What is fair: groups of brokers and the cuts that show that nothing fairer exists.
-
-    No `groups`: replicas need not be even. `topic_caps`: topic -> broker id -> most replicas of it.
-    `leader_groups`: the same for preferred leaderships.
-    """
+    """The fair loads: groups of brokers, and the cuts that prove that no loads are fairer."""
 
     groups: tuple[BrokerGroup, ...] = ()
+    """Groups of brokers; empty if replicas need not be even."""
     cuts: tuple[Cut, ...] = ()
+    """The cuts that prove that no loads are fairer."""
     topic_caps: Mapping[str, Mapping[int, Replicas]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    """Topic -> broker id -> most replicas of the topic."""
     leader_groups: tuple[BrokerGroup, ...] = ()
+    """The same as `groups` for preferred leaderships."""
 
     def loads(self) -> FairLoads:
-        """The same as ranges by broker id, which an audit compares with."""
+        """The fair loads as ranges by broker id, in the form that an audit compares."""
         low, high = _ranges(self.groups)
         leader_low, leader_high = _ranges(self.leader_groups)
         return FairLoads(
@@ -209,86 +222,103 @@ def _ranges(groups: tuple[BrokerGroup, ...]) -> tuple[dict[int, int], dict[int, 
 
 
 class TopicPrice(NamedTuple):
-    """What one more replica of a topic on a broker is worth, where at most `cap` may lie there."""
+    """The dual price of one more replica of a topic on a broker that has a cap for the topic."""
 
     topic: TopicName
     broker: BrokerId
     cap: Replicas
+    """Most replicas of the topic on the broker."""
     price: Annotated[int, Between(wanted="a price from 0 on")]
+    """Dual price, 0 or more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """Why no plan costs less than `lower_bound`: prices that anyone can add up without a solver.
+    """The proof that no plan costs less than `lower_bound`.
 
-    `objective`: `moves`, `bytes`, `usd` or `leaders`; `unit`: of the prices. `prices`: broker id ->
-    price of a replica on it, any sign; `topic_prices`: those that are not 0.
+    The dual prices are added up without a solver.
     """
 
     objective: NameText
+    """The minimised quantity: `moves`, `bytes`, `usd` or `leaders`."""
     unit: NameText
+    """The unit of the prices."""
     groups: tuple[BrokerGroup, ...]
     cuts: tuple[Cut, ...]
     prices: Mapping[int, Annotated[Signed, Says("a price")]]
+    """Broker id -> dual price of a replica on it, of any sign."""
     topic_prices: tuple[TopicPrice, ...] = ()
+    """The dual prices of capped topics that are not 0."""
     lower_bound: Annotated[Signed, Says("a lower bound")]
+    """The least cost of any legal plan with fair loads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steady:
-    """What replication costs day by day: bytes that followers copy from a leader in another rack.
-
-    `usd_nano_per_day`: None without prices. `unknown_rates`: partitions of unknown rate.
-    """
+    """The steady cost of replication: what followers copy from leaders in other racks."""
 
     cross_bytes_per_s: BytesPerSecond
+    """Bytes per second that followers copy from a leader in another rack."""
     usd_nano_per_day: NanoDollars | None = None
+    """Nano-dollars per day; null without prices."""
     unknown_rates: Count = 0
+    """Partitions whose rate is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums over the moves.
-
-    `moves`: replicas added; of these the rules alone force `repair_moves`, and evenness asks for
-    `balance_moves`. `partitions`: whose set changes, `partitions_at_least`: in any plan of this
-    cost. `leader_changes`: other first broker; `order_only`: same set, other order. `bytes`,
-    `cross_bytes`: of known sizes; `usd_nano`: None without prices. `unknown_sizes`: partitions.
-    """
+    """Sums over the moves of a plan."""
 
     moves: Count = 0
+    """Replicas added."""
     repair_moves: Count = 0
+    """Replicas added that the rules alone force."""
     balance_moves: Count = 0
+    """Replicas added for even loads."""
     partitions: Count = 0
+    """Partitions whose set of brokers changes."""
     partitions_at_least: Count = 0
+    """Partitions whose set changes in every plan of this cost."""
     leader_changes: Count = 0
+    """Partitions with another first broker."""
     order_only: Count = 0
+    """Partitions with the same set in another order."""
     bytes: Count = 0
+    """Bytes to copy, of known sizes."""
     unknown_sizes: Count = 0
+    """Partitions of unknown size."""
     cross_bytes: Count = 0
+    """Bytes to copy from another rack, of known sizes."""
     usd_nano: NanoDollars | None = None
+    """Nano-dollars of the copies; null without prices."""
     steady_before: Steady | None = None
+    """The steady cost of replication before the plan."""
     steady_after: Steady | None = None
+    """The steady cost of replication after the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a check of a plan found; `problems`: one sentence each, empty where all is right.
-
-    `gap` is `cost` less `lower_bound`. `is_heuristic`: the solver was stopped before it was done.
-    """
+    """The result of a check of a plan."""
 
     cost: Annotated[Signed, Says("a cost")]
+    """The cost of the plan, in the unit of its certificate."""
     lower_bound: Annotated[Signed, Says("a lower bound")]
+    """The least cost of any legal plan with fair loads."""
     gap: Annotated[Signed, Says("a gap")]
+    """`cost` less `lower_bound`."""
     is_legal: bool
+    """Whether every set keeps the rules."""
     is_fair: bool
+    """Whether the loads are fair."""
     problems: tuple[str, ...] = ()
+    """One sentence per fault; empty if there is none."""
     is_heuristic: bool = False
+    """Whether the solver was stopped before it was done."""
 
     @property
     def is_proved(self) -> bool:
-        """Legal, fair, and nothing cheaper exists."""
+        """Whether the plan is legal and fair, and no plan is cheaper."""
         return self.is_legal and self.is_fair and self.gap == 0 and not self.problems
 
     @property
@@ -300,7 +330,7 @@ class Verdict:
 
 
 class SeenBroker(NamedTuple):
-    """A broker as a plan found it."""
+    """A broker as the plan found it."""
 
     rack: Rack | None
     is_fenced: bool | None
@@ -308,43 +338,43 @@ class SeenBroker(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFrom:
-    """What a plan was made from; it is worth nothing once that has changed.
-
-    `snapshot_sha256`: of the canonical snapshot, empty where none was written. `policy`: its text,
-    canonical JSON where the caller gives none. `topics`: globs of those that were looked at.
-    `partitions`: topic that has a move -> how many partitions it had; a topic that is not in it is
-    not compared. `prices`: the table that dollars were worked out with, empty where none were.
-    """
+    """The inputs of a plan; a plan is rejected when they have changed."""
 
     snapshot_sha256: Sha256OrEmpty
+    """SHA-256 of the canonical snapshot; empty if no snapshot was written."""
     brokers: Annotated[Mapping[BrokerId, SeenBroker], Rows("id", hint=NEW_PLAN)]
+    """Broker id -> the broker as the plan found it."""
     policy: str
+    """The text of the policy, or its canonical JSON."""
     policy_sha256: Sha256
     topics: Globs = ("*",)
+    """Globs of the topics that were planned."""
     partitions: Annotated[
         Mapping[TopicName, PartitionCount], Rows("topic", "count", NEW_PLAN), OMITTED
     ] = field(default_factory=lambda: MappingProxyType({}))
+    """Topic with a move -> its number of partitions; other topics are not compared."""
     prices: Annotated[str, Says("a price table"), OMITTED] = ""
+    """The price table behind the dollars; empty without prices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Moves in the order in which they are applied, what they were made from, and the proof.
-
-    `solver`: the path that ran and its version. `certificates`: of the replica sets, then of the
-    leaders. `sha256`: of the canonical plan file without that field, empty until written.
-    `hypothetical`: made from a cluster that is not there.
-    """
+    """Moves in the order of execution, the inputs they were made from, and the proof."""
 
     cluster_id: NameText | None
     made_from: MadeFrom
     goal: Goal
     minimise: Minimise
     solver: NameText
+    """The method that found the plan, with the version of its solver."""
     moves: tuple[Move, ...]
+    """The moves in the order of execution."""
     totals: Totals
     fair: Fair
     certificates: tuple[Certificate, ...]
+    """The certificate of the replica sets, then that of the leaders."""
     verdict: Verdict
     sha256: Sha256 = ""
+    """SHA-256 of the canonical plan file without this field; empty until it is written."""
     hypothetical: bool = False
+    """Whether the plan was made from a hypothetical cluster."""

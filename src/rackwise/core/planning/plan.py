@@ -75,7 +75,7 @@ def never() -> bool:
 
 
 def quiet(steps: int) -> None:
-    """Report no progress; `steps`: how many more steps are done."""
+    """Report no progress; `steps` is the number of further steps done."""
 
 
 def fair_loads(
@@ -157,7 +157,7 @@ def plan(
 
 
 def made_from_of(instance: Instance, policy: Policy) -> MadeFrom:
-    """What a plan was made from; the caller adds the hash of the snapshot."""
+    """The inputs of a plan; the caller adds the hash of the snapshot."""
     text = canonical_json(policy_table(policy))
     return MadeFrom(
         snapshot_sha256="",
@@ -173,7 +173,7 @@ def made_from_of(instance: Instance, policy: Policy) -> MadeFrom:
 
 
 def counts_of(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, int]:
-    """Topic that has a move -> how many partitions it has."""
+    """Topic with a move -> number of its partitions."""
     table = cluster.partitions
     counts = np.bincount(table.topic, minlength=len(table.topics))
     moved = {move.topic for move in moves}
@@ -194,7 +194,7 @@ def _check_possible(instance: Instance) -> None:
 def _chosen(
     instance: Instance, targets: Targets, solver: Solver, should_stop: Callable[[], bool]
 ) -> tuple[Ragged, str]:
-    """The sets, and the name of the solver that found them, with its version."""
+    """The sets, and the name and version of the solver that found them."""
     if should_stop():
         cheapest = cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True)
         return cheapest.sets, "none"

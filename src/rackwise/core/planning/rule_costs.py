@@ -80,7 +80,7 @@ def rule_costs(
 
 
 def _loosened(in_force: Policy, policy: Policy, goal: Goal) -> Iterator[tuple[SoftRule, Policy]]:
-    """Each soft rule that applies to the goal, and the policy without it."""
+    """Each soft rule that applies to the goal, with the policy without that rule."""
     balance = in_force.balance
     moves = not isinstance(goal, Leaders)
     if moves and any(block.topic_spread == "even" for block in policy.topics):

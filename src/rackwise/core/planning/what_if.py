@@ -10,10 +10,10 @@ MoveBroker(4, /eu/b)    it moves to another rack with its replicas
 SetReplication(..)      the policy changes, not the cluster; see `what_if_policy`
 ```
 
-A broker that dies leaves the in-sync replicas of every partition, and the next leader of what it
-led is the first live replica in sync, in list order, as in the blast radius. Where nobody in sync
-survives, the partition has no leader and its in-sync replicas stay as they were: Kafka keeps the
-last one, so that it knows whom to wait for (no unclean election).
+A broker that dies leaves the in-sync replicas of every partition. The next leader of a partition
+that it led is the first live in-sync replica, in list order, as in the blast radius. If no in-sync
+replica survives, the partition has no leader and its in-sync replicas stay unchanged: Kafka keeps
+the last one, and waits for it (no unclean election).
 
 ```
 orders-0  [1 3 4], in sync all    lose 1    led by 3, in sync 3 4
@@ -53,7 +53,7 @@ SOURCE = "suppose"
 
 @dataclass(frozen=True, slots=True)
 class LoseRack:
-    """All brokers below a rack, named as by the brokers or as an ancestor (`/eu`), die at once."""
+    """All brokers below a rack die at once; the rack is one of a broker, or an ancestor (`/eu`)."""
 
     rack: str
 
@@ -75,7 +75,7 @@ class AddBroker:
 
 @dataclass(frozen=True, slots=True)
 class MoveBroker:
-    """A broker is in another rack, with all that it holds."""
+    """A broker moves to another rack with all its replicas."""
 
     id: int
     rack: Rack | None
@@ -146,7 +146,7 @@ def _broker(cluster: Cluster, id_: int) -> Broker:
 
 
 def _with_brokers(cluster: Cluster, brokers: Iterable[Broker]) -> Cluster:
-    """In id order, and with racks that can stand in one cluster."""
+    """Brokers in id order, with racks that can be together in one cluster."""
     found = tuple(sorted(brokers, key=lambda broker: broker.id))
     RackTree.of((broker.id, broker.rack) for broker in found)
     return replace(cluster, brokers=found)
@@ -183,7 +183,7 @@ def _without(cluster: Cluster, lost: set[int]) -> Cluster:
 
 
 def _surviving(isr: Ragged, live: list[int]) -> Ragged:
-    """Rows without what is not live, but for rows that would be empty."""
+    """Rows without dead brokers; rows that would be empty stay unchanged."""
     is_live = np.isin(isr.values, live)
     some = np.zeros(len(isr), dtype=np.bool_)
     some[isr.rows[is_live]] = True
@@ -191,7 +191,7 @@ def _surviving(isr: Ragged, live: list[int]) -> Ragged:
 
 
 def _leaders(table: PartitionTable, isr: Ragged, live: list[int]) -> NDArray[np.int32]:
-    """Leaders that live stay; of the others the first live replica in sync follows."""
+    """Live leaders stay; the others are replaced by the first live in-sync replica."""
     leader = table.leader.copy()
     leaderless = (leader >= 0) & ~np.isin(leader, live)
     leader[leaderless] = UNKNOWN

@@ -38,22 +38,24 @@ SOURCE, SINK = 0, 1
 
 
 class Aggregate(NamedTuple):
-    """Partitions that may do the same; brokers are indexes, rising.
-
-    `topic`: of the table where it has caps, else -1. `pins`: brokers they must hold; `closed`:
-    excluded brokers that they hold, and so may keep.
-    """
+    """Partitions with the same legal sets; brokers are indexes, ascending."""
 
     class_number: int
     topic: int
+    """Topic of the table if it has caps, else -1."""
     pins: tuple[int, ...]
+    """Brokers that the partitions must hold."""
     closed: tuple[int, ...]
+    """Excluded brokers that the partitions hold, and may therefore keep."""
 
 
 def aggregates_of(
     instance: Instance, rows: NDArray[np.int64] | None = None, *, by_topic: bool = True
 ) -> Counter[Aggregate]:
-    """Lots of rows (all where None) and their sizes; `by_topic`: capped topics apart."""
+    """The aggregates of rows (all rows if None) with their sizes.
+
+    `by_topic`: keep capped topics apart.
+    """
     chosen = np.arange(len(instance), dtype=np.int64) if rows is None else rows
     topic = instance.topic[chosen].astype(np.int64)
     capped = instance.is_capped[topic] & by_topic if len(chosen) else topic > 0
@@ -77,9 +79,10 @@ def aggregates_of(
 
 
 class AggregateNetwork:
-    """Lots -> racks -> brokers -> sink as a network; brokers are nodes 2..B + 1.
+    """Aggregates -> racks -> brokers -> sink as a network; brokers are the nodes 2..B + 1.
 
-    `caps`: topic -> most replicas of it on each broker, int64 [B]. `supply`: units that must flow.
+    `caps`: topic -> most replicas of it on each broker, int64 [B]. `supply`: the units that must
+    flow.
     """
 
     def __init__(
@@ -100,7 +103,7 @@ class AggregateNetwork:
         self._residuals = list(self.network.residuals)
 
     def fill(self, limits: Sequence[int]) -> int:
-        """The largest flow with at most `limits[b]` on each broker; how much that is."""
+        """The value of the largest flow with at most `limits[b]` on each broker."""
         self.network.residuals = list(self._residuals)
         for arc, limit in zip(self.exits, limits, strict=True):
             self.network.reset(arc, limit)
@@ -150,7 +153,7 @@ class AggregateNetwork:
         size: int,
         by_leaf: Mapping[int, Sequence[int]],
     ) -> dict[int, int]:
-        """Nodes of the racks, bounds as supplies and capacities; leaf -> its node."""
+        """The nodes of the racks, with bounds as supplies and capacities; leaf -> its node."""
         shape = rack_bounds(class_, self._room(aggregate, by_leaf))
         above = {0: self.network.add_node()}
         up = np.zeros(len(class_.up[0]), dtype=np.int64)
@@ -180,7 +183,7 @@ class AggregateNetwork:
         size: int,
         by_leaf: Mapping[int, Sequence[int]],
     ) -> dict[int, int]:
-        """Nodes of the racks, units for distinct ones level by level first; leaf -> its node."""
+        """The nodes of the racks, with units for distinct racks by level; leaf -> its node."""
         pinned = self._room(aggregate, by_leaf).pinned
         left = class_.replicas - len(aggregate.pins)
         above = {0: self.network.add_node()}

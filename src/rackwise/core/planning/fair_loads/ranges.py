@@ -1,16 +1,16 @@
-"""Groups, ranges and cuts: from one fair vector of loads to all of them.
+"""Groups, ranges and cuts: from one fair vector of loads to all fair vectors.
 
-`reached(starts)` says to which brokers a replica can be passed on from any of the starts, by
-exchanges that keep every set legal. A replica that leaves broker b takes `(2 load - 1) / weight`
-off the sum of squares over weights, one that comes adds `(2 load + 1) / weight`; where the two are
-equal the exchange is free, and the vector after it is as fair.
+`reached(starts)` returns the brokers to which a replica can be passed from any of the starts, by
+exchanges that keep every set legal. A replica that leaves broker b decreases the sum of squares
+over weights by `(2 load - 1) / weight`. A replica that arrives increases it by
+`(2 load + 1) / weight`. If the two are equal, the exchange is free and the new vector is as fair.
 
 ```
 loads 3 2 2, weights 1, all reached from all      leaving 5 3 3, coming 7 5 5: 3 -> 2 is free
 broker 1: 2..3   broker 2: 2..3   broker 3: 2..3   one group, total 7
 ```
 
-What this does not do: find the first vector (`fair`).
+Limits: this module does not find the first vector (`targets` does).
 """
 
 from __future__ import annotations
@@ -31,19 +31,21 @@ if TYPE_CHECKING:
 
 
 class Ranges(NamedTuple):
-    """Groups of brokers: `group` [B] index, `low`, `high` [B], `totals` of each group.
-
-    `cuts`: brokers (indexes) that hold the least they can, one set inside the next.
-    """
+    """The fair loads of all brokers, as groups with ranges and totals."""
 
     group: NDArray[np.int64]
+    """Index of each broker's group, int64 [B]."""
     low: NDArray[np.int64]
+    """Fewest replicas of each broker, int64 [B]."""
     high: NDArray[np.int64]
+    """Most replicas of each broker, int64 [B]."""
     totals: tuple[int, ...]
+    """Replicas of each group."""
     cuts: tuple[tuple[NDArray[np.int64], int], ...] = ()
+    """Nested sets of brokers (indexes) with the least number of replicas that they hold."""
 
     def groups(self, ids: NDArray[np.int64]) -> tuple[BrokerGroup, ...]:
-        """As values; `ids` of the brokers."""
+        """The groups as values; `ids`: ids of the brokers."""
         found = []
         for number, total in enumerate(self.totals):
             members = np.flatnonzero(self.group == number)
@@ -59,13 +61,13 @@ class Ranges(NamedTuple):
         return tuple(found)
 
     def exact(self) -> Ranges:
-        """The same, `low` equal to `high` in groups whose total wants every broker at `high`."""
+        """The same, with `low` equal to `high` in groups that need every broker at `high`."""
         most = np.bincount(self.group, weights=self.high, minlength=len(self.totals))
         is_full = most.astype(np.int64) == np.array(self.totals, dtype=np.int64)
         return self._replace(low=np.where(is_full[self.group], self.high, self.low))
 
     def with_slack(self, slack: int) -> Ranges:
-        """Every load may leave its range by `slack`, and all brokers are one group."""
+        """The same in one group of all brokers, with each range extended by `slack`."""
         return Ranges(
             np.zeros_like(self.group),
             np.maximum(self.low - slack, 0),
@@ -76,13 +78,13 @@ class Ranges(NamedTuple):
 
 
 def weight_steps(weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of each broker the least common multiple of all weights over its own, as Python integers."""
+    """For each broker, the least common multiple of all weights divided by its own weight."""
     whole = math.lcm(*(int(weight) for weight in weights)) if len(weights) else 1
     return np.array([whole // int(weight) for weight in weights], dtype=object)
 
 
 def even_shares(total: int, step: Sequence[int]) -> list[int]:
-    """Loads that sum to `total` and have the least sum of `load^2 * step`, earlier ones first.
+    """Loads with sum `total` and the least sum of `load^2 * step`; ties go to earlier brokers.
 
     >>> even_shares(7, [1, 1, 1]), even_shares(7, [2, 1])
     ([3, 2, 2], [2, 5])
@@ -108,7 +110,7 @@ def even_shares(total: int, step: Sequence[int]) -> list[int]:
 
 
 def ranges_of(loads: Sequence[int], weights: NDArray[np.int64], reached: Reached) -> Ranges:
-    """All fair vectors, from one."""
+    """All fair vectors of loads, from one of them."""
     step = weight_steps(weights).tolist()
     leaving = [
         (2 * load - 1) * width if load else -1 for load, width in zip(loads, step, strict=True)
@@ -172,7 +174,7 @@ def _joined(
 def _cuts(
     loads: Sequence[int], leaving: Sequence[int], reached: Reached
 ) -> Iterable[tuple[NDArray[np.int64], int]]:
-    """Closed sets above each threshold, largest threshold first; the whole is none."""
+    """Closed sets of brokers above each threshold, the largest first, without the full set."""
     last = 0
     for price in sorted(set(leaving) - {-1}, reverse=True):
         seen = reached(b for b, had in enumerate(leaving) if had >= price)

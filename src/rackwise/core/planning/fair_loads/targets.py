@@ -67,14 +67,12 @@ _NAMED = 6
 
 
 class Targets(NamedTuple):
-    """What sets must add up to.
-
-    `ranges`: of the loads, None where they need not be even. `caps`: topic of the table -> most
-    replicas of it on each broker, int64 [B].
-    """
+    """The loads that the sets of a plan must reach."""
 
     ranges: Ranges | None
+    """The ranges of the loads; None if they need not be even."""
     caps: Mapping[int, NDArray[np.int64]]
+    """Topic of the table -> most replicas of it on each broker, int64 [B]."""
 
 
 def targets_of(instance: Instance) -> Targets:
@@ -90,7 +88,7 @@ def targets_of(instance: Instance) -> Targets:
 
 
 def fair_of(instance: Instance, targets: Targets) -> Fair:
-    """Targets as a value: broker ids and topic names instead of indexes."""
+    """The targets as a value, with broker ids and topic names instead of indexes."""
     ids = instance.brokers
     names = instance.view.table.topics
     shared: dict[int, Mapping[int, int]] = {}
@@ -108,7 +106,7 @@ def fair_of(instance: Instance, targets: Targets) -> Fair:
 
 
 def topic_caps(instance: Instance) -> Mapping[int, NDArray[np.int64]]:
-    """Most replicas of each capped topic on each broker: its `high` if there were no others."""
+    """The most replicas of each capped topic on each broker: its `high` if the topic were alone."""
     if not instance.is_capped.any():
         return {}
     topic = instance.topic
@@ -144,7 +142,7 @@ def _ranges(
 
 
 def _closed_form(instance: Instance, aggregates: Mapping[Aggregate, int]) -> Ranges | None:
-    """Floor and ceiling of the mean, of all brokers or of each rack, where that must be fair."""
+    """Floor and ceiling of the mean, of all brokers or of each rack; None where not fair."""
     is_plain = instance.is_open.all() and not any(aggregate.pins for aggregate in aggregates)
     if not is_plain or len(np.unique(instance.weights)) != 1:
         return None
@@ -167,7 +165,7 @@ def _closed_form(instance: Instance, aggregates: Mapping[Aggregate, int]) -> Ran
 
 
 def _may_be_uniform(class_: PartitionClass, below: NDArray[np.int64]) -> bool:
-    """Whether all brokers may hold the same part of a partition; `below`: of each leaf."""
+    """Whether all brokers may hold the same share of a partition; `below`: brokers of each leaf."""
     brokers = int(below.sum())
     if not class_.has_boxes or class_.replicas > brokers:
         return False
@@ -184,7 +182,7 @@ def _fixed_racks(
     leaf: NDArray[np.int64],
     high_of: NDArray[np.int64],
 ) -> Ranges:
-    """Groups by `high` of brokers, where each rack holds a fixed number."""
+    """Groups of brokers by `high`, where the rules fix the number of replicas in each rack."""
     levels = sorted(set(high.tolist()), reverse=True)
     group = np.array([levels.index(most) for most in high.tolist()], dtype=np.int64)
     is_used = np.bincount(leaf, minlength=len(held)) > 0
@@ -197,7 +195,7 @@ def _fixed_racks(
 
 
 def _fair_loads(network: AggregateNetwork, step: Sequence[int]) -> list[int]:
-    """One fair vector, by taking loads apart."""
+    """One fair vector of loads, by dividing the loads at cuts."""
     loads = [0] * len(step)
     below: set[int] = set()
     filled = 0
@@ -224,7 +222,10 @@ def _fair_loads(network: AggregateNetwork, step: Sequence[int]) -> list[int]:
 
 
 def cut_value(instance: Instance, inside: NDArray[np.int64], least: int) -> Cut:
-    """A cut with its reason: what the racks outside, or the brokers, can take at most."""
+    """The value of a cut and its reason.
+
+    The value is the most that the racks outside, or the brokers, can take.
+    """
     ids = instance.brokers
     outside = np.setdiff1d(np.arange(len(ids)), inside)
     leaves = np.unique(instance.leaf[outside])
@@ -243,7 +244,7 @@ def cut_value(instance: Instance, inside: NDArray[np.int64], least: int) -> Cut:
 
 
 def _most_outside(instance: Instance, class_: PartitionClass, leaves: NDArray[np.int64]) -> int:
-    """Most replicas of one partition in these finest racks together."""
+    """The most replicas of one partition in these finest racks together."""
     inside = np.ones(instance.leaves, dtype=np.bool_)
     inside[leaves] = False
     low, high = class_.low[-1], class_.high[-1]

@@ -1,17 +1,17 @@
 """The cheapest leaders with given numbers on each broker, as one minimum-cost flow.
 
-Rows with the same members and the same costs are one type; a type supplies its rows, a broker wants
-what it must lead at least, and the pool of its group wants the rest:
+Rows with the same members and the same costs are one type. A type supplies its rows. A broker
+demands the least number that it must lead, and the pool of its group demands the rest:
 
 ```
-type (2 rows)  -- 0 -->  broker 0 (wants 1)  -- at most 1 -->  pool (wants 1)
-               -- 1 -->  broker 1 (wants 1)  -- at most 1 -->
+type (2 rows)  -- 0 -->  broker 0 (demands 1)  -- at most 1 -->  pool (demands 1)
+               -- 1 -->  broker 1 (demands 1)  -- at most 1 -->
 type (1 row)   -- 1 -->
 ```
 
-Rows of a type take the brokers that the flow gives it in rising order.
+Rows of a type take the brokers of the flow in ascending order.
 
-What this does not do: find out which numbers are fair; choose among equally cheap flows.
+Limits: this module does not compute fair numbers, and does not choose among equally cheap flows.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 def cheapest_leaders(candidates: LeaderCandidates, wanted: LeaderLoads) -> NDArray[np.int64]:
-    """Column of the leader of each row, int64 [rows].
+    """The column of the leader of each row, int64 [rows].
 
-    Raises `NoFlow` where the loads cannot be met, `OptimumTooLarge` and `MissingDependency`.
+    Raises `NoFlow` if the loads cannot be met, `OptimumTooLarge` and `MissingDependency`.
     """
     members, costs = candidates.members.astype(np.int64), candidates.costs
     _, codes = np.unique(costs, return_inverse=True)

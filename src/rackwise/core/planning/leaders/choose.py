@@ -1,12 +1,12 @@
 """The choice of leaders: fair numbers inside given replica sets, with the fewest changes.
 
-Goals, in order: every leader is one that may lead; the numbers of leaders are as fair as the sets
-allow; as few partitions as possible change their leader; ties go by canonical order. With `keep`
-a leader that stays a replica stays, and only the others are chosen for evenness.
+Goals, in order: every leader may lead; the numbers of leaders are as fair as the sets allow; as few
+partitions as possible change their leader; ties go by canonical order. With `keep`, a leader that
+stays a replica stays the leader, and only the other leaders are chosen for evenness.
 
-Fair numbers are those of `fair_counts`: the least sum of `loads^2 / weight`. Where every
-partition has as many replicas and every broker holds floor or ceiling of the mean, floor and
-ceiling of the mean are always there for leaders too, without moving a replica.
+Fair numbers are those of `fair_counts`: the least sum of `loads^2 / weight`. If every partition has
+the same number of replicas, and every broker holds floor or ceiling of the mean, then leaders can
+also be floor or ceiling of their mean without moving a replica.
 
 ```
 sets            leader before    fair         after
@@ -17,13 +17,14 @@ sets            leader before    fair         after
 
 The algorithm. `fair_counts` computes the fair numbers. If they hold with the cheapest leader of
 every row, that is the choice. Otherwise `by_flow` finds the cheapest choice with fair numbers. At
-the end, rows that can swap leaders at equal cost do so where the list of leaders then sorts lower.
+the end, rows that can swap leaders at equal cost do so if the list of leaders then sorts lower.
 
-The proof is a price per broker: summed over partitions, the least of price and cost among those
-that may lead, less the term of fair numbers at these prices, is a lower bound of every choice.
+The proof is a price per broker. For each partition, take the least sum of price and cost among the
+brokers that may lead it. The total, less the term of fair numbers at these prices, is a lower bound
+of every choice.
 
-What this does not do: look for the sets; minimise changes jointly with them (open for mixed
-replication): what is minimal is so for these sets.
+Limits: the sets are given. Changes are minimal for these sets, and are not minimised jointly with
+them (open for mixed replication).
 """
 
 from __future__ import annotations
@@ -54,30 +55,30 @@ ROUNDS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FairLeaders:
-    """`brokers`: those that may lead something, rising, int64 [brokers]; `fair`: aligned with it.
-
-    Groups and cuts of `fair` hold indices into `brokers`.
-    """
+    """The fair numbers of leaders; groups and cuts of `fair` hold indexes into `brokers`."""
 
     brokers: NDArray[np.int64]
+    """Brokers that may lead something, ascending, int64 [brokers]."""
     fair: LeaderLoads
+    """The fair numbers, aligned with `brokers`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChosenLeaders(FairLeaders):
-    """The leader of each partition and why no choice is better.
-
-    `leader`: int64 [rows], -1 where nobody may lead; `changes`: rows whose leader is not the
-    preferred one. `loads` and `prices`: int64 [brokers]. `cost` is the sum of costs, `lower_bound`
-    the least that any fair choice costs.
-    """
+    """The leader of each partition, and the proof that no choice is better."""
 
     leader: NDArray[np.int64]
+    """Leader of each row, int64 [rows], -1 if no broker may lead it."""
     changes: int
+    """Rows whose leader is not the preferred one."""
     loads: NDArray[np.int64]
+    """Leaderships of each broker, int64 [brokers]."""
     prices: NDArray[np.int64]
+    """Dual price of each broker, int64 [brokers]."""
     cost: int
+    """The sum of the costs."""
     lower_bound: int
+    """The least cost of any fair choice."""
 
 
 def choose_leaders(
@@ -90,12 +91,13 @@ def choose_leaders(
 ) -> ChosenLeaders:
     """A leader for each row of `sets`: fair numbers first, then the least cost.
 
-    `sets`: brokers that may lead each row, none twice, numbered in canonical order; `preferred`:
-    int64 [rows], who led before, -1 = nobody. `weights`: broker -> share of the leaders, 1 where
-    absent. `cost`: of each member of `sets`, int64; 1 for a change and 0 for none where not given.
+    `sets`: brokers that may lead each row, without repeats, numbered in canonical order;
+    `preferred`: int64 [rows], the previous leader, -1 = none. `weights`: broker -> share of the
+    leaders, 1 if absent. `cost`: of each member of `sets`, int64; by default 1 for a change and 0
+    for none.
 
-    Raises `InvalidConfig` for a cost that is too large, `OptimumTooLarge`, and
-    `MissingDependency` without ortools.
+    Raises `InvalidConfig` for a cost that is too large, `OptimumTooLarge`, and `MissingDependency`
+    without ortools.
     """
     costs = _costs(sets, preferred, cost)
     if rule == "keep":
@@ -119,7 +121,7 @@ def choose_leaders(
 
 
 def fair_leaders(sets: Ragged, *, weights: Weights = None) -> FairLeaders:
-    """What is fair for `sets` and `weights` as in `choose_leaders`, for any leaders."""
+    """The fair numbers for `sets` and `weights` as in `choose_leaders`, whatever the leaders."""
     brokers, _, candidates = _table(sets, np.zeros(len(sets.values), dtype=np.int64))
     return FairLeaders(brokers=brokers, fair=fair_numbers(candidates, _shares(brokers, weights)))
 
@@ -127,7 +129,7 @@ def fair_leaders(sets: Ragged, *, weights: Weights = None) -> FairLeaders:
 def _table(
     sets: Ragged, costs: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], LeaderCandidates]:
-    """Brokers that may lead something, rows that somebody may lead, and these as a table."""
+    """Brokers that may lead something, rows with a possible leader, and both as a table."""
     is_there = np.bincount(sets.values) > 0
     brokers = np.flatnonzero(is_there)
     numbers = (np.cumsum(is_there, dtype=np.int32) - np.int32(1))[sets.values]
@@ -160,7 +162,7 @@ def _costs(
 def _kept(
     sets: Ragged, preferred: NDArray[np.int64], costs: NDArray[np.int64]
 ) -> tuple[Ragged, NDArray[np.int64]]:
-    """Sets in which a preferred leader that may lead is the only one that may."""
+    """Sets in which a preferred leader that may lead is the only possible leader."""
     is_preferred = sets.values == preferred[sets.rows]
     stays = np.zeros(len(sets), dtype=np.bool_)
     stays[sets.rows[is_preferred]] = True
@@ -181,10 +183,10 @@ def _cheapest(candidates: LeaderCandidates, fair: LeaderLoads) -> LeaderChoice:
 def _swapped(
     candidates: LeaderCandidates, leading: LeaderChoice, prices: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Leaders after rows have swapped: of two rows that may, the first takes the lower broker.
+    """Leaders after swaps: of two rows that may swap, the first takes the lower broker.
 
-    Rows swap members that are as cheap as the leader at these prices. For all of them one of two
-    brokers then costs the same more than the other, so that a swap costs nothing.
+    Rows swap members that are as cheap as the leader at these prices. For all such rows, one of the
+    two brokers costs the same amount more than the other, so a swap costs nothing.
     """
     leader = leading.leader.astype(np.int64)
     asked = candidates.costs + np.append(prices, [0])[candidates.members]
@@ -199,7 +201,7 @@ def _swapped(
 
 
 def _swap(rows: NDArray[np.int64], other: NDArray[np.int64], leader: NDArray[np.int64]) -> bool:
-    """Swap leaders, in place, with what rows (rising) have as `other`; whether any could."""
+    """Swap leaders, in place, with the `other` broker of ascending rows; whether any swapped."""
     if not len(rows):
         return False
     is_low = leader[rows] < other
@@ -217,7 +219,10 @@ def _swap(rows: NDArray[np.int64], other: NDArray[np.int64], leader: NDArray[np.
 
 
 def _first_come(class_: NDArray[np.int64], is_low: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Who has the lower broker when, in each class, as many as do now are the first."""
+    """Which rows have the lower broker if the first rows of each class take it.
+
+    As many rows have it as now.
+    """
     order = np.argsort(class_, kind="stable")
     sizes = np.bincount(class_)
     lows = np.bincount(class_[is_low], minlength=len(sizes))

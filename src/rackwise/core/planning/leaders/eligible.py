@@ -2,17 +2,17 @@
 
 ```
 leader_racks /a /b, no_lead 2
-set     1 /a   2 /a   3 /b     1         the first rack that holds one who may lead
-        2 /a   3 /b   4 /c     3         2 must not
-        4 /c   5 /c            4 5       in none of the racks: free
-        2 /a                   2         somebody must
+set     1 /a   2 /a   3 /b     1         the first rack with a broker that may lead
+        2 /a   3 /b   4 /c     3         2 must not lead
+        4 /c   5 /c            4 5       in none of the racks: any broker
+        2 /a                   2         one broker must lead
 even    1 2 3, 1 led before    1 2 3     with `keep`: 1
 ```
 
-Where a broker is replaced, the new one leads what the old one led. Brokers that are not usable,
-dead or to be drained, lead nothing.
+A replacing broker leads what the replaced broker led. Brokers that are not usable, dead or to be
+drained, lead nothing.
 
-What this does not do: choose. Solver and certificate both read this.
+Limits: this module does not choose a leader. Solver and certificate both read it.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ if TYPE_CHECKING:
 
 
 class Electable(NamedTuple):
-    """`sets`: usable brokers that may lead each row, rising; `preferred`: who led before.
-
-    `preferred` is int64 [rows], -1 = a broker that is not usable: any leader is a change then.
-    """
+    """The brokers that may lead each row, and the previous leaders."""
 
     sets: Ragged
+    """Usable brokers that may lead each row, ascending."""
     preferred: NDArray[np.int64]
+    """The previous leader, int64 [rows]; -1 = not usable, so any leader is a change."""
 
 
 def electable(instance: Instance, sets: Ragged) -> Electable:
-    """Who may lead, when `sets`, usable brokers of each row, hold the partitions."""
+    """The brokers that may lead, for `sets` of usable brokers of each row."""
     preferred = instance.preferred
     found = may_lead(instance, sets)
     if instance.view.policy.balance.leaders != "even":
@@ -56,7 +55,7 @@ def electable(instance: Instance, sets: Ragged) -> Electable:
 
 
 def may_lead(instance: Instance, sets: Ragged) -> Ragged:
-    """Those members of each set that the policy lets lead; rules that leave nobody are passed."""
+    """The members of each set that may lead; a rule that leaves no member is ignored."""
     brokers = instance.brokers
     found = _where_any(sets, ~np.isin(brokers, instance.view.policy.brokers.no_lead)[sets.values])
     places = instance.view.tree.places(brokers)
@@ -71,11 +70,11 @@ def may_lead(instance: Instance, sets: Ragged) -> Ragged:
 
 
 def _where_any(sets: Ragged, wanted: NDArray[np.bool_]) -> Ragged:
-    """Each row without what is not wanted, if anything is; else as it is."""
+    """Each row without its unwanted members, unless all members are unwanted."""
     some = View.sums(sets, wanted) > 0
     return sets.keep(wanted | ~some[sets.rows])
 
 
 def _alone_where_in(sets: Ragged, brokers: NDArray[np.int64]) -> Ragged:
-    """Rows that hold the broker beside them hold nothing else."""
+    """Each row reduced to the aligned broker if it contains that broker."""
     return _where_any(sets, sets.values == brokers[sets.rows])

@@ -2,13 +2,14 @@
 
 Fair means that the sum over brokers of `loads^2 / weight` is the least that any choice of leaders
 can have. One more leader on a broker costs `(2 * load + 1) / weight`, one less saves
-`(2 * load - 1) / weight`. A row that `a` leads and `b` may lead is an arc a -> b; a path on which
-every broker hands one row to the next changes only the loads of its two ends.
+`(2 * load - 1) / weight`. A row that `a` leads and `b` may lead is an arc a -> b. A path on which
+every broker passes one row to the next changes only the loads of its two ends.
 
-The algorithm. The broker whose last leader saves most looks for a path to one whose next leader
-costs less than that, breadth first, and as many rows go along it as pay. Where it finds none, all
-that it reached are closed for good: nothing they lead can go anywhere better. What is left when all
-are closed is fair (the augmenting-path theorem for convex costs on bipartite choices).
+The algorithm. The broker whose last leader saves most searches, breadth first, for a path to a
+broker whose next leader costs less than that. As many rows go along the path as improve the sum. If
+it finds no path, all brokers that it reached are closed: none of their rows can go to a better
+broker. When all brokers are closed, the numbers are fair (the augmenting-path theorem for convex
+costs on bipartite choices).
 
 ```
 rows        0 1   0 1   0 2   0         loads 4 0 0     0 -> 1: two rows go, a third would not pay
@@ -17,19 +18,19 @@ rows        0 1   0 1   0 2   0         loads 4 0 0     0 -> 1: two rows go, a t
 groups      0 1: at most 2, three together              2: one
 ```
 
-Groups. Fair numbers are not unique, but they all lie in one box: where a path moves a leader from
-`a` to `b` for nothing, `a` may have one less and `b` one more. With equal weights the brokers of
-one `high` are one group, each at `high` or one less; with weights, those that such paths join. The
-total of a group is fixed.
+Groups. Fair numbers are not unique, but they all lie in one box: if a path moves a leader from `a`
+to `b` for nothing, `a` may have one less and `b` one more. With equal weights, the brokers of one
+`high` are one group, each at `high` or one less. With weights, the brokers that such paths join are
+one group. The total of a group is fixed.
 
-Cuts show that no choice is fairer. What the brokers above a level reach is led by nobody else, so
-every choice puts all of it on them:
+Cuts prove that no choice is fairer. Only the brokers that the ones above a level reach can lead
+their rows, so every choice puts all of these rows on them:
 
 ```
 cut         0 and 1 must lead 3 or more: all members of 3 rows lie in it
 ```
 
-What this does not do: look at what a change of leader costs.
+Limits: the cost of a change of leader is ignored here.
 
 Source: Harvey, Ladner, Lovasz and Tamir, "Semi-matchings for bipartite graphs and load balancing"
 (2006); Frank and Murota, "Decreasing minimization on M-convex sets" (2022).
@@ -61,20 +62,22 @@ TURNS = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeaderLoads:
-    """`low`, `high`, `group`: int64 [brokers], groups from 0; `totals`: int64 [groups].
-
-    `cuts`: brokers that must lead so many rows whatever the choice, the most loaded first.
-    """
+    """The fair numbers of leaders."""
 
     low: NDArray[np.int64]
+    """Fewest leaderships of each broker, int64 [brokers]."""
     high: NDArray[np.int64]
+    """Most leaderships of each broker, int64 [brokers]."""
     group: NDArray[np.int64]
+    """Group of each broker from 0 on, int64 [brokers]."""
     totals: NDArray[np.int64]
+    """Leaderships of each group, int64 [groups]."""
     cuts: tuple[tuple[tuple[int, ...], int], ...]
+    """Brokers that must lead so many rows in every choice, the most loaded first."""
 
     @property
     def needs(self) -> NDArray[np.int64]:
-        """What is left of each group's total when all its brokers have `low`: int64 [groups]."""
+        """The part of each group's total above the lows of its brokers: int64 [groups]."""
         least = np.bincount(self.group, self.low, len(self.totals)).astype(np.int64)
         needs: NDArray[np.int64] = self.totals - least
         return needs
@@ -85,9 +88,10 @@ class LeaderLoads:
         return _is_met(loads, self) and bool((totals == self.totals).all())
 
     def price_term(self, prices: NDArray[np.int64]) -> int:
-        """The most that fair numbers of leaders add up to at prices of the brokers.
+        """The most that fair numbers of leaders cost at prices of the brokers.
 
-        Each broker has its `low`; what is left of its group's total goes to the dearest with room.
+        Each broker has its `low`; the rest of its group's total goes to the dearest brokers with
+        room.
         """
         order = np.lexsort((-prices, self.group))
         group = self.group[order]
@@ -111,9 +115,9 @@ def mean_loads(rows: int, brokers: int) -> LeaderLoads:
 
 
 def fair_numbers(candidates: LeaderCandidates, weights: Sequence[int]) -> LeaderLoads:
-    """What is fair for these sets: the mean where they allow it; one weight per broker, 1 or more.
+    """The fair numbers for these sets: the mean if they allow it; one weight per broker, 1 or more.
 
-    The mean says no less than the exact groups, and costs far less to find.
+    The mean gives the same proof as the exact groups, and is much faster to compute.
     """
     mean = mean_loads(len(candidates.members), candidates.brokers)
     column, loads = _near_mean(candidates, mean)
@@ -132,10 +136,10 @@ def _is_met(loads: NDArray[np.int64], wanted: LeaderLoads) -> bool:
 def _near_mean(
     candidates: LeaderCandidates, mean: LeaderLoads
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Column of a leader of each row, and the loads, near the mean: int64 [rows], [brokers].
+    """The column of a leader of each row, and loads near the mean: int64 [rows], [brokers].
 
-    Some rows at a time take the lowest of their members; then rows go, all at once, from brokers
-    that have more than the mean to the lowest of theirs, no more than a broker can give or take.
+    Blocks of rows take the member with the lowest load. Then rows move, all at once, from brokers
+    above the mean to the lowest of their members, no more than a broker can give or take.
     """
     members, brokers = candidates.members, candidates.brokers
     column = _lowest_in_turn(candidates)
@@ -160,7 +164,7 @@ def _near_mean(
 
 
 def _lowest_in_turn(candidates: LeaderCandidates) -> NDArray[np.int64]:
-    """Column of the member of each row that led least before its turn: int64 [rows]."""
+    """The column of the member of each row that led least before its turn: int64 [rows]."""
     members, brokers = candidates.members, candidates.brokers
     step = max(brokers, len(members) // TURNS, 1)
     column = np.zeros(len(members), dtype=np.int64)
@@ -175,7 +179,7 @@ def _lowest_in_turn(candidates: LeaderCandidates) -> NDArray[np.int64]:
 
 
 def _turns(brokers: NDArray[np.int32]) -> NDArray[np.int64]:
-    """How many earlier ones are of the same broker: int64."""
+    """For each entry, how many earlier entries have the same broker: int64."""
     order = np.argsort(brokers, kind="stable")
     counts = np.bincount(brokers)
     found = np.empty(len(brokers), dtype=np.int64)
@@ -184,7 +188,7 @@ def _turns(brokers: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def fair_leader_loads(leading: LeaderChoice, weights: Sequence[int]) -> LeaderLoads:
-    """Even out the choice, in place, and say what is fair; one weight per broker, 1 or more."""
+    """Even out the choice, in place, and return the fair loads; weights are 1 or more."""
     scale = [lcm(*weights) // weight for weight in weights]
     _even_out(leading, scale)
     loads = leading.loads.tolist()
@@ -212,7 +216,7 @@ def _even_out(leading: LeaderChoice, scale: Sequence[int]) -> None:
 
 
 def _paying(leading: LeaderChoice, source: int, target: int, scale: Sequence[int]) -> int:
-    """How many rows may go from source to target so that each of them makes it fairer.
+    """How many rows may go from source to target so that each of them makes the loads fairer.
 
     The k-th does while (2 * (source - k) + 1) * a > (2 * (target + k) - 1) * b.
     """
@@ -224,7 +228,7 @@ def _paying(leading: LeaderChoice, source: int, target: int, scale: Sequence[int
 def _search(
     leading: LeaderChoice, source: int, saves: int, scale: Sequence[int], closed: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], list[int]]:
-    """Who is reached, and the shortest path to the cheapest broker that pays; [] if none does."""
+    """The reached brokers, and the shortest path to the cheapest broker that pays, or []."""
     before = np.full(len(leading.loads), -1, dtype=np.int64)
     before[source] = source
     front = [source]
@@ -246,7 +250,7 @@ def _search(
 
 
 def back(before: NDArray[np.int64], last: int) -> list[int]:
-    """The path that ends with `last`; `before`: of each broker the one it was reached from."""
+    """The path that ends with `last`; `before`: for each broker the one it was reached from."""
     path = [last]
     while int(before[path[-1]]) != path[-1]:
         path.append(int(before[path[-1]]))
@@ -254,7 +258,7 @@ def back(before: NDArray[np.int64], last: int) -> list[int]:
 
 
 def reached(leading: LeaderChoice, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The sources, and whom a path leads to from one of them: bool [brokers]."""
+    """The sources, and all brokers that a path reaches from one of them: bool [brokers]."""
     seen = sources.copy()
     front = np.flatnonzero(seen)
     while len(front):
@@ -265,7 +269,7 @@ def reached(leading: LeaderChoice, sources: NDArray[np.bool_]) -> NDArray[np.boo
 
 
 def _cuts(leading: LeaderChoice, saves: Sequence[int]) -> dict[tuple[int, ...], int]:
-    """For each level, what the brokers above it reach, and what they all must lead."""
+    """For each level, the brokers that those above it reach, and the number that they must lead."""
     busy = np.flatnonzero(leading.loads > 0).tolist()
     levels = sorted({saves[broker] for broker in busy}, reverse=True)
     above = (np.array([save >= level for save in saves]) for level in levels)
@@ -273,12 +277,12 @@ def _cuts(leading: LeaderChoice, saves: Sequence[int]) -> dict[tuple[int, ...], 
 
 
 def _cut(leading: LeaderChoice, inside: NDArray[np.bool_]) -> tuple[tuple[int, ...], int]:
-    """Brokers, and what they lead now."""
+    """Brokers, and the number that they lead now."""
     return tuple(np.flatnonzero(inside).tolist()), int(leading.loads[inside].sum())
 
 
 def _by_height(leading: LeaderChoice, cuts: Mapping[tuple[int, ...], int]) -> LeaderLoads:
-    """Groups of equal weights: all brokers of one `high`."""
+    """Groups for equal weights: all brokers of one `high`."""
     loads = leading.loads
     high = loads.copy()
     for load in np.unique(loads).tolist():
@@ -301,9 +305,9 @@ def _by_exchange(
     costs: Sequence[int],
     cuts: Mapping[tuple[int, ...], int],
 ) -> LeaderLoads:
-    """Groups of unequal weights: brokers that paths join on which a leader moves for nothing.
+    """Groups for unequal weights: brokers joined by paths on which a leader moves for nothing.
 
-    A cut more for each group parts it from others of its level.
+    One more cut for each group separates it from others of its level.
     """
     loads = leading.loads
     low, high = loads.copy(), loads.copy()

@@ -6,13 +6,14 @@ before  2 1 5     set  1 2 6    leader 2     list  2 1 6
 replace 2=6       1 2 3                      list  1 6 3, 6 takes the place of 2
 ```
 
-With `failover` the second place is chosen as well, so that what falls to a broker when a leader
-dies is even: another choice of leaders, among who is left of each set, in which the second of the
-list changes as rarely as can be. It is made only where leaders are to be even too.
+With `failover` the second place is chosen as well, so that the leaders that a dying broker leaves
+behind are spread evenly. This is another choice of leaders, among the remaining members of each
+set, in which the second of the list changes as rarely as possible. It is made only if leaders must
+be even too.
 
-Where only leaders are chosen, lists keep all their brokers, dead ones too.
+If only leaders are chosen, lists keep all their brokers, dead ones included.
 
-What this does not do: choose sets.
+Limits: this module does not choose sets.
 """
 
 from __future__ import annotations
@@ -43,14 +44,15 @@ UNIT = "leader changes"
 
 
 class ChosenLists(NamedTuple):
-    """`lists`: broker ids, preferred leader first, one row for each partition."""
+    """The replica lists of all partitions, and the choice of their leaders."""
 
     lists: Ragged
+    """Broker ids of each partition, preferred leader first."""
     leaders: ChosenLeaders
 
 
 def choose_lists(instance: Instance, sets: Ragged) -> ChosenLists:
-    """Leaders for sets of usable brokers, and the lists that say so.
+    """Leaders for sets of usable brokers, and the replica lists that result.
 
     Raises `MissingDependency` without ortools.
     """
@@ -67,13 +69,13 @@ def choose_lists(instance: Instance, sets: Ragged) -> ChosenLists:
 
 
 def fair_leaders_of(instance: Instance, sets: Ragged) -> FairLeaders:
-    """What is fair for leaders of sets of usable brokers, for any leaders."""
+    """The fair numbers of leaders for sets of usable brokers, whatever the leaders."""
     weights = dict(enumerate(instance.weights.tolist()))
     return fair_leaders(electable(instance, sets).sets, weights=weights)
 
 
 def leader_groups(instance: Instance, found: FairLeaders) -> tuple[BrokerGroup, ...]:
-    """What is fair for leaders, as groups of broker ids; who may lead nothing has none to lead."""
+    """The fair numbers of leaders as groups of broker ids; a broker that may lead nothing has 0."""
     fair = found.fair
     groups = [
         _group(instance, found, fair.group == number, total)
@@ -88,7 +90,7 @@ def leader_groups(instance: Instance, found: FairLeaders) -> tuple[BrokerGroup, 
 
 
 def leader_certificate(instance: Instance, chosen: ChosenLeaders) -> Certificate:
-    """Why no leaders of these sets change less."""
+    """The proof that no leaders of these sets change less."""
     ids = instance.brokers[chosen.brokers]
     return Certificate(
         objective="leaders",
@@ -130,7 +132,7 @@ def _ids(instance: Instance, sets: Ragged) -> Ragged:
 
 
 def _listed(instance: Instance, members: Ragged, firsts: list[NDArray[np.int64]]) -> Ragged:
-    """Members in list order: `firsts`, usable brokers or -1, then kept ones, then new ones."""
+    """Members in list order: `firsts` (usable brokers or -1), then kept members, then new ones."""
     ids = np.append(instance.brokers, -1)
     place = _places(instance, members)
     for turn, first in enumerate(firsts):
@@ -141,7 +143,7 @@ def _listed(instance: Instance, members: Ragged, firsts: list[NDArray[np.int64]]
 
 
 def _places(instance: Instance, members: Ragged) -> NDArray[np.int64]:
-    """Place of each member in the list before; new ones after all others, in canonical order.
+    """The place of each member in the list before; new members last, in canonical order.
 
     A broker that replaces another has its place.
     """
@@ -172,7 +174,7 @@ def _seconds(
     lists: Ragged,
     weights: Mapping[int, int],
 ) -> NDArray[np.int64]:
-    """The heir of each leader, evenly: usable brokers, -1 where there is none."""
+    """The heir of each leader, spread evenly: usable brokers, -1 if there is none."""
     others = may_lead(instance, sets.keep(sets.values != leader[sets.rows]))
     index = {id_: number for number, id_ in enumerate(instance.brokers.tolist())}
     has_second = lists.lengths > 1

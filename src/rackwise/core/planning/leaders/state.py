@@ -1,4 +1,4 @@
-"""Who may lead each partition, who leads it, and what a change of leader costs.
+"""The possible leaders of each partition, its leader, and the cost of a change of leader.
 
 `LeaderCandidates` is a matrix: for each partition the brokers that may lead it, and the cost of
 each. Free cells hold the number `brokers`, which no broker has.
@@ -42,11 +42,14 @@ MOST_COST: Final = 2**40
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeaderCandidates:
-    """`members`: int32 [rows, width], rising, free cells last; `costs`: int64, FAR where free."""
+    """The brokers that may lead each row, and what each of them costs."""
 
     members: NDArray[np.int32]
+    """Brokers that may lead each row, ascending, free cells last, int32 [rows, width]."""
     costs: NDArray[np.int64]
+    """Cost of each member, int64 [rows, width]; FAR in free cells."""
     brokers: int
+    """Number of brokers."""
 
     @classmethod
     def of(cls, sets: Ragged, costs: NDArray[np.int64], brokers: int) -> LeaderCandidates:
@@ -68,17 +71,20 @@ class LeaderCandidates:
         )
 
     def cheapest(self) -> NDArray[np.int64]:
-        """Column of the cheapest member of each row, the first of equals; rows have members."""
+        """The column of the cheapest member of each row, the first of equal ones."""
         columns: NDArray[np.int64] = self.costs.argmin(axis=1)
         return columns
 
     def bound(self, prices: NDArray[np.int64]) -> int:
-        """Sum over rows of the least cost and price; `prices`: int64 [brokers]."""
+        """The sum over rows of the least cost and price; `prices`: int64 [brokers]."""
         return int((self.costs + np.append(prices, [0])[self.members]).min(axis=1).sum())
 
 
 class LeaderChoice:
-    """A choice of leaders that changes along paths. `column`: int64 [rows], of the leader."""
+    """A choice of leaders that changes along paths.
+
+    `column`: int64 [rows], the column of the leader.
+    """
 
     def __init__(self, candidates: LeaderCandidates, column: NDArray[np.int64]) -> None:
         self.candidates = candidates
@@ -93,7 +99,10 @@ class LeaderChoice:
         self._stale = set(range(brokers))
 
     def step(self, broker: int) -> NDArray[np.int64]:
-        """Least change of cost of one of its rows on each broker: int64 [brokers], else FAR."""
+        """The least change of cost if one of its rows goes to each broker, int64 [brokers].
+
+        FAR if no row can go.
+        """
         if broker in self._stale:
             self._steps[broker] = self._steps_of(broker)
             self._stale.discard(broker)
@@ -109,7 +118,7 @@ class LeaderChoice:
         return least[:-1]
 
     def go(self, path: Sequence[int], most: int) -> None:
-        """Hand `most` rows, or all that can move if they are fewer, along a path of brokers."""
+        """Pass `most` rows, or all that can move if they are fewer, along a path of brokers."""
         # Rows are chosen on all steps before any of them moves.
         found = [self._movable(here, there) for here, there in pairwise(path)]
         count = min(most, *map(len, found))

@@ -1,24 +1,25 @@
 """The price of the moves, and the daily price of replication before and after.
 
-Once. A new replica copies its partition from the leader's rack, as `copying` prices it: out of the
-leader's rack and into its own, each rounded, in whole nano-dollars; nothing inside one rack. A
-partition's dollars are the sum over the brokers it gains, a plan's the sum over its partitions.
+The moves. A new replica copies its partition from the leader's rack. `CopyPrices` prices it: out of
+the leader's rack and into its own, each rounded, in whole nano-dollars; nothing inside one rack.
+The dollars of a partition are the sum over the brokers it gains, those of a plan the sum over its
+partitions.
 
-Day by day. Each follower copies what enters the partition from the leader, a day of it at a time:
+Each day. Each follower copies the incoming bytes of the partition from the leader:
 
 ```
 in 1 MB/s, leader /a, followers /b /c        cross 2 MB/s
 a day is 86.4 GB for each follower           2 * (0.864 out + 0.864 in) = 3.456 dollars
 ```
 
-Before, the leader is the one now, and dead replicas copy nothing. After, a partition that moves is
-led by the first of its list; one that does not is led as it is now. Without leader nothing is
-copied.
+Before the plan, the leader is the present one, and dead replicas copy nothing. After it, a
+partition that moves is led by the first of its list; another partition keeps its leader. Without a
+leader nothing is copied.
 
-What is not known stays so: a size, a rate or a rack that is missing makes dollars and bytes of its
-partition unknown, counted and never 0.
+Unknown values stay unknown: if a size, a rate or a rack is missing, the dollars and bytes of its
+partition are unknown. They are counted and never 0.
 
-What this does not do: know prices by heart, or guess rates.
+Limits: no prices of its own, and no estimated rates.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ UNKNOWN = -1
 
 
 class Copied(NamedTuple):
-    """What each partition copies, int64 [rows]: from other racks, and its dollars; -1 = unknown."""
+    """What each partition copies from other racks, and its dollars; int64 [rows], -1 = unknown."""
 
     cross_bytes: NDArray[np.int64]
     usd_nano: NDArray[np.int64]
 
 
 def copy_prices(view: View, prices: Sequence[Price]) -> CopyPrices | None:
-    """Prices between the racks of a cluster on the day it was looked at; None without any.
+    """Prices between the racks of a cluster on the day of its snapshot; None without `prices`.
 
-    `prices`: rows of one provider. Raises `InvalidPrices` where a level that copies cross has no
+    `prices`: rows of one provider. Raises `InvalidPrices` if a level that copies cross has no
     price, or two.
     """
     if not prices:
@@ -63,9 +64,9 @@ def copy_prices(view: View, prices: Sequence[Price]) -> CopyPrices | None:
 
 
 def copied(view: View, rows: NDArray[np.int64], added: Ragged, prices: CopyPrices | None) -> Copied:
-    """What partitions cost that gain replicas: `added`, broker ids, for each of `rows`.
+    """The cost of partitions that gain replicas: `added`, broker ids, for each of `rows`.
 
-    Without prices all dollars are unknown, but for partitions that gain nothing.
+    Without prices all dollars are unknown, except for partitions that gain nothing.
     """
     leaf = view.tree.nodes[-1].astype(np.int64)
     source = sources(view)[rows][added.rows]
@@ -85,16 +86,18 @@ def copied(view: View, rows: NDArray[np.int64], added: Ragged, prices: CopyPrice
 def _sums(
     rows: Ragged, values: NDArray[np.int64], is_known: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Sum of each row, -1 where one of its values is not known."""
+    """The sum of each row, -1 if one of its values is unknown."""
     return np.where(View.sums(rows, ~is_known) > 0, UNKNOWN, View.sums(rows, values))
 
 
 def steady(
     view: View, lists: Ragged, leaders: NDArray[np.int64], prices: CopyPrices | None
 ) -> Steady:
-    """What replication costs: `lists` of broker ids and the `leaders` of all partitions, -1 = none.
+    """The cost of replication, from lists and leaders of all partitions.
 
-    Partitions of unknown rate, or with a rack that is not known, are counted and left out.
+    `lists`: broker ids; `leaders`: broker ids, -1 = none. Partitions with an unknown rate or rack
+    are
+    counted and left out.
     """
     leaf = view.tree.nodes[-1].astype(np.int64)
     places = view.tree.places(lists.values)
@@ -116,7 +119,10 @@ def steady(
 
 
 def steady_states(view: View, lists: Ragged, prices: CopyPrices | None) -> tuple[Steady, Steady]:
-    """Before and after; `lists`: broker ids of all partitions after, preferred leader first."""
+    """The cost before and after the plan.
+
+    `lists`: broker ids of all partitions after the plan, preferred leader first.
+    """
     leader = view.table.leader.astype(np.int64)
     placed = view.placed
     is_same = placed.lengths == lists.lengths

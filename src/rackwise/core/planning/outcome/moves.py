@@ -1,10 +1,12 @@
 """The moves of a plan: what changes, why, and in which order it is executed.
 
-The reasons of a move are the error rules that its partition breaks, by name; where it breaks none,
-`topic-spread` or `replica-balance` for a set that changes, `leader-balance` for a list that does.
+The reasons of a move are the error rules that its partition breaks, by name. If it breaks none, the
+reason is `topic-spread` or `replica-balance` for a set that changes, and `leader-balance` for a
+list that only changes its order.
 
-Order: what breaks an error rule, then what only empties drained brokers, then the rest, lists that
-keep their set last. In each the most bytes first, as they take longest, then canonical order:
+Order: first the moves that repair an error rule, then those that only empty drained brokers, then
+the others; lists that keep their set come last. Within each, the most bytes come first, because
+they take longest, then canonical order:
 
 ```
 orders-4    spread-even        12 GB        1
@@ -14,7 +16,7 @@ clicks-7    replica-balance     1 GB        4
 clicks-2    leader-balance      same set    5
 ```
 
-What this does not do: choose lists.
+Limits: this module does not choose lists.
 """
 
 from __future__ import annotations
@@ -45,23 +47,25 @@ DRAINED = "drained-broker"
 
 
 class ListChanges(NamedTuple):
-    """Rows whose list changes, in the order of their moves, and what changes.
-
-    `before`, `after`: broker ids; `added`: those of `after` that are not in `before`; `is_order`:
-    bool, same set.
-    """
+    """The rows whose list changes, in the order of their moves."""
 
     rows: NDArray[np.int64]
     before: Ragged
+    """Broker ids before."""
     after: Ragged
+    """Broker ids after."""
     added: Ragged
+    """Brokers of `after` that are not in `before`."""
     is_order: NDArray[np.bool_]
+    """Whether only the order changes, bool [rows]."""
     reasons: tuple[tuple[str, ...], ...]
+    """The distinct sets of reasons."""
     reason: NDArray[np.int64]
+    """Index into `reasons`, int64 [rows]."""
 
 
 def list_changes(instance: Instance, lists: Ragged) -> ListChanges:
-    """What changes from the placed lists to `lists`, broker ids of every row."""
+    """The changes from the placed lists to `lists`, which holds broker ids of every row."""
     placed = instance.view.placed
     rows = np.flatnonzero(~_equal(placed, lists))
     before, after = placed.take(rows), lists.take(rows)
@@ -142,7 +146,7 @@ def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
 
 
 def _is_in(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
-    """Whether each value is in the same row of the other: bool [values]."""
+    """Whether each value occurs in the same row of the other array: bool [values]."""
     width = np.int64(2**31)
     found: NDArray[np.bool_] = np.isin(
         rows.rows * width + rows.values, others.rows * width + others.values
@@ -153,7 +157,7 @@ def _is_in(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
 def _reasons(
     instance: Instance, rows: NDArray[np.int64], is_order: NDArray[np.bool_]
 ) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
-    """Distinct reasons, and which of them each row has."""
+    """The distinct reasons, and which of them each row has."""
     if not len(rows):
         return (), np.zeros(0, dtype=np.int64)
     view = instance.view

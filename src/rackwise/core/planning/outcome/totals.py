@@ -1,15 +1,16 @@
-"""The totals of a plan, and how many partitions any plan of its cost must change.
+"""The totals of a plan, and the number of partitions that any plan of its cost must change.
 
-Forced by the rules alone is what the cheapest legal sets cost with no regard for loads; the rest of
-the moves is asked for by balance. Touched partitions have no linear cost, so a plan says a bound:
+The moves that the rules alone force are those of the cheapest legal sets without regard to loads;
+the other moves are required by balance. The number of changed partitions is no linear cost, so a
+plan states a bound:
 
 ```
-no cheapest set leaves it alone     under the certificate's prices     12 partitions
-the moves that these 12 can take    at most, in their cheapest sets    14 of 20
-6 moves are left, at most 3 each    ceil(6 / 3)                         2 partitions more
+no cheapest set leaves it unchanged   under the certificate's prices     12 partitions
+the moves that these 12 can take      at most, in their cheapest sets    14 of 20
+6 moves are left, at most 3 each      ceil(6 / 3)                         2 partitions more
 ```
 
-What this does not do: find a plan that touches so few.
+Limits: this module does not find a plan that changes so few.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def totals_of(
 def leader_totals(
     instance: Instance, change: ListChanges, lists: Ragged, prices: Sequence[Price]
 ) -> Totals:
-    """The sums that need no proof: all of them where sets stay."""
+    """The sums that need no proof: all of them if the sets stay unchanged."""
     view = instance.view
     tariff = copy_prices(view, prices)
     copies = copied(view, change.rows, change.added, tariff)
@@ -110,13 +111,13 @@ def _sum(values: NDArray[np.int64]) -> int:
 
 
 def forced_moves(instance: Instance) -> int:
-    """Replicas that the rules alone force to be copied, whatever the loads."""
+    """The number of replicas that the rules alone force to be copied, whatever the loads."""
     moves = with_unit_costs(instance)
     return _sum(cheapest_sets(moves, BrokerPrices.flat(moves)).values)
 
 
 def with_unit_costs(instance: Instance) -> Instance:
-    """The same instance, every new replica at a cost of one."""
+    """The same instance with a cost of one for every new replica."""
     if instance.minimise == "moves":
         return instance
     ones = np.ones(len(instance), dtype=np.int64)
@@ -126,7 +127,7 @@ def with_unit_costs(instance: Instance) -> Instance:
 
 
 def fewest_touched(instance: Instance, offers: BrokerPrices, sets: Ragged) -> int:
-    """Partitions whose set changes in every plan of this cost, as far as prices tell.
+    """The partitions whose set changes in every plan of this cost, as far as the prices show.
 
     `sets`: those of the plan, each the cheapest of its partition under the prices.
     """
@@ -148,7 +149,7 @@ def fewest_touched(instance: Instance, offers: BrokerPrices, sets: Ragged) -> in
 
 
 def _untouched(instance: Instance) -> NDArray[np.bool_]:
-    """Rows whose placed set is legal as it is: bool [rows]."""
+    """Rows whose placed set is legal unchanged: bool [rows]."""
     is_whole = instance.held.lengths == instance.view.placed.lengths
     rows = np.flatnonzero(is_whole & (instance.held.lengths == instance.replicas))
     found = np.zeros(len(instance), dtype=np.bool_)

@@ -1,15 +1,15 @@
 """Clusters at rest: reject running reassignments, or assume their targets.
 
-While a partition is reassigned (KIP-455) its list holds what it had and what it gets, and says
-nothing of where it will end. A reading during which brokers or reassignments changed (`torn`) is of
-no one moment. Both are refused; of the first a caller may take the target instead:
+While a partition is reassigned (KIP-455), its list contains its old and its new replicas, and does
+not show its final state. A reading during which brokers or reassignments changed (`torn`) shows no
+single moment. Both are rejected. For running reassignments a caller may assume the target instead:
 
 ```
 replicas [0 1 3 2]   adding [3]   removing [2]   isr [0 1 2]   leader 2
 target   [0 1 3]                                 isr [0 1]     leader -, as 2 leaves
 ```
 
-What this does not do: wait, or judge whether the target can be reached.
+Limits: this module does not wait, and does not judge whether the target can be reached.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def check_at_rest(cluster: Cluster) -> None:
 
 
 def assume_target(cluster: Cluster) -> Cluster:
-    """The cluster as it will be when all that is being reassigned has arrived.
+    """The cluster after all running reassignments have reached their targets.
 
-    Raises `InvalidSnapshot` where it was read while it changed.
+    Raises `InvalidSnapshot` if it was read while it changed.
     """
     _check_whole(cluster)
     table = cluster.partitions
@@ -97,6 +97,6 @@ def _single(values: NDArray[np.int32]) -> Ragged:
 
 
 def _is_in(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
-    """Whether each value is in the same row of the other: bool [values]."""
+    """Whether each value occurs in the same row of the other array: bool [values]."""
     width = np.int64(2**31)
     return np.isin(rows.rows * width + rows.values, others.rows * width + others.values)

@@ -2,27 +2,28 @@
 
 Goals, in order: exact integers; a million partitions in a few passes over arrays; no solver.
 
-Given prices of brokers (perhaps others for each topic), a set costs the prices of its brokers and,
-for those that do not hold the partition yet, what a copy costs. Legal sets fill boxes: every rack,
-at every level, takes between `low` and `high` replicas. The cheapest such set comes from below:
+Given prices of brokers (which may differ by topic), a set costs the prices of its brokers plus the
+copy costs of those that do not hold the partition yet. Legal sets fill boxes: every rack, at every
+level, takes between `low` and `high` replicas. The cheapest such set is built from below:
 
 ```
                         /e 1..2                    prices of brokers, copies included
              /e/a 0..1        /e/b 0..1            /e/a  3 5    /e/b  4 9
 sorted       3                4                    the cheapest `high` of each rack
-first low    -                -                    forced, whatever they cost
+first low    -                -                    forced at any price
 the rest     3                4                    offered upwards, cheapest first
 /e           forced 3 (its low is 1), offers 4
 ```
 
-A node forces what its low asks for beyond its children's, and offers on what its high leaves. At
-the root low and high are the number of replicas. That is exact because what the children offer
-rises in price. Pinned brokers come first in their rack, and are forced.
+A node forces what its low requires beyond that of its children, and offers what its high leaves. At
+the root, low and high are the number of replicas. This is exact, because the offers of the children
+rise in price. Pinned brokers come first in their rack, and are forced.
 
-Under `at_least` a set is chosen one by one: pins, then for each level, coarsest first, the cheapest
-broker of a rack that holds none until enough racks do, then the cheapest of all.
+Under `at_least` the brokers of a set are chosen one by one: first the pins; then, for each level,
+coarsest first, the cheapest broker of a rack that holds none, until enough racks hold one; then the
+cheapest of all.
 
-What this does not do: add anything up over partitions; know loads.
+Limits: no sums over partitions, and no loads.
 
 Source: legal sets are the bases of a matroid, for which the greedy choice is the cheapest (Edmonds,
 "Matroids and the greedy algorithm", 1971).
@@ -72,19 +73,21 @@ class BrokerPrices:
 
 
 class CheapestSets(NamedTuple):
-    """`values`: int64 [partitions]; `sets`: brokers, rising; empty where they were not wanted."""
+    """The cheapest set of each partition and its value."""
 
     values: NDArray[np.int64]
+    """Cost of each set with its prices, int64 [partitions]."""
     sets: Ragged
+    """Brokers of each set, ascending; empty unless requested."""
 
 
 def cheapest_sets(
     instance: Instance, offers: BrokerPrices, *, with_sets: bool = False
 ) -> CheapestSets:
-    """The cheapest legal set of each partition; of equal ones, what it holds, then canonical order.
+    """The cheapest legal set of each partition; ties go to held brokers, then to canonical order.
 
-    The value is `NEVER` or more where there is no legal set, whose brokers then mean nothing;
-    prices and costs are below 2^50.
+    The value is `NEVER` or more if there is no legal set; its brokers then mean nothing. Prices and
+    costs are below 2^50.
     """
     values = np.where(instance.replicas > 0, NEVER, 0)
     offsets = np.zeros(len(instance) + 1, dtype=np.int64)
@@ -102,27 +105,27 @@ def cheapest_sets(
 
 
 class _Chunk(NamedTuple):
-    """Rows of one kind, as many holders each, and as many pins in each rack.
-
-    `own`: int64 [rows, width], brokers with a price of their own, -1 = none: those that hold the
-    row, then those pinned to it. `pinned`: which of them must be in.
-    """
+    """Rows of one class, with equal numbers of holders and of pins in each rack."""
 
     instance: Instance
     offers: BrokerPrices
     class_: PartitionClass
     rows: NDArray[np.int64]
     own: NDArray[np.int64]
+    """Brokers with their own price: holders of the row, then pins; int64 [rows, width], -1 = none.
+    """
     own_price: NDArray[np.int64]
+    """The price of each of `own`, int64 [rows, width]."""
     pinned: NDArray[np.bool_]
+    """Whether each of `own` must be in the set, bool [rows, width]."""
 
     @property
     def classes(self) -> NDArray[np.int64]:
-        """Row of the price table of each row, [rows, 1]."""
+        """The row of the price table of each row, [rows, 1]."""
         return self.offers.row_class[self.rows][:, None]
 
     def copied(self, leaf: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What a copy of each row to finest racks [rows, any] costs."""
+        """The cost of a copy of each row to finest racks [rows, any]."""
         rows = np.repeat(self.rows, leaf.shape[1])
         return self.instance.costs.at(rows, leaf.ravel()).reshape(leaf.shape)
 
@@ -145,7 +148,7 @@ def _chunks(instance: Instance, offers: BrokerPrices) -> Iterator[_Chunk]:
 
 
 def _pin_codes(instance: Instance) -> NDArray[np.int64]:
-    """Rows with pins in the same racks have one code; rows without pins 0."""
+    """A code for each row: equal for rows with pins in the same racks, 0 for rows without pins."""
     codes = np.zeros(len(instance), dtype=np.int64)
     known: dict[tuple[int, ...], int] = {(): 0}
     for row in np.flatnonzero(instance.pins.lengths).tolist():
@@ -179,17 +182,18 @@ def _chunk(
 
 
 class _RackOffers(NamedTuple):
-    """What the brokers below a node ask, by row.
-
-    `forced`: int64 [rows], for the `taken` that must be; `offers`: int64 [rows, more], rising.
-    `forced_ids`, `ids`: the brokers, without columns where they were not wanted.
-    """
+    """The prices of the brokers below a node, by row."""
 
     taken: int
+    """The number of forced replicas."""
     forced: NDArray[np.int64]
+    """Price of the forced replicas together, int64 [rows]."""
     forced_ids: NDArray[np.int64]
+    """Their brokers, [rows, taken]; no columns unless requested."""
     offers: NDArray[np.int64]
+    """Prices of further replicas, ascending, int64 [rows, more]."""
     ids: NDArray[np.int64]
+    """The brokers of `offers`; no columns unless requested."""
 
     def within(self, low: int, high: int) -> _RackOffers:
         """Force up to `low`, and offer no more than `high`; offers need not be sorted before."""
@@ -208,7 +212,7 @@ class _RackOffers(NamedTuple):
         )
 
     def _padded(self, columns: int) -> _RackOffers:
-        """With offers that nobody can take."""
+        """The same, padded with offers that no node can take."""
         wide = ((0, 0), (0, columns))
         return self._replace(
             offers=np.pad(self.offers, wide, constant_values=NEVER),
@@ -277,7 +281,7 @@ def _leaf(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _RackOffers:
 def _strangers(chunk: _Chunk, leaf: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The cheapest brokers of a finest rack that hold nothing of the row: prices and brokers.
 
-    Where a rack takes one replica, holders need not be left out: they ask less for what they hold.
+    If the rack takes one replica, holders need not be left out: their own replica costs less.
     """
     instance, table = chunk.instance, chunk.offers.table
     brokers = np.flatnonzero((instance.leaf == leaf) & instance.is_open)

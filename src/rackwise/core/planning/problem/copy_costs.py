@@ -1,16 +1,16 @@
 """The costs that compare replica sets, in order of priority, as columns of integers.
 
 ```
-goal to make small     first                second           third
+minimised              first                second           third
 moves                  1 for each copy      its bytes        1 for an old preferred leader dropped
 bytes                  its bytes            1 for each copy  the same
 usd                    its nano-dollars     1 for each copy  the same
 ```
 
-Unknown sizes count as 0 where bytes come second. Where loads are left free they are evened out
-after the first, and after the number of copies in any case.
+Unknown sizes count as 0 if bytes come second. If loads are free, they are evened out after the
+first cost, and in any case after the number of copies.
 
-What this does not do: even loads out (`search.even_loads`).
+Limits: this module does not even out loads (`search.even_loads` does).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STAGES = 3
 def copy_costs(
     instance: Instance, rows: NDArray[np.int64], leaves: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """First and second cost of a copy of each row to the finest rack beside it: int64 [2, rows]."""
+    """First and second cost of a copy of each row to the aligned finest rack: int64 [2, rows]."""
     first = instance.costs.at(rows, leaves)
     if instance.minimise == "moves":
         return np.stack([first, instance.view.table.bytes[rows].clip(min=0)])
@@ -38,13 +38,13 @@ def copy_costs(
 
 
 def stages_before_squares(instance: Instance) -> int:
-    """How many of the costs come before loads that are left free are evened out."""
+    """The number of costs that come before the evening out of free loads."""
     return 1 if instance.minimise == "moves" else 2
 
 
 def is_preferred(
     instance: Instance, rows: NDArray[np.int64], brokers: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether the broker beside each row is its old preferred leader."""
+    """Whether the aligned broker of each row is its old preferred leader."""
     found: NDArray[np.bool_] = instance.preferred[rows] == brokers
     return found

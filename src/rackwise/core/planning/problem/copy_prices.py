@@ -1,7 +1,7 @@
 """The cost of a new replica of each partition in each rack.
 
-A new replica copies the whole partition from its leader. What that costs depends on what is made
-small, and never on more than the partition and the finest rack of the broker:
+A new replica copies the whole partition from its leader. Its cost depends on the minimised
+quantity, and otherwise only on the partition and the finest rack of the broker:
 
 ```
 moves    1
@@ -11,10 +11,10 @@ usd      price of the size out of the leader's rack and into the broker's, each 
 ```
 
 The price is the row of the level at which the two racks part, in the region of the leader's rack.
-Where a partition has no leader, the first live replica in sync would be the next; where there is
-none of these either, nothing can be copied and nothing is charged.
+If a partition has no leader, the first live in-sync replica counts as the leader. If there is none,
+nothing can be copied and nothing is charged.
 
-What this does not do: choose between price rows (`core.traffic`), or add up a plan.
+Limits: this module does not choose between price rows (`core.traffic` does), or add up a plan.
 """
 
 from __future__ import annotations
@@ -47,14 +47,17 @@ class CopyPrices:
     """Nano-dollars per `gb` bytes between finest racks, int64 [from, to]; 0 inside one rack."""
 
     out: NDArray[np.int64]
+    """Price of leaving the first rack for the second."""
     into: NDArray[np.int64]
+    """Price of entering the second rack from the first."""
     gb: NDArray[np.int64]
+    """Bytes to which the prices refer."""
 
     @classmethod
     def of(cls, view: View, prices: Sequence[Price], day: date) -> CopyPrices:
-        """`prices`: rows of one provider.
+        """From price rows of one provider.
 
-        Raises `InvalidPrices` where a level that copies cross has no price, or two.
+        Raises `InvalidPrices` if a level that copies cross has no price, or two.
         """
         tree = view.tree
         leaves = len(tree.names[-1])
@@ -88,7 +91,7 @@ class CopyPrices:
 
 
 def _regions(view: View) -> tuple[Sequence[str | None], NDArray[np.int64]]:
-    """Names of the regions, and the region of each finest rack; one of no name where none are."""
+    """The names of the regions and the region of each finest rack; one unnamed region if none."""
     tree = view.tree
     if REGION not in view.levels:
         return (None,), np.zeros(len(tree.names[-1]), dtype=np.int64)
@@ -114,7 +117,7 @@ def _price(prices: Sequence[Price], region: str | None, level: str, day: date) -
 def _rounded(
     sizes: NDArray[np.int64], price: NDArray[np.int64], gb: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """`traffic.usd_nano` of columns."""
+    """`traffic.usd_nano` for columns."""
     if int(price.max(initial=0)) * int(gb.max(initial=1)) * 2 < _SAFE:
         whole, rest = sizes // gb, sizes % gb
         return whole * price + (2 * rest * price + gb) // (2 * gb)
@@ -124,21 +127,21 @@ def _rounded(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CopyCosts:
-    """Cost of a new replica: `size` int64 [partitions] times one, or dollars by `prices`.
-
-    `source`: finest rack to copy from, int64 [partitions], -1 = none. `leaves`: number of finest
-    racks.
-    """
+    """The cost of a new replica of each partition in each finest rack."""
 
     minimise: Minimise
     size: NDArray[np.int64]
+    """Bytes of each partition, or 1, int64 [partitions]."""
     source: NDArray[np.int64]
+    """Finest rack to copy from, int64 [partitions], -1 = none."""
     leaves: int
+    """Number of finest racks."""
     prices: CopyPrices | None = None
+    """Prices if dollars are minimised."""
 
     @classmethod
     def of(cls, view: View, minimise: Minimise, prices: Sequence[Price], leaves: int) -> CopyCosts:
-        """Raises `InvalidSnapshot` where sizes are needed and not known, `InvalidPrices`."""
+        """Raises `InvalidSnapshot` if sizes are needed and unknown, `InvalidPrices`."""
         rows = len(view.table)
         if minimise == "moves":
             none = np.full(rows, -1, dtype=np.int64)
@@ -159,17 +162,17 @@ class CopyCosts:
 
     @property
     def is_flat(self) -> bool:
-        """Whether a partition costs the same wherever it goes."""
+        """Whether a partition costs the same in every rack."""
         return self.prices is None
 
     def at(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cost of a new replica of each row in the finest rack beside it."""
+        """The cost of a new replica of each row in the rack that is aligned with it."""
         if self.prices is None:
             return self.size[rows]
         return self.prices.nano(self.size[rows], self.source[rows], leaves)
 
     def table(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cost of a new replica in each finest rack: int64 [rows, leaves]."""
+        """The cost of a new replica in each finest rack: int64 [rows, leaves]."""
         wide = np.repeat(rows, self.leaves)
         leaves = np.tile(np.arange(self.leaves), len(rows))
         return self.at(wide, leaves).reshape(len(rows), self.leaves)
@@ -188,9 +191,9 @@ def _check_sizes(view: View, minimise: Minimise) -> None:
 
 
 def sources(view: View) -> NDArray[np.int64]:
-    """Finest rack that a new replica of each partition is copied from, int64, -1 = not known.
+    """The finest rack from which a new replica of each partition is copied, int64, -1 = unknown.
 
-    That of the leader; without one, of the first live replica in sync in list order.
+    It is that of the leader; without one, of the first live in-sync replica in list order.
     """
     leaf = view.tree.nodes[-1].astype(np.int64)
     found: NDArray[np.int64] = leaf[view.tree.places(view.table.leader)]

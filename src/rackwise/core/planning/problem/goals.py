@@ -1,17 +1,17 @@
 """Goals resolved to a policy and a cluster, so that a plan only respects rules and loads.
 
-A goal says nothing that a policy could not say, but for a broker that is not there yet:
+Every goal can be expressed as a policy, except for a broker that does not exist yet:
 
 ```
 goal                     the policy becomes                                  loads, leaders
-Repair()                 as it is                                            off, keep
-Balance()                as it is                                            as the policy says
+Repair()                 unchanged                                           off, keep
+Balance()                unchanged                                           as the policy says
 Drain((7,))              brokers.drain + 7                                   off, keep
 Drain((7,), True)        brokers.drain + 7                                   as the policy says
 Replace(((2, 6),))       brokers.drain + 2; only 6 takes replicas, and       off, keep
                          each list that holds 2 must hold 6
 SetReplication(t=3)      a last block: t has replication 3                   off, keep
-Add(((9, /a),))          as it is; broker 9 is there, live and empty         as the policy says
+Add(((9, /a),))          unchanged; broker 9 is added, live and empty        as the policy says
 ```
 
 Limits: this module does not define the rules (`partition_class`) and searches nothing.
@@ -37,19 +37,18 @@ if TYPE_CHECKING:
 
 
 class ResolvedGoal(NamedTuple):
-    """A cluster and the policy it should keep; `takers`: the only brokers that take replicas.
-
-    `takers` is None where all may; `heirs`: (old, new) brokers, new holds what old held.
-    """
+    """A cluster and the policy that it should keep."""
 
     cluster: Cluster
     policy: Policy
     takers: tuple[int, ...] | None = None
+    """The only brokers that take replicas; None if all may."""
     heirs: tuple[tuple[int, int], ...] = ()
+    """(old, new) brokers: new holds what old held."""
 
 
 def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
-    """The goal as a policy. Raises `InvalidConfig` for brokers that the goal cannot mean."""
+    """The goal as a policy. Raises `InvalidConfig` for brokers that the goal cannot name."""
     if isinstance(goal, Repair):
         return ResolvedGoal(cluster, _still(policy))
     if isinstance(goal, Add):
@@ -71,7 +70,7 @@ def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
 
 
 def _still(policy: Policy) -> Policy:
-    """Loads need not be even, and leaders that stay replicas stay leaders."""
+    """The policy with free loads, and with leaders that stay as long as they are replicas."""
     return replace(policy, balance=replace(policy.balance, replicas="off", leaders="keep"))
 
 

@@ -2,16 +2,16 @@
 
 Search, certificate and check all read it; none of them has rules of its own.
 
-Words. Usable brokers, live and not to be drained, are numbered in canonical order: by the segments
-of the rack path as UTF-8 bytes, then by id. Partitions are the rows of the table. A set x of usable
-brokers is legal for row p, x in X_p, if
+Terms. Usable brokers are live and not to be drained. They are numbered in canonical order: by the
+segments of the rack path as UTF-8 bytes, then by id. Partitions are the rows of the table. A set x
+of usable brokers is legal for row p, x in X_p, if
 
 - it has `replicas[p]` brokers, all different;
-- the numbers in the finest racks keep the rules of the class of p (`partition_class`);
+- its numbers in the finest racks keep the rules of the class of p (`partition_class`);
 - every broker pinned to p is in it;
-- a broker that is not open (excluded) is in it only if p holds a live replica there already.
+- a broker that is not open (excluded) is in it only if p already holds a live replica there.
 
-Each broker of x that p does not hold costs `cost_at`; what p holds is free, and so is dropping it.
+Each broker of x that p does not hold costs `cost_at`. Keeping and dropping a held replica are free.
 
 ```
 usable   0: id 1 /a    1: id 2 /a    2: id 4 /b         broker 3 is dead
@@ -19,7 +19,7 @@ held     row 0: {0}    from the list [1 3]              kept or not, broker 0 is
 X_0      {0 2} {1 2}   even over /a /b, 2 replicas      cost 1, 2
 ```
 
-What this does not do: say how many replicas a broker may hold in all (`fair`), or choose sets.
+Limits: this module does not define the load of a broker (`fair_loads` does), and chooses no sets.
 """
 
 from __future__ import annotations
@@ -53,33 +53,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Instance:
-    """What is to be planned; B usable brokers, P partitions, L finest racks.
-
-    `view`: the cluster and the policy as the goal wants them. `tree`: the racks, one for all where
-    racks do not count. `brokers`: ids, `leaf`: finest rack, `weights`, `is_open`: whether it takes
-    new replicas; all [B]. `kind`: int64 [P], index into `kinds`; `replicas`: int64 [P]; `held`:
-    usable brokers of each row, rising; `pins`: usable brokers that must be in the set; `lost_pins`:
-    rows with a pin on a broker that is not usable. `preferred`: first placed broker, int64 [P], -1
-    where it is not usable. `is_capped`: bool [topics], whether topic_spread is even.
-    """
+    """A planning problem with B usable brokers, P partitions and L finest racks."""
 
     view: View
+    """The cluster and the policy, changed by the goal."""
     goal: Goal
     minimise: Minimise
     tree: RackTree
+    """The racks; a single rack if racks do not count."""
     brokers: NDArray[np.int64]
+    """Ids, int64 [B]."""
     leaf: NDArray[np.int64]
+    """Finest rack of each broker, int64 [B]."""
     weights: NDArray[np.int64]
+    """Weight of each broker, int64 [B]."""
     is_open: NDArray[np.bool_]
+    """Whether each broker takes new replicas, bool [B]."""
     classes: tuple[PartitionClass, ...]
+    """The partition classes."""
     class_of: NDArray[np.int64]
+    """Index into `classes`, int64 [P]."""
     replicas: NDArray[np.int64]
+    """Number of replicas of each partition, int64 [P]."""
     held: Ragged
+    """Usable brokers that hold each row, ascending."""
     pins: Ragged
+    """Usable brokers that must be in the set of each row, ascending."""
     lost_pins: NDArray[np.int64]
+    """Rows that are pinned to a broker that is not usable."""
     preferred: NDArray[np.int64]
+    """First placed broker of each row, int64 [P], -1 if it is not usable."""
     is_capped: NDArray[np.bool_]
+    """Whether topic_spread of each topic is even, bool [topics]."""
     costs: CopyCosts
+    """The cost of a new replica."""
 
     @classmethod
     def of(
@@ -91,10 +98,11 @@ class Instance:
         minimise: Minimise = "moves",
         prices: Sequence[Price] = (),
     ) -> Instance:
-        """The problem that a goal makes of a cluster and a policy.
+        """The problem that a goal poses for a cluster and a policy.
 
-        `prices`: rows of one provider, wanted for dollars. Raises `InvalidConfig`, `InvalidPolicy`,
-        `InvalidRack`, `PartialRacks`; `InvalidSnapshot`, `InvalidPrices` where costs are not known.
+        `prices`: rows of one provider, required for dollars. Raises `InvalidConfig`,
+        `InvalidPolicy`, `InvalidRack`, `PartialRacks`; `InvalidSnapshot`, `InvalidPrices` if costs
+        are unknown.
         """
         wanted = resolve_goal(goal, cluster, policy)
         check_policy(wanted.policy, wanted.cluster)
@@ -141,12 +149,12 @@ class Instance:
 
     @property
     def leaves(self) -> int:
-        """Number of finest racks, those without usable brokers included."""
+        """The number of finest racks, those without usable brokers included."""
         return len(self.tree.names[-1])
 
     @property
     def topic(self) -> NDArray[np.int32]:
-        """Topic of each row, index into the table's `topics`."""
+        """The topic of each row, an index into the table's `topics`."""
         return self.view.table.topic
 
     def name(self, row: int) -> str:
@@ -154,31 +162,31 @@ class Instance:
         return self.view.table.name(row)
 
     def holds(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each row holds a live replica on the usable broker beside it."""
+        """Whether each row holds a live replica on the usable broker that is aligned with it."""
         return contains(self.held, rows, brokers, len(self.brokers))
 
     def cost_at(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cost of a replica of each row on the broker beside it if it is not held: int64."""
+        """The cost of a replica of each row on the aligned broker, if it is not held: int64."""
         return self.costs.at(rows, self.leaf[brokers])
 
     def cost(self, sets: Ragged) -> int:
-        """Cost of sets of usable brokers, one for each row."""
+        """The cost of sets of usable brokers, one for each row."""
         rows, brokers = sets.rows, sets.values.astype(np.int64)
         new = ~self.holds(rows, brokers)
         return sum(self.cost_at(rows[new], brokers[new]).tolist())
 
     def loads(self, sets: Ragged) -> NDArray[np.int64]:
-        """Replicas on each usable broker: int64 [B]."""
+        """The replicas on each usable broker: int64 [B]."""
         return np.bincount(sets.values, minlength=len(self.brokers)).astype(np.int64)
 
     def leaf_counts(self, sets: Ragged) -> NDArray[np.int64]:
-        """Replicas of each row in each finest rack: int64 [P, L]."""
+        """The replicas of each row in each finest rack: int64 [P, L]."""
         keys = sets.rows * self.leaves + self.leaf[sets.values]
         flat = np.bincount(keys, minlength=len(sets) * self.leaves)
         return flat.reshape(len(sets), self.leaves).astype(np.int64)
 
     def legal(self, sets: Ragged) -> NDArray[np.bool_]:
-        """Whether the set of each row is in X_p: bool [P]. Brokers of `sets` are usable ones."""
+        """Whether the set of each row is in X_p: bool [P]. `sets` contains usable brokers only."""
         rows, brokers = sets.rows, sets.values.astype(np.int64)
         width = len(self.brokers)
         keys = np.sort(rows * width + brokers)
@@ -211,7 +219,7 @@ class Instance:
 def contains(
     sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
 ) -> NDArray[np.bool_]:
-    """Whether each row's set has the broker beside it; brokers are less than `width`."""
+    """Whether each row's set contains the aligned broker; broker numbers are below `width`."""
     if not len(rows):
         return np.zeros(0, dtype=np.bool_)
     keys = np.sort(sets.rows * width + sets.values)
@@ -222,7 +230,7 @@ def contains(
 
 
 def sets_of(rows: NDArray[np.int64], brokers: NDArray[np.int64], count: int) -> Ragged:
-    """Sets from pairs in any order, brokers rising."""
+    """Sets from (row, broker) pairs in any order, brokers ascending."""
     order = np.lexsort((brokers, rows))
     offsets = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=count), out=offsets[1:])
@@ -235,9 +243,9 @@ def parts(rows: NDArray[np.int64], width: int, cells: int = 1 << 23) -> list[NDA
 
 
 def _tree(view: View, minimise: Minimise) -> RackTree:
-    """The racks; one for all brokers where nobody has any, or where a rackless one turns them off.
+    """The rack tree; one rack for all brokers if the policy ignores racks or there are none.
 
-    Raises `PartialRacks` where some live brokers have a rack and some have none.
+    Raises `PartialRacks` if some live brokers have a rack and some have none.
     """
     rackless = view.live & (view.tree.nodes[0] < 0)
     missing = view.policy.racks.missing
@@ -258,7 +266,7 @@ def _tree(view: View, minimise: Minimise) -> RackTree:
 
 
 def _canonical(view: View) -> NDArray[np.int64]:
-    """Places of the usable brokers, by path segments as UTF-8 bytes, then id."""
+    """The usable brokers by path segments as UTF-8 bytes, then id, as indexes."""
     keys = {
         broker.id: tuple(
             segment.encode("utf-8", "surrogatepass")
@@ -272,7 +280,7 @@ def _canonical(view: View) -> NDArray[np.int64]:
 
 
 def _held(view: View, index: NDArray[np.int64]) -> Ragged:
-    """Usable brokers that hold a placed replica, rising in each row."""
+    """The usable brokers that hold a placed replica, ascending in each row."""
     found = index[view.placed_places]
     kept = view.placed.keep(found >= 0)
     values = found[found >= 0]
@@ -283,7 +291,7 @@ def _held(view: View, index: NDArray[np.int64]) -> Ragged:
 def _pins(
     view: View, wanted: ResolvedGoal, index: NDArray[np.int64]
 ) -> tuple[Ragged, NDArray[np.int64]]:
-    """Pinned brokers of each row, rising, and rows pinned to a broker that is not usable."""
+    """The pinned brokers of each row, ascending, and the rows with an unusable pinned broker."""
     table = view.table
     pinned: dict[int, set[int]] = {}
     for code, rules in enumerate(view.rules):
@@ -318,7 +326,7 @@ def _pins(
 def _classes(
     view: View, tree: RackTree, leaf: NDArray[np.int64]
 ) -> tuple[tuple[PartitionClass, ...], NDArray[np.int64], NDArray[np.int64]]:
-    """The kinds, the kind of each row, and how many replicas it should have."""
+    """The partition classes, the class of each row, and its number of replicas."""
     wanted = np.array([rules.replication or 0 for rules in view.rules], dtype=np.int64)
     of_rule = wanted[view.row_rules]
     replicas = np.where(of_rule > 0, of_rule, view.placed.lengths)
@@ -340,7 +348,7 @@ def _classes(
 
 
 def _spread(rules: TopicRules, *, is_blind: bool) -> TopicRules:
-    """What the rules say of racks alone; `is_blind`: racks do not count."""
+    """The rules about racks alone; `is_blind`: racks do not count."""
     alone = replace(rules, pin=(), leader_racks=(), topic_spread="off", replication=None)
     if is_blind:
         return replace(alone, spread=("off",), count=(), count_others="any")

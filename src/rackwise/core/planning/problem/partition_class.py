@@ -12,9 +12,9 @@ from 2 1            /a -> /b     gives 1 2, legal: one replica of /a may go to /
                     /a -> /a     numbers stay: always legal
 ```
 
-Racks of a coarser level hold what the finest below them hold together, so boxes (`core.boxes`) at
-all levels are one test of the numbers in the finest. `at_least` is another: distinct racks, at its
-level, that hold something.
+A rack of a coarser level holds what the finest racks below it hold together. So the boxes
+(`core.boxes`) of all levels are one test of the numbers in the finest racks. `at_least` is another
+test: the number of distinct racks, at its level, that hold a replica.
 
 Limits: a class knows no pinned brokers, excluded brokers or current replicas (`instance` does).
 """
@@ -40,21 +40,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionClass:
-    """Rules of partitions with `replicas` replicas; nodes are numbered as in the rack tree.
-
-    `up[level]`: int64 [leaves], the node above each finest rack, non-decreasing, the finest level
-    itself included. `low[level]`, `high[level]`: int64 [nodes], the fewest and most replicas.
-    `at_least[level]`: distinct racks that must hold one, 0 = any. `is_possible`: whether any
-    numbers keep the rules.
-    """
+    """The rules of partitions with `replicas` replicas; nodes are numbered as in the rack tree."""
 
     rules: TopicRules
     replicas: int
     up: tuple[NDArray[np.int64], ...]
+    """For each level, the node above each finest rack, int64 [leaves], non-decreasing."""
     low: tuple[NDArray[np.int64], ...]
+    """For each level, the fewest replicas below each node, int64 [nodes]."""
     high: tuple[NDArray[np.int64], ...]
+    """For each level, the most replicas below each node, int64 [nodes]."""
     at_least: tuple[int, ...]
+    """For each level, the number of distinct racks that must hold a replica, 0 = any."""
     is_possible: bool
+    """Whether any numbers keep the rules."""
 
     @classmethod
     def of(
@@ -64,7 +63,7 @@ class PartitionClass:
         rules: TopicRules,
         replicas: int,
     ) -> PartitionClass:
-        """`usable[level]`: usable brokers below each node."""
+        """From the rules; `usable[level]`: usable brokers below each node."""
         found = boxes(tree, usable, rules, replicas)
         finest = tree.depth - 1
         at_least = tuple(
@@ -86,7 +85,7 @@ class PartitionClass:
 
     @property
     def has_boxes(self) -> bool:
-        """Whether boxes say it all, as they do without `at_least`."""
+        """Whether the boxes are the whole test, as they are without `at_least`."""
         return not any(self.at_least)
 
     def at(self, level: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -110,7 +109,7 @@ class PartitionClass:
         return good
 
     def exchanges(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Where legal numbers, [leaves], let one replica go: bool [from leaf, to leaf]."""
+        """Where legal numbers, [leaves], let one replica move: bool [from leaf, to leaf]."""
         leaves = len(counts)
         legal = np.broadcast_to((counts > 0)[:, None], (leaves, leaves)).copy()
         for level, wanted in enumerate(self.at_least):

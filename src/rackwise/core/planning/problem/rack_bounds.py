@@ -9,10 +9,10 @@ every rack that holds them, and no bound exceeds the brokers that the partition 
 ```
 
 Bounds are then carried upwards: a rack holds at least what the racks in it must hold together, and
-at most what they can. Bounds that meet everywhere mean that a legal set exists, as racks are nested
-and the bounds are integers.
+at most what they can hold. If no low bound exceeds its high bound, a legal set exists, because
+racks are nested and the bounds are integers.
 
-What this does not do: choose brokers, or speak of more than one partition at once.
+Limits: this module chooses no brokers, and treats each partition alone.
 """
 
 from __future__ import annotations
@@ -34,26 +34,25 @@ if TYPE_CHECKING:
 
 
 class RackBounds(NamedTuple):
-    """Bounds of rows of one kind.
-
-    `low[level]`, `high[level]`: int64 [rows, nodes]; `units`: int64 [rows], replicas to place;
-    `is_possible`: bool [rows], whether a legal set exists.
-    """
+    """The bounds of rows of one class."""
 
     low: tuple[NDArray[np.int64], ...]
+    """Fewest replicas below each node, int64 [rows, nodes], by level."""
     high: tuple[NDArray[np.int64], ...]
+    """Most replicas below each node, int64 [rows, nodes], by level."""
     units: NDArray[np.int64]
+    """Replicas to place, int64 [rows]."""
     is_possible: NDArray[np.bool_]
+    """Whether a legal set exists, bool [rows]."""
 
 
 class RackCapacity(NamedTuple):
-    """What rows may use in each finest rack, int64 [rows, leaves].
-
-    `pinned`: pinned brokers; `free`: brokers that are not pinned and may be in the row's set.
-    """
+    """The brokers that rows may use in each finest rack, int64 [rows, leaves]."""
 
     pinned: NDArray[np.int64]
+    """Pinned brokers."""
     free: NDArray[np.int64]
+    """Brokers that are not pinned and may be in the row's set."""
 
 
 def rack_capacity(instance: Instance, rows: NDArray[np.int64]) -> RackCapacity:
@@ -83,7 +82,7 @@ def _counts(
 
 
 def rack_bounds(class_: PartitionClass, room: RackCapacity) -> RackBounds:
-    """Bounds of rows of one kind, carried upwards."""
+    """The bounds of rows of one class, carried upwards."""
     finest = len(class_.up) - 1
     units = class_.replicas - room.pinned.sum(axis=1)
     low: list[NDArray[np.int64]] = []
@@ -110,7 +109,7 @@ def rack_bounds(class_: PartitionClass, room: RackCapacity) -> RackBounds:
 
 
 def _starts(class_: PartitionClass, level: int) -> NDArray[np.int64]:
-    """First node, one level finer, of each node."""
+    """The first node, one level finer, of each node."""
     finer = class_.up[level + 1]
     first_leaf = np.flatnonzero(np.diff(class_.up[level], prepend=-1))
     return finer[first_leaf]
@@ -119,9 +118,11 @@ def _starts(class_: PartitionClass, level: int) -> NDArray[np.int64]:
 def fresh_racks(
     class_: PartitionClass, pinned: NDArray[np.int64]
 ) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.int64]]]:
-    """Level, racks without a pinned broker [rows, nodes], and how many of these must get one.
+    """The distinct racks that a row must still reach, for each level with `at_least`.
 
-    `pinned`: of each row in each finest rack. One for each level with `at_least`, coarsest first.
+    Coarsest level first: the level, its racks without a pinned broker [rows, nodes], and how many
+    of
+    these must get a replica. `pinned`: of each row in each finest rack.
     """
     for level, wanted in enumerate(class_.at_least):
         if wanted:
@@ -130,7 +131,7 @@ def fresh_racks(
 
 
 def _reaches(class_: PartitionClass, room: RackCapacity) -> NDArray[np.bool_]:
-    """Whether the units left can bring the distinct racks up to `at_least` at every level."""
+    """Whether the remaining units can bring the distinct racks up to `at_least` at every level."""
     left = class_.replicas - room.pinned.sum(axis=1)
     most = np.zeros_like(left)
     good = room.free.sum(axis=1) >= left
@@ -142,7 +143,7 @@ def _reaches(class_: PartitionClass, room: RackCapacity) -> NDArray[np.bool_]:
 
 
 def infeasible_partitions(instance: Instance) -> list[str]:
-    """A sentence for each partition without a legal set: rule, wanted, had; in row order."""
+    """A sentence for each partition without a legal set, in row order: rule, expected, got."""
     found: dict[int, str] = {}
     for row in instance.lost_pins.tolist():
         found[row] = "wants its pinned brokers; one of them is not usable"

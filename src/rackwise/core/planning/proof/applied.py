@@ -1,17 +1,17 @@
-"""The replica sets of a cluster after the moves of a plan, and what is wrong with the moves.
+"""The replica sets of a cluster after the moves of a plan, and the faults of the moves.
 
-Nothing is taken from the moves but their lists:
+Only the lists of the moves are used:
 
 ```
 move            orders-4  [1 2 7] -> [1 2 3]
-row of the table          its placed list is 1 2 7, so the move begins where the cluster is
-after                     the set {1 2 3}, in numbers of usable brokers; judged by `Instance.legal`
+row of the table          its placed list is 1 2 7, so the move starts from the present state
+after                     the set {1 2 3}, in indexes of usable brokers; judged by `Instance.legal`
 ```
 
-A row without a move keeps what it has, and is judged as well: a broken rule that the plan leaves
+A row without a move keeps its replicas and is judged as well: a broken rule that the plan leaves
 broken is a problem of the plan. Replicas on brokers that are not usable are in no legal set.
 
-What this does not do: look at costs, loads or the order within a list.
+Limits: costs, loads and the order within a list are not checked here.
 """
 
 from __future__ import annotations
@@ -34,23 +34,24 @@ if TYPE_CHECKING:
 
 
 class AppliedMoves(NamedTuple):
-    """`sets`: usable brokers of each row, indexes, rising; `lists`: ids of each row, in list order.
-
-    `problems`, `illegal`: sentences.
-    """
+    """The replica lists of every row after the moves."""
 
     sets: Ragged
+    """Usable brokers of each row, indexes, ascending."""
     lists: Ragged
+    """Broker ids of each row, in list order."""
     problems: tuple[str, ...]
+    """One sentence per fault of a move."""
     illegal: tuple[str, ...]
+    """One sentence per row whose set is not legal."""
 
 
 def apply_moves(
     instance: Instance, moves: Sequence[Move], *, keeps_sets: bool = False
 ) -> AppliedMoves:
-    """The sets after all moves; moves of one partition twice, or of none, are left out.
+    """The sets after all moves; repeated moves of a partition, and moves of none, are left out.
 
-    `keeps_sets`: only sets that do not change are legal.
+    `keeps_sets`: only unchanged sets are legal.
     """
     rows, problems = _rows(instance, moves)
     placed = instance.view.placed
@@ -104,7 +105,7 @@ def _stale(instance: Instance, row: int, move: Move) -> str:
 
 
 def _rows(instance: Instance, moves: Sequence[Move]) -> tuple[NDArray[np.int64], list[str]]:
-    """Row of each move, -1 where there is none or an earlier move has it."""
+    """The row of each move, -1 if there is none or an earlier move has it."""
     table = instance.view.table
     codes = {name: code for code, name in enumerate(table.topics)}
     width = np.int64(2**32)
@@ -147,13 +148,13 @@ def _replaced(rows: Ragged, where: NDArray[np.int64], by: Ragged) -> Ragged:
 
 
 def _sorted(rows: Ragged) -> Ragged:
-    """Each row rising. As one number for row and value, which sorts ten times as fast as two."""
+    """Each row sorted. Row and value are sorted as one number, ten times as fast as two keys."""
     keys = np.sort(rows.rows.astype(np.int64) << 32 | rows.values)
     return Ragged(rows.offsets, (keys & 0xFFFF_FFFF).astype(np.int32))
 
 
 def _usable(instance: Instance, lists: Ragged) -> tuple[Ragged, NDArray[np.int64]]:
-    """Lists of ids as rising indexes of usable brokers, and the rows with other ids in them."""
+    """Lists of ids as ascending indexes of usable brokers, and the rows that contain other ids."""
     tree = instance.view.tree
     index = np.full(len(tree.brokers) + 1, -1, dtype=np.int32)
     index[tree.places(instance.brokers)] = np.arange(len(instance.brokers))

@@ -1,7 +1,7 @@
-"""The certificate of a plan: made, summed up and checked without a solver.
+"""The certificate of a plan: computed, summed up and checked without a solver.
 
-Goals, in order: a check trusts nothing but the cluster and the policy; it names every error; one
-pass over the partitions; no solver.
+Goals, in order: a check trusts only the cluster and the policy; it names every error; one pass over
+the partitions; no solver.
 
 Lower bound. Give every broker a dual price of any sign, and every capped topic on a broker a dual
 price that is not negative. No fair plan costs less than
@@ -24,7 +24,7 @@ bound       4 * 2 - (2 * 1 + 2 * 1 + 2 * 0 + 2 * 0) = 4         moves of the pla
 
 Fairness. `fair_replicas` checks loads and `fair_leaders` checks leaders.
 
-Limits: this module finds no plans, and looks at no live cluster.
+Limits: this module finds no plans, and reads no live cluster.
 
 Source: weak duality of linear programming.
 """
@@ -77,8 +77,9 @@ _BALANCE = Balance()
 def certify(instance: Instance, sets: Ragged, fair: Fair) -> Certificate:
     """The certificate of a plan: prices, and the bound that they give.
 
-    `sets`: what every row has after the plan, broker indexes, rising. The bound is the cost of the
-    plan if nothing cheaper is fair. If something is, prices need not say much; all 0 may say more.
+    `sets`: the set of every row after the plan, broker indexes, ascending. The bound equals the
+    cost of the plan if no fair plan is cheaper. Otherwise the prices may give a weak bound, and
+    prices of 0 may give a better one.
     """
     limits = LoadLimits.of(instance, fair.groups, fair.topic_caps)
     found = dual_prices_of(instance, sets, limits)
@@ -116,9 +117,9 @@ def lower_bound(
     goal: Goal = _BALANCE,
     prices: Sequence[Price] = (),
 ) -> int:
-    """What no plan with these groups and caps costs less than.
+    """The least cost of any plan with these groups and caps.
 
-    `prices`: price rows of one provider, wanted where the certificate is about dollars. Raises what
+    `prices`: price rows of one provider, required if the certificate is about dollars. Raises what
     `Instance.of` and `bound` raise.
     """
     minimise = cast("Minimise", certificate.objective)
@@ -127,11 +128,11 @@ def lower_bound(
 
 
 def bound(instance: Instance, certificate: Certificate) -> int:
-    """The bound that a certificate gives: true whatever its prices, if its groups and caps are.
+    """The bound that a certificate gives: valid for any prices, if its groups and caps are valid.
 
-    Prices of brokers and topics that are not there, negative topic prices, and prices that nobody
-    can believe count as 0; groups that cannot be are left out. Raises `Infeasible` where a
-    partition has no legal set, `OptimumTooLarge` where copies cost `NEVER // 2` or more.
+    Prices of unknown brokers and topics, negative topic prices, and prices out of range count as 0;
+    invalid groups are left out. Raises `Infeasible` if a partition has no legal set,
+    `OptimumTooLarge` if copies cost `NEVER // 2` or more.
     """
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     prices = valid_prices(instance.brokers, certificate.prices)
@@ -157,7 +158,7 @@ def bound(instance: Instance, certificate: Certificate) -> int:
 
 
 def infeasible(instance: Instance) -> Infeasible:
-    """What is raised where a partition has no legal set; names all of them."""
+    """The error for partitions without a legal set; names all of them."""
     reasons = infeasible_partitions(instance)
     return Infeasible(
         f"no legal replica set: {reasons[0]}",
@@ -198,11 +199,11 @@ def _total(values: NDArray[np.int64]) -> int:
 
 
 def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Price] = ()) -> Verdict:
-    """Whether a plan is legal, fair and the cheapest; every problem by name.
+    """Check whether a plan is legal, fair and the cheapest; every problem by name.
 
-    Everything but the moves and the prices is worked out anew from cluster and policy. `prices`:
-    price rows of one provider, wanted where the plan is about dollars. Raises what `Instance.of`
-    raises, and `Infeasible`.
+    Everything but the moves and the prices is recomputed from cluster and policy. `prices`: price
+    rows of one provider, required if the plan is about dollars. Raises what `Instance.of` raises,
+    and `Infeasible`.
     """
     instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
     after = apply_moves(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
@@ -254,7 +255,7 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
 
 
 def _unbelieved(instance: Instance, certificate: Certificate) -> Iterator[str]:
-    """Prices that the bound leaves out."""
+    """The prices that the bound ignores."""
     ids, names = set(instance.brokers.tolist()), set(instance.view.table.topics)
     for id_, price in certificate.prices.items():
         if id_ not in ids:

@@ -56,18 +56,20 @@ MOST_PRICE = 2**50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoadLimits:
-    """What loads are fair, by broker index.
-
-    `group`: int64 [B], -1 = none; `low`, `high`: int64 [B]; `totals`: int64 [groups]. `capped`:
-    topics, rising, and `caps`: int64 [capped topics, B].
-    """
+    """The fair loads, by broker index."""
 
     group: NDArray[np.int64]
+    """Group of each broker, int64 [B], -1 = none."""
     low: NDArray[np.int64]
+    """Fewest replicas of each broker, int64 [B]."""
     high: NDArray[np.int64]
+    """Most replicas of each broker, int64 [B]."""
     totals: NDArray[np.int64]
+    """Replicas of each group, int64 [groups]."""
     capped: NDArray[np.int64]
+    """Topics with caps, ascending."""
     caps: NDArray[np.int64]
+    """Most replicas of each capped topic on each broker, int64 [capped topics, B]."""
 
     @classmethod
     def of(
@@ -104,7 +106,7 @@ class LoadLimits:
         )
 
     def row_class(self, instance: Instance) -> NDArray[np.int64]:
-        """Class of each row: 0, or 1 + the place of its topic among the capped ones."""
+        """The class of each row: 0, or 1 + the index of its topic among the capped ones."""
         code = np.zeros(len(instance.view.table.topics) + 1, dtype=np.int64)
         code[self.capped] = 1 + np.arange(len(self.capped))
         return code[instance.topic]
@@ -112,18 +114,18 @@ class LoadLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DualPrices:
-    """`brokers`: int64 [B]; `topics`: int64 [capped topics, B], >= 0.
-
-    `is_settled`: false where a cycle of negative length kept distances from settling.
-    """
+    """The dual prices of brokers and of capped topics on brokers."""
 
     brokers: NDArray[np.int64]
+    """Price of a replica on each broker, int64 [B]."""
     topics: NDArray[np.int64]
+    """Price of a replica of a capped topic on each broker, int64 [capped topics, B], >= 0."""
     is_settled: bool
+    """False if a cycle of negative length kept distances from settling."""
 
 
 def dual_prices_of(instance: Instance, sets: Ragged, limits: LoadLimits) -> DualPrices:
-    """Prices that prove the cheapest legal sets (brokers rising in each row) with fair loads."""
+    """Prices that prove the cheapest legal sets (brokers ascending in each row) with fair loads."""
     row_class = limits.row_class(instance)
     placement = PricedSets.of(instance, sets, row_class=row_class)
     classes, width = len(limits.capped) + 1, len(instance.brokers)
@@ -155,7 +157,7 @@ _SPARE_ROUNDS = 64
 def _loads_relaxed(
     distance: NDArray[np.int64], placed: NDArray[np.int64], limits: LoadLimits
 ) -> NDArray[np.int64]:
-    """Distances over pools and between brokers and their topics."""
+    """Distances over pools, and between brokers and their topics."""
     loads = placed.sum(axis=0)
     own, topics = distance[0], distance[1:]
     np.minimum(own, np.where(placed[1:] < limits.caps, topics, 0).min(axis=0, initial=0), out=own)
@@ -185,9 +187,10 @@ def is_valid_group(group: BrokerGroup) -> bool:
 
 
 def group_term(group: BrokerGroup, brokers: NDArray[np.int64], prices: NDArray[np.int64]) -> int:
-    """The most that the loads of a group can be worth.
+    """The most that the loads of a group can cost at these prices.
 
-    `brokers`: ids of the usable ones, `prices`: theirs, both [B]; other brokers ask 0.
+    `brokers`: ids of the usable brokers, `prices`: their prices, both [B]; other brokers have price
+    0.
     """
     index: dict[int, int] = dict(zip(brokers.tolist(), prices.tolist(), strict=True))
     asked = [index.get(id_, 0) for id_ in group.brokers]

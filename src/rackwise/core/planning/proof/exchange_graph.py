@@ -2,27 +2,27 @@
 
 Goals, in order: exact; a few passes over the replicas, however many brokers could take each.
 
-A node is a broker, or a topic on a broker where the topic is capped. From b to b' leads an arc if
-the set of some partition stays legal when b' takes the place of b; its length is the least that
-this changes the cost. Whatever plan is cheapest has no cycle of negative length.
+A node is a broker, or a topic on a broker if the topic is capped. An arc leads from b to b' if the
+set of some partition stays legal when b' replaces b. Its length is the least change of the cost.
+The graph of a cheapest plan has no cycle of negative length.
 
 ```
 t-0 on {1 4}, held {1 4}; t-1 on {2 4}, held {1 4}        racks /a: 1 2 3   /b: 4
-1 -> 2, 1 -> 3     t-0 copies to 2 or 3         +1
-2 -> 1             t-1 goes back to what it has -1
-2 -> 3             t-1 copies to 3 instead       0
+1 -> 2, 1 -> 3     t-0 copies to 2 or 3              +1
+2 -> 1             t-1 goes back to its old broker   -1
+2 -> 3             t-1 copies to 3 instead            0
 ```
 
-Most arcs of a broker are alike: every broker of a finest rack that holds nothing of the partition
-costs the same. So arcs end at a hub for each rack, and from there reach all its open brokers:
+Most arcs of a broker are alike: every broker of a finest rack that does not hold the partition
+costs the same. So arcs end at a hub for each rack, and reach all its open brokers from there:
 
 ```
 broker -> hub of /a -> 1 2 3        least of its partitions that may give to /a
-broker -> 7                         direct arcs: back to a broker that holds it, and where the
-                                    cheapest partition already lies in the rack, each broker alone
+broker -> 7                         direct arcs: back to a broker that holds the partition; and to
+                                    each broker alone, if the cheapest partition is in the rack
 ```
 
-What this does not do: know loads; choose paths.
+Limits: this module knows no loads and chooses no paths.
 
 Source: Murota, "Discrete Convex Analysis" (2003), chapter 9: legal sets are bases of a matroid, and
 sets with costs can be improved exactly where this graph has a negative cycle.
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PricedSets:
-    """Legal sets of every row, and what each of their replicas costs.
+    """The legal set of every row, and the cost of each replica in it.
 
     A held replica costs nothing, a new one costs a copy.
     """
@@ -97,21 +97,21 @@ def has(
 
 
 class Exchanges(NamedTuple):
-    """What replicas of some rows, [rows, replicas], would change by going to one broker or rack.
-
-    `at`: into the placement's values. `change`: int64, `NEVER` where it is not legal.
-    `target`: a broker for each row, or -1, any broker of the finest rack `leaf` that lacks the row.
-    """
+    """The change of cost if replicas of some rows, [rows, replicas], go to a broker or a rack."""
 
     rows: NDArray[np.int64]
     at: NDArray[np.int64]
+    """Indexes into the placement's values, [rows, replicas]."""
     change: NDArray[np.int64]
+    """Change of cost, int64 [rows, replicas]; `NEVER` if the exchange is not legal."""
     leaf: int
+    """The finest rack of the target."""
     target: NDArray[np.int64] | None
+    """A broker for each row; None for any broker of `leaf` that does not hold the row."""
 
 
 def exchanges_of(placement: PricedSets) -> Iterator[Exchanges]:
-    """Every way to let one replica go."""
+    """All possible exchanges of one replica."""
     instance = placement.instance
     hubs = np.unique(instance.leaf[instance.is_open]).tolist()
     for part in _parts(placement):
@@ -125,14 +125,17 @@ def exchanges_of(placement: PricedSets) -> Iterator[Exchanges]:
 
 
 class _Part(NamedTuple):
-    """Rows of one kind; `counts[level]`: int64 [rows, nodes]; `leaf`, `pinned`: of each replica."""
+    """Rows of one class."""
 
     class_: PartitionClass
     rows: NDArray[np.int64]
     at: NDArray[np.int64]
     counts: tuple[NDArray[np.int64], ...]
+    """Replicas of each row below each node, int64 [rows, nodes], by level."""
     leaf: NDArray[np.int64]
+    """Finest rack of each replica."""
     pinned: NDArray[np.bool_]
+    """Whether each replica is pinned."""
 
     def legal(self, target: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each replica, [rows, replicas], may go to the finest rack of its row."""
@@ -181,7 +184,7 @@ def _parts(placement: PricedSets) -> Iterator[_Part]:
 
 
 def _returns(placement: PricedSets, part: _Part) -> Iterator[Exchanges]:
-    """Replicas that go back to a broker which holds the row and is not in its set."""
+    """Exchanges back to a broker that holds the row and is not in its set."""
     instance, sets = placement.instance, placement.sets
     own = instance.held.take(part.rows)
     rows = part.rows[own.rows]
@@ -206,22 +209,22 @@ def _returns(placement: PricedSets, part: _Part) -> Iterator[Exchanges]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExchangeGraph:
-    """Arcs between nodes, of `classes` times B; S nodes hold a replica, and only these have arcs.
-
-    `sources`: their numbers, rising, int64 [S]. `hubs`: int64 [S, L], length to every open broker
-    of a finest rack, in the same class. `tails`: into `sources`, `heads`: nodes, `lengths`: of the
-    direct arcs.
-    """
+    """Arcs between `classes` times B nodes; S nodes hold a replica, and only these have arcs."""
 
     brokers: int
     classes: int
     leaf: NDArray[np.int64]
     is_open: NDArray[np.bool_]
     sources: NDArray[np.int64]
+    """Nodes that hold a replica, ascending, int64 [S]."""
     hubs: NDArray[np.int64]
+    """Length to every open broker of a finest rack, in the same class, int64 [S, L]."""
     tails: NDArray[np.int64]
+    """Start of each direct arc, an index into `sources`."""
     heads: NDArray[np.int64]
+    """End node of each direct arc."""
     lengths: NDArray[np.int64]
+    """Length of each direct arc."""
 
     @classmethod
     def of(cls, placement: PricedSets, classes: int = 1) -> ExchangeGraph:
@@ -264,7 +267,7 @@ class ExchangeGraph:
         )
 
     def relaxed(self, distance: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Least of each node's distance and the ways to it over one arc: int64 [classes, B]."""
+        """The least of each node's distance and the paths over one arc, int64 [classes, B]."""
         found = distance.copy()
         flat = found.ravel()
         at = distance.ravel()[self.sources]
@@ -284,7 +287,7 @@ def _crowded(
     hubs: NDArray[np.int64],
     best: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Hubs whose cheapest partition already lies on another broker of the rack."""
+    """Hubs whose cheapest partition is already on another broker of the rack."""
     instance, sets = placement.instance, placement.sets
     source, leaf = np.nonzero(best >= 0)
     rows = np.searchsorted(sets.offsets, best[source, leaf], side="right") - 1
@@ -304,7 +307,7 @@ def _one_by_one(
     best: NDArray[np.int64],
     crowded: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Direct arcs in the place of crowded hubs: int64 [3, arcs], tails, heads, lengths."""
+    """Direct arcs in place of crowded hubs: int64 [3, arcs], tails, heads, lengths."""
     instance, sets = placement.instance, placement.sets
     width = len(instance.brokers)
     tail, leaf = np.nonzero(crowded)
@@ -329,7 +332,7 @@ def _one_by_one(
 def _lacking(
     placement: PricedSets, source: NDArray[np.int64], step: Exchanges, wanted: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Arcs over partitions that lack the head, for each wanted (tail, broker)."""
+    """Arcs over partitions that lack the head, for each requested (tail, broker)."""
     width = len(placement.instance.brokers)
     tails = source[step.at]
     order = np.argsort(wanted[0], kind="stable")

@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 
 class LeadersVerdict(NamedTuple):
-    """`cost`: leaders that are new; `lower_bound`: of them, whatever fair leaders are chosen.
-
-    `problems`: sentences.
-    """
+    """The result of the check of leaders."""
 
     cost: int
+    """The number of leaders that change."""
     lower_bound: int
+    """The least number of leaders that change in any fair choice."""
     problems: tuple[str, ...]
+    """One sentence per fault."""
 
 
 def judge_leaders(
     instance: Instance, sets: Ragged, lists: Ragged, certificate: Certificate | None
 ) -> LeadersVerdict:
-    """Judge the first of each list (ids) as leaders of sets of usable brokers."""
+    """Judge the first broker of each list (ids) as the leader of a set of usable brokers."""
     candidates, preferred = electable(instance, sets)
     led = np.flatnonzero(candidates.lengths > 0)
     leader = _firsts(instance, lists)
@@ -84,7 +84,7 @@ def judge_leaders(
 
 
 def _firsts(instance: Instance, lists: Ragged) -> NDArray[np.int64]:
-    """Index of the first broker of each list, -1 where it is not usable or there is none."""
+    """Index of the first broker of each list, -1 if it is not usable or the list is empty."""
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     ids = np.append(lists.values, -1)[np.where(lists.lengths > 0, lists.offsets[:-1], -1)]
     known, which = np.unique(ids, return_inverse=True)
@@ -105,7 +105,7 @@ def _unelectable(
 
 
 def _least_of_rows(rows: Ragged, values: NDArray[np.int64]) -> int:
-    """Sum over rows that hold something of the least of their values."""
+    """The sum, over rows that hold something, of the least of their values."""
     starts = rows.offsets[:-1][rows.lengths > 0]
     return int(np.minimum.reduceat(values, starts).sum()) if len(starts) else 0
 
@@ -122,7 +122,7 @@ def _outside(instance: Instance, loads: NDArray[np.int64], limits: LoadLimits) -
 
 
 def _along(instance: Instance, candidates: Ragged, leader: NDArray[np.int64]) -> Reach:
-    """Whom leaderships can be passed on to, over any chain."""
+    """The brokers to which leaderships can be passed on, over any chain."""
     brokers = len(instance.brokers)
     one = np.eye(brokers, dtype=np.bool_)
     one[leader[candidates.rows], candidates.values] = True

@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 def fairness_problems(
     instance: Instance, sets: Ragged, certificate: Certificate, *, is_legal: bool
 ) -> list[str]:
-    """What is wrong with loads, caps, groups and cuts: one sentence each.
+    """The faults of loads, caps, groups and cuts: one sentence each.
 
-    `sets`: brokers of every row, rising; the exchange graph is asked only where they are legal.
+    `sets`: brokers of every row, ascending; the exchange graph is used only if they are legal.
     """
     caps = topic_caps(instance)
     told = [*_over_caps(instance, sets, caps), *_wrong_caps(instance, certificate, caps)]
@@ -134,7 +134,7 @@ def _wrong_caps(
 
 
 def group_problems(instance: Instance, groups: Sequence[BrokerGroup]) -> list[str]:
-    """Groups that do not hold every usable broker once, or whose numbers cannot be."""
+    """Groups that do not hold every usable broker once, or whose numbers are impossible."""
     told: list[str] = []
     seen = sorted(id_ for group in groups for id_ in group.brokers)
     if seen != sorted(instance.brokers.tolist()):
@@ -149,7 +149,7 @@ def group_problems(instance: Instance, groups: Sequence[BrokerGroup]) -> list[st
 
 
 def _brokers(brokers: Sequence[int]) -> str:
-    """`broker 4`, `brokers 4, 5`, of many the first."""
+    """`broker 4`, `brokers 4, 5`; of many brokers the first ones."""
     more = f" and {len(brokers) - 12} more" if len(brokers) > 12 else ""  # noqa: PLR2004 (a line)
     return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers[:12]))}{more}"
 
@@ -171,9 +171,9 @@ def _outside(instance: Instance, sets: Ragged, groups: Sequence[BrokerGroup]) ->
 def _cuts(
     instance: Instance, cuts: Sequence[Cut], loads: NDArray[np.int64], along: Reach | None
 ) -> tuple[list[NDArray[np.bool_]], list[str]]:
-    """The brokers of each tight cut, and what is wrong with the others.
+    """The brokers of each tight cut, and the faults of the other cuts.
 
-    With topic caps more may be forced than legal sets force: then the cut holds the least if no
+    With topic caps more replicas may be forced than legal sets force. Then a cut is valid if no
     replica can be passed on out of it.
     """
     free = _free(instance)
@@ -200,13 +200,13 @@ def _cuts(
 
 
 def _free(instance: Instance) -> Instance:
-    """The same instance, in which copies cost nothing."""
+    """The same instance with free copies."""
     costs = replace(instance.costs, size=np.zeros_like(instance.costs.size), prices=None)
     return replace(instance, costs=costs)
 
 
 def _within(brokers: int, cuts: Sequence[NDArray[np.bool_]]) -> Reach:
-    """Whom a replica can reach that does not leave any of these sets of brokers."""
+    """The brokers that a replica can reach without leaving any of these sets of brokers."""
     reached = np.ones((brokers, brokers), dtype=np.bool_)
     for inside in cuts:
         reached &= ~(inside[:, None] & ~inside[None, :])
@@ -214,7 +214,7 @@ def _within(brokers: int, cuts: Sequence[NDArray[np.bool_]]) -> Reach:
 
 
 def _along(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]) -> Reach:
-    """Whom a replica can reach along exchanges of these sets."""
+    """The brokers that a replica can reach along exchanges of these sets."""
     capped = np.array(sorted(caps), dtype=np.int64)
     limits = np.array([caps[topic] for topic in capped.tolist()]).reshape(
         len(capped), len(instance.brokers)
@@ -245,7 +245,7 @@ def _along(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64
 def possible_improvements(
     instance: Instance, loads: NDArray[np.int64], limits: LoadLimits, reach: Reach
 ) -> Iterator[str]:
-    """Exchanges that would make loads fairer, or as fair and not of the groups."""
+    """Exchanges that would make loads fairer, or as fair and outside the groups."""
     step = weight_steps(instance.weights)
     leaving, coming = (2 * loads - 1) * step, (2 * loads + 1) * step
     gives, takes = loads > limits.low, loads < limits.high
@@ -275,7 +275,7 @@ def _alike(
     leaving: NDArray[np.int64],
     busy: NDArray[np.bool_],
 ) -> Iterator[NDArray[np.bool_]]:
-    """Brokers of one group and one leaving price, those that may give apart from the others."""
+    """Brokers of one group and one leaving price; brokers that may give are separate."""
     alike: dict[tuple[int, bool, int], list[int]] = {}
     for broker in np.flatnonzero(busy).tolist():
         key = (int(group[broker]), bool(gives[broker]), int(leaving[broker]))

@@ -1,19 +1,19 @@
 """Replica sets from a minimum-cost flow through one network of all racks.
 
-Goals, in order: the least cost; the fewest moves where something else was made small; with loads
-left free, the least sum of their squares; the fewest bytes where moves were made small; the fewest
-old preferred leaders dropped; then one canonical answer for one flow. Moves come before squares, so
-that nothing is copied for the sake of loads that need not be even: a copy may cost nothing.
+Goals, in order: the least cost; the fewest moves if another cost is minimised; with free loads, the
+least sum of their squares; the fewest bytes if moves are minimised; the fewest old preferred
+leaders dropped; one canonical answer for one flow. Moves come before squares, because a copy may
+cost nothing, and no replica should be copied for loads that need not be even.
 
-Handing out. A hub knows how many units come from each row and how many go to each broker, not which
-goes where. Units in row order take brokers in canonical order:
+From units to rows. A hub knows how many units come from each row and how many go to each broker,
+but not which unit goes to which broker. The units in row order take the brokers in canonical order:
 
 ```
 units    row 3  row 5  row 9          brokers   2: one unit   4: two units
 taken    3 -> 2  5 -> 4  9 -> 4
 ```
 
-No row is given what it holds: it would have kept it at less cost.
+No row gets a broker that it already holds: keeping that replica would have cost less.
 
 Limits: this module does not reduce the number of changed partitions (`tie_breaking` does).
 """
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 
 def by_flow(instance: Instance, targets: Targets, *, should_stop: Callable[[], bool]) -> Ragged:
-    """The best set of each row, usable brokers rising.
+    """The best set of each row, as usable brokers, ascending.
 
-    Raises `NoFlow` where loads cannot meet, and `MissingDependency`.
+    Raises `NoFlow` if the loads cannot be met, and `MissingDependency`.
     """
     network = network_of(instance, targets)
     arcs = Arcs(network.tails, network.heads, network.capacities, network.supplies, network.shared)
@@ -66,7 +66,7 @@ def by_flow(instance: Instance, targets: Targets, *, should_stop: Callable[[], b
 
 
 def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int64]]:
-    """The costs of the arcs, first things first."""
+    """The costs of the arcs, in order of priority."""
     new = np.flatnonzero(network.is_new)
     costs = np.zeros((STAGES, len(network.tails)), dtype=np.int64)
     costs[:2, new] = copy_costs(instance, network.row[new], network.leaf[new])
@@ -78,7 +78,7 @@ def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int6
 
 
 def sets_of_flow(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> Ragged:
-    """Sets from a flow."""
+    """The sets that a flow encodes."""
     is_used = flow > 0
     direct = np.flatnonzero(is_used & (network.row >= 0) & (network.broker >= 0))
     rows, brokers = [network.row[direct]], [network.broker[direct]]

@@ -1,29 +1,29 @@
-"""Replica sets of each finest rack alone, where the rules fix how many replicas each rack gets.
+"""Replica sets of each finest rack alone, if the rules fix how many replicas each rack gets.
 
 With as many replicas as racks, and one in each, the racks are independent. A partition has one
-replica in each rack, on a broker that holds it already or on another one for a copy. The same holds
-for every partition class whose racks hold none or one replica of a partition.
+replica in each rack: on a broker that holds it already, or on another one for a copy. The same
+holds for every partition class whose racks hold zero or one replica of a partition.
 
-Goals, in order: the same costs as the network of all racks (`network`), first things first; a
-million partitions in a few passes over arrays.
+Goals, in order: the same costs in the same order of priority as the network of all racks
+(`network`); a million partitions in a few passes over arrays.
 
-The algorithm. In one rack a partition that one broker holds either stays or moves; which of equally
-dear ones moves does not matter. Where all partitions are like that no flow is needed: each broker
-moves its cheapest ones away until it is at its load, and who ends at the higher load is decided by
-what that saves, most first:
+The algorithm. If one broker of the rack holds a partition, the partition stays or moves. Among
+partitions of equal cost it does not matter which one moves. If all partitions are of this kind, no
+flow is needed. Each broker gives away its cheapest partitions until it reaches its load. The higher
+loads go to the brokers that save most by them:
 
 ```
-broker   holds   low..high   moves   a place more saves        two places to give
-1        5       2..3        3       its 3rd cheapest, 1       yes: moves 2
-2        4       2..3        2       1                         yes: moves 1
-3        1       2..3        0       0                         no: takes 1 more, ends at 2
+broker   holds   low..high   moves   saved by one more       two places to give
+1        5       2..3        3       its 3rd cheapest, 1     yes: moves 2
+2        4       2..3        2       1                       yes: moves 1
+3        1       2..3        0       0                       no: takes 1 more, ends at 2
 ```
 
-A partition that two brokers of the rack hold has to drop one; then a small network decides, in
-which partitions with one holder are not nodes: they are supplied at their broker, and arcs to the
-hub, cheapest first, carry those that go. Partitions with the same holders and costs are one node.
+A partition that two brokers of the rack hold must drop one. Then a small network decides.
+Partitions with one holder are not nodes in it: they are supplied at their broker, and arcs to the
+hub, cheapest first, carry those that move. Partitions with the same holders and costs are one node.
 
-What this does not do: pins, excluded brokers, capped topics, loads left free (`network` does).
+Limits: no pins, excluded brokers, capped topics or free loads (`network` handles these).
 """
 
 from __future__ import annotations
@@ -48,37 +48,41 @@ if TYPE_CHECKING:
 
 
 class _Pairs(NamedTuple):
-    """Replicas: rows and brokers beside each other."""
+    """Replicas as two aligned columns."""
 
     rows: NDArray[np.int64]
     brokers: NDArray[np.int64]
 
 
 class _Rack(NamedTuple):
-    """One finest rack; brokers are numbered within it, from 0.
-
-    `members`: indexes of its brokers. `empty`: rows that get a replica here and hold none. `single`
-    and `holder`: rows that one broker holds, and the broker, brokers rising, cheapest row first;
-    `costs` [stages, single]: of moving each. `many` [2, ..]: row and broker where several hold a
-    row; `many_costs` [stages, ..]: of moving away from all, and whether the broker is the old
-    leader. `group`, `low`, `high` [members]; `totals`: of the groups, as far as they lie here.
-    """
+    """One finest rack; its brokers are numbered from 0."""
 
     members: NDArray[np.int64]
+    """Indexes of the rack's brokers."""
     empty: NDArray[np.int64]
+    """Rows that get a replica here and hold none."""
     single: NDArray[np.int64]
+    """Rows that one broker holds: brokers ascending, cheapest row first."""
     holder: NDArray[np.int64]
+    """The broker of each of `single`."""
     costs: NDArray[np.int64]
+    """Cost of moving each of `single`, [stages, single]."""
     many: NDArray[np.int64]
+    """Row and broker of the rows that several brokers hold, [2, ..]."""
     many_costs: NDArray[np.int64]
+    """Cost of moving away from all, and whether the broker is the old leader, [stages, ..]."""
     group: NDArray[np.int64]
+    """Group of each member."""
     low: NDArray[np.int64]
+    """Fewest replicas of each member."""
     high: NDArray[np.int64]
+    """Most replicas of each member."""
     totals: NDArray[np.int64]
+    """Totals of the groups, as far as they are in this rack."""
 
 
 def are_racks_independent(instance: Instance, targets: Targets) -> bool:
-    """Whether every rack can be planned by itself."""
+    """Whether every rack can be planned independently."""
     ranges = targets.ranges
     if ranges is None or targets.caps or len(instance.pins.values) or not instance.is_open.all():
         return False
@@ -90,22 +94,22 @@ def are_racks_independent(instance: Instance, targets: Targets) -> bool:
 
 
 def _has_own_groups(instance: Instance, ranges: Ranges) -> bool:
-    """Whether each rack lies in one group, or each group in one rack."""
+    """Whether each rack is in one group, or each group is in one rack."""
     pairs = np.unique(np.stack([instance.leaf, ranges.group]), axis=1)
     return any(len(np.unique(side)) == pairs.shape[1] for side in pairs)
 
 
 def needs_flow(instance: Instance) -> bool:
-    """Whether a row holds two replicas in a rack, so that one has to be dropped."""
+    """Whether a row holds two replicas in a rack, so that it must drop one."""
     rows = instance.held.rows
     keys = rows * instance.leaves + instance.leaf[instance.held.values]
     return bool((keys[1:] == keys[:-1]).any())
 
 
 def by_rack(instance: Instance, ranges: Ranges, *, should_stop: Callable[[], bool]) -> Ragged:
-    """The best set of each row, usable brokers rising.
+    """The best set of each row, as usable brokers, ascending.
 
-    Raises `NoFlow`; `MissingDependency` where `needs_flow` and ortools is not installed.
+    Raises `NoFlow`; `MissingDependency` if `needs_flow` and ortools is not installed.
     """
     found = [_Pairs(*np.zeros((2, 0), dtype=np.int64))]
     for rack in _racks(instance, ranges):
@@ -152,7 +156,7 @@ def _racks(instance: Instance, ranges: Ranges) -> Iterator[_Rack]:
 def _ordered(
     instance: Instance, rows: NDArray[np.int64], brokers: NDArray[np.int64], leaf: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Order of rows with one holder, by holder, cheapest first; what moving each costs."""
+    """The order of rows with one holder, by holder, cheapest first; the cost of moving each."""
     copies = copy_costs(instance, rows, np.full(len(rows), leaf))
     leads = is_preferred(instance, rows, brokers)
     if len(rows) and (copies == copies[:, :1]).all():
@@ -166,14 +170,14 @@ def _ordered(
 def _many_costs(
     instance: Instance, rows: NDArray[np.int64], brokers: NDArray[np.int64], leaf: int
 ) -> NDArray[np.int64]:
-    """What moving away from all holders costs, and what keeping the old leader saves."""
+    """The cost of moving away from all holders, and what keeping the old leader saves."""
     copies = copy_costs(instance, rows, np.full(len(rows), leaf))
     leads = is_preferred(instance, rows, brokers).astype(np.int64)
     return np.concatenate([copies, leads[None, :]])
 
 
 def _closed_form(rack: _Rack) -> _Pairs:
-    """Without a flow: every place that a broker may keep more goes to who saves most by it."""
+    """Without a flow: each extra place goes to the broker that saves most by it."""
     width = len(rack.members)
     holds = np.bincount(rack.holder, minlength=width)
     ends = np.cumsum(holds)
@@ -202,7 +206,10 @@ def _sets_of_rack(
     kept: list[_Pairs],
     waiting: NDArray[np.int64],
 ) -> _Pairs:
-    """Rows and brokers; `moved`: how many single rows leave each broker, `room`: how many come."""
+    """The sets of a rack as rows and brokers.
+
+    `moved`: how many single rows leave each broker; `room`: how many replicas it takes.
+    """
     holds = np.bincount(rack.holder, minlength=len(rack.members))
     first = np.cumsum(holds) - holds
     leaves = np.arange(len(rack.holder)) - first[rack.holder] < moved[rack.holder]
@@ -217,7 +224,7 @@ def _sets_of_rack(
 
 
 def _solved(rack: _Rack, should_stop: Callable[[], bool]) -> _Pairs:
-    """With a flow: rows that several brokers hold are nodes, equal ones the same node."""
+    """With a flow: rows with several holders are nodes, and equal rows share a node."""
     width, groups = len(rack.members), len(rack.totals)
     hub, everyone = width, np.arange(width)
     types = _types(rack)
@@ -247,23 +254,24 @@ def _solved(rack: _Rack, should_stop: Callable[[], bool]) -> _Pairs:
 
 
 class _Types(NamedTuple):
-    """Rows that several brokers of a rack hold; equal ones, in whom and at what costs, are a type.
-
-    `rows`: of the first type, then of the next one, `sizes` of each. `node` and `broker`: each type
-    beside its holders; `kept` [stages, ..]: what staying there costs, `gone` [stages, types]: what
-    leaving all of them does.
-    """
+    """Types of rows that several brokers of a rack hold: rows with equal holders and costs."""
 
     rows: NDArray[np.int64]
+    """Rows of the first type, then those of the next one."""
     sizes: NDArray[np.int64]
+    """Number of rows of each type."""
     node: NDArray[np.int64]
+    """The type of each (type, holder) pair."""
     broker: NDArray[np.int64]
+    """The holder of each (type, holder) pair."""
     kept: NDArray[np.int64]
+    """Cost of staying on that holder, [stages, pairs]."""
     gone: NDArray[np.int64]
+    """Cost of leaving all holders, [stages, types]."""
 
 
 def _types(rack: _Rack) -> _Types:
-    """Types in the order of their first rows."""
+    """The types in the order of their first rows."""
     rows, first, row = np.unique(rack.many[0], return_index=True, return_inverse=True)
     holders = np.bincount(row)
     gone = rack.many_costs[:2, first]
@@ -291,7 +299,7 @@ def _types(rack: _Rack) -> _Types:
 def _dealt(
     types: _Types, stays: NDArray[np.int64], goes: NDArray[np.int64]
 ) -> tuple[_Pairs, NDArray[np.int64]]:
-    """Which rows stay, and where, and which go; of equal rows the last ones go."""
+    """Which rows stay and on which broker, and which move; of equal rows the last ones move."""
     node = np.append(types.node, np.arange(len(goes)))
     broker = np.append(types.broker, np.full(len(goes), -1))
     order = np.argsort(node, kind="stable")
@@ -301,13 +309,13 @@ def _dealt(
 
 
 def _spare(rack: _Rack) -> NDArray[np.int64]:
-    """What each group holds above the lows of its brokers."""
+    """The part of each group's total above the lows of its brokers."""
     lows = np.bincount(rack.group, weights=rack.low, minlength=len(rack.totals))
     return rack.totals - lows.astype(np.int64)
 
 
 def _class_starts(rack: _Rack) -> NDArray[np.int64]:
-    """First of each run of rows with one holder and one cost."""
+    """The first of each run of rows with the same holder and cost."""
     if not len(rack.holder):
         return np.zeros(0, dtype=np.int64)
     differs = rack.holder[1:] != rack.holder[:-1]

@@ -1,19 +1,19 @@
-"""Loads as even as the cheapest sets allow, where the policy asks for no fair loads.
+"""Loads as even as the cheapest sets allow, where the policy does not require fair loads.
 
-A goal that only mends may still choose between equally cheap sets. Of these the ones with the least
-sum of squared loads are taken: replica k + 1 of a broker costs 2k + 1, in arcs of capacity one that
-lead from the broker to the sink.
+A goal that only repairs may still choose between equally cheap sets. It takes those with the least
+sum of squared loads: replica k + 1 of a broker costs 2k + 1, in arcs of capacity one from the
+broker to the sink.
 
 ```
 cheapest sets say: broker 1 holds 5 anyway, broker 2 holds 3; two more go to either
 arcs from 1: 11 13    from 2: 7 9        both go to 2: 25 + 25, not 49 + 9
 ```
 
-Only what may differ between cheapest flows has such arcs. A broker that takes from a hub is never
-left more than one above another of its rack, so the arcs end one above the mean of what the rack
-can hold.
+Only units that may differ between cheapest flows have such arcs. A broker that takes units from a
+hub never ends more than one above another broker of its rack. So the arcs end one above the mean of
+what the rack can hold.
 
-What this does not do: mind weights of brokers; those speak of fair loads.
+Limits: the weights of brokers are ignored; they belong to fair loads.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def even_flow(
     *,
     should_stop: Callable[[], bool],
 ) -> NDArray[np.int64]:
-    """The flow on the face with the least sum of squared loads, then the least of the costs."""
+    """The flow on the face with the least sum of squared loads, then the least costs."""
     width, exits = len(instance.brokers), network.exits
     capacities = network.capacities[:exits].copy()
     is_open, flow = face.is_open[:exits], face.flow[:exits]
@@ -83,7 +83,7 @@ def even_flow(
 def _sums(
     heads: NDArray[np.int64], values: NDArray[np.int64], chosen: NDArray[np.bool_], width: int
 ) -> NDArray[np.int64]:
-    """Sum of the chosen values over each of the first `width` nodes."""
+    """The sum of the chosen values over each of the first `width` nodes."""
     found = np.bincount(heads[chosen], weights=values[chosen], minlength=width)
     return found[:width].astype(np.int64)
 
@@ -91,7 +91,7 @@ def _sums(
 def _levels(
     instance: Instance, network: SetNetwork, face: Face, base: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Of each arc from a hub to a broker the highest load that the broker can end with."""
+    """For each arc from a hub to a broker, the highest load that the broker can end with."""
     exits, leaves = network.exits, instance.leaves
     takers = np.flatnonzero(instance.is_open)
     leaf = instance.leaf[takers]

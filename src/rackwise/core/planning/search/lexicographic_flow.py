@@ -76,10 +76,11 @@ def cheapest(
     start: Face | None = None,
     solve: Solve = cheapest_flow,
 ) -> NDArray[np.int64]:
-    """The flow on each arc that has the least of the first cost, then of the second, and so on.
+    """The flow on each arc that minimises the first cost, then the second, and so on.
 
-    `start`: a flow from which only open arcs may differ. `should_stop`: asked before every flow but
-    the first; what is left out then is the later costs. Raises `NoFlow`, `MissingDependency`.
+    `start`: a flow from which only open arcs may differ. `should_stop` is called before every flow
+    but the first; if it returns true, the later costs are not minimised. Raises `NoFlow`,
+    `MissingDependency`.
     """
     return _solved(arcs, costs, should_stop, solve, start=start, has_face=False).flow
 
@@ -91,9 +92,10 @@ def cheapest_face(
     should_stop: Callable[[], bool],
     solve: Solve = cheapest_flow,
 ) -> Face:
-    """The same flow as `cheapest`, with the arcs on which others may differ.
+    """The same flow as `cheapest`, with the arcs on which other cheapest flows may differ.
 
-    Told from the costs as they were solved: rounded ones have other cheapest flows than exact ones.
+    The arcs are derived from the costs as they were solved: rounded costs have other cheapest flows
+    than exact ones.
     """
     return _solved(arcs, costs, should_stop, solve, start=None, has_face=True)
 
@@ -121,7 +123,7 @@ def _solved(
 
 
 def merge(costs: Sequence[NDArray[np.int64]], shared: int, nodes: int) -> list[NDArray[np.int64]]:
-    """Neighbours made one where they fit; costs that are 0 everywhere are left out."""
+    """Neighbouring costs combined where they fit; costs that are 0 everywhere are left out."""
     found: list[NDArray[np.int64]] = []
     steps = _steps(shared)
     for cost in costs:
@@ -139,7 +141,7 @@ def merge(costs: Sequence[NDArray[np.int64]], shared: int, nodes: int) -> list[N
 
 
 def _steps(shared: int) -> int:
-    """Arcs with a cost on a way through the network, at most."""
+    """The largest number of arcs with a cost on a path through the network."""
     return 2 * (shared + 1)
 
 
@@ -149,7 +151,7 @@ def rounded(cost: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
 
 
 def _shift(cost: NDArray[np.int64], times: int) -> int:
-    """By how many bits a cost must be made smaller to fit so many times."""
+    """The number of bits by which a cost must be shifted to fit so many times."""
     shift = 0
     while (_largest(cost) >> shift) * times >= MOST:
         shift += 1
@@ -161,7 +163,7 @@ def _largest(cost: NDArray[np.int64]) -> int:
 
 
 def _exactly(arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve) -> NDArray[np.int64]:
-    """The cheapest flow on a face, by a rough one where the solver refuses the cost as it is."""
+    """The cheapest flow on a face, from a rounded cost if the solver rejects the exact one."""
     flow, shift = _rough(arcs, face, cost, solve)
     change = (_steps(arcs.shared) + 1) << shift
     if not shift or change >= _largest(cost):
@@ -175,7 +177,7 @@ def _exactly(arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve) -> N
 def _rough(
     arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve
 ) -> tuple[NDArray[np.int64], int]:
-    """The cheapest flow by a cost that the solver takes, and the bits it was made smaller by."""
+    """The cheapest flow by a cost that the solver accepts, and the bits it was shifted by."""
     shift = _shift(cost, len(arcs.supplies) + 1)
     while True:
         rough = rounded(cost, shift)
@@ -194,7 +196,7 @@ def _flow(
     cost: NDArray[np.int64],
     solve: Solve,
 ) -> NDArray[np.int64]:
-    """The cheapest flow that differs from `flow` on open arcs only."""
+    """The cheapest flow that differs from `flow` only on open arcs."""
     kept = np.where(is_open, 0, flow)
     supplies = arcs.supplies.copy()
     is_full = kept > 0
@@ -217,7 +219,7 @@ def _flow(
 def tight(
     arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.int64], cost: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Arcs on which cheapest flows may differ; `flow` is one that is cheapest on the open arcs."""
+    """Arcs on which cheapest flows may differ; `flow` is cheapest on the open arcs."""
     price = prices(arcs, is_open, flow, cost)
     reduced: NDArray[np.int64] = cost + price[arcs.tails] - price[arcs.heads]
     found: NDArray[np.bool_] = is_open & (reduced == 0)
@@ -227,9 +229,9 @@ def tight(
 def prices(
     arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.int64], cost: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Length of the shortest way to each node over arcs with room, from anywhere: int64 [nodes].
+    """The length of the shortest path to each node over arcs with room: int64 [nodes].
 
-    Rounds of Bellman and Ford over all arcs at once.
+    Paths start at any node. Rounds of Bellman and Ford over all arcs at once.
     """
     has_room = np.flatnonzero(is_open & (flow < arcs.capacities))
     has_flow = np.flatnonzero(is_open & (flow > 0))

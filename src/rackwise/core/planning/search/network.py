@@ -1,7 +1,7 @@
 r"""The network of all legal sets of all rows; a unit of flow is a replica.
 
-Goals, in order: every flow is a choice of legal sets within the targets and the other way round; no
-loop runs over rows; what cannot move is no node.
+Goals, in order: every flow is a choice of legal sets within the targets, and every such choice is a
+flow; no loop runs over rows; a replica that cannot move is no node.
 
 ```
 row 4, 3 replicas, /a 0..1  /b 1..1  /c 1..2; holds 1 in /a and 5 in /b
@@ -12,16 +12,17 @@ row 4 (1) --- /a (0) --- broker 1            cost 0
       \------ /c (1) --- broker 7, 8, 9      cost w each: two may come here, so no hub
 ```
 
-Units that a rack must have are supplied in the rack, the rest at the row; a rack in which the row
-holds nothing and needs no choice of brokers is no node, its unit goes straight to the hub. Hubs are
-exact where at most one unit of a row comes to a rack: two could leave the hub to the same broker.
-There, and where a broker of the rack is pinned, arcs lead to each broker. Topics with caps have
-hubs of their own, and a node for each broker before the broker.
+The units that a rack must have are supplied at the rack, the others at the row. A rack in which the
+row holds nothing, and in which brokers need not be distinguished, is no node: its unit goes
+straight to the hub. A hub is exact if at most one unit of a row comes to a rack, because two units
+could leave the hub to the same broker. Where more may come, and where a broker of the rack is
+pinned, arcs lead to each broker. Topics with caps have hubs of their own, and a node for each
+broker before the broker.
 
-From a broker, `low` units are required, and the node of its group takes the rest, `high` less
-`low` from each and the group's total in all. Without targets one sink takes everything.
+A broker requires `low` units. The node of its group takes the rest: `high` less `low` from each
+broker, and the group's total from all. Without targets one sink takes everything.
 
-`at_least`: units that must reach distinct racks come through arcs of capacity one, the others are
+`at_least`: units that must reach distinct racks come through arcs of capacity one; the others are
 free (`rack_bounds.fresh_racks`).
 
 Limits: this module neither prices the arcs (`by_flow`) nor solves the network.
@@ -88,7 +89,7 @@ class _Builder:
         return joined(self.arcs, supplies, shared=self.shared, exits=exits, waiting=self.waiting)
 
     def _blocks(self) -> Iterator[tuple[PartitionClass, NDArray[np.int64], bool]]:
-        """Rows of one kind, those without pins and excluded brokers apart."""
+        """Blocks of rows of one class, those without pins and excluded brokers separately."""
         instance = self.instance
         is_special = instance.pins.lengths > 0
         if not instance.is_open.all():
@@ -116,13 +117,13 @@ class _Builder:
     def _link(
         self, tails: NDArray[np.int64], heads: NDArray[np.int64], capacities: NDArray[np.int64]
     ) -> None:
-        """Arcs between nodes where both are there and the capacity is above 0."""
+        """Arcs between nodes where both nodes exist and the capacity is above 0."""
         tails, heads, capacities = np.broadcast_arrays(tails, heads, capacities)
         some = (tails >= 0) & (heads >= 0) & (capacities > 0)
         self.arcs.append(Piece(tails[some], heads[some], capacities[some]))
 
     def _entry(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Node by which replicas of rows come to brokers."""
+        """The node through which replicas of rows reach brokers."""
         aggregate: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
         return aggregate * self.width + brokers
 
@@ -143,7 +144,7 @@ class _Builder:
             self._chain(class_, rows, room, held)
 
     def _held(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(position in rows, broker) of what the rows hold and is not pinned."""
+        """(position in rows, broker) of the held replicas that are not pinned."""
         held = self.instance.held.take(rows)
         at, brokers = held.rows, held.values.astype(np.int64)
         if not len(self.instance.pins.values):
@@ -190,7 +191,7 @@ class _Builder:
         more: NDArray[np.int64],
         above: NDArray[np.int64],
     ) -> None:
-        """The finest racks: nodes where something is held or brokers must be distinguished."""
+        """The finest racks: nodes where a replica is held or brokers must be distinguished."""
         at, brokers = held
         leaf = self.instance.leaf
         holds = np.zeros(low.shape, dtype=np.bool_)
@@ -257,7 +258,7 @@ class _Builder:
         nodes: NDArray[np.int64],
         held: tuple[NDArray[np.int64], NDArray[np.int64]],
     ) -> None:
-        """Arcs from racks' nodes, -1 = none, to each broker that is new to the row."""
+        """Arcs from nodes of racks (-1 = none) to each broker that is new to the row."""
         instance = self.instance
         at, brokers = held
         known = np.sort(
@@ -316,7 +317,7 @@ class _Builder:
         self._give(entries, np.ones_like(entries))
 
     def _add_hubs(self) -> None:
-        """From hubs to the brokers that take replicas, and from capped topics to brokers."""
+        """Arcs from hubs to the brokers that take replicas, and from capped topics to brokers."""
         instance = self.instance
         takers = np.flatnonzero(instance.is_open)
         aggregates = np.arange(self.aggregates)[:, None]

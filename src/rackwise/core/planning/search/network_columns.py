@@ -2,13 +2,13 @@
 
 ```
 arc             row  broker  leaf  hub  is_new
-row -> broker     4       1     0   -1   no       row 4 keeps what broker 1 holds
-row -> hub        4      -1     0    0   yes      row 4 gets one on some broker of rack 0
-hub -> broker    -1       2    -1    0   no       broker 2 takes what the hub sends
+row -> broker     4       1     0   -1   no       row 4 keeps its replica on broker 1
+row -> hub        4      -1     0    0   yes      row 4 gets a replica on some broker of rack 0
+hub -> broker    -1       2    -1    0   no       broker 2 takes a unit from the hub
 broker -> group  -1       2    -1   -1   no       an exit
 ```
 
-What this does not do: say which arcs there are (`network`).
+Limits: this module does not define which arcs exist (`network` does).
 """
 
 from __future__ import annotations
@@ -28,31 +28,41 @@ NONE = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SetNetwork:
-    """Arcs and what they mean; all int64 [arcs] but `supplies` [nodes].
+    """The arcs of a network and their meaning.
 
-    `row` and `broker`: a replica of the row on the broker; `row` and `leaf` alone: one on some
-    broker of the rack, told by the arcs of its hub; `hub` and `broker`: from the hub of a rack (of
-    a capped topic) to a broker. Absent is -1. `is_new`: whether the replica is copied. `shared`:
-    number of nodes that belong to no row. `exits`: first arc that leaves a broker; from there on
-    `broker` is the broker. `waiting`: (row, leaf, hub) of units that start in a hub.
+    `row` with `broker`: a replica of the row on the broker. `row` with `leaf` and without `broker`:
+    a replica on some broker of the rack; the arcs of its hub decide which. `hub` with `broker`:
+    from the hub of a rack, or of a capped topic, to a broker. -1 is absent.
     """
 
     tails: NDArray[np.int64]
+    """Node at the start of each arc, int64 [arcs]."""
     heads: NDArray[np.int64]
+    """Node at the end of each arc, int64 [arcs]."""
     capacities: NDArray[np.int64]
+    """Most units on each arc, int64 [arcs]."""
     supplies: NDArray[np.int64]
+    """Units that each node supplies, int64 [nodes]."""
     row: NDArray[np.int64]
+    """Row of the replica, int64 [arcs]."""
     broker: NDArray[np.int64]
+    """Broker of the replica, int64 [arcs]."""
     leaf: NDArray[np.int64]
+    """Finest rack of the replica, int64 [arcs]."""
     hub: NDArray[np.int64]
+    """Hub through which the replica goes, int64 [arcs]."""
     is_new: NDArray[np.bool_]
+    """Whether the replica is copied, bool [arcs]."""
     shared: int
+    """Number of nodes that belong to no row."""
     exits: int
+    """First arc that leaves a broker; from there on `broker` is the tail."""
     waiting: NDArray[np.int64]
+    """(row, leaf, hub) of the units that start in a hub, int64 [units, 3]."""
 
 
 class Piece(NamedTuple):
-    """A piece of the arcs."""
+    """A part of the arcs."""
 
     tails: NDArray[np.int64]
     heads: NDArray[np.int64]
@@ -72,7 +82,7 @@ def joined(
     exits: int,
     waiting: Sequence[NDArray[np.int64]],
 ) -> SetNetwork:
-    """Pieces one behind the other."""
+    """The network of several parts, one after the other."""
     return SetNetwork(
         tails=np.concatenate([piece.tails for piece in pieces]),
         heads=np.concatenate([piece.heads for piece in pieces]),

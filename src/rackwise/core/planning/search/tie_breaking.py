@@ -1,25 +1,27 @@
 """Tie-breaking between plans of equal cost: fewer changed partitions, then canonical order.
 
-Goals, in order: cost, bytes and dropped leaders stay what they are; fewer partitions change; the
-same sets for the same flow, whatever the order in which the solver saw them.
+Goals, in order: cost, bytes and dropped leaders stay the same; fewer partitions change; the same
+sets for the same flow, whatever the order in which the solver saw them.
 
-Touched. A partition that moves one replica, b -> b', and could have stayed as it was, hands that
-move to a partition that changes anyway, keeps a replica on b and may take b':
+Fewer changed partitions. If a partition moves one replica, b -> b', and could have stayed
+unchanged, another partition that changes anyway may make this move instead: one that keeps a
+replica on b and may have one on b'.
 
 ```
 orders-1   1 2 -> 1 5        orders-1   1 2            stays
 orders-7   2 3 -> 2 4        orders-7   2 3 -> 5 4     2 -> 5 as well as 3 -> 4
 ```
 
-Partitions are tried in canonical order, the first taker is taken, three passes over all. To touch
-the fewest partitions has no linear cost; this is a local search, and a plan states the bound. Where
-more than `MOST_TOUCHED` change it is left out: it would take longer than the plan itself.
+Partitions are tried in canonical order, the first possible one takes the move, in three passes. The
+fewest changed partitions are no linear cost, so this is a local search, and a plan states a bound.
+With more than `MOST_TOUCHED` changed partitions it is left out, because it would take longer than
+the plan itself.
 
-Reading. All replicas that move into one finest rack, from partitions with one replica there, can
-trade their targets. In row order they take the targets in canonical order, so that no two of them
-could trade and make the list of moves read smaller.
+Canonical order. All replicas that move into one finest rack, from partitions with one replica
+there, can trade their targets. In row order they take the targets in canonical order, so that no
+trade of two of them would make the list of moves sort lower.
 
-What this does not do: look for chains of more than one exchange.
+Limits: no chains of more than one exchange.
 """
 
 from __future__ import annotations
@@ -48,12 +50,12 @@ TRIES = 64
 
 
 def break_ties(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]) -> Ragged:
-    """Sets of equal cost and fairness that change no more partitions and sort lowest."""
+    """Sets of equal cost and fairness that change as few partitions, and sort lowest."""
     return read_smallest(instance, fewer_touched(instance, sets, caps))
 
 
 def untouched(instance: Instance, sets: Ragged) -> NDArray[np.bool_]:
-    """Rows whose set is the one that is placed: bool [P]."""
+    """Rows whose set is the placed one: bool [P]."""
     inside = instance.holds(sets.rows, sets.values.astype(np.int64))
     same: NDArray[np.bool_] = (
         (View.sums(sets, inside) == sets.lengths)
@@ -64,7 +66,7 @@ def untouched(instance: Instance, sets: Ragged) -> NDArray[np.bool_]:
 
 
 class _Unit(NamedTuple):
-    """Row `row` moves one replica, from `old` to `new`, and could stay as it is."""
+    """Row `row` moves one replica, from `old` to `new`, and could stay unchanged."""
 
     row: int
     old: int
@@ -74,7 +76,7 @@ class _Unit(NamedTuple):
 def fewer_touched(
     instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]
 ) -> Ragged:
-    """Hand single moves to partitions that change anyway."""
+    """Pass single moves on to partitions that change anyway."""
     units = _single_moves(instance, sets)
     if not units or int((~untouched(instance, sets)).sum()) > MOST_TOUCHED:
         return sets
@@ -104,10 +106,10 @@ def _single_moves(instance: Instance, sets: Ragged) -> list[_Unit]:
 
 
 class _Search:
-    """Sets of the touched rows, and who of them could give up a replica on which broker.
+    """The sets of the touched rows, and an index of the rows that could take a move.
 
-    Rows stand under the broker they keep, whether it is their old leader, and what a copy of them
-    costs: only rows that are alike in this can take a move from each other.
+    The index is by the broker that a row keeps, whether that broker is its old leader, and the cost
+    of a copy: only rows that agree in these can take a move from each other.
     """
 
     def __init__(
@@ -142,7 +144,7 @@ class _Search:
         return broker, self._first[row] == broker, self._price[row]
 
     def is_single(self, unit: _Unit) -> bool:
-        """Whether the row still makes this one move: it may have taken another meanwhile."""
+        """Whether the row still makes this one move; it may have taken another one meanwhile."""
         found = self._sets.get(unit.row)
         return found is not None and found - self._held[unit.row] == {unit.new}
 
@@ -205,7 +207,7 @@ class _Search:
         self._keepers[self._key(taker, unit.old)].pop(taker)
 
     def sets(self) -> Ragged:
-        """What every row has now: touched ones as found, the others as placed."""
+        """The present set of every row: touched rows as found, the others as placed."""
         values = self._before.values.copy()
         offsets = self._before.offsets
         stays = np.ones(len(self._before), dtype=np.bool_)
@@ -219,7 +221,7 @@ class _Search:
 
 
 def _price_classes(instance: Instance, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of one class have one size and cost the same to copy anywhere: int64 [rows]."""
+    """The price class of each row, int64 [rows]: a copy costs the same within a class."""
     sizes = instance.view.table.bytes[rows]
     return distinct([sizes, instance.costs.source[rows], instance.costs.size[rows]])[0]
 
@@ -231,7 +233,7 @@ def _lists(rows: Ragged, chosen: NDArray[np.int64]) -> list[list[int]]:
 
 
 def read_smallest(instance: Instance, sets: Ragged) -> Ragged:
-    """Targets of moves into one rack in canonical order over the rows."""
+    """Targets of moves into one rack, in canonical order over the rows."""
     rows, brokers = sets.rows, sets.values.astype(np.int64)
     is_new = ~instance.holds(rows, brokers)
     leaf = instance.leaf[brokers]
