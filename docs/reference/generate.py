@@ -186,11 +186,20 @@ def identity() -> str:
 
 def tables() -> str:
     """Every table of the pipeline with its columns."""
-    lines = ["# Tables of the pipeline", ""]
-    for name, schema in vars(schemas).items():
-        if hasattr(schema, "fields") and name.isupper():
-            columns = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in schema.fields)
-            lines += [f"## {name.lower()}", "", columns, ""]
+    lines = [
+        "# Tables of the pipeline",
+        "",
+        "Codes are valid in one run only; 0 means unknown. Gold tables have names and no codes.",
+        "Times are in UTC.",
+        "",
+    ]
+    for name, meanings in schemas.MEANINGS.items():
+        lines += [f"## {name}", "", "| column | type | meaning |", "|---|---|---|"]
+        lines += [
+            f"| `{field.name}` | `{field.dataType.simpleString()}` | {_cell(meanings[field.name])} |"
+            for field in getattr(schemas, name.upper())
+        ]
+        lines.append("")
     return "\n".join(lines)
 
 

@@ -219,7 +219,11 @@ def hello(name: Annotated[str, typer.Option(help="Greets this name.")] = "world"
 
 @pytest.mark.spark
 def test_a_gold_column(tree, tmp_path):
-    tree.insert("pipeline/schemas.py", "CROSS_RACK = _table(\n", "    is_local=_BOOL,\n")
+    tree.insert(
+        "pipeline/schemas.py",
+        'CROSS_RACK = _table(\n    "cross_rack",\n',
+        '    is_local=(_BOOL, "whether the bytes cross no level"),\n',
+    )
     tree.insert(
         "pipeline/bill/cost.py",
         '        "level": F.col("level"),\n',

@@ -1,11 +1,16 @@
-"""Columns of every table of the pipeline, once; the comment of a column gives its unit or shape.
+"""Columns of every table of the pipeline: name, type, and the meaning with its unit.
 
-Bronze is what a source gave, silver is facts with integer codes, gold is what people read. Codes
-are dense from 1 in the sorted order of the names, 0 = unknown, and are valid inside one run only;
-gold holds names, never codes. Racks are codes of whole paths.
+Bronze tables have the values of a source, silver tables have facts with integer codes, and gold
+tables have the results that people read. Codes are dense from 1 in the sorted order of the names,
+and 0 means unknown. A code is valid in one run only, so gold tables have names and no codes. A rack
+is the code or the text of its whole path. Times are in UTC.
+
+The reference page of the tables is generated from here.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.sql.types import (
     ArrayType,
@@ -24,8 +29,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 KINDS = ("produce", "fetch", "replicate", "other")
-"""Kind code -> name: clients write, clients read, brokers copy, neither."""
+"""Kind code -> name. Clients produce and fetch, and brokers replicate."""
 PRODUCE, FETCH, REPLICATE, _ = range(len(KINDS))
 
 SOURCES = ("", "flow log", "rates", "otlp", "request log", "model", "telemetry")
@@ -36,301 +44,408 @@ QUALITIES = ("measured", "apportioned", "estimated")
 MEASURED, APPORTIONED, ESTIMATED = range(len(QUALITIES))
 
 LONGEST_TEXT = 4096
-"""Characters of a text that are kept: of a name, of a malformed row."""
+"""The maximum number of characters of a stored text, such as a name or a malformed row."""
 UNKNOWN_TOPIC = "(unknown)"
 UNKNOWN_GROUP = "(unknown)"
 UNKNOWN_RACK = "(unknown)"
 
 USD = DecimalType(18, 9)
-"""Dollars, exact to the nano."""
+"""Dollars with nine digits, so that sums of nano-dollars are exact."""
 
 _INT, _LONG, _STRING, _BOOL = IntegerType(), LongType(), StringType(), BooleanType()
+_INT_LIST = ArrayType(_INT)
+
+_Columns: TypeAlias = "Mapping[str, tuple[DataType, str]]"
+
+MEANINGS: dict[str, dict[str, str]] = {}
+"""Table -> column -> meaning, with the unit of numbers."""
 
 
-def _table(**columns: DataType) -> StructType:
-    return StructType([StructField(name, kind) for name, kind in columns.items()])
+def _table(table: str, /, **columns: tuple[DataType, str]) -> StructType:
+    """The schema of a table; `columns`: name -> type and meaning."""
+    MEANINGS[table] = {name: meaning for name, (_, meaning) in columns.items()}
+    return StructType([StructField(name, kind) for name, (kind, _) in columns.items()])
 
+
+def _struct(**fields: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in fields.items()])
+
+
+_VALIDITY: _Columns = {
+    "valid_from": (TimestampType(), "first hour that the snapshot covers"),
+    "valid_to": (TimestampType(), "first hour of the next snapshot; null for the last snapshot"),
+}
 
 BROKER = _table(
-    cluster=_INT,
-    broker=_INT,
-    broker_id=_INT,
-    rack=_INT,
-    addresses=ArrayType(_STRING),
-    ports=ArrayType(_INT),
-    is_fenced=_BOOL,
-    selector=_STRING,
-    valid_from=TimestampType(),
-    valid_to=TimestampType(),
+    "broker",
+    cluster=(_INT, "cluster code"),
+    broker=(_INT, "broker code"),
+    broker_id=(_INT, "`broker.id` in the cluster"),
+    rack=(_INT, "rack code"),
+    addresses=(ArrayType(_STRING), "IP addresses"),
+    ports=(_INT_LIST, "port of the listener; empty if unknown"),
+    is_fenced=(_BOOL, "whether the controller has fenced the broker"),
+    selector=(_STRING, "`replica.selector.class`; null if not set"),
+    **_VALIDITY,
 )
-TOPIC = _table(cluster=_INT, topic=_INT, name=_STRING, min_isr=_INT, retention_bytes=_LONG)
+TOPIC = _table(
+    "topic",
+    cluster=(_INT, "cluster code"),
+    topic=(_INT, "topic code"),
+    name=(_STRING, "topic name"),
+    min_isr=(_INT, "`min.insync.replicas`; null if unknown"),
+    retention_bytes=(_LONG, "`retention.bytes`, in bytes; null if unknown"),
+)
 PARTITION = _table(
-    cluster=_INT,
-    topic=_INT,
-    partition=_INT,
-    replicas=ArrayType(_INT),  # broker codes, preferred leader first, adding replicas removed
-    leader=_INT,  # broker code, 0 = none
-    isr=ArrayType(_INT),
-    bytes=_LONG,
-    valid_from=TimestampType(),
-    valid_to=TimestampType(),
+    "partition",
+    cluster=(_INT, "cluster code"),
+    topic=(_INT, "topic code"),
+    partition=(_INT, "partition number"),
+    replicas=(_INT_LIST, "broker codes, preferred leader first; without replicas being added"),
+    leader=(_INT, "broker code; 0 for no leader"),
+    isr=(_INT_LIST, "broker codes of the in-sync replicas"),
+    bytes=(_LONG, "bytes of one replica; null if unknown"),
+    **_VALIDITY,
 )
 MEMBER = _table(
-    cluster=_INT,
-    client_group=_INT,
-    member_id=_STRING,
-    client_id=_STRING,
-    address=_STRING,
-    rack=_INT,
-    topic=_INT,
-    partitions=ArrayType(_INT),
+    "member",
+    cluster=(_INT, "cluster code"),
+    client_group=(_INT, "client group code"),
+    member_id=(_STRING, "member id"),
+    client_id=(_STRING, "`client.id`"),
+    address=(_STRING, "IP address of the client; null if unknown"),
+    rack=(_INT, "code of the rack that the member reports"),
+    topic=(_INT, "code of an assigned topic; 0 if the member has no partition"),
+    partitions=(_INT_LIST, "numbers of the assigned partitions of the topic"),
 )
-RACK = _table(rack=_INT, path=_STRING, depth=ByteType(), l1=_INT, l2=_INT, l3=_INT, l4=_INT)
-CLUSTER = _table(cluster=_INT, name=_STRING, cluster_id=_STRING)
-CLIENT = _table(client=_INT, client_group=_STRING)
+RACK = _table(
+    "rack",
+    rack=(_INT, "rack code"),
+    path=(_STRING, "the whole path, such as `/eu/a`"),
+    depth=(ByteType(), "number of levels"),
+    l1=(_INT, "code of the ancestor at level 1, the coarsest"),
+    l2=(_INT, "code of the ancestor at level 2; 0 if the path is shorter"),
+    l3=(_INT, "code of the ancestor at level 3; 0 if the path is shorter"),
+    l4=(_INT, "code of the ancestor at level 4; 0 if the path is shorter"),
+)
+CLUSTER = _table(
+    "cluster",
+    cluster=(_INT, "cluster code"),
+    name=(_STRING, "cluster id, or the stem of the snapshot file if there is no id"),
+    cluster_id=(_STRING, "cluster id; null if unknown"),
+)
+CLIENT = _table(
+    "client",
+    client=(_INT, "client group code"),
+    client_group=(_STRING, "name of the client group"),
+)
 SNAPSHOT = _table(
-    cluster=_INT,
-    file=_STRING,
-    fingerprint=_STRING,  # SHA-256 of the content
-    taken_at=TimestampType(),
-    valid_from=TimestampType(),  # the first hour it speaks for
-    valid_to=TimestampType(),  # null: still speaks
+    "snapshot",
+    cluster=(_INT, "cluster code"),
+    file=(_STRING, "path of the file"),
+    fingerprint=(_STRING, "SHA-256 of the content"),
+    taken_at=(TimestampType(), "when the snapshot was taken"),
+    **_VALIDITY,
 )
 
 FLOW_FACT = _table(
-    window_start=TimestampType(),
-    window_s=_INT,
-    day=_INT,  # days since 1970-01-01, UTC
-    cluster=_INT,
-    kind=ByteType(),
-    source=ByteType(),
-    quality=ByteType(),
-    client_ip=_LONG,  # IPv4 as 0..2^32-1, of IPv6 a digest below -1; null where not known
-    client=_INT,
-    client_rack=_INT,
-    broker=_INT,
-    broker_rack=_INT,
-    peer=_INT,  # the receiving broker of a replicate flow, whose sender is `broker`; 0 otherwise
-    peer_rack=_INT,
-    topic=_INT,
-    partition=_INT,
-    bytes=_LONG,
-    packets=_LONG,
+    "flow_fact",
+    window_start=(TimestampType(), "start of the flow or of the window"),
+    window_s=(_INT, "duration, in seconds"),
+    day=(_INT, "days since 1970-01-01"),
+    cluster=(_INT, "cluster code"),
+    kind=(ByteType(), "0 produce, 1 fetch, 2 replicate, 3 other"),
+    source=(ByteType(), "code of the source of the row: 1 flow log, 2 rates, 6 telemetry, ..."),
+    quality=(ByteType(), "0 measured, 1 apportioned, 2 estimated"),
+    client_ip=(
+        _LONG,
+        "IPv4 address from 0 to 2^32 - 1; digest of an IPv6 address, below -1; null if unknown",
+    ),
+    client=(_INT, "client group code"),
+    client_rack=(_INT, "rack code of the client"),
+    broker=(_INT, "broker code; of a replicate flow, the sender"),
+    broker_rack=(_INT, "rack code of the broker"),
+    peer=(_INT, "broker code of the receiver of a replicate flow; else 0"),
+    peer_rack=(_INT, "rack code of the peer"),
+    topic=(_INT, "topic code"),
+    partition=(_INT, "partition number; null if unknown"),
+    bytes=(_LONG, "bytes"),
+    packets=(_LONG, "packets; null if unknown"),
 )
-QUARANTINE = _table(source_file=_STRING, row_offset=_LONG, reason=_STRING, bytes=_LONG, raw=_STRING)
+_ROW_PLACE: _Columns = {
+    "raw": (_STRING, "the line, at most 4096 characters; null for Parquet"),
+    "source_file": (_STRING, "URI of the file"),
+    "row_offset": (_LONG, "row of a Parquet file, from 0; null for text"),
+}
+QUARANTINE = _table(
+    "quarantine",
+    source_file=(_STRING, "URI of the file"),
+    row_offset=(_LONG, "row of a Parquet file, from 0; line of a text file, from 1; 0 = the file"),
+    reason=(_STRING, "`malformed:` and the first column or check that failed"),
+    bytes=(_LONG, "bytes of the row; null if they are not a number"),
+    raw=(_STRING, "the row as text, at most 4096 characters"),
+)
 
+_VPC: _Columns = {
+    "interface_id": (_STRING, "id of the network interface that logged the flow"),
+    "srcaddr": (_STRING, "source address at the interface"),
+    "dstaddr": (_STRING, "destination address at the interface"),
+    "srcport": (_STRING, "source port"),
+    "dstport": (_STRING, "destination port"),
+    "protocol": (_STRING, "IANA protocol number; 6 is TCP"),
+    "packets": (_STRING, "packets of the flow"),
+    "bytes": (_STRING, "bytes of the flow"),
+    "start": (_STRING, "start, in epoch seconds"),
+    "end": (_STRING, "end, in epoch seconds"),
+    "action": (_STRING, "ACCEPT or REJECT"),
+    "log_status": (_STRING, "OK, NODATA or SKIPDATA"),
+}
+"""Numbers are strings from text files, and strings or integers from Parquet files."""
 VPC_NUMBERS = ("srcport", "dstport", "protocol", "packets", "bytes", "start", "end")
-VPC_REQUIRED = (
-    *("interface_id", "srcaddr", "dstaddr"),
-    *VPC_NUMBERS,
-    *("action", "log_status"),
-)
-_PLACE = {
-    "raw": _STRING,  # the line, at most 4096 characters; null for Parquet
-    "source_file": _STRING,
-    "row_offset": _LONG,  # row of a Parquet file, from 0; null for text
-}
+VPC_REQUIRED = tuple(_VPC)
 BRONZE_VPC = _table(
-    **dict.fromkeys(VPC_REQUIRED, _STRING),  # numbers are integers where the file has integers
-    pkt_srcaddr=_STRING,
-    pkt_dstaddr=_STRING,
-    flow_direction=_STRING,
-    malformed=_STRING,  # why a line is no row; null where it is one
-    **_PLACE,
+    "bronze_vpc",
+    **_VPC,
+    pkt_srcaddr=(_STRING, "source address of the packet, as behind NAT"),
+    pkt_dstaddr=(_STRING, "destination address of the packet, as behind NAT"),
+    flow_direction=(_STRING, "egress or ingress, as seen by the interface"),
+    malformed=(_STRING, "why a line is not a row; else null"),
+    **_ROW_PLACE,
 )
 
-FLOW_INPUT = _table(
-    cluster=_STRING,
-    window_start=TimestampType(),
-    window_s=_INT,
-    kind=_STRING,
-    client_address=_STRING,
-    client_id=_STRING,
-    client_group=_STRING,
-    client_rack=_STRING,
-    broker_id=_INT,
-    peer_broker_id=_INT,
-    topic=_STRING,
-    partition=_INT,
-    bytes=_LONG,
-    packets=_LONG,
-    source=_STRING,
-    emitter=_STRING,
-    revision=_INT,
-)
-_TOLD = {
-    "principal": _STRING,  # the user that a client is to its broker, where its source says so
-    "outcome": _STRING,  # what its source has settled of a row; null where it is to be judged
+_FLOW_INPUT: _Columns = {
+    "cluster": (_STRING, "cluster id, or the name of a cluster without id"),
+    "window_start": (TimestampType(), "start of the window"),
+    "window_s": (_INT, "duration of the window, in seconds"),
+    "kind": (_STRING, "produce, fetch, replicate or other"),
+    "client_address": (_STRING, "IP address of the client"),
+    "client_id": (_STRING, "`client.id`"),
+    "client_group": (_STRING, "consumer group"),
+    "client_rack": (_STRING, "rack of the client"),
+    "broker_id": (_INT, "id of the broker; of a replicate flow, the sender"),
+    "peer_broker_id": (_INT, "id of the receiver of a replicate flow"),
+    "topic": (_STRING, "topic name"),
+    "partition": (_INT, "partition number"),
+    "bytes": (_LONG, "bytes in the window"),
+    "packets": (_LONG, "packets in the window"),
+    "source": (_STRING, "source of the row; `telemetry` if null"),
+    "emitter": (_STRING, "sender of the row; it may send a window again"),
+    "revision": (_INT, "a higher revision of a window replaces a lower one; 0 if null"),
 }
-BRONZE_INPUT = StructType([*FLOW_INPUT.fields, *_table(**_TOLD, **_PLACE).fields])
-BRONZE_REQUEST = _table(
-    window_start=TimestampType(),  # when the request was finished
-    kind=_STRING,
-    client_address=_STRING,
-    client_id=_STRING,
-    client_rack=_STRING,
-    broker_address=_STRING,  # the broker's end of the connection
-    broker_port=_INT,
-    peer_broker_id=_INT,  # the replica that fetches
-    topic_name=_STRING,
-    topic_id=_STRING,
-    partition=_INT,
-    bytes=_LONG,
-    emitter=_STRING,  # the request: its connection and number there
-    **_TOLD,
-    **_PLACE,
-)
+FLOW_INPUT = _table("flow_input", **_FLOW_INPUT)
 FLOW_INPUT_REQUIRED = ("cluster", "window_start", "kind", "broker_id", "bytes")
+_PRESET: _Columns = {
+    "principal": (_STRING, "principal of the client, if the source reports it"),
+    "outcome": (_STRING, "reason that the source has set; null if the row is still to be checked"),
+}
+BRONZE_INPUT = _table("bronze_input", **_FLOW_INPUT, **_PRESET, **_ROW_PLACE)
+BRONZE_REQUEST = _table(
+    "bronze_request",
+    window_start=(TimestampType(), "when the broker finished the request"),
+    kind=(_STRING, "produce, fetch or replicate"),
+    client_address=(_STRING, "IP address of the client"),
+    client_id=(_STRING, "`client.id`"),
+    client_rack=(_STRING, "rack that a client sends with a Fetch"),
+    broker_address=(_STRING, "IP address at the broker's end of the connection"),
+    broker_port=(_INT, "port at the broker's end of the connection"),
+    peer_broker_id=(_INT, "id of the replica that sends a Fetch"),
+    topic_name=(_STRING, "topic name, if the request has it"),
+    topic_id=(_STRING, "topic id, if the request has it"),
+    partition=(_INT, "partition number"),
+    bytes=(_LONG, "bytes of the records in the partition"),
+    emitter=(_STRING, "connection, and number of the request on it"),
+    **_PRESET,
+    **_ROW_PLACE,
+)
 
 TRAFFIC = _table(
-    day=_INT,
-    cluster=_INT,
-    kind=ByteType(),
-    topic=_INT,
-    client=_INT,
-    from_rack=_INT,
-    to_rack=_INT,
-    quality=ByteType(),
-    bytes=_LONG,
+    "traffic",
+    day=(_INT, "days since 1970-01-01"),
+    cluster=(_INT, "cluster code"),
+    kind=(ByteType(), "0 produce, 1 fetch, 2 replicate, 3 other"),
+    topic=(_INT, "topic code"),
+    client=(_INT, "client group code"),
+    from_rack=(_INT, "rack code of the sender"),
+    to_rack=(_INT, "rack code of the receiver"),
+    quality=(ByteType(), "0 measured, 1 apportioned, 2 estimated"),
+    bytes=(_LONG, "bytes"),
 )
 WEIGHT = _table(
-    basis=_INT,  # what the set of weights speaks of, see `traffic.BY_CLIENT` and its like
-    place=_LONG,  # which one: packed cluster, kind, client; an address; a pair of brokers
-    topic=_INT,
-    client=_INT,  # the client group that the share goes to
-    weight=_LONG,
+    "weight",
+    basis=(_INT, "subject of the set of weights: 1 client group, 2 address, 3 pair of brokers"),
+    place=(_LONG, "which subject: packed cluster, kind and client; address; or pair"),
+    topic=(_INT, "topic code"),
+    client=(_INT, "code of the client group that gets the share"),
+    weight=(_LONG, "weight, from 1"),
 )
 
 CROSS_RACK = _table(
-    day=DateType(),
-    cluster=_STRING,
-    kind=_STRING,
-    topic=_STRING,
-    client_group=_STRING,
-    from_rack=_STRING,
-    to_rack=_STRING,
-    level=_INT,  # 0 local, 1.. the level crossed, -1 a side is unknown
-    level_name=_STRING,
-    bytes=_LONG,
-    usd_out=USD,  # null where no price row covers the level
-    usd_in=USD,
-    usd=USD,
-    price_row=_STRING,
-    quality=_STRING,
+    "cross_rack",
+    day=(DateType(), "day, in UTC"),
+    cluster=(_STRING, "cluster name"),
+    kind=(_STRING, "produce, fetch, replicate or other"),
+    topic=(_STRING, "topic name, or `(unknown)`"),
+    client_group=(_STRING, "client group, or `(unknown)`"),
+    from_rack=(_STRING, "rack of the sender, or `(unknown)`"),
+    to_rack=(_STRING, "rack of the receiver, or `(unknown)`"),
+    level=(_INT, "level that the bytes cross, from 1; 0 local, -1 a rack is unknown"),
+    level_name=(_STRING, "name of the level, `local` or `unknown`"),
+    bytes=(_LONG, "bytes"),
+    usd_out=(USD, "dollars for sending; null without a price"),
+    usd_in=(USD, "dollars for receiving; null without a price"),
+    usd=(USD, "`usd_out` + `usd_in`"),
+    price_row=(_STRING, "the price row that was used; null without a price"),
+    quality=(_STRING, "measured, apportioned or estimated"),
 )
-_ROLL_UP = {
-    "bytes_local": _LONG,
-    "bytes_cross": _LONG,
-    "bytes_unknown": _LONG,
-    "usd": USD,
-    "share": DoubleType(),  # of all usd of the run; of all bytes where nothing is priced
+_SUMS: _Columns = {
+    "bytes_local": (_LONG, "bytes that cross no level"),
+    "bytes_cross": (_LONG, "bytes that cross a level"),
+    "bytes_unknown": (_LONG, "bytes with an unknown rack"),
+    "usd": (USD, "dollars; null if no row has a price"),
+    "share": (DoubleType(), "share of the dollars of the run; of its bytes if nothing has a price"),
 }
-BY_TOPIC = _table(cluster=_STRING, topic=_STRING, **_ROLL_UP)
-BY_GROUP = _table(cluster=_STRING, client_group=_STRING, **_ROLL_UP)
-BY_PAIR = _table(cluster=_STRING, from_rack=_STRING, to_rack=_STRING, **_ROLL_UP)
-BY_LEVEL = _table(cluster=_STRING, level=_INT, level_name=_STRING, **_ROLL_UP)
-BY_DAY = _table(cluster=_STRING, day=DateType(), **_ROLL_UP)
-BY_KIND = _table(cluster=_STRING, kind=_STRING, **_ROLL_UP)
+_CLUSTER_NAME: _Columns = {"cluster": (_STRING, "cluster name")}
+BY_TOPIC = _table("by_topic", **_CLUSTER_NAME, topic=(_STRING, "topic name"), **_SUMS)
+BY_GROUP = _table("by_group", **_CLUSTER_NAME, client_group=(_STRING, "client group"), **_SUMS)
+BY_PAIR = _table(
+    "by_pair",
+    **_CLUSTER_NAME,
+    from_rack=(_STRING, "rack of the sender"),
+    to_rack=(_STRING, "rack of the receiver"),
+    **_SUMS,
+)
+BY_LEVEL = _table(
+    "by_level",
+    **_CLUSTER_NAME,
+    level=(_INT, "level that the bytes cross, from 1; 0 local, -1 a rack is unknown"),
+    level_name=(_STRING, "name of the level, `local` or `unknown`"),
+    **_SUMS,
+)
+BY_DAY = _table("by_day", **_CLUSTER_NAME, day=(DateType(), "day, in UTC"), **_SUMS)
+BY_KIND = _table(
+    "by_kind",
+    **_CLUSTER_NAME,
+    kind=(_STRING, "produce, fetch, replicate or other"),
+    **_SUMS,
+)
 MATRIX = _table(
-    cluster=_STRING,
-    level=_INT,
-    level_name=_STRING,
-    from_rack=_STRING,  # the ancestor at that level
-    to_rack=_STRING,
-    bytes=_LONG,
-    usd=USD,  # of what crosses at that level or a coarser one
+    "matrix",
+    **_CLUSTER_NAME,
+    level=(_INT, "level of the two racks, from 1, the coarsest"),
+    level_name=(_STRING, "name of the level"),
+    from_rack=(_STRING, "sender's ancestor at that level"),
+    to_rack=(_STRING, "receiver's ancestor at that level"),
+    bytes=(_LONG, "bytes, local bytes included"),
+    usd=(USD, "dollars of the bytes that cross this level or a coarser one; null without a price"),
 )
 
 SAVINGS = _table(
-    cluster=_STRING,
-    topic=_STRING,  # null where a row speaks of all
-    client_group=_STRING,
-    saving=_STRING,  # follower-fetch, assignment, producing or leader-moves
-    view=_STRING,  # alone, waterfall; stock: the step of assignment by the stock assignor
-    eps=DoubleType(),  # of producing: a rack takes at most 1 + eps times its even part
-    bytes_saved=_LONG,  # of bytes that cross; below 0 where more cross
-    usd_saved=USD,  # null where nothing has a price
-    usd_saved_30d=USD,
-    load_factor=DoubleType(),  # of producing: the fullest rack over its even part
-    condition=_STRING,  # what the saving requires, or why it is not applied
-    quality=_STRING,
+    "savings",
+    **_CLUSTER_NAME,
+    topic=(_STRING, "topic name; null if the row is about all topics"),
+    client_group=(_STRING, "client group; null if the row is about all groups"),
+    saving=(_STRING, "follower-fetch, assignment, producing or leader-moves"),
+    view=(_STRING, "alone, waterfall, or stock: assignment by the stock assignor"),
+    eps=(DoubleType(), "producing: a rack takes at most 1 + eps times its even share"),
+    bytes_saved=(_LONG, "bytes that no longer cross; negative if more bytes cross"),
+    usd_saved=(USD, "dollars saved in the observed time; null without a price"),
+    usd_saved_30d=(USD, "dollars saved in 30 days; null without a price"),
+    load_factor=(DoubleType(), "producing: load of the fullest rack divided by its even share"),
+    condition=(_STRING, "what the saving requires, or why it is not applied"),
+    quality=(_STRING, "estimated"),
 )
 
 FINDING = _table(
-    cluster=_STRING,
-    rule=_STRING,
-    severity=_STRING,
-    topic=_STRING,
-    partition=_INT,
-    broker=_INT,
-    level=_STRING,
-    wanted=_STRING,
-    had=_STRING,
-    message=_STRING,
+    "finding",
+    **_CLUSTER_NAME,
+    rule=(_STRING, "name of the broken rule"),
+    severity=(_STRING, "error, warning or info"),
+    topic=(_STRING, "topic; null if the finding is not about one"),
+    partition=(_INT, "partition number; null if the finding is not about one"),
+    broker=(_INT, "broker id; null if the finding is not about one"),
+    level=(_STRING, "level of racks at which the rule was checked"),
+    wanted=(_STRING, "the expected value"),
+    had=(_STRING, "the value that was found"),
+    message=(_STRING, "the finding as a sentence"),
 )
 BLAST = _table(
-    cluster=_STRING,
-    rack=_STRING,
-    level=_INT,
-    partitions_offline=_LONG,
-    partitions_below_min_isr=_LONG,
-    leaders_lost=_LONG,
-    top_survivor_leader_share=DoubleType(),
-    replicas_lost=_LONG,
-    bytes_to_restore=_LONG,  # null where a size is not known
-    cross_bytes_to_restore=_LONG,
-    usd_to_restore=USD,
-    groups_lost=_LONG,
-    member_share_lost=DoubleType(),
+    "blast",
+    **_CLUSTER_NAME,
+    rack=(_STRING, "the rack that is lost"),
+    level=(_INT, "its level, from 1, the coarsest"),
+    partitions_offline=(_LONG, "partitions without a live in-sync replica"),
+    partitions_below_min_isr=(_LONG, "partitions with fewer than `min.insync.replicas`"),
+    leaders_lost=(_LONG, "partitions whose leader is in the rack"),
+    top_survivor_leader_share=(DoubleType(), "share of the leaders on the busiest live broker"),
+    replicas_lost=(_LONG, "replicas in the rack"),
+    bytes_to_restore=(_LONG, "bytes of the lost replicas; null if a size is unknown"),
+    cross_bytes_to_restore=(_LONG, "bytes of them copied from outside; null if unknown"),
+    usd_to_restore=(USD, "dollars of that copy; null if a size or a price is unknown"),
+    groups_lost=(_LONG, "groups whose members are all in the rack"),
+    member_share_lost=(DoubleType(), "share of the group members that are in the rack"),
 )
 
-_OUTCOME = {
-    "cluster": _STRING,
-    "goal": _STRING,
-    "status": _STRING,  # planned, infeasible, refused, failed; the rest is null where not planned
-    "minimise": _STRING,  # moves, bytes or usd
-    "moves": _LONG,  # replicas copied
-    "partitions": _LONG,  # whose set changes
-    "partitions_at_least": _LONG,  # in any plan of this cost
-    "leader_changes": _LONG,
-    "repair_moves": _LONG,  # what the rules alone force
-    "bytes": _LONG,  # null where a size is not known
-    "cross_bytes": _LONG,
-    "usd": USD,  # once, for copying; null where a size or a price is not known
-    "unknown_sizes": _LONG,
-    "solver": _STRING,
-    "reason": _STRING,  # why there is no plan; null where there is one
-    "hint": _STRING,
-    "sha256": _STRING,  # of the plan
+_PLAN_OUTCOME: _Columns = {
+    **_CLUSTER_NAME,
+    "goal": (_STRING, "repair or balance"),
+    "status": (_STRING, "planned, infeasible, refused or failed; only planned rows have numbers"),
+    "minimise": (_STRING, "moves, bytes or usd"),
+    "moves": (_LONG, "replicas to copy"),
+    "partitions": (_LONG, "partitions whose replica set changes"),
+    "partitions_at_least": (_LONG, "partitions that change in any plan of this cost"),
+    "leader_changes": (_LONG, "partitions with another preferred leader"),
+    "repair_moves": (_LONG, "moves that the rules alone require"),
+    "bytes": (_LONG, "bytes to copy; null if a size is unknown"),
+    "cross_bytes": (_LONG, "bytes to copy from another rack; null if a size is unknown"),
+    "usd": (USD, "one-time dollars of the copy; null if a size or a price is unknown"),
+    "unknown_sizes": (_LONG, "moved partitions of unknown size"),
+    "solver": (_STRING, "name of the solver"),
+    "reason": (_STRING, "why there is no plan; null if there is one"),
+    "hint": (_STRING, "what to do if there is no plan"),
+    "sha256": (_STRING, "hash of the plan"),
 }
-_MOVE = _table(
-    topic=_STRING,
-    partition=_INT,
-    before=ArrayType(_INT),  # broker ids, preferred leader first
-    after=ArrayType(_INT),
-    is_leader_change=_BOOL,
-    bytes=_LONG,  # of one replica
-    cross_bytes=_LONG,
-    usd=USD,
-    reasons=ArrayType(_STRING),  # rules that it mends
-)
+_MOVE: _Columns = {
+    "topic": (_STRING, "topic name"),
+    "partition": (_INT, "partition number"),
+    "before": (_INT_LIST, "broker ids before the move, preferred leader first"),
+    "after": (_INT_LIST, "broker ids after the move, preferred leader first"),
+    "is_leader_change": (_BOOL, "whether the preferred leader changes"),
+    "bytes": (_LONG, "bytes of one replica; null if unknown"),
+    "cross_bytes": (_LONG, "bytes to copy from another rack; null if unknown"),
+    "usd": (USD, "one-time dollars of the copy; null without a price"),
+    "reasons": (ArrayType(_STRING), "rules that the move repairs"),
+}
 PLANNED = _table(
-    **_OUTCOME,
-    is_sound=_BOOL,  # legal, fair, and no other problem
-    prices=ArrayType(_table(broker=_INT, price=_LONG)),  # of the certificate, by broker id
-    topic_prices=ArrayType(_table(topic=_STRING, broker=_INT, cap=_LONG, price=_LONG)),
-    groups=ArrayType(
-        _table(brokers=ArrayType(_INT), low=ArrayType(_LONG), high=ArrayType(_LONG), total=_LONG)
+    "planned",
+    **_PLAN_OUTCOME,
+    is_sound=(_BOOL, "whether the plan is legal and fair and has no other problem"),
+    prices=(
+        ArrayType(_struct(broker=_INT, price=_LONG)),
+        "dual prices of the certificate, by broker id",
     ),
-    moved=ArrayType(_MOVE),
-    file=BinaryType(),  # what the plan file holds
+    topic_prices=(
+        ArrayType(_struct(topic=_STRING, broker=_INT, cap=_LONG, price=_LONG)),
+        "dual prices of a topic's replicas on a broker",
+    ),
+    groups=(
+        ArrayType(
+            _struct(brokers=_INT_LIST, low=ArrayType(_LONG), high=ArrayType(_LONG), total=_LONG)
+        ),
+        "groups of brokers of the certificate, with the bounds of each broker",
+    ),
+    moved=(
+        ArrayType(_struct(**{name: kind for name, (kind, _) in _MOVE.items()})),
+        "rows of `plan`",
+    ),
+    file=(BinaryType(), "content of the plan file"),
 )
 PLAN_SUMMARY = _table(
-    **_OUTCOME,
-    cost=_LONG,  # in replicas, bytes or nano-dollars, counted from the moves
-    lower_bound=_LONG,  # of any plan, added up by Spark from the certificate's prices
-    gap=_LONG,
-    verdict=_STRING,  # proved, or the gap
-    file=_STRING,  # below the output folder
+    "plan_summary",
+    **_PLAN_OUTCOME,
+    cost=(_LONG, "cost counted from the moves, in replicas, bytes or nano-dollars"),
+    lower_bound=(_LONG, "lower bound of the cost of any plan, summed by Spark; null if none"),
+    gap=(_LONG, "`cost` - `lower_bound`"),
+    verdict=(_STRING, "`proved`, `not proved`, or `gap` and its size"),
+    file=(_STRING, "path of the plan file below the output folder"),
 )
-PLAN = StructType([StructField("cluster", _STRING), *_MOVE.fields])
+PLAN = _table("plan", **_CLUSTER_NAME, **_MOVE)
