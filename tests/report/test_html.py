@@ -146,8 +146,8 @@ class TestStructure:
 
     def test_what_cannot_be_saved_is_said(self, page):
         assert (
-            "With RF 3 in 3 racks replication crosses racks for 2 x ingress whatever anybody "
-            "does; only client traffic can be saved" in page.by_id("method").text
+            "With RF 3 in 3 racks, replication always crosses racks for 2 x ingress; "
+            "only client traffic can be saved" in page.by_id("method").text
         )
 
     def test_the_method_names_prices_with_date_and_source_fates_and_run(self, page, document):
@@ -292,7 +292,7 @@ class TestPlans:
         assert f"rackwise proof {file} --snapshot SNAPSHOT" in section.text
         assert f"rackwise apply {file} --bootstrap-server HOST:PORT" in section.text
         assert "Clusters without a plan" not in section.text
-        assert "Replicas to move, repair153proved: less would not do" in page.by_id("verdict").text
+        assert "Replicas to move, repair153proved: no plan costs less" in page.by_id("verdict").text
 
     def test_a_fleet_shows_most_to_move_first_and_why_others_have_none(self):
         page = page_of(summary(clusters=75, **FLEET))
@@ -411,7 +411,7 @@ class TestSavings:
         assert "partitioner.rack.aware=true" in text
         assert "Not applied: it would cost 0.120000000 USD" in text
         assert "only client traffic can be saved" in text
-        assert "stay as they are today" in text
+        assert "are assumed to stay the same" in text
 
     def test_each_change_alone_each_bound_and_the_stock_assignor(self, page):
         assert "$24.00" in page.by_id("table-steps").text

@@ -31,8 +31,11 @@ class Card:
     label: str
     number: str
     exact: str
+    """The number before rounding, for the tooltip."""
     below: str
+    """The note."""
     tone: str = ""
+    """`accent`, `good`, `bad`, or empty."""
 
 
 def cards(summary: Summary) -> tuple[Card, ...]:

@@ -52,33 +52,45 @@ _DAY_LENGTH: Final = len("2026-11-01")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart: `title` is shown above it; screen readers read `description` instead of it."""
+    """A chart."""
 
     id: str
+    """Id of its element on the page."""
     title: str
+    """Text above the chart."""
     description: str
+    """Text that screen readers read instead of the chart."""
     data: tuple[Mapping[str, Any], ...]
+    """Traces of plotly."""
     layout: Mapping[str, Any]
+    """Layout of plotly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One bar: its original name, its length in the unit of the axis, and that length as text."""
+    """One bar."""
 
     name: str
+    """The name, not shortened and not escaped."""
     length: float
+    """The length in the unit of the axis."""
     text: str
+    """The length as text."""
     hover: str = ""
+    """Text of the tooltip; if empty, name and length."""
     color: str = "var(--accent)"
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What bars show: dollars, or bytes in one unit. `axis` is the axis title, with its unit."""
+    """What bars show: dollars, or bytes in one unit."""
 
     key: str
+    """Key of the value in a row."""
     axis: str
+    """Axis title, with the unit."""
     size: int = 1
+    """Size of the unit, in bytes or dollars."""
 
     def length(self, row: Row) -> float:
         """The length of the row's bar, in the unit of the axis."""
@@ -239,10 +251,10 @@ def top_bars(
 
 
 def _crossing_hover(name: str, row: Row) -> str:
-    told = [f"{bytes_text(row['bytes_cross'])} crossing"]
+    lines = [f"{bytes_text(row['bytes_cross'])} crossing"]
     if "bytes_local" in row:
-        told.append(f"{bytes_text(row['bytes_local'])} local")
-    return "<br>".join([label(name), *told, entities(usd_text(row["usd"]))])
+        lines.append(f"{bytes_text(row['bytes_local'])} local")
+    return "<br>".join([label(name), *lines, entities(usd_text(row["usd"]))])
 
 
 def days(rows: Sequence[Row], by: Measure) -> Figure | None:
@@ -355,7 +367,7 @@ def losses(rows: Sequence[Row], *, with_cluster: bool) -> Figure | None:
     )
     return Figure(
         id="chart-blast",
-        title=f"What the loss of one rack does{left_out}",
+        title=f"Effect of the loss of one rack{left_out}",
         description=f"Bars of {axis} per rack lost. {spoken}",
         data=(*traces, _words([label(name) for name in names], at=0, y=lines, side="right")),
         layout=layout,

@@ -39,12 +39,13 @@ MAPS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """Bytes and dollars from one rack to another; `step`: 0 (cold) to 8, None for no warmth."""
+    """Bytes and dollars from one rack to another."""
 
     crossing: Crossing
     bytes: Cell
     usd: Cell | None
     step: int | None = None
+    """Warmth from 0 (cold) to 8; None for a cell without warmth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +53,33 @@ class HeatRow:
     """The bytes that one rack sends: one cell per column of the map, then the crossing sum."""
 
     rack: Cell
+    """The sender."""
     cells: tuple[HeatCell | None, ...]
+    """One per receiver of the map; None if no bytes were sent to it."""
     crossing: HeatCell
+    """The sum of the crossing bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
-    """One cluster at one level. `sums`: exact totals of all pairs, including pairs not shown."""
+    """The heat table of one cluster at one level."""
 
     id: str
     cluster: str
     level: str
+    """Name of the level."""
     racks: tuple[Cell, ...]
+    """The receivers, one per column."""
     rows: tuple[HeatRow, ...]
+    """The senders."""
     received: tuple[HeatCell, ...]
+    """The crossing sum of each column."""
     crossing: HeatCell
+    """The sum of all crossing bytes."""
     hidden: str | None
+    """A note about racks that are not shown; None if all are shown."""
     sums: Mapping[str, object]
+    """Exact totals of all pairs, including pairs that are not shown."""
 
 
 def crossing_of(from_rack: str, to_rack: str) -> Crossing:

@@ -1,11 +1,11 @@
 """The report as one offline HTML page: no network, no external address, a strict policy.
 
 ```
-<meta CSP>            default-src 'none'; only what is hashed here may run or style
+<meta CSP>            default-src 'none'; only styles and scripts with a listed hash apply
 <style>               style.css
-<section> x 9         tables and places for charts; whole without scripts
+<section> x 9         tables and places for charts; complete without scripts
 <script json>         figures of the charts, data and no code
-<script text> plotly  inlined once, packed to a third of its size
+<script text> plotly  compressed to a third of its size
 <script>              script.js: unpacks plotly, draws, follows the colour scheme and the printer
 ```
 
@@ -17,7 +17,7 @@ the policy forbids. Plotly omits it if an element with a certain id exists; the 
 holds plotly has that id. None of the chart types used here evaluates text as code. A browser that
 cannot unpack plotly shows only the tables.
 
-What this does not do: compute. It adds up the rows shown and computes no other number.
+What this does not do: compute numbers other than sums of the rows shown.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _plans(summary: Mapping[str, Any]) -> dict[str, Any]:
     goal = summary["plans"]["goal"] if has_plans else ""
     return {
         "has_plans": has_plans,
-        "no_plans": planned.NOT_ASKED,
+        "no_plans": planned.NOT_REQUESTED,
         "goal": planned.GOALS.get(goal, f"Goal {goal}"),
         "outcome": sentences.plain([sentences.Phrase(planned.outcome(summary))])
         if has_plans

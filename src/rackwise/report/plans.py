@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from rackwise.report.sentences import Row, Summary
 
 FILE: Final = "csv/plans.csv"
-NOT_ASKED: Final = "No plans were asked for: the run was made with --no-plans"
+NOT_REQUESTED: Final = "No plans were requested (--no-plans)"
 GOALS: Final[Mapping[str, str]] = {
-    "repair": "Goal repair: every partition that breaks a rule is mended, and nothing else moves",
-    "balance": "Goal balance: every rule is kept, and brokers end with even loads",
+    "repair": "Goal repair: every partition that breaks a rule is repaired, and nothing else moves",
+    "balance": "Goal balance: no rule is broken, and brokers have even loads",
 }
 ROWS: Final = 8
 """Maximum rows of a table; the CSV file has all rows."""
@@ -51,10 +51,10 @@ def plans(summary: Summary) -> Table:
         name_column("verdict", "Proof"),
         count_column("moves", "Replicas to move"),
         Column("bound", "No plan below", "number", name_cell),
-        count_column("partitions", "Partitions touched"),
+        count_column("partitions", "Partitions that change"),
         count_column("leader_changes", "New leaders"),
         bytes_column("bytes", "To copy"),
-        bytes_column("cross_bytes", "Of it crossing"),
+        bytes_column("cross_bytes", "Crossing part"),
         usd_column("usd", "USD once"),
         name_column("file", "Plan file"),
     )
@@ -84,7 +84,7 @@ def unplanned(summary: Summary) -> Table:
         name_column("cluster", "Cluster"),
         name_column("status", "Outcome"),
         name_column("reason", "Why"),
-        name_column("hint", "What helps"),
+        name_column("hint", "What to do"),
     )
     rows = [row for row in _rows(summary) if row["status"] != "planned"]
     return table(
@@ -99,12 +99,14 @@ def outcome(summary: Summary) -> str:
     without = f"no plan for {count_of(missing, 'cluster')}"
     if not part["planned"]:
         return without
-    said = [f"{part['goal']} moves {count_of(part['moves'], 'replica')}" + _price(part)]
+    clauses = [f"{part['goal']} moves {count_of(part['moves'], 'replica')}" + _price(part)]
     if part["proved"] == part["planned"]:
-        said.append("proved: less would not do")
+        clauses.append("proved: no plan costs less")
     else:
-        said.append(f"{count_text(part['proved'])} of {count_of(part['planned'], 'plan')} proved")
-    return "; ".join([*said, *([without] if missing else [])])
+        clauses.append(
+            f"{count_text(part['proved'])} of {count_of(part['planned'], 'plan')} proved"
+        )
+    return "; ".join([*clauses, *([without] if missing else [])])
 
 
 def _price(part: Row) -> str:

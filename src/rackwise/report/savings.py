@@ -1,8 +1,8 @@
-"""The section of savings: a waterfall of changes, how to make each, where each saves the most.
+"""The section of savings: a waterfall of changes, their settings, and where each saves most.
 
 ```
 today            $12.60   ████████████████████████
-follower-fetch  -$1.80                        ████      each change after those above it
+follower-fetch  -$1.80                        ████      each change follows those above it
 assignment      -$1.80                    ████
 producing       -$3.60            ████████
 leader-moves     $0.00            |
@@ -93,9 +93,10 @@ SETTINGS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
 }
 """Saving -> the places to configure, each with the lines to set or run."""
 NO_BOUND: Final = "no bound (KIP-1123)"
-HELD: Final = (
-    "Changes move bytes between partitions of a topic; the bytes read and copied of each partition "
-    "stay as they are today. Bytes are spread evenly over partitions with the same racks"
+ASSUMPTIONS: Final = (
+    "Changes move bytes between partitions of a topic; the bytes that are read from and copied for "
+    "each partition are assumed to stay the same. Bytes are spread evenly over partitions with the "
+    "same racks"
 )
 
 
@@ -114,15 +115,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The content of the section; `total` has the exact sums of the waterfall."""
+    """The content of the section."""
 
     lead: str
-    held: str
+    assumptions: str
     waterfall: Block
     changes: tuple[Change, ...]
     bounds: Table
+    """The saving `producing` at each bound."""
     largest: Table
+    """The rows that save most."""
     total: Row
+    """The exact sums of the waterfall."""
 
 
 def section(summary: Summary) -> Section | None:
@@ -132,7 +136,7 @@ def section(summary: Summary) -> Section | None:
         return None
     return Section(
         lead=_lead(summary),
-        held=HELD,
+        assumptions=ASSUMPTIONS,
         waterfall=Block("What each change saves", _figure(summary), _steps_table(summary)),
         changes=tuple(_changes(part)),
         bounds=_bounds_table(summary),
@@ -175,15 +179,15 @@ def _figure(summary: Summary) -> charts.Figure:
         _bar("left", left / size, _amount(left, is_usd=priced)),
     ]
     period = "30 days" if priced else f"{duration_text(summary['observed']['seconds'])} observed"
-    made = charts.bars(
+    chart = charts.bars(
         "chart-steps",
         "What each change saves, one after the other",
         f"{unit} per {period}",
         items,
     )
     bases = [0.0, *(float(end / size) for end in ends), 0.0]
-    bars, *words = made.data
-    return replace(made, data=({**bars, "base": bases}, *words))
+    bars, *words = chart.data
+    return replace(chart, data=({**bars, "base": bases}, *words))
 
 
 def _bar(name: str, length: Decimal, text: str, color: str = PLAIN) -> charts.Bar:
@@ -218,7 +222,9 @@ def _steps_table(summary: Summary) -> Table:
         Column("stock", "Stock assignor, 30 days", "number", _usd_or_none),
     )
     sums = ("bytes_saved", "usd_saved", "usd_saved_30d")
-    return table("steps", "What each change saves after the ones before", columns, rows, sums=sums)
+    return table(
+        "steps", "What each change saves after the changes before it", columns, rows, sums=sums
+    )
 
 
 def _usd_or_none(usd: str | None) -> Cell:
@@ -244,12 +250,12 @@ def _bounds_table(summary: Summary) -> Table:
         if step["saving"] == PRODUCING
     ]
     columns = (
-        name_column("bound", "A rack may take above its even part"),
+        name_column("bound", "A rack may take above its even share"),
         bytes_column("bytes_saved", "Stops crossing"),
         usd_column("usd_saved_30d", "USD, 30 days"),
-        Column("load_factor", "Fullest rack / even part", "number", _factor_cell),
+        Column("load_factor", "Fullest rack / even share", "number", _factor_cell),
     )
-    return table("bounds", "Producing near, by how full a rack may get", columns, rows)
+    return table("bounds", "Savings of producing, by the allowed load of a rack", columns, rows)
 
 
 def _bound(eps: str | None) -> str | None:
@@ -281,7 +287,7 @@ def _largest_table(summary: Summary) -> Table:
     rows = [row for row in part["rows"] if row["view"] == WATERFALL]
     return table(
         "savings",
-        "Where changes save most, each after the ones before",
+        "Where changes save most, each after the changes before it",
         columns,
         rows,
         count=part["count"] - len(part["rows"]) + len(rows),

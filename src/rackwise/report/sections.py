@@ -11,9 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from rackwise.report import charts
-from rackwise.report.formats import (
-    duration_text,
-)
+from rackwise.report.formats import duration_text
 from rackwise.report.sentences import has_traffic, is_fleet, is_priced, losses, rules
 from rackwise.report.tables import (
     ROLL_UP_SUMS,
@@ -69,10 +67,10 @@ def clusters(summary: Summary) -> Block:
             row["name"],
         ),
     )
-    priced, seen = is_priced(summary), has_traffic(summary)
+    priced, has_bytes = is_priced(summary), has_traffic(summary)
     columns = (
         name_column("name", "Cluster"),
-        *([bytes_column("bytes_cross", "Crossing")] if seen else []),
+        *([bytes_column("bytes_cross", "Crossing")] if has_bytes else []),
         *([usd_column("usd", "USD")] if priced else []),
         count_column("partitions_unsafe", "Not rack-safe"),
         count_column("partitions", "Partitions"),
@@ -80,8 +78,8 @@ def clusters(summary: Summary) -> Block:
         count_column("brokers", "Brokers"),
         count_column("racks", "Racks"),
     )
-    sums = ("brokers", "partitions", "partitions_unsafe", *(("bytes_cross",) if seen else ()))
-    period = duration_text(summary["observed"]["seconds"]) if seen else ""
+    sums = ("brokers", "partitions", "partitions_unsafe", *(("bytes_cross",) if has_bytes else ()))
+    period = duration_text(summary["observed"]["seconds"]) if has_bytes else ""
     figure = charts.top_bars(
         "chart-clusters",
         "Clusters that cross most",
@@ -91,7 +89,7 @@ def clusters(summary: Summary) -> Block:
     )
     return Block(
         "Clusters",
-        figure if seen else None,
+        figure if has_bytes else None,
         table("clusters", "Clusters", columns, rows, sums=(*sums, *(("usd",) if priced else ()))),
     )
 
@@ -189,8 +187,8 @@ def worst(summary: Summary) -> Table:
         Column("partition", "Partition", "number", name_cell),
         Column("broker", "Broker", "number", name_cell),
         name_column("level", "Level"),
-        name_column("wanted", "Wanted"),
-        name_column("had", "Had"),
+        name_column("wanted", "Expected"),
+        name_column("had", "Got"),
     )
     return table(
         "worst",
@@ -228,17 +226,17 @@ def blast(summary: Summary) -> Block:
         share_column("top_survivor_leader_share", "Top survivor leads"),
         count_column("replicas_lost", "Replicas lost"),
         bytes_column("bytes_to_restore", "To restore"),
-        bytes_column("cross_bytes_to_restore", "Of it crossing"),
+        bytes_column("cross_bytes_to_restore", "Crossing part"),
         usd_column("usd_to_restore", "USD to restore"),
         count_column("groups_lost", "Groups lost"),
         share_column("member_share_lost", "Members lost"),
     )
     return Block(
-        "What the loss of one rack does",
+        "Effect of the loss of one rack",
         charts.losses(ranked, with_cluster=fleet),
         table(
             "blast",
-            "Blast radius per rack",
+            "Effect of the loss of each rack",
             columns,
             [*ranked, *rest],
             file=_file(summary, "csv/blast.csv"),
@@ -292,7 +290,7 @@ def method(summary: Summary) -> tuple[Table, ...]:
         *_cluster_column(summary),
         name_column("day", "Day"),
         name_column("kind", "Kind"),
-        name_column("source", "Source that is money"),
+        name_column("source", "Billed source"),
     )
     failed = (
         name_column("snapshot", "Snapshot"),

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 REPLICATION: Final = (
-    "With RF 3 in 3 racks replication crosses racks for 2 x ingress whatever anybody does; "
+    "With RF 3 in 3 racks, replication always crosses racks for 2 x ingress; "
     "only client traffic can be saved"
 )
 SEVERITIES: Final = ("error", "warning", "info")
 NO_TRAFFIC: Final = (
-    "No traffic was given, so what crosses racks and what it costs is not known. "
+    "The run has no traffic, so crossing bytes and their cost are not known. "
     "Run rackwise analyze with --flows PATH (flow logs) or with --rates FILE (bytes per second "
     "of each topic)"
 )
@@ -45,20 +45,24 @@ NO_PRICE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A part of a sentence; strong parts are its numbers."""
+    """A part of a sentence."""
 
     text: str
     is_strong: bool = False
+    """Whether the part is bold; numbers are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """One reason to trust the numbers or to doubt them. `exact` is the unrounded number."""
+    """One reason to trust the numbers or to doubt them."""
 
     label: str
     text: str
+    """A share or a count."""
     exact: str
+    """The number before rounding."""
     state: Literal["good", "nothing", "note"]
+    """`nothing` if no byte or row is affected."""
     meaning: str
 
 
@@ -142,7 +146,7 @@ def _repair(summary: Summary) -> tuple[Phrase, ...]:
     if part is None or not (part["moves"] or summary["verdict"]["partitions_unsafe"]):
         return ()
     if not part["moves"]:
-        return (Phrase("; no plan mends that"),)
+        return (Phrase("; no plan repairs that"),)
     is_whole = part["planned"] == part["clusters"]
     where = f" in {count_text(part['planned'])} of {count_of(part['clusters'], 'cluster')}"
     return (
@@ -180,8 +184,8 @@ _BYTES: Final = (
     ("bytes_measured", "measured", "bytes that a flow log or a client counted"),
     ("bytes_apportioned", "apportioned", "bytes counted without a topic, spread by weight"),
     ("bytes_estimated", "estimated", "bytes from rates or from a later snapshot"),
-    ("bytes_unknown_rack", "unknown rack", "one end has no known rack: in no dollar sum"),
-    ("bytes_unpriced", "unpriced", "no price row covers the level: in no dollar sum"),
+    ("bytes_unknown_rack", "unknown rack", "the rack of one end is unknown; not in the dollars"),
+    ("bytes_unpriced", "unpriced", "no price row covers the level; not in the dollars"),
     ("bytes_unchecked_price", "unchecked price", "the price row was not checked at its source"),
     ("bytes_extrapolated_price", "extrapolated price", "days before the oldest price row"),
 )
@@ -206,7 +210,7 @@ def _quarantined(quality: Row) -> Trust:
         count_of(rows, "row"),
         f"{quality['share_quarantined']} of all rows",
         "note" if rows else "nothing",
-        "malformed rows, kept aside with their reason",
+        "malformed rows; the table quarantine has them with their reasons",
     )
 
 
@@ -216,7 +220,7 @@ def _undercount(rows: int) -> Trust:
         count_of(rows, "row"),
         count_of(rows, "SKIPDATA row"),
         "note",
-        "the flow log itself says that it lost traffic (SKIPDATA)",
+        "the flow log reports that it lost traffic (SKIPDATA)",
     )
 
 
@@ -226,7 +230,7 @@ def _unread(snapshots: int) -> Trust:
         count_of(snapshots, "snapshot"),
         count_of(snapshots, "snapshot"),
         "note",
-        "left out of everything here; see the method section",
+        "not part of this report; see the method section",
     )
 
 

@@ -36,32 +36,39 @@ KIB: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`text` is shown; `exact` is the value before rounding, None if nothing was rounded."""
+    """One cell."""
 
     text: str
     exact: str | None = None
+    """The value before rounding; None if the text is exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: the row's `key`, the heading, the alignment, and a function from value to cell."""
+    """One column."""
 
     key: str
+    """Key of the value in a row."""
     head: str
+    """Heading."""
     kind: Kind
+    """Decides the alignment and the style."""
     render: Render
+    """Value -> cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table that is ready to render. `sums`: name -> exact total of the rows shown."""
+    """A table that is ready to render."""
 
     id: str
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     more: str | None = None
+    """A note about rows that are not shown; None if all are shown."""
     sums: Mapping[str, object] = field(default_factory=dict)
+    """Name -> exact total of the rows shown."""
 
 
 def bytes_cell(count: int | None) -> Cell:

@@ -17,7 +17,7 @@ findings  289 by 5 rules
   ..       2 more rules with 85 findings
 
 blast     losing rack a takes 24 partitions offline, leaves 102 below min ISR and moves 186 leaders
-plans     repair moves 153 replicas (42.0 GiB, $0.84 once); proved: less would not do
+plans     repair moves 153 replicas (42.0 GiB, $0.84 once); proved: no plan costs less
 ```
 
 The caller adds one line, the path of the report. Prose is wrapped; table cells are shortened. If
@@ -240,7 +240,7 @@ def _rule(out: _Lines, row: Row, width: int) -> str:
 def _blast(out: _Lines, summary: Mapping[str, Any]) -> None:
     worst = losses(summary)[:1]
     if not worst:
-        out.prose("blast", "no broker has a rack, so there is none to lose")
+        out.prose("blast", "no broker has a rack, so no rack can be lost")
     for row in worst:
         short = {**row, "rack": cut(name_text(row["rack"]), _NAME)}
         short["cluster"] = cut(name_text(row["cluster"]), _NAME)

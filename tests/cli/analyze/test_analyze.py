@@ -120,7 +120,7 @@ class TestResult:
         out, (_, text, _), arguments = demo
         (row,) = read_published(out).summary["plans"]["rows"]
         assert [f"plans/{path.name}" for path in (out / "plans").iterdir()] == [row["file"]]
-        assert "repair moves 0 replicas; proved: less would not do" in text
+        assert "repair moves 0 replicas; proved: no plan costs less" in text
         code, told, _ = called("proof", out / row["file"], "--snapshot", arguments[1])
         assert (code, "minimal  proved" in told) == (0, True)
         assert "0001-" in (out / "report.html").read_text()

@@ -154,7 +154,7 @@ class AnalyzeOptions(BillOptions):
         list[str] | None,
         typer.Option(
             metavar="F",
-            help="Let a rack take up to 1 + F times its even part of produced bytes, inf for no "
+            help="Let a rack take up to 1 + F times its even share of produced bytes, inf for no "
             "bound; repeatable. [default: 0, 0.05, 0.1, 0.2, inf]",
         ),
     ] = None

@@ -163,7 +163,7 @@ def _bound(text: str) -> float:
             f"invalid --eps: expected a number from 0 to inf, got {escaped(text)}",
             wanted="0..inf",
             had=text,
-            hint="write 0.1 to let a rack take a tenth more than its even part, inf for any amount",
+            hint="write 0.1 for a tenth above the even share of a rack, or inf for no bound",
         )
     return bound
 
