@@ -40,12 +40,12 @@ def by_precedence(rows):
     for row in rows:
         place = (row["day"], row["cluster"], row["kind"])
         best[place] = min(best.get(place, 99), rank[SOURCES[row["source"]]])
-    is_money = [
+    is_billed = [
         rank[SOURCES[row["source"]]] == best[row["day"], row["cluster"], row["kind"]]
         for row in rows
     ]
-    money = [row for row, yes in zip(rows, is_money, strict=True) if yes]
-    return money, [row for row, yes in zip(rows, is_money, strict=True) if not yes]
+    money = [row for row, yes in zip(rows, is_billed, strict=True) if yes]
+    return money, [row for row, yes in zip(rows, is_billed, strict=True) if not yes]
 
 
 def aggregated(rows, weights):

@@ -195,10 +195,9 @@ def tables() -> str:
     ]
     for name, meanings in schemas.MEANINGS.items():
         lines += [f"## {name}", "", "| column | type | meaning |", "|---|---|---|"]
-        lines += [
-            f"| `{field.name}` | `{field.dataType.simpleString()}` | {_cell(meanings[field.name])} |"
-            for field in getattr(schemas, name.upper())
-        ]
+        for field in getattr(schemas, name.upper()):
+            meaning = _cell(meanings[field.name])
+            lines.append(f"| `{field.name}` | `{field.dataType.simpleString()}` | {meaning} |")
         lines.append("")
     return "\n".join(lines)
 

@@ -18,13 +18,13 @@ def row(cluster, *, usd, **keys):
 
 
 def bill(*, standings=(), **roll_ups):
-    seen = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC))
+    period = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC))
     return Bill(
         standings=standings,
         roll_ups=dict.fromkeys(ROLL_UPS, ()) | roll_ups,
         matrix=(),
         precedence=(),
-        seen=seen,
+        period=period,
         prices=(),
     )
 

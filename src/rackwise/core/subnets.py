@@ -1,28 +1,30 @@
-"""Which rack an address belongs to: a table of networks, longest prefix first.
+"""The rack of an address, from a table of networks; the longest prefix decides.
 
-Goals, in order: the same answer as a walk over all networks; no comparison of ranges, only of equal
-integers, because that is what joins are fast at; few integers.
+Goals, in order: the same result as a search through all networks; lookups compare integers for
+equality and never ranges, because joins on equality are fast; few integers.
 
-Length classes. The networks of one address family are cut into at most three classes of prefix
-length, L1 < L2 < L3. A network belongs to the least class that is not shorter than its prefix and
-is written out as the `2^(L - length)` buckets of that length which it covers; inside a class a
-bucket keeps its longest network. The cut is the one with the fewest buckets in all:
+Length classes. The networks of an address family are divided into at most three classes of prefix
+length, L1 < L2 < L3. A network is in the first class whose length L is at least the length of its
+prefix. The class holds the network as the `2^(L - length)` buckets of length L that it covers. If
+several networks of a class cover a bucket, the longest network decides. The lengths of the classes
+are chosen so that the number of buckets is lowest:
 
 ```
 10.0.0.0/16 -> a   10.0.5.0/24 -> b   10.0.5.16/28 -> c          classes 16, 24, 28
 
-10.0.5.17   /28: 10.0.5.16 -> c                                   the finest class answers: c
+10.0.5.17   /28: 10.0.5.16 -> c                                   the finest class has it: c
 10.0.5.1    /28: no   /24: 10.0.5.0 -> b                          b
 10.0.4.1    /28: no   /24: no   /16: 10.0.0.0 -> a                a
-10.1.0.1    /28: no   /24: no   /16: no                           not known
+10.1.0.1    /28: no   /24: no   /16: no                           unknown
 ```
 
-Within a class a longer network never hides behind a shorter one, and a finer class holds longer
-prefixes alone: the first class that answers, finest first, has the longest prefix.
+Within a class, a longer network replaces a shorter one, and a finer class has only longer prefixes.
+So the first class with a result, finest first, has the longest prefix.
 
-IPv6 is looked up by its upper 64 bits, so its networks are at most /64; the families share nothing.
+IPv6 addresses are looked up by their upper 64 bits, so IPv6 networks are at most /64. IPv4 and IPv6
+have separate classes.
 
-What this does not do: read files, join frames (`pipeline.racks`), ask anybody about an address.
+What this does not do: read files; join frames (see `pipeline.fleet.subnet_racks`); query DNS.
 """
 
 from __future__ import annotations
@@ -45,10 +47,12 @@ if TYPE_CHECKING:
 Network: TypeAlias = IPv4Network | IPv6Network
 
 MAX_CLASSES = 3
+"""Maximum length classes per address family, so that a lookup needs at most three joins."""
 MAX_BUCKETS = 2**20
+"""Maximum buckets per address family, so that the table fits into the memory of each worker."""
 V4_BITS = 32
 V6_BITS = 64
-"""How many leading bits of an IPv6 address are looked at."""
+"""The number of leading bits of an IPv6 address that a lookup uses."""
 OCTETS = 4
 HEADER = ["cidr", "rack"]
 PAIRS_END = "<>"
@@ -58,37 +62,38 @@ _OCTET = re.compile("0|[1-9][0-9]{0,2}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subnet:
-    """One row of a subnet table; `where` is its file and line, for messages."""
+    """One row of a subnet table."""
 
     network: Network
     rack: Rack
     where: str = ""
+    """File and line, for messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthClass:
-    """Buckets of one length of one family: leading bits of an address, as an integer -> rack.
-
-    `version` is 4 or 6, `length` in bits.
-    """
+    """The buckets of one length in one address family."""
 
     version: int
+    """4 or 6."""
     length: int
+    """Leading bits of an address that identify its bucket."""
     buckets: Mapping[int, Rack]
+    """These leading bits as an integer -> rack."""
 
     @property
     def shift(self) -> int:
-        """By how much the looked-at bits of an address are shifted right to give its bucket."""
+        """The number of bits by which an address is shifted right to get its bucket."""
         return bits(self.version) - self.length
 
 
 def bits(version: int) -> int:
-    """How many leading bits of an address are looked at: 32 of IPv4, 64 of IPv6."""
+    """The number of leading bits that a lookup uses: 32 for IPv4, 64 for IPv6."""
     return V4_BITS if version == OCTETS else V6_BITS
 
 
 def ipv4(text: str) -> int | None:
-    """`10.0.0.1` -> 167772161; None for what is not four octets 0..255 without leading zeros.
+    """`10.0.0.1` -> 167772161; None if the text is not four octets 0..255 without leading zeros.
 
     >>> ipv4("10.0.0.1"), ipv4("10.0.0.256"), ipv4("010.0.0.1")
     (167772161, None, None)
@@ -107,8 +112,8 @@ def ipv4(text: str) -> int | None:
 def parse_subnets(text: str, *, where: str = "subnets") -> tuple[Subnet, ...]:
     """A subnet table, as CSV with the header `cidr,rack` or as `rack@cidr<>rack@cidr`.
 
-    The second form is what AutoMQ and WarpStream are configured with. Raises `InvalidSubnets`
-    naming `where` and the line; the table itself is judged by `length_classes`.
+    The second form is that of the configuration of AutoMQ and WarpStream. Raises `InvalidSubnets`
+    with `where` and the line for an invalid row; `length_classes` checks the whole table.
     """
     rows = _pairs(text, where) if "@" in text.partition(",")[0] else _csv(text, where)
     subnets = tuple(_subnet(cidr, rack, place) for cidr, rack, place in rows)
@@ -124,23 +129,23 @@ def parse_subnets(text: str, *, where: str = "subnets") -> tuple[Subnet, ...]:
 
 
 def length_classes(subnets: Iterable[Subnet]) -> tuple[LengthClass, ...]:
-    """The classes to look an address up in, IPv4 before IPv6, finest first within a family.
+    """The length classes, IPv4 before IPv6, finest first within a family.
 
-    Raises `InvalidSubnets` when one network has two racks, an IPv6 prefix is longer than /64, or
-    more than 2^20 buckets would be needed.
+    Raises `InvalidSubnets` if a network has two racks, if an IPv6 prefix is longer than /64, or if
+    the table needs more than 2^20 buckets.
     """
     by_network = _unambiguous(subnets)
-    made: list[LengthClass] = []
+    classes: list[LengthClass] = []
     for version in (4, 6):
         family = [subnet for subnet in by_network if subnet.network.version == version]
         lengths = prefix_classes(Counter(subnet.network.prefixlen for subnet in family))
         _check_size(family, lengths)
-        made += [_length_class(version, length, family, lengths) for length in reversed(lengths)]
-    return tuple(made)
+        classes += [_length_class(version, length, family, lengths) for length in reversed(lengths)]
+    return tuple(classes)
 
 
 def prefix_classes(networks: Mapping[int, int]) -> tuple[int, ...]:
-    """Prefix length -> number of networks, cut into classes: the lengths of the classes, ascending.
+    """The lengths of the classes, ascending; `networks`: prefix length -> number of networks.
 
     The fewest buckets win, then the shortest lengths. `{8: 1, 16: 1, 24: 1, 32: 1}` -> `8 16 32`.
     """
@@ -153,21 +158,21 @@ def prefix_classes(networks: Mapping[int, int]) -> tuple[int, ...]:
 
 
 def buckets_of(networks: Mapping[int, int], classes: Sequence[int]) -> int:
-    """How many buckets these networks fill when cut into these classes."""
+    """The number of buckets of these networks in these classes."""
     return sum(
         count * 2 ** (_class_of(length, classes) - length) for length, count in networks.items()
     )
 
 
 def rack_of(address: str, classes: Sequence[LengthClass]) -> Rack | None:
-    """The rack of the longest network that holds the address; None if none does.
+    """The rack of the longest network that contains the address; None if there is none.
 
-    Raises `ValueError` for a text that is no address.
+    Raises `ValueError` if the text is not an address.
     """
-    found = ip_address(address)
-    number = int(found) >> (found.max_prefixlen - bits(found.version))
+    parsed = ip_address(address)
+    number = int(parsed) >> (parsed.max_prefixlen - bits(parsed.version))
     for one in classes:
-        if one.version == found.version and (rack := one.buckets.get(number >> one.shift)):
+        if one.version == parsed.version and (rack := one.buckets.get(number >> one.shift)):
             return rack
     return None
 
@@ -177,7 +182,7 @@ def _class_of(length: int, classes: Sequence[int]) -> int:
 
 
 def _unambiguous(subnets: Iterable[Subnet]) -> list[Subnet]:
-    """Each network once. Raises `InvalidSubnets` where two rows disagree or one is too long."""
+    """Each network once. Raises `InvalidSubnets` if two rows conflict or a prefix is too long."""
     by_network: dict[Network, Subnet] = {}
     for subnet in subnets:
         first = by_network.setdefault(subnet.network, subnet)

@@ -1,19 +1,20 @@
-"""The bill: what a gigabyte costs at the level it crosses, and money without rounding loss.
+"""Prices and rates: the price of bytes at the level that they cross, and exact sums of dollars.
 
-Goals, in order: every byte is in exactly one row; money is exact and equal wherever it is computed;
-a price that is missing, ambiguous or guessed is said, never filled in.
+Goals, in order: every byte is in exactly one row; dollars are exact, and every computation of them
+gives the same result; a missing, ambiguous or extrapolated price is reported and never replaced by
+a default.
 
-Constraints. Bytes and money are integers: a price is nano-dollars per GB (`usd * 10^9`), a GB is
-`gb_bytes` bytes (2^30 or 10^9, the provider's own), so
+Constraints. Bytes and dollars are integers. A price is nano-dollars per GB (`usd * 10^9`). A GB is
+`gb_bytes` bytes: 2^30 or 10^9, as the provider defines it. So:
 
 ```
 usd_nano = floor((2 * bytes * price + gb_bytes) / (2 * gb_bytes))        half up
     27 bytes at 0.02 per 2^30 bytes: (2*27*20000000 + 2^30) / 2^31 = 1.0029..  -> 1 nano-dollar
 ```
 
-Choosing a price. A row fits a flow when its region, kind and level are the flow's or `*`. Of the
-rows valid on the day (`valid_from <= day < valid_to`) the most specific wins, region before kind
-before level:
+Choosing a price. A row fits a flow if each of its region, kind and level is that of the flow or
+`*`. Of the rows that are valid on the day (`valid_from <= day < valid_to`), the most specific row
+is used; region counts before kind, and kind before level:
 
 ```
 region     kind       level   out          zone fetch in eu-1:   row 3 (region beats kind)
@@ -22,14 +23,16 @@ region     kind       level   out          zone fetch in eu-1:   row 3 (region b
 eu-1       *          zone    0.02
 ```
 
-Two rows equally specific on one day are an error, and so is a day after the last row's end or in a
-gap between rows. A day before the oldest row takes that row and is marked extrapolated. No row at
-all for a level is no error: its bytes are unpriced, which is not the same as free.
+Two equally specific rows on one day are an error. A day after the end of the last row, or in a gap
+between rows, is an error too. A day before the oldest row uses that row and is marked as
+extrapolated. A level without any row is not an error: its bytes have no price, which does not mean
+that they are free.
 
-Sharing bytes out. `apportion` gives `floor(total * w / W)` to each and the rest one by one to the
-largest remainders, earlier first: `100` over `1 1 1` is `34 33 33`. The sum is always the total.
+Apportioning bytes. `apportion` gives each weight `floor(total * w / W)` bytes. The remaining bytes
+go one each to the largest remainders, earlier first: `100` over `1 1 1` is `34 33 33`. The sum is
+always the total.
 
-What this does not do: know any price by heart; read price files; decide which bytes cross (that is
+What this does not do: contain prices; read price files; decide which bytes cross (see
 `core.racks.crossing_level`).
 """
 
@@ -55,8 +58,7 @@ MONTH_S = 30 * 86_400
 """The month of 30-day figures, in seconds."""
 
 MAX_RATE = 10**12
-"""The greatest bytes per second of a topic that are believed; a hundred days fit in 63 bits."""
-
+"""The maximum bytes per second of a topic, so that the bytes of 100 days fit into 63 bits."""
 
 ANY = "*"
 """In a price row: any region, level or kind."""
@@ -65,29 +67,36 @@ REGION = "region"
 """The level whose names are the regions of a price table."""
 
 PRECEDENCE = ("flow log", "otlp", "telemetry", "request log", "rates", "model")
-"""Sources, most trusted first: of a cluster's day and kind only the first one present is money."""
+"""Sources, most trusted first; only the first that has a cluster, day and kind is billed for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """One row of a price table; `row` is its text as shown to people.
-
-    Prices are nano-dollars per `gb_bytes` bytes, out for the sender and in for the receiver; valid
-    on `valid_from <= day < valid_to`, None = open.
-    """
+    """One row of a price table."""
 
     provider: str
     region: str
+    """Region of the sender, or `ANY`."""
     level: str
+    """Name of the level that is crossed, or `ANY`."""
     kind: str
+    """produce, fetch, replicate, other, or `ANY`."""
     nano_usd_per_gb_out: int
+    """What the sender pays per `gb_bytes` bytes, in nano-dollars."""
     nano_usd_per_gb_in: int
+    """What the receiver pays per `gb_bytes` bytes, in nano-dollars."""
     gb_bytes: int
+    """Bytes of a GB of this provider."""
     valid_from: date
+    """The first day."""
     valid_to: date | None
+    """The day after the last day; None for no end."""
     source: str
+    """Where the price was published."""
     is_checked: bool
+    """Whether the price was compared with its source."""
     row: str
+    """The row as text, for messages."""
 
     @property
     def specificity(self) -> tuple[bool, bool, bool]:
@@ -95,49 +104,50 @@ class Price:
         return (self.region != ANY, self.kind != ANY, self.level != ANY)
 
     def fits(self, *, region: str | None, level: str, kind: str) -> bool:
-        """Whether the row speaks of such flows, on whatever day."""
+        """Whether the row applies to such flows, on any day."""
         return (
             self.region in {ANY, region} and self.level in {ANY, level} and self.kind in {ANY, kind}
         )
 
     def is_valid_on(self, day: date) -> bool:
-        """Whether the day lies in the row's validity."""
+        """Whether the row is valid on the day."""
         return self.valid_from <= day and (self.valid_to is None or day < self.valid_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceChoice:
-    """The price of a flow; `is_extrapolated` where the day lies before the oldest row."""
+    """The price of a flow."""
 
     price: Price
     is_extrapolated: bool
+    """Whether the day is before the oldest row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateRow:
-    """One row of a rates table: bytes per second that enter a topic, and those one group reads.
-
-    A topic may have several rows, one per group; `bytes_in_per_s` then is equal in all of them or
-    None in some.
-    """
+    """One row of a rates table. A topic may have several rows, one per group."""
 
     cluster: str
     topic: str
     bytes_in_per_s: int | None = None
+    """Bytes per second that are produced to the topic; equal or None in all rows of a topic."""
     client_group: str | None = None
     bytes_out_per_s: int | None = None
+    """Bytes per second that the group reads from the topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """`ins`: (cluster, topic) -> bytes_per_s; `outs`: (cluster, topic, group) -> bytes_per_s."""
+    """The rates of all topics and groups."""
 
     ins: Mapping[tuple[str, str], int]
+    """(cluster, topic) -> bytes per second that are produced."""
     outs: Mapping[tuple[str, str, str], int]
+    """(cluster, topic, group) -> bytes per second that the group reads."""
 
 
 def usd_nano(bytes_: int, nano_per_gb: int, gb_bytes: int) -> int:
-    """Nano-dollars for bytes at a price per `gb_bytes` bytes, half up.
+    """Nano-dollars for bytes at a price per `gb_bytes` bytes, rounded half up.
 
     >>> usd_nano(26, 20_000_000, 2**30), usd_nano(27, 20_000_000, 2**30)
     (0, 1)
@@ -156,14 +166,14 @@ def exact_usd_text(nano: int) -> str:
 
 
 def per_month(nano: int, observed_s: int) -> int:
-    """What was seen in `observed_s` seconds, as 30 days; nano-dollars, half up."""
+    """Nano-dollars per 30 days, from the nano-dollars of `observed_s` seconds; rounded half up."""
     return (2 * nano * MONTH_S + observed_s) // (2 * observed_s)
 
 
 def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
-    """`floor(total * w / W)` each, the rest by largest remainder, earlier first; sums to the total.
+    """Each weight's share of a total, in whole bytes; the sum of the shares is the total.
 
-    Raises `InvalidRates` when all weights are 0. Source: Hamilton's method.
+    Raises `InvalidRates` if all weights are 0. Source: Hamilton's method.
 
     >>> apportion(100, (1, 1, 1)), apportion(7, (3, 3, 1))
     ((34, 33, 33), (3, 3, 1))
@@ -184,9 +194,9 @@ def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
 
 
 def named_levels(depth: int, names: Sequence[str]) -> tuple[str, ...]:
-    """The names of `depth` levels, coarsest first; depth 1 needs none and is `zone`.
+    """The names of `depth` levels, coarsest first; without names, the only level is `zone`.
 
-    Raises `InvalidPrices` when a deeper tree has too few names: prices are of named levels.
+    Raises `InvalidPrices` if several levels have too few names, because prices refer to names.
     """
     if len(names) < depth and depth > 1:
         raise InvalidPrices(
@@ -199,7 +209,7 @@ def named_levels(depth: int, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def prices_of(prices: Iterable[Price], provider: str) -> tuple[Price, ...]:
-    """The rows of one provider. Raises `InvalidPrices` when there is none."""
+    """The rows of one provider. Raises `InvalidPrices` if there are none."""
     rows = tuple(prices)
     kept = tuple(price for price in rows if price.provider == provider)
     if not kept:
@@ -252,7 +262,7 @@ def _most_specific(valid: Sequence[Price], level: str, day: date) -> Price:
 
 
 def _not_covered(fitting: Sequence[Price], level: str, day: date) -> InvalidPrices:
-    """The error for a day that all rows leave out; the row before it exists, one after it may."""
+    """The error for a day that no row covers; it has the row before, and the row after, if any."""
     before = max(
         (price for price in fitting if price.valid_from <= day),
         key=lambda price: (price.valid_to or price.valid_from, price.specificity, price.row),
@@ -275,7 +285,7 @@ def _not_covered(fitting: Sequence[Price], level: str, day: date) -> InvalidPric
 
 
 def csv_line(like: Price, *, level: str, day: date) -> str:
-    """A line to complete and add to a price table: the two prices and the source are left open."""
+    """A line for a price table, with placeholders for the two prices and the source."""
     cells = (
         like.provider,
         like.region,
@@ -293,9 +303,9 @@ def csv_line(like: Price, *, level: str, day: date) -> str:
 
 
 def rates_of(rows: Iterable[RateRow]) -> Rates:
-    """Rows put together by topic and by group.
+    """The rates of the rows, by topic and by group.
 
-    Raises `InvalidRates` when two rows give one topic or one group different rates.
+    Raises `InvalidRates` if two rows have different rates for one topic or one group.
     """
     ins: dict[tuple[str, str], int] = {}
     outs: dict[tuple[str, str, str], int] = {}
@@ -321,11 +331,11 @@ def _put(rates: dict[Key, int], key: Key, rate: int, what: str) -> None:
             had=rate,
             hint="write rates in bytes per second",
         )
-    had = rates.setdefault(key, rate)
-    if had != rate:
+    first = rates.setdefault(key, rate)
+    if first != rate:
         raise InvalidRates(
-            f"expected one rate for {what}, got {had} and {rate}",
-            wanted=had,
+            f"expected one rate for {what}, got {first} and {rate}",
+            wanted=first,
             had=rate,
             hint="give the topic's bytes_in_per_s once, or the same in each of its rows",
         )

@@ -1,6 +1,6 @@
-"""The Spark part: DataFrame in, DataFrame out; one file creates sessions, one reads and writes.
+"""The computations on Spark: functions from DataFrames to DataFrames.
 
-`from rackwise import pipeline as rp` gives the files by name: `rp.formats.flow_facts`,
+`from rackwise import pipeline as rp` gives access to the files by name: `rp.formats.flow_facts`,
 `rp.session.session`. `__init__.pyi` lists them. A file is imported when it is first used; PySpark
 is loaded only by a file that needs it.
 """

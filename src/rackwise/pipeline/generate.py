@@ -1,10 +1,10 @@
-"""Generated flow files as Parquet: Arrow columns, no session, no Java.
+"""Writes generated flow files as Parquet, without a Spark session and without Java.
 
-Types are those that VPC flow logs and the canonical format have: 32-bit ports and counts, 64-bit
-sizes and epoch seconds, timestamps in UTC. A column is written as it comes, whatever it holds: bad
-values are the point of some rows.
+The types are those of VPC flow logs and of the canonical format: 32-bit ports and counts, 64-bit
+sizes and epoch seconds, timestamps in UTC. Values are not checked, because some rows are malformed
+on purpose.
 
-What this does not do: draw anything (see `core.fleet`); write text (see the adapters).
+What this does not do: generate values (see `core.fleet`); write text (see the adapters).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ INTS = frozenset(
         *("window_s", "broker_id", "peer_broker_id", "partition", "revision"),
     }
 )
-"""Columns of 32 bits."""
+"""Columns of 32 bits; other numbers have 64 bits."""
 SECOND_US = 1_000_000
 
 
 def write_flow_parquet(path: Path, file: GeneratedFile) -> None:
-    """Write one file of flows, whole or not at all. Raises `InvalidConfig` where it cannot be."""
+    """Write one file of flows, whole or not at all. Raises `InvalidConfig` if that fails."""
     table = pa.table({name: _array(name, column) for name, column in file.columns.items()})
     beside = path.with_name(f".{path.name}.unfinished")
     try:

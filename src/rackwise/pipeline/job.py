@@ -18,9 +18,10 @@ same tables and the same summary; few Spark actions, each over as few rows as po
 12 report                  by the caller, which publishes the result
 ```
 
-The tables of a run are in a folder of their own, `<tables>/runs/<run_id>[-N]`. Nobody reads them
-before the caller publishes a manifest that names the folder, so a run that fails or is killed
-leaves the last result as it was. The run id is a digest of all inputs: equal inputs have equal ids.
+The tables of a run are in a folder of their own, `<tables>/runs/<run_id>[-N]`. They
+are read only after the caller publishes a manifest that names the folder, so a run that fails or is
+killed leaves the last result unchanged. The run id is a digest of all inputs, so equal inputs have
+equal ids.
 
 What this does not do: read snapshots, prices or policies; write CSV files or the report.
 """
@@ -154,25 +155,25 @@ class _AnalyzeRun:
         rows, found = self._bronze(files, folder)
         fleet = self._fleet(found, folder)
         facts = self._silver(rows, fleet, files, folder)
-        made, levels = self._bill(facts, fleet, f"{folder}/gold")
+        billed, levels = self._bill(facts, fleet, f"{folder}/gold")
         self.step("gold: findings")
-        judged = audit_fleet(fleet, self.request.policy)
+        audits = audit_fleet(fleet, self.request.policy)
         path = f"{folder}/gold/finding"
-        write_arrow(self.spark, finding_table(judged), path, schemas.FINDING)
+        write_arrow(self.spark, finding_table(audits), path, schemas.FINDING)
         self.step("gold: blast radius")
-        losses = self._blast(fleet, made)
+        losses = self._blast(fleet, billed)
         path = f"{folder}/gold/blast"
         write_arrow(self.spark, blast_table(losses), path, schemas.BLAST)
         planned = self._plans(fleet, folder)
-        csv = _csv(made, judged, losses, planned)
+        csv = _csv(billed, audits, losses, planned)
         summary = document(
             run_id=run,
             fleet=fleet,
-            read=self.request.snapshots,
+            snapshots=self.request.snapshots,
             levels=levels,
-            found=judged,
+            audits=audits,
             blast=losses,
-            bill=made,
+            bill=billed,
             outcomes=facts.outcomes if facts else RowOutcomes(),
             options=self.request.options,
             versions=self._versions(),
@@ -250,14 +251,14 @@ class _AnalyzeRun:
             side=request.side,
             dedupe=request.dedupe,
             clients=request.clients,
-            days=self._days_asked(),
+            days=self._requested_days(),
             persist=store_in(f"{folder}/silver"),
         )
-        written = write_silver(
+        silver = write_silver(
             facts, counts=count_rows(rows), files=files, folder=f"{folder}/silver"
         )
-        written.outcomes.check_quarantine(request.max_quarantine)
-        return written
+        silver.outcomes.check_quarantine(request.max_quarantine)
+        return silver
 
     def _bill(
         self, facts: Silver | None, fleet: Fleet, folder: str
@@ -268,7 +269,7 @@ class _AnalyzeRun:
         found = traffic_of(
             self.spark, fleet, facts, self.rates, self._rate_days, rack_of=self._member_rack()
         )
-        if facts is not None and facts.seen is None:
+        if facts is not None and facts.period is None:
             self.notes.append("no row of the flow files is traffic of a broker in the snapshots")
         if found is None:
             return None, level_names(fleet.names.depth, names)
@@ -289,7 +290,7 @@ class _AnalyzeRun:
             folder=folder,
         )
         self.step("gold: roll-ups")
-        made = bill(
+        billed = bill(
             self.spark, fleet, found, gold, prices=self.prices, levels=levels, folder=folder
         )
         self.step("gold: savings")
@@ -298,24 +299,24 @@ class _AnalyzeRun:
             fleet,
             prices=self.prices,
             levels=levels,
-            seconds=seconds(made),
+            seconds=seconds(billed),
             rack_of=self._member_rack(),
             eps=self.request.eps,
             unkeyed=self.request.unkeyed,
         )
-        made = replace(made, savings=saving_rows(self.spark, saved, f"{folder}/savings"))
+        billed = replace(billed, savings=saving_rows(self.spark, saved, f"{folder}/savings"))
         for frame in (*found.cached, gold):
             frame.unpersist()
-        return made, levels
+        return billed, levels
 
-    def _days_asked(self) -> tuple[date, date] | None:
+    def _requested_days(self) -> tuple[date, date] | None:
         first, last = self.request.first_day, self.request.last_day
         if first is None and last is None:
             return None
         return (first or date.min, last or date.max)
 
     def _rate_days(self, of_flows: Sequence[date]) -> Sequence[date]:
-        """Days that rates are modelled for: those asked for, else those of flows, else one."""
+        """The days to model from rates: those requested, else those of the flows, else one day."""
         first, last = self.request.first_day, self.request.last_day
         if first and last:
             count = (last - first).days + 1
@@ -327,8 +328,8 @@ class _AnalyzeRun:
     def _last_snapshot_day(self) -> date:
         return max(snapshot.taken_at.date() for snapshot in self.request.snapshots)
 
-    def _blast(self, fleet: Fleet, made: Bill | None) -> list[dict[str, Any]]:
-        days = [one.day for one in made.standings] if made else []
+    def _blast(self, fleet: Fleet, billed: Bill | None) -> list[dict[str, Any]]:
+        days = [one.day for one in billed.standings] if billed else []
         return blast_rows(
             fleet,
             self._named_policy(),
@@ -338,7 +339,7 @@ class _AnalyzeRun:
         )
 
     def _named_policy(self) -> Policy:
-        """The policy with the levels of `--levels`, by which prices are found."""
+        """The policy with the names of `--levels`, which prices refer to."""
         policy, levels = self.request.policy, self.request.levels
         return replace(policy, racks=replace(policy.racks, levels=levels)) if levels else policy
 
@@ -347,8 +348,8 @@ class _AnalyzeRun:
         by_id, by_group = clients.get("client_id", {}), clients.get("client_group", {})
 
         def rack(group: Group, member: GroupMember) -> Rack | None:
-            told = by_id.get(member.client_id) or by_group.get(group.group) or member.rack
-            return told or (rack_of(member.address, classes) if member.address else None)
+            known = by_id.get(member.client_id) or by_group.get(group.group) or member.rack
+            return known or (rack_of(member.address, classes) if member.address else None)
 
         return rack
 
@@ -372,16 +373,16 @@ class _AnalyzeRun:
 
 
 def _csv(
-    made: Bill | None,
-    judged: Sequence[ClusterFindings],
+    billed: Bill | None,
+    audits: Sequence[ClusterFindings],
     losses: Sequence[Mapping[str, Any]],
     planned: Plans | None,
 ) -> dict[str, CsvTable]:
-    tables = {name: _table(made.roll_ups[name], GOLD[name]) for name in LISTED} if made else {}
-    if made:
-        tables["savings"] = _table(made.savings, schemas.SAVINGS)
+    tables = {name: _table(billed.roll_ups[name], GOLD[name]) for name in LISTED} if billed else {}
+    if billed:
+        tables["savings"] = _table(billed.savings, schemas.SAVINGS)
     rows = (
-        {"cluster": one.cluster, **finding.as_dict()} for one in judged for finding in one.findings
+        {"cluster": one.cluster, **finding.as_dict()} for one in audits for finding in one.findings
     )
     return tables | {
         "findings": _table(rows, schemas.FINDING),

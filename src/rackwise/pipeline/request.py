@@ -46,45 +46,51 @@ PROBE = "rackwise-probe-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzeRequest:
-    """Everything one run of `analyze` is made from.
-
-    `tables`: folder or URI below which the run's tables go, in `runs/<run_id>[-N]`; `flows`: paths
-    or URIs; `clients`: `client_id`, `client_group` or `principal` -> name -> rack; `prices`: rows
-    of all providers; `levels`: names, coarsest first; `first_day`, `last_day`: both are kept, None
-    is open; `max_quarantine`: share of rows that may be malformed; `keep`: `bronze`, or nothing;
-    `eps`: bounds on what a rack takes of its producers; `unkeyed`: topic -> share of its records
-    without a key, 1 where absent; `digests`: SHA-256 of each further file that was read, by what it
-    is; `planning`: None makes no plans; policy and prices of a plan are those of the request.
-    """
+    """The inputs of one run of `analyze`."""
 
     version: str
+    """Version of Rackwise."""
     snapshots: tuple[Snapshot, ...]
     tables: str
+    """Folder or URI; the tables of the run are below it, in `runs/<run_id>[-N]`."""
     prices: tuple[Price, ...]
+    """Rows of all providers."""
     provider: str = DEFAULT_PROVIDER
     failed: tuple[FailedSnapshot, ...] = ()
     flows: tuple[str, ...] = ()
+    """Paths or URIs."""
     flow_format: str = DEFAULT
     subnets: tuple[Subnet, ...] = ()
     clients: Mapping[str, Mapping[str, Rack]] = field(default_factory=lambda: MappingProxyType({}))
+    """`client_id`, `client_group` or `principal` -> name -> rack."""
     rates: tuple[RateRow, ...] = ()
     policy: Policy = DEFAULT_POLICY
     levels: tuple[str, ...] = ()
+    """Names of the rack levels, coarsest first."""
     first_day: date | None = None
+    """The first day to keep; None keeps all earlier days."""
     last_day: date | None = None
+    """The last day to keep; None keeps all later days."""
     side: Side = "auto"
     dedupe: Dedupe = "side"
     max_quarantine: Decimal = Decimal("0.01")
+    """Share of rows that may be malformed."""
     keep: tuple[str, ...] = ()
+    """Temporary tables to keep: `bronze`, or none."""
     eps: tuple[float, ...] = EPS
+    """Bounds of the saving `producing`: a rack takes at most 1 + eps times its even share."""
     unkeyed: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    """Topic -> share of its records without a key; 1 for other topics."""
     digests: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Role of each other input file -> SHA-256 of its content."""
     planning: Planning | None = None
+    """None creates no plans; the run replaces its policy and prices by those of the request."""
     progress: Callable[[int, int, str], None] = lambda _number, _of, _name: None
+    """Receives the number of a step, the number of steps, and the step's name."""
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options as the summary shows them, JSON-able."""
+        """The options as JSON values, for the summary."""
         return {
             "provider": self.provider,
             "flow_format": self.flow_format,
@@ -103,8 +109,8 @@ class AnalyzeRequest:
 
 
 def run_id(request: AnalyzeRequest, files: Sequence[FlowFile]) -> str:
-    """12 hex digits over all that makes a difference; of flow files their names and sizes."""
-    made_from = {
+    """12 hex digits of a digest of all inputs; flow files count by name and size."""
+    inputs = {
         "version": request.version,
         "options": request.options,
         "snapshots": sorted((one.name, one.fingerprint) for one in request.snapshots),
@@ -112,12 +118,12 @@ def run_id(request: AnalyzeRequest, files: Sequence[FlowFile]) -> str:
         "flows": sorted((file.path.rpartition("/")[2], file.size) for file in files),
         "digests": dict(sorted(request.digests.items())),
     }
-    text = json.dumps(made_from, sort_keys=True, ensure_ascii=True)
+    text = json.dumps(inputs, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:RUN_ID_DIGITS]
 
 
 def claim_folder(spark: SparkSession, tables: str, run: str) -> str:
-    """A folder of the run's own: `<tables>/runs/RUN`, or `RUN-2`, `RUN-3` where that is taken."""
+    """A new folder for the run: `<tables>/runs/RUN`, or `RUN-2`, `RUN-3` if it exists."""
     number = 1
     while True:
         name = run if number == 1 else f"{run}-{number}"
@@ -131,10 +137,10 @@ def claim_folder(spark: SparkSession, tables: str, run: str) -> str:
 
 
 def check_request(request: AnalyzeRequest) -> None:
-    """What is wrong with a request by itself, seen before Spark is asked for anything.
+    """Check a request before Spark does any work.
 
-    Raises `InvalidPrices`, `InvalidRates`, and `InvalidSnapshot` for one name of two clusters and
-    for a broker without address where logs are read that name brokers by address.
+    Raises `InvalidPrices` and `InvalidRates`. Raises `InvalidSnapshot` if two clusters have the
+    same name, or if the flow format names brokers by address and a broker has none.
     """
     histories(request.snapshots)
     prices_of(request.prices, request.provider)
@@ -148,9 +154,9 @@ def check_request(request: AnalyzeRequest) -> None:
 
 
 def check_shared(spark: SparkSession, folder: str) -> None:
-    """Refuse a folder of this machine that Spark, where it runs elsewhere, does not see as it is.
+    """Check that a remote Spark sees the same content in a local folder as this process.
 
-    A file is written here and read there. Raises `OutputNotShared`.
+    This process writes a file, and Spark reads it. Raises `OutputNotShared`.
     """
     from pyspark.sql import is_remote
 
@@ -161,14 +167,14 @@ def check_shared(spark: SparkSession, folder: str) -> None:
         probe = Path(file.name)
         content = probe.name.encode()
         probe.write_bytes(content)
-        probe.chmod(0o644)  # a server reads it as a user of its own
+        probe.chmod(0o644)  # the server may read it as another user
         try:
-            seen = spark.read.format("binaryFile").load(probe.absolute().as_uri())
-            had = "" if seen.select("content").collect() == [(content,)] else "another file"
+            content_seen = spark.read.format("binaryFile").load(probe.absolute().as_uri())
+            had = "" if content_seen.select("content").collect() == [(content,)] else "another file"
         except spark_failures() as error:
             had = failure_line(error)
     if had:
-        with suppress(OSError):  # what others have in it stays
+        with suppress(OSError):  # the folder stays if it has other files
             Path(folder).rmdir()
         raise OutputNotShared(
             f"expected a folder for tables that Spark can read, got {escaped(folder)}: {had}",
@@ -191,9 +197,9 @@ def _create_folder(folder: Path) -> bool:
 def _exists(spark: SparkSession, folder: str) -> bool:
     from pyspark.errors import AnalysisException
 
-    found = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        found.load(folder).schema  # noqa: B018 (Connect looks when it is asked something)
+        reader.load(folder).schema  # noqa: B018 (Connect reads the folder only on a request)
     except AnalysisException:
         return False
     return True

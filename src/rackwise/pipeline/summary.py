@@ -1,11 +1,11 @@
-"""The summary document of a run, `rackwise.summary/1`: all that a report gets.
+"""The summary document of a run, `rackwise.summary/1`, which is the only input of a report.
 
-Everything is JSON: counts are integers, dollars are texts with nine digits, days and times ISO
-8601, and what is not known is null. Long tables are cut to their first 50 rows; `rows` says how
-many there are, and the CSV files hold all of them. Days, kinds and levels are of all clusters
-together, and none is left out. The same input gives the same document.
+The document is JSON: counts are integers, dollars are texts with nine digits, days and times are
+ISO 8601, and unknown values are null. A long table has its first 50 rows; `rows` has the number of
+all rows, and the CSV files have all rows. Days, kinds and levels are summed over all clusters and
+are complete. The same input gives the same document.
 
-What this does not do: ask Spark anything; see `job`.
+What this does not do: run Spark; see `job`.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 FORMAT = "rackwise.summary/1"
 SHOWN = 50
-"""Rows of a long table in the document."""
+"""Maximum rows of a long table in the document."""
 SUMMED = ("bytes_local", "bytes_cross", "bytes_unknown", "usd", "share")
-"""What is added up where rows of several clusters become one."""
+"""Columns that are summed when rows of several clusters are merged."""
 SHARE_DIGITS = 15
 LISTED = ("by_topic", "by_group", "by_pair")
-"""Roll-ups that have a CSV file; their rows belong to one cluster each, others are added up."""
+"""Roll-ups with a CSV file, whose rows belong to one cluster each; the others are merged."""
 
 
 def document(
     *,
     run_id: str,
     fleet: Fleet,
-    read: Iterable[Snapshot],
+    snapshots: Iterable[Snapshot],
     levels: Sequence[str],
-    found: Sequence[ClusterFindings],
+    audits: Sequence[ClusterFindings],
     blast: Sequence[Mapping[str, Any]],
     bill: Bill | None,
     outcomes: RowOutcomes,
@@ -56,19 +56,19 @@ def document(
     failed: Iterable[FailedSnapshot],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """The document. `read`: all snapshots; `bill`: None where there is no traffic."""
+    """The document. `snapshots`: all readable snapshots; `bill`: None if there is no traffic."""
     counts = Counter[str]()
-    for one in found:
+    for one in audits:
         counts.update(one.findings.counts)
     rows = {name: len(bill.roll_ups[name]) if bill else 0 for name in LISTED}
     return {
         "format": FORMAT,
         "run_id": run_id,
         "version": versions["rackwise"],
-        "clusters": _clusters(fleet, read, found, bill),
+        "clusters": _clusters(fleet, snapshots, audits, bill),
         "levels": list(levels),
         "observed": _observed(bill) if bill else None,
-        "verdict": {**_placement(fleet, found), **_totals(bill)},
+        "verdict": {**_placement(fleet, audits), **_totals(bill)},
         "quality": {**_quality(bill), **_rows_lost(outcomes)},
         "matrix": _plain_rows(bill.matrix) if bill else [],
         **{name: _plain_rows(_roll_up_rows(bill, name)) if bill else [] for name in ROLL_UPS},
@@ -85,10 +85,10 @@ def document(
                 for name, rule in RULES.items()
                 if counts[name]
             ],
-            "worst": worst(found, SHOWN),
+            "worst": worst(audits, SHOWN),
             "not_checked": [
                 {"cluster": one.cluster, "rule": rule, "reason": reason}
-                for one in found
+                for one in audits
                 for rule, reason in one.findings.not_checked.items()
             ],
         },
@@ -118,9 +118,9 @@ def document(
 
 
 def plans_part(plans: Plans | None) -> dict[str, Any] | None:
-    """The plans of all clusters and what they add up to; None where none were asked for.
+    """The plans of all clusters and their sums; None if no plans were requested.
 
-    Sums are over the plans that there are; null where something in them is not known.
+    Sums are over the existing plans. A sum is null if a value in it is unknown.
     """
     if plans is None:
         return None
@@ -142,7 +142,7 @@ def plans_part(plans: Plans | None) -> dict[str, Any] | None:
 
 
 def plain(value: object) -> object:
-    """A value as JSON has it: dollars with nine digits, days and times as ISO 8601."""
+    """A value for JSON: dollars with nine digits, days and times as ISO 8601."""
     if isinstance(value, Decimal):
         return exact_usd_text(int(value * NANO))
     if isinstance(value, datetime):
@@ -155,13 +155,13 @@ def _plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _roll_up_rows(bill: Bill, name: str) -> Sequence[Mapping[str, Any]]:
-    """The largest rows of a listed roll-up; all of another, its clusters added up."""
+    """The largest rows of a roll-up in `LISTED`; all rows of another, merged over clusters."""
     rows = bill.roll_ups[name]
     return rows[:SHOWN] if name in LISTED else _merge_clusters(rows, ROLL_UPS[name])
 
 
 def _merge_clusters(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows that are alike in `keys` as one, those that cost most first."""
+    """Merges rows with equal `keys`; the most expensive row is first."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in keys), []).append(row)
@@ -184,12 +184,12 @@ def _sum(values: Iterable[Any]) -> Any:  # noqa: ANN401 (of bytes, dollars or sh
 
 def _clusters(
     fleet: Fleet,
-    read: Iterable[Snapshot],
-    found: Sequence[ClusterFindings],
+    snapshots: Iterable[Snapshot],
+    audits: Sequence[ClusterFindings],
     bill: Bill | None,
 ) -> list[dict[str, Any]]:
-    counts = Counter(snapshot.name for snapshot in read)
-    unsafe = {one.cluster: len(one.findings.rows("error")) for one in found}
+    counts = Counter(snapshot.name for snapshot in snapshots)
+    unsafe = {one.cluster: len(one.findings.rows("error")) for one in audits}
     crossing, dollars = _cross(bill)
     return [
         {
@@ -210,7 +210,7 @@ def _clusters(
 
 
 def _cross(bill: Bill | None) -> tuple[Counter[str], dict[str, Decimal]]:
-    """Crossing bytes and dollars of each cluster; no dollars where nothing has a price."""
+    """Crossing bytes and dollars of each cluster; a cluster without prices has no dollars."""
     crossing, dollars = Counter[str](), dict[str, Decimal]()
     for one in bill.standings if bill else ():
         crossing[one.cluster] += one.bytes if one.level > 0 else 0
@@ -220,19 +220,19 @@ def _cross(bill: Bill | None) -> tuple[Counter[str], dict[str, Decimal]]:
 
 
 def _observed(bill: Bill) -> dict[str, Any]:
-    return {"from": plain(bill.seen[0]), "to": plain(bill.seen[1]), "seconds": seconds(bill)}
+    return {"from": plain(bill.period[0]), "to": plain(bill.period[1]), "seconds": seconds(bill)}
 
 
 def seconds(bill: Bill) -> int:
-    """How long the traffic was seen, in whole seconds, at least one."""
-    return max(1, int((bill.seen[1] - bill.seen[0]).total_seconds()))
+    """The time that the traffic covers, in whole seconds; at least 1."""
+    return max(1, int((bill.period[1] - bill.period[0]).total_seconds()))
 
 
-def _placement(fleet: Fleet, found: Sequence[ClusterFindings]) -> dict[str, int]:
+def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int]:
     return {
         "partitions": sum(len(snapshot.cluster.partitions) for snapshot in fleet.latest),
-        "partitions_unsafe": sum(len(one.findings.rows("error")) for one in found),
-        "findings": sum(len(one.findings) for one in found),
+        "partitions_unsafe": sum(len(one.findings.rows("error")) for one in audits),
+        "findings": sum(len(one.findings) for one in audits),
     }
 
 
@@ -281,7 +281,7 @@ def _rows_lost(outcomes: RowOutcomes) -> dict[str, Any]:
 
 
 def _prices(bill: Bill) -> list[dict[str, Any]]:
-    """The rows that priced something, in their order."""
+    """The price rows that were used, in their order."""
     first: dict[str, date] = {}
     for one in bill.standings:
         if one.price_row is not None:

@@ -94,7 +94,7 @@ class TestRows:
 
 
 class TestPrecedence:
-    def test_only_the_most_trusted_source_of_a_day_and_kind_is_money(self, spark):
+    def test_only_the_most_trusted_source_of_a_day_and_kind_is_billed(self, spark):
         from rackwise.pipeline.bill.traffic import traffic, with_precedence
 
         rows = [
@@ -108,7 +108,7 @@ class TestPrecedence:
             {"day": DAY_NUMBER + 1, "source": 2, "bytes": 128},
         ]
         found = with_precedence(traffic(facts(spark, rows), fleet_of(spark)))
-        money = found.where("is_money").select("day", "kind", "source", "bytes")
+        money = found.where("is_billed").select("day", "kind", "source", "bytes")
         assert counted(money) == {
             (DAY_NUMBER, 0, 1, 2): 1,
             (DAY_NUMBER, 1, 3, 32): 1,
@@ -313,7 +313,7 @@ def test_spark_gold_is_plain_python_gold(spark, clusters):
 
     def gold(frame):
         ranked = with_precedence(traffic(frame, fleet))
-        money, lower = ranked.where("is_money"), ranked.where(~F.col("is_money"))
+        money, lower = ranked.where("is_billed"), ranked.where(~F.col("is_billed"))
         spread = apportion(money, weights(spark, fleet, rates, lower))
         days = [DAY + timedelta(days=n) for n in range(3)]
         return price_traffic(spread, fleet, prices=PRICES, levels=levels, days=days)

@@ -162,10 +162,10 @@ def test_what_travels_to_workers_is_not_much_larger_than_the_numbers():
     assert places.find(ordered[1:] - 1).max() == -1
 
 
-def test_a_reader_forgets_when_it_knows_too_many(monkeypatch):
+def test_a_full_cache_is_emptied(monkeypatch):
     from rackwise.pipeline.columns import addresses
 
-    monkeypatch.setattr(addresses, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(addresses, "MOST_CACHED", 2)
     reader = addresses.AddressReader()
     for texts in (["10.0.0.1", "10.0.0.2", "::1"], ["10.0.0.3", None, "x"], ["10.0.0.1"]):
         ip, prefix = reader.read(pa.array(texts, pa.string()))

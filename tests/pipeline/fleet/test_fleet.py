@@ -194,7 +194,7 @@ class TestHistory:
         other = cluster(cluster_id="other", taken_at="2026-11-01T12:00:00Z")
         fleet = frames_of(spark, self.snapshots() | {"o.json": other})
         midnight = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()) // 3600
-        assert fleet.speaking == {
+        assert fleet.first_hours == {
             1: (midnight + 9, midnight + 10, midnight + 11),
             2: (midnight + 12,),
         }

@@ -28,13 +28,13 @@ def test_a_member_whose_rack_is_none_has_an_unknown_one_and_a_note_says_so(odd):
     racks, (note,) = members_of("/eu/a", odd, None, odd)
     assert racks == [Rack("/eu/a"), None, None, None]
     assert note.kind == "client-rack"
-    assert note.text.startswith("texts that clients send as their rack and that are none: 1; ")
+    assert note.text.startswith("client racks that are not valid: 1; ")
     assert "\x1b" not in note.text
 
 
 def test_several_are_counted_and_one_is_shown():
     _, (note,) = members_of("/b//", "/a//", "/a//")
-    assert note.text.endswith('that are none: 2; one is "/a//"')
+    assert note.text.endswith('that are not valid: 2; one is "/a//"')
 
 
 def test_racks_of_clients_may_have_another_form_than_those_of_brokers():

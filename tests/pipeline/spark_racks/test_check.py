@@ -146,12 +146,12 @@ class TestJvms:
 
     def test_without_clients_their_version_is_not_judged(self):
         assert (
-            "kafka-clients is not there"
+            "kafka-clients is missing"
             in (found(told=answers(clients=None)).not_checked["clients-too-old"])
         )
 
     @pytest.mark.parametrize(
-        ("is_allowed", "had"), [(False, "CLIENT_RACK"), (None, "CLIENT_RACK, which is none")]
+        ("is_allowed", "had"), [(False, "CLIENT_RACK"), (None, "CLIENT_RACK, which is invalid")]
     )
     def test_an_allow_list(self, is_allowed, had):
         (only,) = found(told=answers(is_allowed=is_allowed))

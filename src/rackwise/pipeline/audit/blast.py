@@ -1,7 +1,7 @@
-"""What the loss of each rack would do, for a whole fleet as one table.
+"""The effect of the loss of each rack, for a whole fleet as one table.
 
-One row per rack node that holds a broker, at every level, from `core.blast` and `core.restore` on
-the driver: a few rows per cluster, from array passes over its partitions.
+The table has one row per rack with a broker, at every level. `core.blast` and `core.restore`
+compute the rows on the driver: a few rows per cluster, from array passes over its partitions.
 
 What this does not do: lose more than one rack at a time.
 """
@@ -43,8 +43,9 @@ def blast_rows(
 ) -> list[dict[str, Any]]:
     """Rows of BLAST, by cluster name, then rack path.
 
-    `prices`: rows of one provider, on `day`; `rack_of`: where a group's member is. Raises
-    `InvalidPrices` for an ambiguous price and for a day that rows leave out.
+    `prices`: rows of one provider; `day`: the day whose prices apply; `rack_of`: the rack of a
+    member of a group. Raises `InvalidPrices` for an ambiguous price and for a day that no row
+    covers.
     """
     rows: list[dict[str, Any]] = []
     for snapshot in fleet.latest:
@@ -84,6 +85,6 @@ def blast_radius(spark: SparkSession, rows: Iterable[Mapping[str, Any]]) -> Data
 
 
 def blast_table(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """The same as Arrow columns."""
+    """The rows as Arrow columns of BLAST."""
     schema = to_arrow_schema(BLAST, timezone="UTC")
     return pa.Table.from_pylist(list(rows), schema=schema)

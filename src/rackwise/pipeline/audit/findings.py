@@ -1,11 +1,11 @@
-"""Findings of a whole fleet as one table, each judged by `core.audit`.
+"""Findings of a whole fleet as one table, from `core.audit`.
 
-Each cluster's last snapshot is judged on the driver, where it has been parsed anyway: an audit
-takes no longer than the reading of its file, two hundred clusters of five thousand partitions a few
-seconds. So there is one implementation of every rule, and what Spark gets are columns.
+The driver audits the last snapshot of each cluster, because the driver has already parsed it. An
+audit takes no longer than reading the file; 200 clusters of 5,000 partitions take a few seconds. So
+each rule has one implementation, and Spark gets the findings as columns.
 
-What this does not do: judge a snapshot that is not the last one of its cluster; fair loads (the
-rules that compare with them are in `not_checked`).
+What this does not do: audit earlier snapshots of a cluster; compute fair loads (the rules that need
+them are in `not_checked`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
 
 STEP = 1 << 16
-"""Findings that are Python objects at once."""
+"""Maximum findings that exist as Python objects at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +42,9 @@ class ClusterFindings:
 
 
 def audit_fleet(fleet: Fleet, policy: Policy = DEFAULT_POLICY) -> tuple[ClusterFindings, ...]:
-    """Findings of every cluster, in order of their names.
+    """The findings of every cluster, in order of the cluster names.
 
-    Raises `InvalidPolicy` for a policy that names what a cluster lacks.
+    Raises `InvalidPolicy` if the policy names a topic, broker or level that a cluster lacks.
     """
     return tuple(
         ClusterFindings(cluster=snapshot.name, findings=audit(snapshot.cluster, policy))
@@ -52,16 +52,16 @@ def audit_fleet(fleet: Fleet, policy: Policy = DEFAULT_POLICY) -> tuple[ClusterF
     )
 
 
-def findings(spark: SparkSession, found: Iterable[ClusterFindings]) -> DataFrame:
-    """FINDING: clusters by name, in each the order of `core.audit`."""
-    return spark.createDataFrame(finding_table(found), FINDING)
+def findings(spark: SparkSession, audits: Iterable[ClusterFindings]) -> DataFrame:
+    """FINDING, by cluster name, then in the order of `core.audit`."""
+    return spark.createDataFrame(finding_table(audits), FINDING)
 
 
-def finding_table(found: Iterable[ClusterFindings]) -> pa.Table:
-    """The same as Arrow columns."""
+def finding_table(audits: Iterable[ClusterFindings]) -> pa.Table:
+    """The findings as Arrow columns of FINDING."""
     schema = to_arrow_schema(FINDING, timezone="UTC")
     batches = [
-        pa.RecordBatch.from_pylist(rows, schema=schema) for one in found for rows in _batches(one)
+        pa.RecordBatch.from_pylist(rows, schema=schema) for one in audits for rows in _batches(one)
     ]
     return pa.Table.from_batches(batches, schema=schema)
 
@@ -72,13 +72,13 @@ def _batches(one: ClusterFindings) -> Iterator[list[dict[str, object]]]:
         yield batch
 
 
-def worst(found: Sequence[ClusterFindings], count: int) -> list[dict[str, object]]:
+def worst(audits: Sequence[ClusterFindings], count: int) -> list[dict[str, object]]:
     """The first `count` rows of FINDING by severity, worst first, then in order of the table."""
     severities = dict.fromkeys(rule.severity for rule in RULES.values())
     rows = (
         {"cluster": one.cluster, **finding.as_dict()}
         for severity in severities
-        for one in found
+        for one in audits
         for finding in one.findings.of_severity(severity)
     )
     return list(islice(rows, count))

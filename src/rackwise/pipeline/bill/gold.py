@@ -2,8 +2,8 @@
 
 ```
 facts, rates -> traffic                 one pass over the facts; the small result stays in memory
-traffic      -> money, the rest         precedence of sources; the rest gives the weights
-money        -> apportioned             only if bytes have no topic
+traffic      -> billed, the rest        precedence of sources; the rest gives the weights
+billed       -> apportioned             only if bytes have no topic
 apportioned  -> cross_rack              names, levels, dollars; checked per cluster, day and kind
 cross_rack   -> by_topic .. by_kind, matrix, standings
 ```
@@ -60,35 +60,42 @@ STANDING = ("cluster", "day", "kind", "quality", "level", "price_row")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSum:
-    """Bytes of one source per cluster, day and kind, as codes; `unnamed`: bytes without topic."""
+    """Bytes of one source for one cluster, day and kind."""
 
     cluster: int
+    """Cluster code."""
     day: int
+    """Days since 1970-01-01."""
     kind: int
+    """Index into `schemas.KINDS`."""
     source: int
+    """Index into `schemas.SOURCES`."""
     bytes: int
     unnamed: int
+    """The part of `bytes` without a topic."""
 
     @property
-    def source_of(self) -> tuple[int, int, int, int]:
+    def key(self) -> tuple[int, int, int, int]:
         """The key of the sum: cluster, day, kind, source."""
         return self.cluster, self.day, self.kind, self.source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """`rows`: the result of `traffic.traffic`; `cached`: the frames in memory behind the rows.
-
-    `seen`: the sums of the rows; `money`: the sums that count for the bill; `since`, `until`: the
-    time that the traffic covers.
-    """
+    """The traffic of all sources, and the sums that are billed."""
 
     rows: DataFrame
+    """The result of `traffic.traffic`."""
     cached: tuple[DataFrame, ...]
-    seen: tuple[SourceSum, ...]
-    money: tuple[SourceSum, ...]
+    """The frames in memory behind the rows; the caller releases them."""
+    sums: tuple[SourceSum, ...]
+    """The sums of the rows of each source."""
+    billed: tuple[SourceSum, ...]
+    """The sums of the most trusted sources."""
     since: datetime
+    """Start of the time that the traffic covers."""
     until: datetime
+    """End of the time that the traffic covers."""
 
 
 def traffic_of(
@@ -106,29 +113,29 @@ def traffic_of(
     of a group. Raises `BytesLost` if the traffic does not contain all bytes of the facts.
     """
     rows: list[DataFrame] = []
-    seen: list[SourceSum] = []
-    spans = [silver.seen] if silver and silver.seen else []
+    sums: list[SourceSum] = []
+    spans = [silver.period] if silver and silver.period else []
     if silver is not None:
         rows.append(traffic(silver.facts, fleet).cache())
-        seen += _sum_by_source(rows[-1])
+        sums += _sum_by_source(rows[-1])
         check_bytes(
-            "traffic", {"flow_fact": silver.outcomes.bytes_kept}, {"flow_fact": _bytes(seen)}
+            "traffic", {"flow_fact": silver.outcomes.bytes_kept}, {"flow_fact": _bytes(sums)}
         )
     if rates.ins or rates.outs:
-        asked = days(sorted({EPOCH + timedelta(days=one.day) for one in seen}))
-        rows.append(traffic(model_traffic(spark, fleet, rates, asked, rack_of), fleet).cache())
+        modelled = days(sorted({EPOCH + timedelta(days=one.day) for one in sums}))
+        rows.append(traffic(model_traffic(spark, fleet, rates, modelled, rack_of), fleet).cache())
         added = _sum_by_source(rows[-1])
-        seen = _merge_sources([*seen, *added])
-        if {one.source_of for one in added} & {one.source_of for one in most_trusted(seen)}:
-            spans.append((_midnight(min(asked)), _midnight(max(asked) + timedelta(days=1))))
-    if not seen:
+        sums = _merge_sources([*sums, *added])
+        if {one.key for one in added} & {one.key for one in most_trusted(sums)}:
+            spans.append((_midnight(min(modelled)), _midnight(max(modelled) + timedelta(days=1))))
+    if not sums:
         return None
     whole = rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1])
     return Traffic(
         rows=whole,
         cached=tuple(rows),
-        seen=tuple(seen),
-        money=most_trusted(seen),
+        sums=tuple(sums),
+        billed=most_trusted(sums),
         since=min(span[0] for span in spans),
         until=max(span[1] for span in spans),
     )
@@ -138,8 +145,8 @@ def _midnight(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
-def _bytes(seen: Sequence[SourceSum]) -> int:
-    return sum(one.bytes for one in seen)
+def _bytes(sums: Sequence[SourceSum]) -> int:
+    return sum(one.bytes for one in sums)
 
 
 def _sum_by_source(rows: DataFrame) -> list[SourceSum]:
@@ -166,21 +173,21 @@ def _sum_by_source(rows: DataFrame) -> list[SourceSum]:
     ]
 
 
-def _merge_sources(seen: Sequence[SourceSum]) -> list[SourceSum]:
+def _merge_sources(sums: Sequence[SourceSum]) -> list[SourceSum]:
     """One sum per source. Flows can also have the source `rates`, so equal sources are added."""
-    sums: dict[tuple[int, int, int, int], SourceSum] = {}
-    for one in seen:
-        had = sums.get(one.source_of, replace(one, bytes=0, unnamed=0))
-        sums[one.source_of] = replace(
-            one, bytes=had.bytes + one.bytes, unnamed=had.unnamed + one.unnamed
+    merged: dict[tuple[int, int, int, int], SourceSum] = {}
+    for one in sums:
+        before = merged.get(one.key, replace(one, bytes=0, unnamed=0))
+        merged[one.key] = replace(
+            one, bytes=before.bytes + one.bytes, unnamed=before.unnamed + one.unnamed
         )
-    return list(sums.values())
+    return list(merged.values())
 
 
-def most_trusted(seen: Sequence[SourceSum]) -> tuple[SourceSum, ...]:
+def most_trusted(sums: Sequence[SourceSum]) -> tuple[SourceSum, ...]:
     """The most trusted source of each cluster, day and kind. Only this source is billed."""
     by_place: defaultdict[tuple[int, int, int], list[SourceSum]] = defaultdict(list)
-    for one in seen:
+    for one in sums:
         by_place[one.cluster, one.day, one.kind].append(one)
     return tuple(
         min(sources, key=lambda one: PRECEDENCE.index(SOURCES[one.source]))
@@ -199,15 +206,15 @@ def cross_rack(
     folder: str,
 ) -> DataFrame:
     """CROSS_RACK, written below `folder` and read back. Raises `InvalidPrices`."""
-    has_others = len(found.money) != len(found.seen)
+    has_others = len(found.billed) != len(found.sums)
     ranked = with_precedence(found.rows) if has_others else found.rows
-    money = ranked.where("is_money").drop("is_money") if has_others else ranked
-    if any(one.unnamed for one in found.money):
-        others = ranked.where("not is_money") if has_others else None
-        rows = apportion(money, weights(spark, fleet, rates, others))
+    billed = ranked.where("is_billed").drop("is_billed") if has_others else ranked
+    if any(one.unnamed for one in found.billed):
+        others = ranked.where("not is_billed") if has_others else None
+        rows = apportion(billed, weights(spark, fleet, rates, others))
     else:
-        rows = merge_sources(money)
-    days = sorted({EPOCH + timedelta(days=one.day) for one in found.money})
+        rows = merge_sources(billed)
+    days = sorted({EPOCH + timedelta(days=one.day) for one in found.billed})
     gold = price_traffic(rows, fleet, prices=prices, levels=levels, days=days)
     path = f"{folder}/cross_rack"
     write_table(gold, path, schemas.CROSS_RACK)
@@ -215,15 +222,15 @@ def cross_rack(
 
 
 def _check_conserved(
-    standings: Sequence[Standing], fleet: Fleet, money: Sequence[SourceSum]
+    standings: Sequence[Standing], fleet: Fleet, billed: Sequence[SourceSum]
 ) -> None:
     had = Counter[str]()
     for one in standings:
         had[f"{one.kind} of {one.cluster} on {one.day}"] += one.bytes
     wanted = {}
-    for seen in money:
-        cluster, day, kind, _ = _names_of(fleet, seen)
-        wanted[f"{kind} of {cluster} on {day}"] = seen.bytes
+    for sums in billed:
+        cluster, day, kind, _ = _names_of(fleet, sums)
+        wanted[f"{kind} of {cluster} on {day}"] = sums.bytes
     check_bytes("cross_rack", wanted, had)
 
 
@@ -251,7 +258,7 @@ def bill(
     Raises `BytesLost` if the bytes of a cluster, day and kind differ from the traffic.
     """
     standings = _sum_standings(gold)
-    _check_conserved(standings, fleet, found.money)
+    _check_conserved(standings, fleet, found.billed)
     table = roll_up(gold, ROLL_UPS).toArrow()
     roll_ups = {
         name: _write_rows(
@@ -267,8 +274,8 @@ def bill(
         standings=standings,
         roll_ups=roll_ups,
         matrix=_write_rows(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
-        precedence=[_names_of(fleet, one) for one in found.money],
-        seen=(found.since, found.until),
+        precedence=[_names_of(fleet, one) for one in found.billed],
+        period=(found.since, found.until),
         prices=prices,
     )
 

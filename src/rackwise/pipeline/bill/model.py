@@ -33,9 +33,12 @@ class Standing:
     kind: str
     quality: str
     level: int
+    """The level that the bytes cross, from 1; 0 local, -1 a rack is unknown."""
     price_row: str | None
+    """The price row that was used; None without a price."""
     bytes: int
     usd: Decimal | None
+    """None without a price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,7 @@ class Bill:
     """Rows of MATRIX."""
     precedence: Sequence[tuple[str, date, str, str]]
     """The billed source of each cluster, day and kind: (cluster, day, kind, source)."""
-    seen: tuple[datetime, datetime]
+    period: tuple[datetime, datetime]
     """The start and the end of the time that the traffic covers."""
     prices: Sequence[Price]
     savings: Sequence[Mapping[str, Any]] = ()

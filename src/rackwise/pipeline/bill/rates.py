@@ -74,13 +74,13 @@ def own_rack(_group: Group, member: GroupMember) -> Rack | None:
 
 def unknown_topics(fleet: Fleet, rates: Rates) -> tuple[tuple[str, str], ...]:
     """The (cluster, topic) of rates without a partition in a last snapshot; sorted."""
-    had = {
+    known = {
         (snapshot.name, topic)
         for snapshot in fleet.latest
         for topic in snapshot.cluster.partitions.topics
     }
-    asked = {*rates.ins, *((cluster, topic) for cluster, topic, _ in rates.outs)}
-    return tuple(sorted(asked - had))
+    rated = {*rates.ins, *((cluster, topic) for cluster, topic, _ in rates.outs)}
+    return tuple(sorted(rated - known))
 
 
 def model_traffic(
@@ -96,12 +96,12 @@ def model_traffic(
     snapshot are left out; `unknown_topics` returns them.
     """
     partitions = _partitions(fleet)
-    written = _with_shares(partitions, _daily_in(spark, fleet, rates))
-    read = _with_shares(partitions, _daily_out(spark, fleet, rates))
+    produced = _with_shares(partitions, _daily_in(spark, fleet, rates))
+    fetched = _with_shares(partitions, _daily_out(spark, fleet, rates))
     flows = (
-        _produce_flows(written)
-        .unionByName(_replicate_flows(written, fleet))
-        .unionByName(_fetch_flows(read, _assigned(spark, fleet, rack_of)))
+        _produce_flows(produced)
+        .unionByName(_replicate_flows(produced, fleet))
+        .unionByName(_fetch_flows(fetched, _assigned(spark, fleet, rack_of)))
     )
     numbers = F.array(*(F.lit((day - EPOCH).days) for day in days))
     dated = flows.where(F.col("bytes") > 0).withColumn("day", F.explode(numbers))
@@ -164,16 +164,16 @@ def _with_shares(partitions: DataFrame, daily: DataFrame) -> DataFrame:
     return partitions.join(F.broadcast(daily), ["cluster", "topic"]).withColumn("bytes", share)
 
 
-def _produce_flows(written: DataFrame) -> DataFrame:
-    return _from_racks(written).select(*_flow(PRODUCE))
+def _produce_flows(produced: DataFrame) -> DataFrame:
+    return _from_racks(produced).select(*_flow(PRODUCE))
 
 
-def _replicate_flows(written: DataFrame, fleet: Fleet) -> DataFrame:
+def _replicate_flows(produced: DataFrame, fleet: Fleet) -> DataFrame:
     peers = fleet.brokers.where(F.col("valid_to").isNull()).select(
         F.col("broker").alias("peer"), F.col("rack").alias("peer_rack")
     )
     return (
-        written.withColumn("peer", F.explode("followers"))
+        produced.withColumn("peer", F.explode("followers"))
         .join(F.broadcast(peers), "peer", "left")
         .withColumn("client_rack", F.lit(0))
         .select(*_flow(REPLICATE, peer=F.col("peer"), peer_rack=F.coalesce("peer_rack", F.lit(0))))
@@ -211,17 +211,17 @@ def _assigned(spark: SparkSession, fleet: Fleet, rack_of: RackOf) -> DataFrame:
     )
 
 
-def _fetch_flows(read: DataFrame, held: DataFrame) -> DataFrame:
+def _fetch_flows(fetched: DataFrame, assigned: DataFrame) -> DataFrame:
     racks = F.when(F.col("member_rack").isNull(), F.col("racks")).otherwise(F.array("member_rack"))
     return _from_racks(
-        read.join(
-            F.broadcast(held), ["cluster", "topic", "client", "partition"], "left"
+        fetched.join(
+            F.broadcast(assigned), ["cluster", "topic", "client", "partition"], "left"
         ).withColumn("racks", racks)
     ).select(*_flow(FETCH))
 
 
 def _from_racks(flows: DataFrame) -> DataFrame:
-    """One row per rack of `racks`, each with an even part of the bytes."""
+    """One row per rack of `racks`, each with an even share of the bytes."""
     part = _part(F.col("bytes"), F.col("nth"), F.size("racks"))
     return flows.select("*", F.posexplode("racks").alias("nth", "client_rack")).withColumn(
         "bytes", part
@@ -230,12 +230,12 @@ def _from_racks(flows: DataFrame) -> DataFrame:
 
 def _flow(kind: int, **columns: Column) -> list[Column]:
     zero = F.lit(0)
-    given = {"kind": F.lit(kind), "peer": zero, "peer_rack": zero} | columns
+    own = {"kind": F.lit(kind), "peer": zero, "peer_rack": zero} | columns
     names = (
         *("cluster", "kind", "client", "client_rack", "broker", "broker_rack"),
         *("peer", "peer_rack", "topic", "partition", "bytes"),
     )
-    return [given.get(name, F.col(name)).alias(name) for name in names]
+    return [own.get(name, F.col(name)).alias(name) for name in names]
 
 
 def _daily_in(spark: SparkSession, fleet: Fleet, rates: Rates) -> DataFrame:

@@ -100,8 +100,8 @@ def _rows(
     layout = Layout.of(cluster_of(row), lambda _, member: member.rack)
     columns = left.select(FLOW).to_pydict().values()
     flows = [_flow(*cells) for cells in zip(*columns, strict=True)]
-    made = savings_of(flows, layout, prices=prices, levels=levels, eps=eps, unkeyed=unkeyed)
-    for one in made.rows:
+    result = savings_of(flows, layout, prices=prices, levels=levels, eps=eps, unkeyed=unkeyed)
+    for one in result.rows:
         yield _row(row["cluster"], one, seconds)
 
 

@@ -18,7 +18,7 @@ Sums are therefore exact. Without weights, the topic stays unknown.
 Precedence. Several sources can report the same cluster, day and kind. Only the most trusted of them
 is billed. The other sources serve as weights. Sources are never added.
 
-What this does not do: join prices and names (`cost`); determine the racks of a fact (`flows`).
+What this does not do: join prices and names (`cost`); determine the racks of a fact (`ingest`).
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 IP_BITS = 32
 CLUSTER_BITS = 24
+"""Bits of a cluster code in a key of (address, cluster)."""
 
 ROW = (
     *("day", "cluster", "kind", "source", "quality"),
@@ -91,13 +92,13 @@ def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
 
 
 def with_precedence(rows: DataFrame) -> DataFrame:
-    """The rows of `traffic` with `is_money`: true for the most trusted source of its place."""
+    """The rows of `traffic` with `is_billed`: true for the most trusted source of its place."""
     ranks = [PRECEDENCE.index(name) if name in PRECEDENCE else len(PRECEDENCE) for name in SOURCES]
     rank = F.get(F.array(*map(F.lit, ranks)), F.col("source").cast("int"))
     place = ("day", "cluster", "kind")
     best = rows.groupBy(*place).agg(F.min(rank).alias("best"))
     joined = rows.join(F.broadcast(best), list(place))
-    return joined.withColumn("is_money", rank == F.col("best")).drop("best")
+    return joined.withColumn("is_billed", rank == F.col("best")).drop("best")
 
 
 def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:

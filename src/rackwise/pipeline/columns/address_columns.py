@@ -1,22 +1,22 @@
-r"""Address texts to integers as column expressions: what `addresses.address_number` says, in Spark.
+r"""Column expressions that turn address texts into the integers of `addresses.address_number`.
 
-Goals, in order: the same number for the same text, to the bit; no Python; texts of IPv4, nearly all
-there are, pay nothing for IPv6.
+Goals, in order: each text gets exactly the same number as in Python; no Python runs; texts of IPv4,
+which are nearly all texts, cost nothing for IPv6.
 
-IPv4 is four octets. IPv6 is what stands before and after `::`, eight groups in all, and its last 32
-bits may be written as IPv4:
+IPv4 has four octets. IPv6 has eight groups. `::` replaces groups of zeros, so the groups before and
+after it are split separately. The last 32 bits may be written as IPv4:
 
 ```
-2001:DB8::10.0.0.1   ->   2001:DB8::a00:1     the end as two groups
+2001:DB8::10.0.0.1   ->   2001:DB8::a00:1     the IPv4 end becomes two groups
 before  [2001 DB8]        after [a00 1]       group n is before[n], else after[n - 8 + 2], else 0
 hex     20010db8000000000000000000000000 0a000001
 prefix  the first 16 digits, a signed long    ip  from the SHA-256 of the hex, see `addresses`
 ```
 
-Whether a text is an address at all is a pattern, and of IPv6 a count: eight groups without `::`, at
-most seven with it.
+A text is an address if it matches a pattern. IPv6 also needs the right number of groups: eight
+without `::`, and at most seven with it.
 
-What this does not do: look anything up; see `racks`, `listeners`.
+What this does not do: look up racks or brokers (see `subnet_racks`, `listeners`).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ HALF_DIGITS = 16
 
 
 def with_addresses(df: DataFrame, texts: Mapping[str, Column]) -> DataFrame:
-    """Adds for each name of `texts` the columns `<name>_ip` and `<name>_prefix`, both bigint.
+    """Adds the columns `<name>_ip` and `<name>_prefix`, both bigint, for each name of `texts`.
 
-    Null where the text is no address; `_prefix` also for IPv4.
+    Both are null if the text is not an address. `_prefix` is also null for IPv4.
     """
     kept = df.columns
     for name, text in texts.items():
@@ -56,11 +56,11 @@ def with_addresses(df: DataFrame, texts: Mapping[str, Column]) -> DataFrame:
 
 
 def _with_lists(df: DataFrame, name: str, text: Column) -> DataFrame:
-    """Adds the groups of IPv6 before and after `::`, and then its 32 digits; null of all others."""
-    six = F.when(text.contains(":"), _ended_in_groups(text))
-    sides = df.withColumn(f"_{name}_six", F.when(six.rlike(SIX), six))
+    """Adds the groups before and after `::`, and the 32 digits; null if the text is not IPv6."""
+    six = F.when(text.contains(":"), _without_ipv4_end(text))
+    checked = df.withColumn(f"_{name}_six", F.when(six.rlike(SIX), six))
     six = F.col(f"_{name}_six")
-    lists = sides.withColumns(
+    lists = checked.withColumns(
         {
             f"_{name}_before": F.split(F.split_part(six, F.lit("::"), F.lit(1)), ":"),
             f"_{name}_after": F.split(F.split_part(six, F.lit("::"), F.lit(2)), ":"),
@@ -69,8 +69,8 @@ def _with_lists(df: DataFrame, name: str, text: Column) -> DataFrame:
     return lists.withColumn(f"_{name}_digits", _digits(six, f"_{name}_before", f"_{name}_after"))
 
 
-def _ended_in_groups(text: Column) -> Column:
-    """The text with an IPv4 at its end as two groups."""
+def _without_ipv4_end(text: Column) -> Column:
+    """The text, with two groups instead of an IPv4 address at its end."""
     end = F.substring_index(text, ":", -1)
     start = F.left(text, F.length(text) - F.length(end))
     four = _four(end)
@@ -80,10 +80,10 @@ def _ended_in_groups(text: Column) -> Column:
 
 
 def _digits(six: Column, before: str, after: str) -> Column:
-    """32 hexadecimal digits; null where there are too many groups or too few."""
+    """32 hexadecimal digits; null if there are too many or too few groups."""
     first, second = _length(before), _length(after)
-    written = first + second
-    is_whole = F.when(six.contains("::"), written < GROUPS).otherwise(written == GROUPS)
+    count = first + second
+    is_whole = F.when(six.contains("::"), count < GROUPS).otherwise(count == GROUPS)
     groups = [
         F.coalesce(
             F.when(first > place, F.get(before, F.lit(place))),
@@ -97,7 +97,7 @@ def _digits(six: Column, before: str, after: str) -> Column:
 
 
 def _length(groups: str) -> Column:
-    """Number of groups; a text without any is split into one that is empty."""
+    """The number of groups. An empty text is split into one empty group, which does not count."""
     return F.when(F.get(groups, F.lit(0)) == "", 0).otherwise(F.size(groups))
 
 
@@ -105,13 +105,15 @@ def _numbers(name: str, text: Column) -> tuple[Column, Column]:
     digits = F.col(f"_{name}_digits")
     digest = F.substring(F.sha2(digits, 256), 1, DIGEST_DIGITS)
     six = NONE - 1 - F.conv(digest, 16, 10).try_cast("long")
-    four = _four(F.when(text.rlike(FOUR), text))  # else the text is split for each octet
+    four = _four(
+        F.when(text.rlike(FOUR), text)
+    )  # without the condition, Spark splits every text four times
     prefix = F.conv(F.substring(digits, 1, HALF_DIGITS), 16, -10).try_cast("long")
     return F.coalesce(four, six).alias(f"{name}_ip"), prefix.alias(f"{name}_prefix")
 
 
 def _four(text: Column) -> Column:
-    """The number of four octets; of another text no matter what."""
+    """The number of an IPv4 text; any value or null for other texts."""
     octets = [
         F.split_part(text, F.lit("."), F.lit(place)).try_cast("long") for place in range(1, 5)
     ]

@@ -38,17 +38,22 @@ if TYPE_CHECKING:
 
 NONE = NO_NUMBER
 """The long of a text that is not an address."""
-MOST_REMEMBERED = 2**20
+MOST_CACHED = 2**20
+"""Texts in the cache of a reader; the cache is emptied when it has more."""
 SPARSEST = 16
-"""Elements of a table for each number in it, at most. Denser numbers, such as broker ids, are
-looked up in a table; sparser ones are searched."""
+"""Maximum elements of a table per number in it. Denser numbers, such as broker ids, are looked up
+in a table; sparser numbers are found by binary search."""
 LARGEST_TABLE = 2**20
-"""Elements of 8 bytes. The table goes to every worker; beyond their caches it gains nothing."""
+"""Maximum elements of a table, 8 bytes each. Spark sends the table to every worker. A table that
+does not fit the worker's cache is no faster than binary search."""
 HALF_BITS = 64
+"""Bits of the prefix of an IPv6 address."""
 DIGEST_DIGITS = 15
+"""Hexadecimal digits of the SHA-256 of an IPv6 address: 60 bits, so that `ip` fits into a long."""
 SIGN = 1 << 63
 
 AddressNumber: TypeAlias = "tuple[int, int]"
+"""`ip` and `prefix` of a text."""
 
 NO_ADDRESS: AddressNumber = (NONE, 0)
 
@@ -62,7 +67,7 @@ class AddressReader:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str | None, AddressNumber] = {}
+        self._known: dict[str | None, AddressNumber] = {}  # text -> (ip, prefix)
 
     def read(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Longs `ip` and `prefix` of strings, shape (n,) each; a null is not an address."""
@@ -77,14 +82,16 @@ class AddressReader:
         The first two have shape (distinct texts + 1,), the third has shape (n,).
         """
         coded = texts.dictionary_encode()
+        # Shape (distinct texts + 1,) each; a copy is contiguous, so that indexing it is faster.
         ip, prefix = self._numbers(read_texts(coded.dictionary)).T.copy()
+        # Shape (n,): a null points to the last element, which is NO_ADDRESS.
         places = coded.indices.cast(pa.int64()).fill_null(len(ip) - 1)
         return ip, prefix, places.to_numpy(zero_copy_only=False)
 
     def _numbers(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Shape (texts + 1, 2): `ip` and `prefix` of each text and, last, of null."""
         known = self._known
-        if len(known) > MOST_REMEMBERED:
+        if len(known) > MOST_CACHED:
             known.clear()
         numbers = []
         for text in texts:
@@ -136,11 +143,12 @@ class PairIndex:
 
     def __init__(self, ips: Iterable[int], smalls: Iterable[int]) -> None:
         ips, smalls = (np.array(list(values), dtype=np.int64) for values in (ips, smalls))
-        kinds, codes = np.unique(ips, return_inverse=True)
+        # Dense codes of the addresses keep the keys of pairs small: code * width + small number.
+        distinct, codes = np.unique(ips, return_inverse=True)
         self._width = int(smalls.max(initial=0)) + 1
         keys = codes.astype(np.int64) * self._width + smalls
         rows = np.argsort(keys)
-        self._ips = NumberLookup(kinds, np.arange(len(kinds)))
+        self._ips = NumberLookup(distinct, np.arange(len(distinct)))
         self._pairs = NumberLookup(keys[rows], rows)
 
     def find(self, ips: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -157,12 +165,13 @@ class NumberLookup:
     -1 at both ends, for all smaller and larger numbers.
     """
 
-    def __init__(self, ordered: NDArray[np.int64], found: NDArray[np.int64]) -> None:
-        self._ordered, self._found, self._table = ordered, found, None
+    def __init__(self, ordered: NDArray[np.int64], values: NDArray[np.int64]) -> None:
+        """`ordered`: ascending numbers; `values`: the value of each, from 0; same shape."""
+        self._ordered, self._values, self._table = ordered, values, None
         spread = int(ordered[-1]) - int(ordered[0]) if len(ordered) else LARGEST_TABLE
         if spread < min(SPARSEST * len(ordered), LARGEST_TABLE):
-            self._table = np.full(spread + 3, -1)
-            self._table[ordered - ordered[0] + 1] = found
+            self._table = np.full(spread + 3, -1)  # one -1 at each end, for `clip` in `find`
+            self._table[ordered - ordered[0] + 1] = values
 
     def find(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The value of each number, -1 where there is none; shape (n,)."""
@@ -173,4 +182,4 @@ class NumberLookup:
             found: NDArray[np.int64] = self._table.take(numbers - before, mode="clip")
             return found
         places = np.minimum(np.searchsorted(self._ordered, numbers), len(self._ordered) - 1)
-        return np.where(self._ordered[places] == numbers, self._found[places], -1)
+        return np.where(self._ordered[places] == numbers, self._values[places], -1)

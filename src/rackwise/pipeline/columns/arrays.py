@@ -77,7 +77,7 @@ class Reasons:
     """The first reason of each row; reasons passed at the start precede all others."""
 
     def __init__(self, first: TextColumn) -> None:
-        self._codes = first.codes.copy()
+        self._codes = first.codes.copy()  # shape (n,): an index into `_names`, -1 for no reason
         self._names = list(first.names)
 
     def add(self, name: str, holds: NDArray[np.bool_]) -> None:
@@ -130,9 +130,9 @@ def flags(column: pa.Array) -> NDArray[np.bool_]:
     return found
 
 
-def nullable(values: NDArray[np.int64], is_there: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Integers as Arrow; null where not `is_there`, or by default where they are -1."""
-    return pa.array(values, mask=values == NO_NUMBER if is_there is None else ~is_there)
+def nullable(values: NDArray[np.int64], is_known: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Integers as Arrow; null where `is_known` is false, or by default where they are -1."""
+    return pa.array(values, mask=values == NO_NUMBER if is_known is None else ~is_known)
 
 
 def with_nulls(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

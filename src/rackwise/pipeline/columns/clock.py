@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 HOUR_S = 3600
 DAY_S = 86_400
 DAY_BITS = 16
-"""A day's number has so many bits in packed keys."""
+"""Bits of a day in packed keys."""
 LAST_SECOND = (DAY_S << DAY_BITS) - 1
-"""Of 2149-06-06, the last day that these bits hold; a flow after it is a wrong number."""
+"""The last second of 2149-06-06, the last day that fits `DAY_BITS`; later times are rejected."""
 EPOCH_ORDINAL = 719_163
 """Proleptic Gregorian ordinal of 1970-01-01."""
 

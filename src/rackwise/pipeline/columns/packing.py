@@ -1,13 +1,14 @@
-"""Small numbers side by side in one long, so that a row has few columns and a key is one integer.
+"""Packs small numbers into one long, so that a row has few columns and a key is one integer.
 
-Each field is as wide as its largest number needs. The first field is the highest:
+Each field has the width that its largest number needs. The first field has the highest bits:
 
 ```
 day 16 bits | topic 12 | kind 2 | from 3 | to 3         (3, 2, 1, 1, 2) -> 3146314
 ```
 
-Where the widths exceed 63 bits there are more longs, `key1`, `key2` and so on; no field is cut.
-`bits` says the widths in bits by the names of the fields, in order; none is above 63.
+If the widths exceed 63 bits, the fields fill several longs: `key1`, `key2` and so on. A field is
+never split. In all functions, `bits` maps the name of a field to its width in bits, in the order of
+the fields; a width is at most 63.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 LONG_BITS = 63
+"""Bits of a long without its sign, so that keys are not negative."""
 
 
 def packed(values: Mapping[str, Column], bits: Mapping[str, int]) -> dict[str, Column]:
-    """Name of a key column -> long that holds some of the fields."""
+    """Name of a key column -> long with some of the fields."""
     keys: dict[str, Column] = {}
     for key, part in _parts(bits).items():
         column = F.lit(0).cast("long")
@@ -40,7 +42,7 @@ def packed(values: Mapping[str, Column], bits: Mapping[str, int]) -> dict[str, C
 def packed_arrays(
     values: Mapping[str, NDArray[np.int64]], bits: Mapping[str, int]
 ) -> dict[str, NDArray[np.int64]]:
-    """The same of arrays of shape (n,)."""
+    """The same as `packed` for arrays; each array in and out has shape (n,), dtype int64."""
     keys: dict[str, NDArray[np.int64]] = {}
     for key, part in _parts(bits).items():
         column = np.zeros_like(values[part[0]])
@@ -51,7 +53,7 @@ def packed_arrays(
 
 
 def unpacked(bits: Mapping[str, int]) -> dict[str, Column]:
-    """Name of a field -> its value, taken out of the columns that `packed` made; long."""
+    """Name of a field -> its value as a long, read from the columns of `packed`."""
     values: dict[str, Column] = {}
     for key, part in _parts(bits).items():
         shift = sum(bits[name] for name in part)
@@ -63,11 +65,12 @@ def unpacked(bits: Mapping[str, int]) -> dict[str, Column]:
 
 
 def key_names(bits: Mapping[str, int]) -> tuple[str, ...]:
-    """The key columns that the fields take."""
+    """The names of the key columns that hold the fields."""
     return tuple(_parts(bits))
 
 
 def _parts(bits: Mapping[str, int]) -> dict[str, list[str]]:
+    """Name of a key column -> its fields, from the highest bits to the lowest."""
     parts: list[list[str]] = [[]]
     for name, width in bits.items():
         if sum(bits[other] for other in parts[-1]) + width > LONG_BITS:

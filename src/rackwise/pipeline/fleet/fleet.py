@@ -11,7 +11,7 @@ snapshot, and results for them are estimates:
 ```
 hour           07   08   09   10   11   12   13
 taken                 08:20      10:00 10:40
-speaks         A    A    A    B    C    C    C       A before 09: estimated
+snapshot       A    A    A    B    C    C    C       A before 09: estimated
                                   (B: 10:00 is at or before hour 10, 10:40 is not)
 ```
 
@@ -53,44 +53,51 @@ if TYPE_CHECKING:
 
 
 class FleetBroker(NamedTuple):
-    """A broker in one snapshot: its codes, and the first hour that the snapshot covers."""
+    """A broker in one snapshot."""
 
     cluster: int
+    """Cluster code."""
     broker: int
+    """Broker code."""
     rack: int
+    """Rack code; 0 for a broker without rack."""
     addresses: tuple[str, ...]
     ports: tuple[int, ...]
     since: int
+    """First hour that the snapshot covers, in hours since 1970-01-01 UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """Frames of all clusters; the schema of each frame has the frame's name in `schemas`.
+    """All clusters as frames, and the driver's own copies of codes, brokers and snapshots.
 
-    `brokers` and `partitions` hold one row per snapshot that covers at least one hour. The other
-    fields are the driver's own copies. `names` and `codes` hold the codes, `seen_brokers` the
-    brokers. `speaking`: cluster code -> first hours that its snapshots cover, since 1970-01-01 UTC,
-    ascending. `latest`: the last snapshot of each cluster, in order of the cluster names.
+    The schema of each frame has the frame's name in `schemas`.
     """
 
     brokers: DataFrame
+    """One row per broker and snapshot that covers at least one hour."""
     topics: DataFrame
     partitions: DataFrame
+    """One row per partition and snapshot that covers at least one hour."""
     members: DataFrame
     snapshots: DataFrame
     racks: DataFrame
     clusters: DataFrame
     clients: DataFrame
     seen_brokers: tuple[FleetBroker, ...]
-    speaking: Mapping[int, Sequence[int]]
+    """The brokers of all snapshots that cover at least one hour."""
+    first_hours: Mapping[int, Sequence[int]]
+    """Cluster code -> the first hour that each snapshot covers, in hours since 1970-01-01 UTC;
+    ascending."""
     names: Names
     codes: Codes
     latest: tuple[Snapshot, ...]
+    """The last snapshot of each cluster, in order of the cluster names."""
 
     @property
     def has_history(self) -> bool:
         """Whether several snapshots of one cluster cover hours."""
-        return any(len(hours) > 1 for hours in self.speaking.values())
+        return any(len(hours) > 1 for hours in self.first_hours.values())
 
 
 def fleet_frames(
@@ -126,20 +133,20 @@ def frames(
     Raises `InvalidSnapshot` if two clusters have the same name or there is no snapshot, and
     `InvalidRack` for a rack of more than four levels.
     """
-    spoken = histories(snapshots)
+    covering = histories(snapshots)
     names = Names.of(
-        [snapshot for history in spoken.values() for snapshot in history],
+        [snapshot for history in covering.values() for snapshot in history],
         racks=racks,
         groups=groups,
         topics=topics,
     )
     codes = Codes.of(names)
-    made = {}
-    for name, (table, schema) in tables(spoken, names, codes).items():
+    created = {}
+    for name, (table, schema) in tables(covering, names, codes).items():
         keep(name.removesuffix("s"), table, schema)
-        made[name] = spark.createDataFrame(table, schema)
+        created[name] = spark.createDataFrame(table, schema)
     return Fleet(
-        **made,
+        **created,
         seen_brokers=tuple(
             FleetBroker(
                 cluster=codes.clusters[name],
@@ -149,17 +156,17 @@ def frames(
                 ports=() if broker.port is None else (broker.port,),
                 since=snapshot.first_hour,
             )
-            for name, history in spoken.items()
+            for name, history in covering.items()
             for snapshot in history
             for broker in snapshot.cluster.brokers
         ),
-        speaking={
+        first_hours={
             codes.clusters[name]: tuple(snapshot.first_hour for snapshot in history)
-            for name, history in spoken.items()
+            for name, history in covering.items()
         },
         names=names,
         codes=codes,
-        latest=tuple(spoken[name][-1] for name in sorted(spoken)),
+        latest=tuple(covering[name][-1] for name in sorted(covering)),
     )
 
 

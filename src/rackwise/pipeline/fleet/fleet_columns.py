@@ -38,18 +38,20 @@ SELECTOR = "replica.selector.class"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """Names by code: the name with code c is at index c - 1; `brokers`: (cluster name, broker id).
-
-    `depth`: levels of the deepest broker rack.
-    """
+    """Names by code: the name with code c is at index c - 1."""
 
     clusters: tuple[str, ...]
     racks: tuple[str, ...]
+    """Whole paths of all racks and of their ancestors."""
     topics: tuple[str, ...]
     clients: tuple[str, ...]
+    """Client groups."""
     brokers: tuple[tuple[str, int], ...]
+    """(cluster name, broker id)."""
     cluster_topics: tuple[tuple[str, str], ...]
+    """(cluster name, topic), sorted; these have no codes of their own."""
     depth: int
+    """Number of levels of the deepest broker rack."""
 
     @classmethod
     def of(
@@ -92,13 +94,15 @@ class Names:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codes:
-    """Name -> code, dense from 1; `brokers` maps (cluster name, broker id)."""
+    """Name -> code, dense from 1."""
 
     clusters: Mapping[str, int]
     racks: Mapping[str, int]
     topics: Mapping[str, int]
     clients: Mapping[str, int]
+    """Client group -> code."""
     brokers: Mapping[tuple[str, int], int]
+    """(cluster name, broker id) -> code."""
 
     @classmethod
     def of(cls, names: Names) -> Codes:
@@ -116,10 +120,10 @@ class Codes:
         ids = np.array([id_ for name, id_ in self.brokers if name == cluster], dtype=np.int32)
         first = self.brokers[cluster, int(ids[0])] if len(ids) else 0
 
-        def coded(values: NDArray[np.int32]) -> NDArray[np.int64]:
+        def codes_of(values: NDArray[np.int32]) -> NDArray[np.int64]:
             return np.searchsorted(ids, values).astype(np.int64) + first
 
-        return coded
+        return codes_of
 
     def rack(self, rack: Rack | None) -> int:
         """The code of a rack; 0 for None."""
@@ -201,10 +205,10 @@ def _rack(path: str, codes: Mapping[str, int]) -> tuple[Any, ...]:
 
 def _broker_ids(cluster: Cluster) -> set[int]:
     table = cluster.partitions
-    seen = np.concatenate(
+    used = np.concatenate(
         [table.replicas.values, table.isr.values, table.leader[table.leader >= 0]]
     )
-    return {broker.id for broker in cluster.brokers} | set(np.unique(seen).tolist())
+    return {broker.id for broker in cluster.brokers} | set(np.unique(used).tolist())
 
 
 def _validity(snapshot: Snapshot, following: Snapshot | None) -> tuple[int, int | None]:
@@ -284,8 +288,8 @@ def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
 
 def _partitions(rows: Sequence[tuple[Snapshot, Snapshot | None]], codes: Codes) -> pa.Table:
     target = _arrow(schemas.PARTITION)
-    made = [_partition_columns(snapshot, following, codes, target) for snapshot, following in rows]
-    return pa.concat_tables(made).combine_chunks()  # Spark stops reading at an empty chunk
+    parts = [_partition_columns(snapshot, following, codes, target) for snapshot, following in rows]
+    return pa.concat_tables(parts).combine_chunks()  # Spark stops reading at an empty chunk
 
 
 def _partition_columns(

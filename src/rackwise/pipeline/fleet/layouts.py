@@ -81,7 +81,7 @@ def layout_table(snapshots: Iterable[Snapshot], rack_of: RackOf) -> pa.Table:
 def cluster_of(row: Mapping[str, Any]) -> Cluster:
     """The cluster of a row; it has only what the row describes."""
     rows = len(row["topic"])
-    told, none = np.full(rows, UNKNOWN, dtype=np.int64), Ragged.empty(rows)
+    unknown, none = np.full(rows, UNKNOWN, dtype=np.int64), Ragged.empty(rows)
     return Cluster(
         cluster_id=None,
         taken_at="",
@@ -101,8 +101,8 @@ def cluster_of(row: Mapping[str, Any]) -> Cluster:
             isr=none,
             adding=none,
             removing=none,
-            bytes=told,
-            bytes_in_per_s=told,
+            bytes=unknown,
+            bytes_in_per_s=unknown,
         ),
         groups=tuple(_groups(row["members"])),
         configs=Configs(

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet, FleetBroker
 
 HOUR_BITS = 32
+"""Bits of an hour in a key of (row, hour)."""
 PORT_BITS = 17
+"""Bits of a port in a key of (address, port)."""
 
 Key = TypeVar("Key")
 
@@ -136,19 +138,19 @@ def by_listener(fleet: Fleet) -> BrokerLookup:
     """Brokers by address and port."""
     brokers = fleet.seen_brokers
     keyed = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
-    return BrokerLookup(_spans(keyed, fleet.speaking))
+    return BrokerLookup(_spans(keyed, fleet.first_hours))
 
 
 def by_address(fleet: Fleet) -> BrokerLookup:
     """Brokers by address and cluster; if several brokers match, the lowest code is used."""
     keyed = [((ip, b.cluster), b) for b in fleet.seen_brokers for ip in _ips(b)]
-    return BrokerLookup(_spans(keyed, fleet.speaking))
+    return BrokerLookup(_spans(keyed, fleet.first_hours))
 
 
 def by_code(fleet: Fleet) -> BrokerLookup:
     """Brokers by code and cluster."""
     return BrokerLookup(
-        _spans([((b.broker, b.cluster), b) for b in fleet.seen_brokers], fleet.speaking)
+        _spans([((b.broker, b.cluster), b) for b in fleet.seen_brokers], fleet.first_hours)
     )
 
 
@@ -193,7 +195,7 @@ def _with_broker(
             **dict(zip(names, numbers, strict=True)),
             "_spans": [{"hour": hour, "broker": found.broker} for hour, found in each],
         }
-        for numbers, each in _spans(seen, fleet.speaking).items()
+        for numbers, each in _spans(seen, fleet.first_hours).items()
     ]
     found = pa.list_(pa.struct([("hour", pa.int32()), ("broker", pa.int32())]))
     schema = pa.schema([*((name, pa.int64()) for name in names), ("_spans", found)])
@@ -218,7 +220,7 @@ def _ips(broker: FleetBroker) -> list[int]:
 
 
 def _spans(
-    keyed: Iterable[tuple[Key, FleetBroker]], speaking: Mapping[int, Sequence[int]]
+    keyed: Iterable[tuple[Key, FleetBroker]], first_hours: Mapping[int, Sequence[int]]
 ) -> dict[Key, Spans]:
     """Each key with the hours at which its broker, or the rack of its broker, changes."""
     by_key: dict[Key, dict[int, dict[int, BrokerAt]]] = {}
@@ -234,8 +236,11 @@ def _spans(
         own[broker.since] = min(found, own.get(broker.since, found))
     return {
         key: [
-            (hour, min(_at(hour, own, speaking[cluster]) for cluster, own in per_cluster.items()))
-            for hour in _begins(speaking[cluster] for cluster in per_cluster)
+            (
+                hour,
+                min(_at(hour, own, first_hours[cluster]) for cluster, own in per_cluster.items()),
+            )
+            for hour in _begins(first_hours[cluster] for cluster in per_cluster)
         ]
         for key, per_cluster in by_key.items()
     }
@@ -248,8 +253,8 @@ def _begins(first_hours: Iterable[Sequence[int]]) -> list[int]:
 
 def _at(hour: int, seen: Mapping[int, BrokerAt], first_hours: Sequence[int]) -> BrokerAt:
     """The broker in the covering snapshot, else in the nearest earlier, else nearest later one."""
-    speaks = first_hours[max(bisect_right(first_hours, hour) - 1, 0)]
-    if speaks in seen:
-        return seen[speaks]
-    since = max((hour for hour in seen if hour < speaks), default=min(seen))
+    covering = first_hours[max(bisect_right(first_hours, hour) - 1, 0)]
+    if covering in seen:
+        return seen[covering]
+    since = max((hour for hour in seen if hour < covering), default=min(seen))
     return seen[since]._replace(is_carried=True)

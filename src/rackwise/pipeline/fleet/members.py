@@ -52,12 +52,12 @@ class ClientRacks:
 
 def member_racks(fleet: Fleet) -> dict[tuple[int, int], int]:
     """(address as a long, see `addresses`; cluster code) -> rack code."""
-    said: dict[tuple[int, int], set[int]] = {}
+    reported: dict[tuple[int, int], set[int]] = {}
     for snapshot in fleet.latest:
         cluster = fleet.codes.clusters[snapshot.name]
         for group in snapshot.cluster.groups:
             for member in group.members:
                 ip, _ = address_number(member.address or "")
                 if member.rack is not None and ip != NONE:
-                    said.setdefault((ip, cluster), set()).add(fleet.codes.rack(member.rack))
-    return {place: next(iter(racks)) for place, racks in said.items() if len(racks) == 1}
+                    reported.setdefault((ip, cluster), set()).add(fleet.codes.rack(member.rack))
+    return {place: next(iter(racks)) for place, racks in reported.items() if len(racks) == 1}

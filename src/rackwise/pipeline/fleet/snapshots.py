@@ -31,17 +31,18 @@ HOUR_S = 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One parsed snapshot; `name` is its cluster's name, `fingerprint` the SHA-256 of its content.
-
-    `packed`: the compressed content, for tasks that parse it again.
-    """
+    """One parsed snapshot."""
 
     file: str
+    """Its path."""
     name: str
+    """The name of its cluster."""
     taken_at: datetime
     cluster: Cluster
     fingerprint: str
+    """SHA-256 of the content."""
     packed: bytes = field(repr=False)
+    """The compressed content, for tasks that parse it again."""
 
     @property
     def first_hour(self) -> int:
@@ -121,7 +122,7 @@ def _without_odd_racks(cluster: Cluster) -> Cluster:
     if not odd:
         return cluster
     first = min(escaped(rack.text) for rack in odd)
-    text = f'texts that clients send as their rack and that are none: {len(odd)}; one is "{first}"'
+    text = f'client racks that are not valid: {len(odd)}; one is "{first}"'
     groups = tuple(
         replace(
             group,

@@ -1,8 +1,8 @@
 """Racks of addresses: a subnet table in at most three length classes, joined by equal integers.
 
 `core.subnets` cuts the table into length classes. Each class is a lookup of `address >> shift`; the
-finest class with a result decides. Facts are judged as arrays; there a lookup is one index of a
-table or a binary search (`RackLookup`). On frames (`with_rack`) it is a broadcast LEFT join:
+finest class with a result decides. On arrays, a lookup is one index into a table or a binary search
+(`RackLookup`). On frames, it is a broadcast LEFT join (`with_rack`):
 
 ```
 buckets of /24          facts                    joined                       client_rack
@@ -40,14 +40,17 @@ if TYPE_CHECKING:
 
 V4 = 4
 SIGN = np.uint64(1 << 63)
+"""The sign bit of a long, which separates keys of IPv6 from keys of IPv4."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Buckets:
-    """A subnet table that is ready to join: classes, finest first, and rack text -> code."""
+    """A subnet table that is ready to join."""
 
     classes: tuple[LengthClass, ...]
+    """Finest first."""
     codes: Mapping[str, int]
+    """Rack text -> code."""
 
 
 def subnet_buckets(subnets: Sequence[Subnet], codes: Mapping[str, int] | None = None) -> Buckets:
@@ -102,6 +105,7 @@ class RackLookup:
         for version, shift, buckets in self._tables:
             is_open = (racks == 0) & ((ip >= 0) if version == V4 else (ip < NONE))
             if is_open.any():
+                # The keys of `_arrays`: the leading bits; for IPv6 with the sign inverted.
                 four, six = ip >> shift, prefix >> shift << shift ^ SIGN.view(np.int64)
                 found = buckets.find(four if version == V4 else six)
                 np.copyto(racks, found, where=is_open & (found >= 0))
@@ -124,12 +128,12 @@ def _key(ip: Column, prefix: Column, classes: Iterable[LengthClass]) -> Column:
         if one.version == V4:
             is_mine, value = ip >= 0, F.shiftright(ip, one.shift)
         else:
-            is_mine, value = prefix.isNotNull(), _turned(prefix.bitwiseAND(-(2**one.shift)))
+            is_mine, value = prefix.isNotNull(), _sign_inverted(prefix.bitwiseAND(-(2**one.shift)))
         key = F.when(is_mine, value) if key is None else key.when(is_mine, value)
     return F.lit(None).cast("long") if key is None else key
 
 
-def _turned(prefix: Column) -> Column:
+def _sign_inverted(prefix: Column) -> Column:
     return prefix.bitwiseXOR(F.shiftleft(F.lit(1).cast("long"), 63))
 
 

@@ -1,6 +1,6 @@
 """Facts from canonical flows: names become codes, and every row gets a reason.
 
-The reason is the row's own `outcome`, where its source set one; else it is the first of these that
+The reason is the `outcome` that the source has set, if any; else it is the first of these that
 holds: `malformed:<column>`, `other-day`, `superseded`, `kept`. A row is malformed, in this order,
 when
 
@@ -275,10 +275,11 @@ class _CanonicalBuilder(FactBuilder):
         """The fields of the packed key, shape (n,) each; arbitrary for malformed rows."""
         cluster, hours = rows.codes["cluster"], np.maximum(rows.start, 0) // HOUR_S
         is_copy = rows.codes["kind"] == REPLICATE
+        # `near` is the broker of the row, `far` the receiver of a replicate flow.
         near = self.brokers.find(rows.codes["broker"], cluster, hours)
         far = self.brokers.find(np.where(is_copy, rows.codes["peer"], 0), cluster, hours)
         is_guess = near.is_estimated(hours) | (is_copy & far.is_estimated(hours))
-        client_rack = np.zeros_like(cluster)
+        client_rack = np.zeros_like(cluster)  # shape (n,), filled in order of precedence
         for name, known in self.rack_columns:
             if not known:
                 continue
@@ -308,7 +309,7 @@ class _CanonicalRows:
 
     texts: Mapping[str, TextColumn]
     numbers: Mapping[str, NDArray[np.int64]]
-    """From 0; -1 where the value is negative or missing, which `is_present` tells apart."""
+    """From 0, in the column's unit; -1 for a negative or missing value, see `is_present`."""
     is_present: Mapping[str, NDArray[np.bool_]]
     """Whether the column has a value."""
     codes: Mapping[str, NDArray[np.int64]]
@@ -322,10 +323,10 @@ class _CanonicalRows:
 
 
 def _malformed(rows: _CanonicalRows) -> Reasons:
-    """The row's own outcome where it has one, else the first column that is wrong."""
+    """The outcome that the row has, else the first column that is wrong."""
     codes, is_present = rows.codes, rows.is_present
 
-    def is_out(name: str) -> NDArray[np.bool_]:
+    def is_out_of_range(name: str) -> NDArray[np.bool_]:
         number = rows.numbers[name]
         return is_present[name] & ((number < 0) | (number > GREATEST.get(name, number)))
 
@@ -334,15 +335,15 @@ def _malformed(rows: _CanonicalRows) -> Reasons:
     for column, is_wrong in (
         ("cluster", codes["cluster"] == 0),
         ("window_start", (rows.start < 0) | (rows.start > LAST_SECOND)),
-        ("window_s", is_out("window_s")),
+        ("window_s", is_out_of_range("window_s")),
         ("kind", codes["kind"] < 0),
         ("client_address", is_present["client_address"] & (rows.ip == NONE)),
         ("client_rack", racks.is_any(*(name for name in racks.names if not Rack(name).is_sound))),
         ("broker_id", codes["broker"] == 0),
         ("peer_broker_id", is_present["peer_broker_id"] & (codes["peer"] == 0)),
-        ("partition", is_out("partition")),
+        ("partition", is_out_of_range("partition")),
         ("bytes", rows.numbers["bytes"] < 0),
-        ("packets", is_out("packets")),
+        ("packets", is_out_of_range("packets")),
         ("source", codes["source"] == 0),
     ):
         reasons.add(f"{MALFORMED}{column}", is_wrong)

@@ -1,8 +1,8 @@
-"""Facts of every format: how they travel from Python and become columns.
+"""Facts of every format: packed in numpy, and unpacked into the columns of a table.
 
-A fact is built in numpy, batch by batch, and leaves Python as a few longs: its small values lie
-side by side in `key1`, `key2` and so on (see `packing`), the others are `LONGS`. `Persist` may
-store such rows. The columns of `schemas.FLOW_FACT` are computed where they are written.
+A fact is built in numpy, batch by batch, and leaves Python as a few longs. Small values are packed
+into `key1`, `key2` and so on (see `packing`); the other values are `LONGS`. `Persist` may store
+such rows. Spark computes the columns of `schemas.FLOW_FACT` when it writes the table.
 
 What this does not do: decide about the rows of one format (`vpc_facts`, `canonical_facts`).
 """
@@ -44,6 +44,7 @@ Persist: TypeAlias = "Callable[[DataFrame, str], DataFrame]"
 LONGS = ("client_ip", "bytes", "packets")
 """Columns of a fact that do not fit into a packed key."""
 PLACE = ("source_file", "row_offset", "raw")
+"""Columns that identify the input row of a fact."""
 
 
 def without_storing(df: DataFrame, name: str) -> DataFrame:  # noqa: ARG001 (the shape of `Persist`)
@@ -86,7 +87,7 @@ def short_texts(rows: DataFrame) -> DataFrame:
 
 
 def packed_columns(bits: Mapping[str, int], more: Iterable[StructField]) -> StructType:
-    """The columns that leave Python: a packed fact, its reason, its place.
+    """The columns that leave Python: a packed fact, its reason, and the place of its row.
 
     `file` is the number of the file (see `files.with_file_numbers`).
     """

@@ -1,11 +1,11 @@
-"""Flow files of a run, found by Spark wherever Spark can look.
+"""Flow files of a run: lists them, and replaces their names by numbers on the way to Python.
 
-The name of a file is long, and every row has one. Where rows travel to Python and back, and are
-stored on the way, a number travels in its place:
+Spark lists the files, so a path can be on any store that Spark can read. File names are long, and
+every row has one. Rows that go to Python and back, or to a temporary table, have a number instead:
 
 ```
-source_file  file:/day/a.parquet     with_file_numbers ->  file 0     file_named ->  the same again
-             elsewhere, or too many                        file null, the name stays
+source_file  file:/day/a.parquet     with_file_numbers ->  file 0     file_named ->  file:/day/a..
+             not listed, or too many files                 file null, the name stays
 ```
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MOST_NUMBERED = 1_000
-"""Files; the names of those that are numbered stand in Spark's plan, for people and event logs."""
+"""Maximum number of files with a number; their names are text in Spark's plan and event log."""
 BETWEEN_NAMES = "\n"
 _NO_HOST = re.compile("^file:///")
 _PATTERN = re.compile(r"([\[\]{}*?,\\])")
@@ -37,30 +37,33 @@ _PATTERN = re.compile(r"([\[\]{}*?,\\])")
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class FlowFile:
-    """One file: `uri` as `_metadata.file_path` has it, `path` as it is opened, `size` in bytes."""
+    """One flow file."""
 
     uri: str
+    """The file as `_metadata.file_path` names it."""
     path: str
+    """The file as Spark lists it."""
     size: int
+    """Bytes."""
 
     @property
     def pattern(self) -> str:
-        """The path as Spark opens it."""
+        """The path as an argument of Spark's readers."""
         return escape_glob(self.path)
 
     @property
     def is_parquet(self) -> bool:
-        """Whether its name says Parquet."""
+        """Whether its name ends like that of a Parquet file."""
         return self.path.endswith((".parquet", ".parq"))
 
     @property
     def is_gzip(self) -> bool:
-        """Whether its name says gzip."""
+        """Whether its name ends like that of a gzip file."""
         return self.path.endswith(".gz")
 
 
 def escape_glob(path: str) -> str:
-    r"""A path to give to Spark's readers, which take every path for a pattern.
+    r"""The path, escaped for Spark's readers, which interpret every path as a pattern.
 
     >>> escape_glob("bill [november]/tables")
     'bill \\[november\\]/tables'
@@ -69,10 +72,10 @@ def escape_glob(path: str) -> str:
 
 
 def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:
-    """The files under paths (files, folders, globs), in order of their names; an action.
+    """The files at paths (files, folders, globs), in order of their names; an action.
 
-    Empty files, and names that begin with `_` or `.`, are left out. Raises `InvalidFlows` for a
-    path that is not there.
+    Empty files, and names that begin with `_` or `.`, are left out. Raises `InvalidFlows` if a path
+    does not exist.
     """
     try:
         found = (
@@ -95,7 +98,7 @@ def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...
 
 
 def find_repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]:
-    """Files of equal name and size in several places: probably one file given twice."""
+    """Groups of files with equal name and size, which are probably one file given twice."""
     places: defaultdict[tuple[str, int], list[FlowFile]] = defaultdict(list)
     for file in files:
         places[PurePosixPath(file.path).name, file.size].append(file)
@@ -103,13 +106,13 @@ def find_repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]
 
 
 def read_files(rows: DataFrame) -> tuple[str, ...]:
-    """The files that rows come from, as `FlowFile.uri` has them; none where they are too many."""
+    """The URIs of the files of these rows; empty if there are more than `MOST_NUMBERED`."""
     uris = {_NO_HOST.sub("file:/", uri) for uri in rows.inputFiles()}
     return tuple(sorted(uris)) if len(uris) <= MOST_NUMBERED else ()
 
 
 def with_file_numbers(rows: DataFrame, uris: Sequence[str]) -> DataFrame:
-    """Adds `file`, the place of `source_file` in `uris`, and leaves the name where it is none."""
+    """Adds `file`, the index of `source_file` in `uris`; only rows without index keep the name."""
     numbered = [(uri, number) for number, uri in enumerate(uris)]
     files = rows.sparkSession.createDataFrame(numbered, "_uri string, file int")
     found = rows.join(F.broadcast(files), F.col("source_file") == F.col("_uri"), "left")

@@ -1,7 +1,7 @@
-"""Facts out of the request log of brokers (KIP-673): each finished request as a line with JSON.
+"""Facts from the request log of brokers (KIP-673), which has a line with JSON per request.
 
-Goals, in order: nothing of a line is guessed; no line is lost; what a line says of one partition is
-one row. Brokers write such lines when their logger `kafka.request.logger` is set to DEBUG:
+Goals, in order: no value of a line is guessed; no line is lost; each partition of a request is one
+row. A broker writes such lines if its logger `kafka.request.logger` is set to DEBUG:
 
 ```
 [2026-11-22 21:35:59,105] DEBUG Completed request:{"requestHeader":{"requestApiKey":0,..},
@@ -16,24 +16,24 @@ one row. Brokers write such lines when their logger `kafka.request.logger` is se
 | Fetch of a client | partition answered | fetch | of the response | broker -> client |
 | Fetch of a replica | partition answered | replicate | of the response | broker -> replica |
 
-A line says who the client is to the broker, its principal. A client's Fetch says its rack. Newer
-versions give topics by id, which snapshots turn into names. A client of a group is known by its
-client id, where that is of one group alone.
+A line has the principal of the client. A Fetch of a client has the client's rack. Newer versions
+identify topics by id, and the snapshots have the names. The client id identifies the group if
+members of only one group have that client id.
 
-The outcome of a row is the first that holds, then that of `canonical_facts`:
+The outcome of a row is the first of these that holds, else the outcome of `canonical_facts`:
 
 ```
-malformed:line charset json time connection     no such line                     (quarantine)
+malformed:line charset json time connection     the line is not valid           (quarantine)
 other-request       neither Produce nor Fetch
-nodata              a Fetch that found nothing
-no-bytes            sizes are not told: the logger was set, or unset, meanwhile
-not-kafka           the broker's end is no listener, and no address, of one broker alone
+nodata              a Fetch that found no records
+no-bytes            the line has no sizes: the logger was set or unset during the request
+not-kafka           the broker's end is neither a listener nor the address of exactly one broker
 ```
 
-Lines without `Completed request:` are no rows. Times without a zone are UTC.
+Lines without `Completed request:` are not rows. Times without a zone are UTC.
 
-What this does not do: tell bytes of the protocol around the records; know a topic that no snapshot
-has (its bytes are those of an unknown topic).
+What this does not do: count the bytes of the protocol around the records; find a topic that is in
+no snapshot (its bytes belong to an unknown topic).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 MARK = "Completed request:"
 SOURCE = "request log"
 LONGEST_LINE = 2**22
-"""Bytes; some 50,000 partitions in one request."""
+"""Bytes; a line of this length has about 50,000 partitions."""
 JSON, TIME, CONNECTION = (f"malformed:{what}" for what in ("json", "time", "connection"))
 OTHER_REQUEST, NO_DATA, NO_BYTES, NOT_KAFKA = "other-request", "nodata", "no-bytes", "not-kafka"
 PRODUCE, FETCH = 0, 1
@@ -83,7 +83,7 @@ _FETCHED = (
 
 
 def read_request_logs(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
-    """`schemas.BRONZE_REQUEST` of text files. Raises `InvalidFlows` where no line is a request."""
+    """`schemas.BRONZE_REQUEST` of text files. Raises `InvalidFlows` if no line is a request."""
     lines, broken = marked_lines(spark, files, MARK)
     strays = spark.createDataFrame(
         [(FILE, file.uri, OF_FILE) for file in broken],
@@ -97,20 +97,20 @@ def request_rows(lines: DataFrame) -> DataFrame:
     value = F.col("value")
     is_short = F.octet_length(value) <= LONGEST_LINE
     is_text = is_short & F.is_valid_utf8(value)
-    asked = lines.where(value.contains(MARK)).select(
+    requests = lines.where(value.contains(MARK)).select(
         "source_file",
         F.left(F.make_valid_utf8(value), F.lit(LONGEST_TEXT)).alias("raw"),
         F.when(~is_short, LINE).when(~F.is_valid_utf8(value), CHARSET).alias("outcome"),
         _instant(value).alias("window_start"),
         _json(F.when(is_text, F.regexp_extract(value, rf"(?s){MARK}\s*(\{{.*\}})", 1)), _LINE),
     )
-    return _partition_rows(_parse_requests(asked)).select(*BRONZE_REQUEST.names)
+    return _partition_rows(_parse_requests(requests)).select(*BRONZE_REQUEST.names)
 
 
 def request_flows(bronze: DataFrame, fleet: Fleet) -> DataFrame:
-    """`schemas.BRONZE_INPUT` of `schemas.BRONZE_REQUEST`: ends, ids and clients as names.
+    """`schemas.BRONZE_INPUT` of `schemas.BRONZE_REQUEST`: names instead of addresses and ids.
 
-    There are no columns for what no request tells.
+    Columns that no request has are left out.
     """
     ends = with_addresses(bronze, {"broker": F.col("broker_address")})
     start = F.unix_seconds("window_start")
@@ -122,7 +122,7 @@ def request_flows(bronze: DataFrame, fleet: Fleet) -> DataFrame:
     placed = found.join(F.broadcast(brokers), F.col("_near") == F.col("_code"), "left")
     named = _with_lookup(placed, "topic_id", "_topic_of_id", _topics_by_id(fleet))
     known = _with_lookup(named, "client_id", "_group_of_id", _groups_by_client(fleet))
-    told = {
+    computed = {
         "topic": F.coalesce("topic_name", "_topic_of_id"),
         "client_group": F.when(F.col("kind") == "fetch", F.col("_group_of_id")),
         "source": F.lit(SOURCE),
@@ -130,15 +130,15 @@ def request_flows(bronze: DataFrame, fleet: Fleet) -> DataFrame:
     }
     return known.select(
         *(
-            told.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
+            computed.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
             for field in BRONZE_INPUT.fields
-            if field.name in told or field.name in known.columns
+            if field.name in computed or field.name in known.columns
         )
     )
 
 
 def _instant(value: Column) -> Column:
-    """The first moment in a line, as an instant whatever the session's time zone is."""
+    """The first time in a line as an instant, independent of the session's time zone."""
     day, time, fraction, zone = (F.regexp_extract(value, _TIME, i) for i in range(1, 5))
     zone = F.when(zone == "", "Z").otherwise(zone)
     return F.concat(day, F.lit("T"), time, F.lit("."), F.rpad(fraction, 6, "0"), zone).try_cast(
@@ -152,14 +152,14 @@ def _json(text: Column, schema: str) -> Column:
     ).alias("json")
 
 
-def _parse_requests(asked: DataFrame) -> DataFrame:
+def _parse_requests(requests: DataFrame) -> DataFrame:
     """Adds `api`, `ends`, `produced`, `fetch`, `fetched` and the first outcomes."""
     line = F.col("json")
     api = line.getField("requestHeader").getField("requestApiKey")
     request, response = line.getField("request"), line.getField("response")
     is_json = line.isNotNull() & line.getField("_bad").isNull() & api.isNotNull()
     has_request = request.startswith("{")
-    parsed = asked.select(
+    parsed = requests.select(
         "*",
         F.when(is_json, api).alias("api"),
         *(
@@ -172,8 +172,8 @@ def _parse_requests(asked: DataFrame) -> DataFrame:
         ),
     )
     is_data = F.col("api").isin(PRODUCE, FETCH)
-    is_fetch_told = F.col("fetch").isNotNull() & F.col("fetched").isNotNull()
-    is_told = F.col("produced").isNotNull() | is_fetch_told
+    has_fetch_sizes = F.col("fetch").isNotNull() & F.col("fetched").isNotNull()
+    has_sizes = F.col("produced").isNotNull() | has_fetch_sizes
     is_broken = F.lit(0) == 1
     for part in ("produced", "fetch", "fetched"):
         is_broken = is_broken | F.col(part).getField("_bad").isNotNull()
@@ -183,13 +183,13 @@ def _parse_requests(asked: DataFrame) -> DataFrame:
         .when(F.col("window_start").isNull(), TIME)
         .when(~is_data, OTHER_REQUEST)
         .when(~F.coalesce(line.getField("connection"), F.lit("")).rlike(_CONNECTION), CONNECTION)
-        .when(~is_told, NO_BYTES)
+        .when(~has_sizes, NO_BYTES)
     )
     return parsed.withColumn("outcome", outcome)
 
 
 def _partition_rows(parsed: DataFrame) -> DataFrame:
-    """One row per partition; one alone of a line that has no partition."""
+    """One row per partition; one row for a line without partitions."""
     line, fetch = F.col("json"), F.col("fetch")
     connection = line.getField("connection")
     ends = [F.nullif(F.regexp_extract(connection, _CONNECTION, i), F.lit("")) for i in (1, 2, 3)]
@@ -232,7 +232,7 @@ def _partition_rows(parsed: DataFrame) -> DataFrame:
 
 
 def _sizes(topics: Column, name: str, partitions: str, index: str) -> Column:
-    """An array of `topic_name, topic_id, partition, bytes` out of topics with their partitions."""
+    """An array of `topic_name, topic_id, partition, bytes` from topics with their partitions."""
 
     def of_topic(topic: Column) -> Column:
         return F.transform(
@@ -258,7 +258,7 @@ def _topics_by_id(fleet: Fleet) -> Mapping[tuple[str, str], str]:
 
 
 def _groups_by_client(fleet: Fleet) -> Mapping[tuple[str, str], str]:
-    """(cluster, client id) -> the group whose members alone have it."""
+    """(cluster, client id) -> group, for client ids that members of only one group have."""
     groups: dict[tuple[str, str], set[str]] = {}
     for snapshot in fleet.latest:
         for group in snapshot.cluster.groups:
@@ -272,7 +272,7 @@ def _groups_by_client(fleet: Fleet) -> Mapping[tuple[str, str], str]:
 def _with_lookup(
     rows: DataFrame, column: str, into: str, known: Mapping[tuple[str, str], str]
 ) -> DataFrame:
-    """Adds `into`: what (cluster, text in `column`) stands for; null where it is not known."""
+    """Adds `into`: the value of (cluster, text in `column`) in `known`, or null."""
     frame = rows.sparkSession.createDataFrame(
         [(*pair, value) for pair, value in sorted(known.items())],
         f"_cluster string, _text string, {into} string",

@@ -36,13 +36,13 @@ class RowOutcomes:
     """Rows and bytes by their outcome."""
 
     by_reason: tuple[tuple[str, int, int | None], ...] = ()
-    """(reason, rows, bytes or None where no row has a number); kept first, then by name."""
+    """(reason, rows, bytes); kept first, then by name. Bytes are None if no row has a number."""
     by_file: tuple[tuple[str, int, int], ...] = ()
     """(file, rows, rows quarantined), by name."""
     rows_in: int = 0
-    """Rows read, counted in a pass of its own."""
+    """Rows read, counted in a separate pass."""
     bytes_in: int = 0
-    """Bytes read, counted in a pass of its own."""
+    """Bytes read, counted in a separate pass."""
 
     @classmethod
     def of(
@@ -56,9 +56,9 @@ class RowOutcomes:
         reasons: dict[str, tuple[int, int | None]] = {}
         files: dict[str, tuple[int, int]] = {}
         for file, reason, rows, bytes_ in counts:
-            had, had_bytes = reasons.get(reason, (0, None))
-            whole = bytes_ if had_bytes is None else had_bytes + (bytes_ or 0)
-            reasons[reason] = (had + rows, whole)
+            rows_before, bytes_before = reasons.get(reason, (0, None))
+            whole = bytes_ if bytes_before is None else bytes_before + (bytes_ or 0)
+            reasons[reason] = (rows_before + rows, whole)
             all_rows, bad = files.get(file, (0, 0))
             files[file] = (all_rows + rows, bad + (rows if reason.startswith(MALFORMED) else 0))
         order = sorted(reasons, key=lambda reason: (reason != KEPT, reason))
@@ -111,12 +111,12 @@ class RowOutcomes:
         )
 
     def check_kept(self, rows: int, bytes_: int) -> None:
-        """Raise `BytesLost` where the written rows or bytes differ from the kept ones."""
+        """Raise `BytesLost` if the written rows or bytes differ from the kept ones."""
         _check_equal("rows of flow_fact", self.rows_of(KEPT), rows)
         _check_equal("bytes of flow_fact", self.bytes_kept, bytes_)
 
     def check_conserved(self) -> None:
-        """Raise `BytesLost` where the input differs from the sum over the reasons."""
+        """Raise `BytesLost` if the input differs from the sum over the reasons."""
         rows = sum(rows for _, rows, _ in self.by_reason)
         bytes_ = sum(bytes_ or 0 for _, _, bytes_ in self.by_reason)
         _check_equal("rows of all outcomes", self.rows_in, rows)
@@ -124,7 +124,7 @@ class RowOutcomes:
 
 
 def check_bytes(table: str, wanted: Mapping[str, int], had: Mapping[str, int]) -> None:
-    """Raise `BytesLost` where two sums by key differ; a key with 0 bytes may be missing."""
+    """Raise `BytesLost` if two sums by key differ; a key with 0 bytes may be missing."""
     for key in sorted({*wanted, *had}):
         _check_equal(f"bytes of {table} for {key}", wanted.get(key, 0), had.get(key, 0))
 

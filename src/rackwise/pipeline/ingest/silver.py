@@ -1,8 +1,8 @@
 """Writes facts: every row once, with its reason, counted before later steps use it.
 
-Kept rows become the table `flow_fact`, malformed rows become `quarantine`, and only counts remain
-of the others. Text is parsed once, into few numbers. Whether the other side logged a row is cheaper
-to look up again than to store:
+Kept rows become the table `flow_fact`, malformed rows become `quarantine`, and other rows are only
+counted. Text is parsed once, into few numbers. Temporary tables hold the results of each step. The
+result of the lookup of duplicates is not stored, because another lookup is cheaper:
 
 ```
 bronze        counted in a pass of its own                   rows_in, bytes_in
@@ -57,8 +57,8 @@ class Silver:
     facts: DataFrame
     """FLOW_FACT."""
     outcomes: RowOutcomes
-    seen: tuple[datetime, datetime] | None
-    """First and last moment of the traffic; None where no row is kept."""
+    period: tuple[datetime, datetime] | None
+    """Start and end of the traffic; None if no row is kept."""
 
 
 def count_rows(bronze: DataFrame) -> tuple[int, int]:
@@ -113,7 +113,7 @@ def write_silver(
     return Silver(
         facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(escape_glob(f"{folder}/flow_fact")),
         outcomes=outcomes,
-        seen=(_moment(min(row.first for row in kept)), _moment(max(row.last for row in kept)))
+        period=(_moment(min(row.first for row in kept)), _moment(max(row.last for row in kept)))
         if kept
         else None,
     )

@@ -164,9 +164,9 @@ def with_line_numbers(spark: SparkSession, bad: DataFrame, files: Sequence[FlowF
     row, else none of its own.
     """
     unplaced = bad.where(F.col("row_offset").isNull())
-    wanted = {row.source_file for row in unplaced.select("source_file").distinct().collect()}
-    mine = [file for file in files if file.uri in wanted and not file.is_parquet]
-    if not wanted:
+    uris = {row.source_file for row in unplaced.select("source_file").distinct().collect()}
+    mine = [file for file in files if file.uri in uris and not file.is_parquet]
+    if not uris:
         return bad
     nth = Window.partitionBy("source_file", "raw").orderBy("reason")
     key = ["source_file", "raw", "nth"]
@@ -341,8 +341,8 @@ def _is_gzip(content: memoryview) -> bool:
     return member is None
 
 
-def _line_numbers(spark: SparkSession, files: Sequence[FlowFile], wanted: DataFrame) -> DataFrame:
-    """`source_file, raw, nth, line` of the lines equal to a wanted row, last lines first."""
+def _line_numbers(spark: SparkSession, files: Sequence[FlowFile], bad: DataFrame) -> DataFrame:
+    """`source_file, raw, nth, line` of the lines equal to a row of `bad`, last lines first."""
     lines = _lines(spark, files).select(
         F.col("_metadata.file_path").alias("source_file"),
         F.col("_metadata.file_block_start").alias("block"),
@@ -361,7 +361,7 @@ def _line_numbers(spark: SparkSession, files: Sequence[FlowFile], wanted: DataFr
     )
     last_first = Window.partitionBy("source_file", "raw").orderBy(F.desc("line"))
     return (
-        lines.join(wanted.select("source_file", "raw").distinct(), ["source_file", "raw"])
+        lines.join(bad.select("source_file", "raw").distinct(), ["source_file", "raw"])
         .join(blocks, ["source_file", "block"])
         .select("source_file", "raw", (F.expr("before + id - first") + 1).alias("line"))
         .withColumn("nth", F.row_number().over(last_first))

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
 
 TCP = 6
 SIDE = ("start", "src_ip", "own_ip")
-"""Columns that say on which side, and when, a row was logged."""
+"""Columns that give the side on which a row was logged, and the time."""
 OWN = ("interface", "own_src_ip", "own_dst_ip", "dst_ip")
 """Columns that identify the address of an interface, where rows have no direction."""
 SAME = ("interface", "src_ip", "dst_ip", "srcport", "dstport", "protocol", "start")
@@ -112,7 +112,7 @@ def vpc_facts(
 ) -> DataFrame:
     """`schemas.FLOW_FACT`, `reason` and `PLACE` of every bronze row.
 
-    `has_direction`: whether every row with data says its direction. With `is_exact`, the result
+    `has_direction`: whether every row with data has a direction. With `is_exact`, the result
     also has `same`, which is equal for kept rows of equal interface, ends, times, direction, bytes
     and packets. For the other arguments, see `formats.flow_facts`.
     """
@@ -210,9 +210,9 @@ class _VpcBuilder(FactBuilder):
     def _lookup(
         self, rows: VpcRows, places: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
-        """Of the rows at `places` those that are Kafka traffic, and their facts.
+        """The indices of the rows at `places` that are Kafka traffic, and their facts.
 
-        All arrays inside have one element for each row that is left.
+        Each array has one element per remaining row.
         """
         places = places[rows.numbers["protocol"][places] == TCP]
         hours = rows.numbers["start"][places] // HOUR_S
@@ -222,9 +222,11 @@ class _VpcBuilder(FactBuilder):
             )
             for end in ("dst", "src")
         )
-        heard = np.flatnonzero(to.is_found | from_.is_found)
-        places, hours, near = places[heard], hours[heard], to.or_else(from_).at(heard)
-        is_to = to.is_found[heard]
+        # Shape (rows with a listener at one end,) from here on. `near` is the listener's broker,
+        # `far` the broker at the other end, if that end is a broker of the same cluster.
+        is_kafka = np.flatnonzero(to.is_found | from_.is_found)
+        places, hours, near = places[is_kafka], hours[is_kafka], to.or_else(from_).at(is_kafka)
+        is_to = to.is_found[is_kafka]
         ip, prefix = (
             np.where(is_to, rows.addresses[f"src_{n}"][places], rows.addresses[f"dst_{n}"][places])
             for n in ("ip", "prefix")
@@ -261,7 +263,7 @@ def _before_lookup(rows: VpcRows) -> Reasons:
 
 
 def _side_columns(rows: VpcRows) -> dict[str, pa.Array]:
-    """Columns that say which end logged a row; null where the row does not say it."""
+    """Columns that give the end that logged a row; null if the row does not have it."""
     direction = rows.texts["flow_direction"]
     is_egress, is_ingress = direction.is_any("egress"), direction.is_any("ingress")
     source, target = rows.addresses["src_ip"], rows.addresses["dst_ip"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
 
 PARTIAL = "rackwise.partial"
-"""Metadata of a bronze column: whether some rows that need a value have none."""
+"""Metadata key of a bronze column: whether some rows with data lack the value."""
 
 
 def read_vpc_files(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
@@ -50,7 +50,7 @@ def read_vpc_files(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
 
 
 def has_direction(bronze: DataFrame) -> bool:
-    """Whether every row with data says its direction, by the mark of `read_vpc_files`."""
+    """Whether every row with data has a direction, from the metadata that `read_vpc_files` sets."""
     return not bronze.schema["flow_direction"].metadata.get(PARTIAL, True)
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 GREATEST = {"srcport": 2**16 - 1, "dstport": 2**16 - 1, "protocol": 2**8 - 1, "start": LAST_SECOND}
 LARGEST = 2**63 - 1
 ALWAYS = ("start", "end")
-"""Numbers that rows without data have, as well."""
+"""Numbers that rows without data have too."""
 ADDRESSES = ("srcaddr", "dstaddr", "pkt_srcaddr", "pkt_dstaddr")
 TEXTS = ("interface_id", "action", "log_status", "flow_direction")
 DIRECTIONS = ("egress", "ingress")
@@ -88,18 +88,17 @@ class VpcRows:
 def parse_rows(batch: pa.RecordBatch, reader: AddressReader) -> VpcRows:
     """The rows of a batch of `schemas.BRONZE_VPC`."""
     texts = {name: TextColumn.of(batch.column(name), missing=MISSING) for name in TEXTS}
-    numbers, is_number = {}, {}
+    numbers, is_number = {}, {}  # column -> shape (n,): seconds, bytes, packets or codes
     for name in VPC_NUMBERS:
         numbers[name], is_number[name] = _numbers(batch.column(name))
-    is_present, read = {}, {}
+    is_present, parsed = {}, {}  # column -> shape (n,); column -> (ip, prefix), shape (n,) each
     for name in ADDRESSES:
         strings = _without_dashes(batch.column(name))
         is_present[name] = flags(pc.is_valid(strings))
-        read[name] = reader.read(strings)
+        parsed[name] = reader.read(strings)
     addresses = {}
     for end in ("src", "dst"):
-        # Each is a pair of arrays: the address as a long, and the upper half of IPv6.
-        own, packet = read[f"{end}addr"], read[f"pkt_{end}addr"]
+        own, packet = parsed[f"{end}addr"], parsed[f"pkt_{end}addr"]
         is_packet = is_present[f"pkt_{end}addr"]
         addresses[f"own_{end}_ip"] = own[0]
         addresses[f"{end}_ip"] = np.where(is_packet, packet[0], own[0])
@@ -109,14 +108,14 @@ def parse_rows(batch: pa.RecordBatch, reader: AddressReader) -> VpcRows:
     for name in ADDRESSES:
         is_needed = has_data & (name in VPC_REQUIRED)
         faults.add(
-            f"malformed:{name}", np.where(is_present[name], read[name][0] == NONE, is_needed)
+            f"malformed:{name}", np.where(is_present[name], parsed[name][0] == NONE, is_needed)
         )
     for name in VPC_NUMBERS:
         is_needed = has_data | (name in ALWAYS)
-        is_out = (numbers[name] < 0) | (numbers[name] > GREATEST.get(name, LARGEST))
-        faults.add(f"malformed:{name}", np.where(is_number[name], is_out, is_needed))
-    lasts = numbers["end"] - numbers["start"]
-    faults.add("malformed:end", (lasts < 0) | (lasts > DAY_S))
+        is_invalid = (numbers[name] < 0) | (numbers[name] > GREATEST.get(name, LARGEST))
+        faults.add(f"malformed:{name}", np.where(is_number[name], is_invalid, is_needed))
+    seconds = numbers["end"] - numbers["start"]
+    faults.add("malformed:end", (seconds < 0) | (seconds > DAY_S))
     faults.add("malformed:log_status", ~texts["log_status"].is_any(OK, NO_DATA, SKIP_DATA))
     direction = texts["flow_direction"]
     is_odd = direction.is_present & ~direction.is_any(*DIRECTIONS)

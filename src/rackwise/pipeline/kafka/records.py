@@ -4,9 +4,9 @@ The columns are those of Spark's own connector, so that both connectors work wit
 The checkpoint stores the offsets, one number per partition: `{"topic": {"0": 123, "1": 77}}`.
 
 ```
-driver     latestOffset   up to where: what is there, no more rows than allowed, by backlog
-           partitions     one task per partition that has something new
-executor   read           asks its own environment for the rack, reads from a replica there
+driver     latestOffset   end offsets of a batch; a limit is divided in proportion to the backlog
+           partitions     one task per partition with new records
+executor   read           gets the rack from its own environment, reads from a replica there
 ```
 
 With `availableNow`, the end offsets are recorded once at the start, and the batches stop there.
@@ -60,20 +60,21 @@ Offsets: TypeAlias = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaTopic:
-    """A topic to read or write, and its functions; other processes import the functions by name.
-
-    `ends`: partition -> (first offset, last offset + 1). `records`: the records of a partition
-    between two offsets, in lists; each record has key, value, offset, timestamp (ms),
-    timestamp_type. `write`: (key, value) pairs -> written records per partition; None for a topic
-    that is only read. `starting`: `earliest` or `latest`. `most`: maximum records in a batch.
-    """
+    """A topic to read or write, and its functions; other processes import the functions by name."""
 
     name: str
     ends: Callable[[], Mapping[int, tuple[int, int]]]
+    """Returns partition -> (first offset, last offset + 1)."""
     records: Callable[[int, int, int], Iterator[list[Any]]]
+    """Partition, first offset, end offset -> lists of records; each record has key, value, offset,
+    timestamp (ms) and timestamp_type."""
     write: Write | None = None
+    """(key, value) pairs -> number of written records per partition; None for a topic that is only
+    read."""
     starting: str = "earliest"
+    """Where a new checkpoint starts: `earliest` or `latest`."""
     most: int = MOST_RECORDS
+    """Maximum records in a batch."""
 
 
 class Part(InputPartition):
@@ -95,7 +96,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> Offsets:  # noqa: N802 (Spark's name)
         """The offsets at which a new checkpoint starts."""
         place = 0 if self.topic.starting == "earliest" else 1
-        return self._told({number: both[place] for number, both in self.topic.ends().items()})
+        return self._to_offsets({number: both[place] for number, both in self.topic.ends().items()})
 
     @override
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -111,19 +112,19 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
         """The end offsets of the next batch."""
         ends = self._ends() if self.target is None else self.target
-        begin = self._read(start)
+        begin = self._from_offsets(start)
         if isinstance(limit, ReadAllAvailable):
-            return self._told({**begin, **_later(begin, ends)})
+            return self._to_offsets({**begin, **_later(begin, ends)})
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self.topic.most
-        return self._told(limited(begin, ends, most))
+        return self._to_offsets(limited(begin, ends, most))
 
     @override
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         """One task for each partition with new records; a new partition starts at offset 0."""
-        begin = self._read(start)
+        begin = self._from_offsets(start)
         return [
             Part(number, begin.get(number, 0), last)
-            for number, last in self._read(end).items()
+            for number, last in self._from_offsets(end).items()
             if last > begin.get(number, 0)
         ]
 
@@ -135,19 +136,20 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _ends(self) -> dict[int, int]:
         return {number: last for number, (_, last) in self.topic.ends().items()}
 
-    def _told(self, offsets: Mapping[int, int]) -> Offsets:
+    def _to_offsets(self, offsets: Mapping[int, int]) -> Offsets:
+        """Partition -> offset, as Spark stores it in the checkpoint."""
         return {self.topic.name: {str(number): offsets[number] for number in sorted(offsets)}}
 
-    def _read(self, told: Offsets) -> dict[int, int]:
-        return {int(number): at for number, at in told.get(self.topic.name, {}).items()}
+    def _from_offsets(self, stored: Offsets) -> dict[int, int]:
+        return {int(number): at for number, at in stored.get(self.topic.name, {}).items()}
 
 
 def records_of(topic: KafkaTopic, part: InputPartition) -> Iterator[pa.RecordBatch]:
     """The records of one part, read in this process."""
     if not isinstance(part, Part):
         raise TypeError(type(part))
-    for found in topic.records(part.partition, part.start, part.end):
-        yield _batch(topic.name, part.partition, found)
+    for records in topic.records(part.partition, part.start, part.end):
+        yield _batch(topic.name, part.partition, records)
 
 
 def limited(start: Mapping[int, int], ends: Mapping[int, int], most: int) -> dict[int, int]:
@@ -172,16 +174,16 @@ def _later(start: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, int]:
     return {number: max(last, start.get(number, 0)) for number, last in ends.items()}
 
 
-def _batch(topic: str, partition: int, found: Sequence[Any]) -> pa.RecordBatch:
-    rows = len(found)
+def _batch(topic: str, partition: int, records: Sequence[Any]) -> pa.RecordBatch:
+    rows = len(records)
     columns = [
-        [each.key for each in found],
-        [each.value for each in found],
+        [each.key for each in records],
+        [each.value for each in records],
         [topic] * rows,
         [partition] * rows,
-        [each.offset for each in found],
-        [EPOCH + timedelta(milliseconds=each.timestamp) for each in found],
-        [each.timestamp_type for each in found],
+        [each.offset for each in records],
+        [EPOCH + timedelta(milliseconds=each.timestamp) for each in records],
+        [each.timestamp_type for each in records],
     ]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)

@@ -3,10 +3,10 @@
 Register the class with `spark.dataSource.register(source_of(topic))`, then use its format name:
 
 ```
-spark.readStream.format("rackwise-kafka").load()             stream_source
-spark.read.format("rackwise-kafka").load()                   kafka_table
-frame.write.format("rackwise-kafka").mode("append").save()   kafka_sink
-frame.writeStream.format("rackwise-kafka")...                kafka_sink
+spark.readStream.format("rackwise-kafka").load()             kafka.records
+spark.read.format("rackwise-kafka").load()                   kafka.table
+frame.write.format("rackwise-kafka").mode("append").save()   kafka.sink
+frame.writeStream.format("rackwise-kafka")...                kafka.sink
 ```
 
 What this does not do: take options. The class holds the topic and its connection.

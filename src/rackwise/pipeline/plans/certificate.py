@@ -109,29 +109,30 @@ class _BrokerPrices:
     copy: Sequence[int]
     """Price of the cheapest open broker of each rack, or `_NEVER`."""
     is_by_bytes: bool
-    worth: int
+    """Whether the plan minimises bytes, so that a copy costs the bytes of a replica; else 1."""
+    group_term: int
     """Term of the fair groups, subtracted from the bound."""
     free: int
     """Sum of the prices of brokers in no group, subtracted for each partition."""
 
 
 class _PriceArrays:
-    """Dual prices of many clusters as arrays, in order of the cluster codes.
-
-    `copy` has shape (clusters, racks). `rack` and `price` have an element for each broker of all
-    clusters; `shift` turns a broker code into its index there.
-    """
+    """Dual prices of many clusters as arrays, in order of the cluster codes."""
 
     def __init__(self, priced: Sequence[_BrokerPrices]) -> None:
         clusters = sorted(priced, key=lambda one: one.code)
+        # One element per cluster.
         self.names = [one.name for one in clusters]
         self.free = [one.free for one in clusters]
         self.codes = np.array([one.code for one in clusters], dtype=np.int64)
         self.is_by_bytes = np.array([one.is_by_bytes for one in clusters], dtype=bool)
+        # One element per broker of all clusters, in order of the broker codes.
         self.rack = np.array([rack for one in clusters for rack in one.rack], dtype=np.int64)
         self.price = np.array([price for one in clusters for price in one.price], dtype=np.int64)
+        # Shape (clusters,): broker code + shift = index into `rack` and `price`.
         starts = np.cumsum([0, *(len(one.rack) for one in clusters)])[:-1]
         self.shift = starts - np.array([one.first for one in clusters], dtype=np.int64)
+        # Shape (clusters, racks).
         self.copy = np.full(
             (len(clusters), max((len(one.copy) for one in clusters), default=0)), _NEVER
         )
@@ -144,15 +145,16 @@ class _PriceArrays:
             yield self._sum_batch(batch)
 
     def _sum_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        place = np.searchsorted(self.codes, batch["cluster"].to_numpy())
-        count = batch["replicas"].value_lengths().to_numpy()
+        place = np.searchsorted(self.codes, batch["cluster"].to_numpy())  # index of the cluster
+        count = batch["replicas"].value_lengths().to_numpy()  # shape (partitions,), as `place`
         cells = self._rack_costs(place, batch)
         cells.sort(axis=1)
+        # The cheapest `count` racks of each partition; `owner` is the cluster of each taken cell.
         is_taken = np.arange(cells.shape[1]) < count[:, None]
         owner, taken = np.repeat(place, count), cells[is_taken]
-        missed = np.bincount(owner[taken == _NEVER], minlength=len(self.names))
+        impossible = np.bincount(owner[taken == _NEVER], minlength=len(self.names))
         partitions = np.bincount(place, minlength=len(self.names))
-        # Sums of longs can exceed 64 bits: the high and low halves are summed apart.
+        # Sums of longs can exceed 64 bits, so the high and the low halves are summed separately.
         halves = np.zeros((2, len(self.names)), dtype=np.int64)
         np.add.at(halves[0], owner, taken >> _HALF)
         np.add.at(halves[1], owner, taken & _LOW)
@@ -165,7 +167,7 @@ class _PriceArrays:
             [
                 pa.array([self.names[at] for at in met], pa.string()),
                 pa.array([Decimal(one) for one in found], pa.decimal128(38, 0)),
-                pa.array([not missed[at] for at in met], pa.bool_()),
+                pa.array([not impossible[at] for at in met], pa.bool_()),
             ],
             names=_SUM.fieldNames(),
         )
@@ -195,25 +197,25 @@ def lower_bounds(spark: SparkSession, fleet: Fleet, inputs: BoundInputs) -> Data
             others.append(snapshot)
         else:
             priced.append(one)
-    made = _sum_bounds(spark, fleet, priced)
-    return made.unionByName(_bounds_by_core(spark, others, inputs)) if others else made
+    bounds = _sum_bounds(spark, fleet, priced)
+    return bounds.unionByName(_bounds_by_core(spark, others, inputs)) if others else bounds
 
 
 def _broker_prices(fleet: Fleet, snapshot: Snapshot, inputs: BoundInputs) -> _BrokerPrices | None:
     """Dual prices of a cluster's brokers; None where racks alone do not decide what is legal."""
     certificate = inputs.certificates[snapshot.name]
-    wanted = resolve_goal(inputs.goal, snapshot.cluster, inputs.policy)
-    view = View(wanted.cluster, wanted.policy)
+    goal = resolve_goal(inputs.goal, snapshot.cluster, inputs.policy)
+    view = View(goal.cluster, goal.policy)
     usable = np.flatnonzero(view.usable)
     racks, leaf = np.unique(view.tree.nodes[-1][usable], return_inverse=True)
-    is_own = wanted.cluster is snapshot.cluster and wanted.takers is None
-    if not (is_own and _is_plain(view, certificate, len(racks))):
+    is_unchanged = goal.cluster is snapshot.cluster and goal.takers is None
+    if not (is_unchanged and _is_plain(view, certificate, len(racks))):
         return None
     ids = view.tree.brokers[usable]
     prices = valid_prices(ids, certificate.prices)
     groups = [group for group in certificate.groups if is_valid_group(group)]
     grouped = np.isin(ids, [id_ for group in groups for id_ in group.brokers])
-    open_ = ~np.isin(ids, wanted.policy.brokers.exclude)
+    open_ = ~np.isin(ids, goal.policy.brokers.exclude)
     rack_of = dict(zip(ids.tolist(), leaf.tolist(), strict=True))
     price_of = dict(zip(ids.tolist(), prices.tolist(), strict=True))
     known = [id_ for name, id_ in fleet.names.brokers if name == snapshot.name]
@@ -228,7 +230,7 @@ def _broker_prices(fleet: Fleet, snapshot: Snapshot, inputs: BoundInputs) -> _Br
             for rack in range(len(racks))
         ],
         is_by_bytes=certificate.objective == "bytes",
-        worth=sum(group_term(group, ids, prices) for group in groups),
+        group_term=sum(group_term(group, ids, prices) for group in groups),
         free=int(prices[~grouped].clip(min=0).sum()),
     )
 
@@ -262,15 +264,18 @@ def _is_plain_rule(rules: TopicRules) -> bool:
 
 def _sum_bounds(spark: SparkSession, fleet: Fleet, priced: Sequence[_BrokerPrices]) -> DataFrame:
     prices = _PriceArrays(priced)
-    worths = pa.Table.from_pylist(
-        [{"cluster": one.name, "sum": Decimal(-one.worth), "is_whole": True} for one in priced],
+    group_terms = pa.Table.from_pylist(
+        [
+            {"cluster": one.name, "sum": Decimal(-one.group_term), "is_whole": True}
+            for one in priced
+        ],
         schema=to_arrow_schema(_SUM),
     )
     partitions = fleet.partitions.where(
         F.col("valid_to").isNull() & F.col("cluster").isin(prices.codes.tolist())
     )
     sums = partitions.select("cluster", "replicas", "bytes").mapInArrow(prices.sums, _SUM)
-    every = sums.unionByName(spark.createDataFrame(worths, _SUM))
+    every = sums.unionByName(spark.createDataFrame(group_terms, _SUM))
     bound = F.when(F.bool_and("is_whole"), F.sum("sum").cast(EXACT))
     return every.groupBy("cluster").agg(bound.alias("lower_bound"))
 

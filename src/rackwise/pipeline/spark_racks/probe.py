@@ -7,7 +7,7 @@ number of answers shows it.
 
 ```
 range of 4 x cores partitions   -> java_method(getenv, ..)   run by executors
-one row that Spark has at hand  -> java_method(getenv, ..)   worked out on the driver as it plans
+one row of local data           -> java_method(getenv, ..)   evaluated by the driver
 ```
 
 The probe works the same on classic Spark and on Connect: it uses no context, no RDD and no gateway.
@@ -56,8 +56,8 @@ def check_client_rack(
 
     `variable`: the variable to ask for if the options name none.
     """
-    asked = variable_of(options, variable)
-    return diagnose_spark(options, asked, ask(spark, asked, allow_list(options)), cluster)
+    name = variable_of(options, variable)
+    return diagnose_spark(options, name, ask(spark, name, allow_list(options)), cluster)
 
 
 def ask(spark: SparkSession, variable: str, pattern: str | None = None) -> Answers:
@@ -70,7 +70,7 @@ def ask(spark: SparkSession, variable: str, pattern: str | None = None) -> Answe
     questions = spark.range(0, asked, 1, asked).select(*_questions(variable, clients))
     return Answers(
         executors=_jvms(questions),
-        driver=next(iter(_jvms(_at_hand(spark).select(*_questions(variable, clients)))), None),
+        driver=next(iter(_jvms(_local_row(spark).select(*_questions(variable, clients)))), None),
         asked=asked,
         is_allowed=_is_allowed(spark, variable, pattern),
     )
@@ -95,13 +95,13 @@ def _clients(spark: SparkSession) -> Column:
     """The version of kafka-clients; null in a session without kafka-clients."""
     version = _java("org.apache.kafka.common.utils.AppInfoParser", "getVersion")
     try:
-        _at_hand(spark).select(version).schema  # noqa: B018 (the schema loads the Java class)
+        _local_row(spark).select(version).schema  # noqa: B018 (the schema loads the Java class)
     except AnalysisException:
         return F.lit(None).cast("string")
     return version
 
 
-def _at_hand(spark: SparkSession) -> DataFrame:
+def _local_row(spark: SparkSession) -> DataFrame:
     """One row of local data; the driver itself evaluates expressions on it."""
     return spark.sql("VALUES (1)")
 
@@ -126,6 +126,6 @@ def _is_allowed(spark: SparkSession, variable: str, pattern: str | None) -> bool
         return True
     whole = F.lit(variable).rlike(f"^(?:{pattern})$")
     try:
-        return bool(_at_hand(spark).select(whole).collect()[0][0])
+        return bool(_local_row(spark).select(whole).collect()[0][0])
     except PySparkException:
         return None

@@ -37,7 +37,7 @@ from rackwise.pipeline.columns.clock import EPOCH_ORDINAL, day_number
 from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import FLOW_INPUT
-from rackwise.pipeline.stream.messages import LATE_MS, TOLD, bytes_of_rows, lateness_ms
+from rackwise.pipeline.stream.messages import CLIENT_FIELDS, LATE_MS, bytes_of_rows, lateness_ms
 from rackwise.pipeline.stream.store import STREAM, Store
 
 if TYPE_CHECKING:
@@ -53,25 +53,29 @@ FEW_MESSAGES = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactCounts:
-    """Outcomes of the messages of one day.
-
-    `messages` = accepted + superseded + duplicate + quarantined. `conflicts`: duplicates whose
-    content differs from the accepted message; `late`: kept messages that arrived more than 2 hours
-    after their window; `rows`, `bytes`: of the accepted messages; `reasons`: of the quarantined
-    messages.
-    """
+    """Outcomes of the messages of one day."""
 
     messages: int
+    """All messages: accepted + superseded + duplicate + quarantined."""
     accepted: int
     superseded: int
+    """Messages with a lower revision than the accepted one."""
     duplicate: int
+    """Messages with the same revision as the accepted one."""
     quarantined: int
+    """Malformed messages, and messages that arrived too late."""
     conflicts: int
+    """Duplicates whose content differs from the accepted message."""
     late: int
+    """Kept messages that arrived more than 2 hours after their window."""
     rows: int
+    """Rows of the accepted messages."""
     bytes: int
+    """Bytes of the accepted messages."""
     batches: int
+    """Batches of the stream that have messages of the day."""
     reasons: Mapping[str, int]
+    """Reason -> quarantined messages."""
 
     def as_dict(self) -> dict[str, Any]:
         """The counts by name."""
@@ -80,7 +84,7 @@ class CompactCounts:
 
 def with_outcomes(messages: DataFrame) -> DataFrame:
     """Adds `outcome`, `is_conflict` and `lateness_ms` to kept messages of `stream.messages`."""
-    content = F.xxhash64(*(name for name in TOLD if name != "revision"))
+    content = F.xxhash64(*(name for name in CLIENT_FIELDS if name != "revision"))
     same = Window.partitionBy("emitter", "window_start_ms").orderBy(
         F.desc("revision"), F.desc("kafka_offset"), F.desc("kafka_topic"), F.desc("kafka_partition")
     )
@@ -88,18 +92,18 @@ def with_outcomes(messages: DataFrame) -> DataFrame:
         {
             "place": F.row_number().over(same),
             "best": F.first("revision").over(same),
-            "told": F.first("content").over(same),
+            "best_content": F.first("content").over(same),
         }
     )
     is_equal = F.col("revision") == F.col("best")
     outcome = (
         F.when(F.col("place") == 1, "accepted").when(is_equal, "duplicate").otherwise("superseded")
     )
-    is_conflict = (F.col("outcome") == "duplicate") & (F.col("content") != F.col("told"))
+    is_conflict = (F.col("outcome") == "duplicate") & (F.col("content") != F.col("best_content"))
     return (
         ranked.withColumn("outcome", outcome)
         .withColumn("is_conflict", is_conflict)
-        .drop("content", "place", "best", "told")
+        .drop("content", "place", "best", "best_content")
     )
 
 
@@ -140,28 +144,28 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
         raise _no_messages(day, store)
     folders = [store.folder_of(each) for each in batches]
     of_day = spark.read.parquet(*folders).where(F.col("day") == number)
-    judged = with_outcomes(of_day.where(F.col("reason") == KEPT)).cache()
-    found = {row.outcome: row for row in _counts(judged).collect()}
-    told = {row.reason: row["count"] for row in of_day.groupBy("reason").count().collect()}
-    reasons = {reason: told[reason] for reason in sorted(told) if reason != KEPT}
+    messages = with_outcomes(of_day.where(F.col("reason") == KEPT)).cache()
+    found = {row.outcome: row for row in _counts(messages).collect()}
+    by_reason = {row.reason: row["count"] for row in of_day.groupBy("reason").count().collect()}
+    reasons = {reason: by_reason[reason] for reason in sorted(by_reason) if reason != KEPT}
     path = f"{store.out}/{STREAM}/_compacting-{day.isoformat()}"
     with large_batches(spark):
-        flows_of(judged.where("outcome = 'accepted'")).write.mode("overwrite").parquet(path)
-    judged.unpersist()
+        flows_of(messages.where("outcome = 'accepted'")).write.mode("overwrite").parquet(path)
+    messages.unpersist()
     written = spark.read.schema(FLOW_INPUT).parquet(path)
     row = written.agg(F.count("*").alias("rows"), F.sum("bytes").alias("bytes")).collect()[0]
-    messages = {outcome: found[outcome].messages if outcome in found else 0 for outcome in OUTCOMES}
+    counted = {outcome: found[outcome].messages if outcome in found else 0 for outcome in OUTCOMES}
     accepted = found.get("accepted")
     if accepted is None:
         shutil.rmtree(path)
         raise _no_messages(day, store)
-    _check_equal("messages", told[KEPT], sum(messages.values()))
+    _check_equal("messages", by_reason[KEPT], sum(counted.values()))
     _check_equal("bytes", accepted.bytes, row.bytes or 0)
     counts = CompactCounts(
-        messages=sum(told.values()),
-        accepted=messages["accepted"],
-        superseded=messages["superseded"],
-        duplicate=messages["duplicate"],
+        messages=sum(by_reason.values()),
+        accepted=counted["accepted"],
+        superseded=counted["superseded"],
+        duplicate=counted["duplicate"],
         quarantined=sum(reasons.values()),
         conflicts=sum(each.conflicts for each in found.values()),
         late=sum(each.late for each in found.values()),
@@ -173,8 +177,8 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
     return counts, _rename_files(Path(path))
 
 
-def _counts(judged: DataFrame) -> DataFrame:
-    return judged.groupBy("outcome").agg(
+def _counts(messages: DataFrame) -> DataFrame:
+    return messages.groupBy("outcome").agg(
         F.count("*").alias("messages"),
         F.sum(F.col("is_conflict").cast("int")).alias("conflicts"),
         F.count(F.when(F.col("lateness_ms") > LATE_MS, 1)).alias("late"),

@@ -49,8 +49,9 @@ VERSION = 1
 LARGEST_BYTES = 1 << 20
 FIELDS_OF_A_ROW = 5
 LATEST_MS = 253_402_300_800_000
-"""The year 10000."""
+"""The start of the year 10000."""
 LATE_MS = 2 * 3600 * 1000
+"""A message that arrives later than this after its window counts as late."""
 TOO_LATE_MS = 3 * DAY_S * 1000
 """A message that arrives within this time after its window still changes the bill of its day."""
 TOO_LATE = "too-late"
@@ -88,7 +89,7 @@ TELEMETRY = (
 )
 """Columns of a table of messages. `day`: days since 1970-01-01. `rows`: only of kept messages.
 `raw`: only of other messages, their text, at most 4096 characters."""
-TOLD = TELEMETRY[len(PLACE) + 2 : -1]
+CLIENT_FIELDS = TELEMETRY[len(PLACE) + 2 : -1]
 """Columns that the client sends."""
 
 
@@ -97,7 +98,7 @@ def messages(kafka: DataFrame) -> DataFrame:
     text = F.col("value").cast("string")
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     is_small = F.coalesce(F.length("value"), F.lit(0)) <= LARGEST_BYTES
-    read = kafka.select(
+    parsed = kafka.select(
         F.col("topic").alias("kafka_topic"),
         F.col("partition").alias("kafka_partition"),
         F.col("offset").alias("kafka_offset"),
@@ -106,16 +107,16 @@ def messages(kafka: DataFrame) -> DataFrame:
         text.alias("text"),
         F.from_json(F.when(is_small & F.is_valid_utf8(text), text), _JSON, options).alias("m"),
     )
-    flat = read.select("*", "m.*").drop("m").withColumn("revision", _or_zero("revision"))
-    judged = flat.withColumn("reason", _reason())
+    flat = parsed.select("*", "m.*").drop("m").withColumn("revision", _or_zero("revision"))
+    checked = flat.withColumn("reason", _reason())
     is_kept = F.col("reason") == KEPT
     rows = F.transform("rows", _row).cast(_ROW)
     own = F.call_function("div", F.col("window_start_ms"), F.lit(1000))
-    return judged.select(
+    return checked.select(
         *PLACE,
         day_of(F.when(is_kept, own).otherwise(F.unix_seconds("arrived"))).alias("day"),
         "reason",
-        *TOLD[:-1],
+        *CLIENT_FIELDS[:-1],
         F.when(is_kept, rows).alias("rows"),
         F.when(~is_kept, F.left(F.make_valid_utf8("text"), F.lit(LONGEST_TEXT))).alias("raw"),
     )

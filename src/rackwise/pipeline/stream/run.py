@@ -1,10 +1,10 @@
 """Writes telemetry from Kafka into tables, each message exactly once, in batches of a stream.
 
 ```
-Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `kafka_source`
-       ->  messages (`stream_messages`)                         one row each, with its reason
-       ->  a folder per batch, and one of its sums (`stream_sums`)
-       ->  then its mark (`stream_store`)                       exactly once
+Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `kafka.source`
+       ->  `stream.messages`                                    one row each, with its reason
+       ->  a folder per batch, and a folder with its sums       `stream.sums`
+       ->  then the mark of the batch                           `stream.store`, exactly once
 ```
 
 No state is kept between batches, so there is no watermark, and no late message is lost. Repeated
@@ -44,7 +44,7 @@ CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 PACKAGES = "spark.jars.packages"
 JARS = ("spark.jars", PACKAGES)
 MOST_OFFSETS = 1_000_000
-REFUSED = (
+SET_BY_SPARK = (
     "auto.offset.reset",
     "key.deserializer",
     "value.deserializer",
@@ -58,33 +58,35 @@ REFUSED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
-    """The input and output of a stream.
-
-    `starting`: `earliest` or `latest`, for a new checkpoint; `interval`: for example `60 seconds`,
-    or None to read the available records and end; `kafka`: options for Kafka's client, with their
-    prefix `kafka.`.
-    """
+    """The input and output of a stream."""
 
     bootstrap: str
+    """`HOST:PORT` of brokers, with commas between them."""
     topic: str
     out: str
+    """The folder of the tables."""
     checkpoint: str
+    """The folder of Spark's checkpoint."""
     starting: str = "earliest"
+    """Where a new checkpoint starts: `earliest` or `latest`."""
     interval: str | None = None
+    """Time between batches, such as `60 seconds`; None reads the available records and ends."""
     most_offsets: int = MOST_OFFSETS
+    """Maximum records in a batch."""
     kafka: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Options of Kafka's client, with their prefix `kafka.`."""
 
     def __post_init__(self) -> None:
         for key in self.kafka:
             name = key.lower().removeprefix("kafka.")
-            if name in REFUSED or not key.lower().startswith("kafka."):
+            if name in SET_BY_SPARK or not key.lower().startswith("kafka."):
                 raise InvalidConfig(
                     "invalid Kafka option: expected one that Spark does not set itself, got "
                     f"{escaped(key)}",
                     wanted="kafka.KEY",
                     had=key,
-                    hint="offsets are the checkpoint's, bytes are read as they are"
-                    if name in REFUSED
+                    hint="omit it: Spark takes offsets from the checkpoint and reads raw bytes"
+                    if name in SET_BY_SPARK
                     else f"write kafka.{escaped(key)}",
                 )
 
@@ -137,9 +139,9 @@ def finish(query: StreamingQuery) -> None:
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
-        told = escaped(str(error).splitlines()[0])
+        cause = escaped(str(error).splitlines()[0])
         raise WorldError(
-            f"Spark ended the stream: {told}",
+            f"Spark ended the stream: {cause}",
             wanted="running",
             had=error.getCondition(),
             hint="remove the cause and run it again: it continues after the last committed batch",
@@ -162,9 +164,9 @@ def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> N
 
     Raises `BytesLost`; the batch is then not committed.
     """
-    done = store.committed(token, batch_id)
-    if done is not None:
-        store.tidy(done)
+    committed = store.committed(token, batch_id)
+    if committed is not None:
+        store.tidy(committed)
         return
     attempt = secrets.token_hex(4)
     folder = store.folder(token, batch_id, attempt)

@@ -5,9 +5,9 @@ killed at any time; a reader never sees half a batch; no reader needs Spark's ow
 
 ```
 DIR/stream/epoch=<token>/batch_id=7/attempt=3f9c/*.parquet   its messages, written first
-DIR/stream_gold/epoch=<token>/batch_id=7/attempt=3f9c/       its sums; without the mark unread
-DIR/stream/_committed/<token>-7.json                         the mark, put in place last
-CHECKPOINT/rackwise.json                                     the token, made with the checkpoint
+DIR/stream_gold/epoch=<token>/batch_id=7/attempt=3f9c/       its sums; not read without the mark
+DIR/stream/_committed/<token>-7.json                         the mark, written last
+CHECKPOINT/rackwise.json                                     the token, created with the checkpoint
 ```
 
 Spark records the offsets of a batch before the batch runs, and records the end of the batch after
@@ -62,20 +62,22 @@ ANOTHER = "choose another --checkpoint: the topic is read again and each message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A committed batch.
-
-    `attempt`: the committed attempt; `offsets`: `topic-partition` -> first and last offset;
-    `reasons`: reason -> messages; `bytes`: of the rows of kept messages; `days`: first and last day
-    of its messages, in days since 1970-01-01.
-    """
+    """A committed batch."""
 
     token: str
+    """The token of its checkpoint."""
     batch_id: int
+    """Spark's number of the batch."""
     attempt: str
+    """The committed attempt."""
     reasons: Mapping[str, int]
+    """Reason -> messages."""
     bytes: int
+    """Bytes of the rows of kept messages."""
     offsets: Mapping[str, tuple[int, int]]
+    """`topic-partition` -> first and last offset."""
     days: tuple[int, int] | None
+    """First and last day of its messages, in days since 1970-01-01; None for an empty batch."""
 
     @property
     def messages(self) -> int:
