@@ -36,7 +36,7 @@ STRANGER_HINT = "fix the placer, or use a built-in one such as levels"
 
 
 def check_partitions(partitions: int, first: int) -> None:
-    """Raises `InvalidPartitions` where a topic cannot have so many."""
+    """Raises `InvalidPartitions` if a topic cannot have so many partitions."""
     if type(partitions) is not int or partitions < 1:
         raise InvalidPartitions(
             f"invalid partitions: expected at least 1, got {partitions!r}",
@@ -57,7 +57,7 @@ def check_partitions(partitions: int, first: int) -> None:
 
 
 def check_replication(replication: int, upstream: str) -> None:
-    """Raises `InvalidReplication`, carrying Kafka's text, where it is no positive number."""
+    """Raises `InvalidReplication`, with Kafka's text, if the value is not a positive number."""
     if type(replication) is not int or replication < 1:
         raise InvalidReplication(
             f"invalid replication: expected at least 1, got {replication!r}",
@@ -68,7 +68,7 @@ def check_replication(replication: int, upstream: str) -> None:
 
 
 def check_unfenced(replication: int, usable: Sequence[Broker], fenced: Sequence[Broker]) -> None:
-    """Raises `NotEnoughBrokers` where replicas would have to go to fenced brokers."""
+    """Raises `NotEnoughBrokers` if replicas would have to go to fenced brokers."""
     if replication > len(usable):
         raise NotEnoughBrokers(
             f"replication {replication} needs {replication} unfenced brokers; "
@@ -84,7 +84,7 @@ def check_unfenced(replication: int, usable: Sequence[Broker], fenced: Sequence[
 
 
 def check_registered(replication: int, usable: Sequence[Broker], fenced: Sequence[Broker]) -> None:
-    """Raises `NotEnoughBrokers` where not even fenced brokers suffice, or none is unfenced."""
+    """Raises `NotEnoughBrokers` if fenced brokers do not suffice either, or none is unfenced."""
     registered = len(usable) + len(fenced)
     if not usable:
         raise NotEnoughBrokers(
@@ -118,7 +118,7 @@ def _fenced_hint(fenced: Sequence[Broker]) -> str:
 
 
 def check_even_rows(existing: Placement, topic: str | None) -> None:
-    """Raises `InvalidAssignment` where rows differ in length, as in a running reassignment."""
+    """Raises `InvalidAssignment` if rows differ in length, as during a reassignment."""
     lengths = existing.lengths
     odd = np.flatnonzero(lengths != lengths[:1])
     if len(odd):
@@ -132,7 +132,7 @@ def check_even_rows(existing: Placement, topic: str | None) -> None:
 
 
 def check_known(existing: Placement, brokers: Sequence[Broker], topic: str | None) -> None:
-    """Raises `UnknownBroker` where a row names a broker that is not among these."""
+    """Raises `UnknownBroker` if a row names a broker that is not in `brokers`."""
     strange = existing.rows != NOBODY
     strange &= ~np.isin(existing.rows, [broker.id for broker in brokers])
     if strange.any():
@@ -152,7 +152,7 @@ def _of(topic: str | None) -> str:
 
 
 def check_rows(name: str, rows: object, request: Request) -> None:
-    """Raises `InvalidPlacer` for rows that no topic can have; says the first bad partition."""
+    """Raises `InvalidPlacer` for rows that no topic can have; names the first bad partition."""
     shape = [request.partitions, request.replication]
     had = type(rows).__name__
     if isinstance(rows, np.ndarray):

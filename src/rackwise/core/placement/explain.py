@@ -56,7 +56,7 @@ UNEVEN = Fraction(3, 2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerShare:
-    """What one broker holds and leads, in partitions."""
+    """The replicas and leaderships of one broker, in partitions."""
 
     id: int
     replicas: int
@@ -65,7 +65,7 @@ class BrokerShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackShare:
-    """What the brokers of one rack, at any level, hold and lead together, in partitions."""
+    """The replicas and leaderships of the brokers of one rack, at any level, in partitions."""
 
     rack: str
     brokers: int
@@ -75,48 +75,49 @@ class RackShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForcedShare:
-    """A rack, or a broker beside racks, that cannot have its even share.
-
-    `least`, `most`: replicas of one partition that level-optimal rows give it; `even`: its even
-    share of all replicas; `is_up`: it must hold more than that, else it cannot hold as much.
-    """
+    """A rack, or a broker beside racks, that cannot have its even share."""
 
     name: str
     brokers: int
     least: int
+    """Least replicas of one partition in level-optimal rows."""
     most: int
+    """Most replicas of one partition in level-optimal rows."""
     even: Fraction
+    """Its even share of all replicas."""
     is_up: bool
+    """Whether it must hold more than its even share; otherwise it must hold less."""
     text: str
+    """The sentence for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A placement in numbers. `brokers` in id order; `racks` in tree order, coarser first.
-
-    `strangers`: ids in rows that the cluster lacks. `uneven_partitions`: those that are not
-    level-optimal. `heir`: of the greatest part of a broker's leaderships that one other inherits,
-    (broker, heir, inherited, led); None where nobody inherits. `forced`: empty where rows differ in
-    length, for then no one number of replicas forces anything.
-    """
+    """A placement in numbers: brokers in id order; racks in tree order, coarser racks first."""
 
     partitions: int
     replicas: int
     brokers: tuple[BrokerShare, ...]
     racks: tuple[RackShare, ...]
     forced: tuple[ForcedShare, ...]
+    """The forced shares; empty if rows differ in length, because no single number of replicas then
+    forces a share."""
     heir: tuple[int, int, int, int] | None
+    """(broker, heir, inherited, led) of the greatest part of a broker's leaderships that one other
+    broker inherits; None if no broker inherits."""
     strangers: tuple[int, ...]
+    """Ids in rows that the cluster does not have."""
     uneven_partitions: int
+    """The number of partitions that are not level-optimal."""
 
     @property
     def even_share(self) -> Fraction:
-        """Replicas for each broker of the cluster, if all held the same."""
+        """The replicas of each broker of the cluster if all held the same number."""
         return Fraction(self.replicas, len(self.brokers))
 
     @property
     def most_over_even(self) -> Fraction:
-        """Replicas on the fullest broker, in even shares; 0 where there are no replicas."""
+        """The replicas on the fullest broker, in even shares; 0 if there are no replicas."""
         most = max(broker.replicas for broker in self.brokers)
         return most / self.even_share if self.replicas else Fraction(0)
 
@@ -127,11 +128,11 @@ class Report:
 
     @property
     def largest_heir(self) -> Fraction:
-        """Greatest part of a broker's leaderships that one other inherits; 0 where none does."""
+        """The greatest part of a broker's leaderships that one other inherits; 0 if none does."""
         return Fraction(0) if self.heir is None else Fraction(self.heir[2], self.heir[3])
 
     def lines(self) -> tuple[str, ...]:
-        """The forced shares, what is not level-optimal, and strangers, one sentence each."""
+        """Forced shares, partitions that are not level-optimal, unknown brokers; one line each."""
         told = [force.text for force in self.forced]
         if self.uneven_partitions:
             told.append(
@@ -188,7 +189,7 @@ def _strangers(tree: Tree, placement: Placement) -> tuple[int, ...]:
 
 
 def _heir(placement: Placement) -> tuple[int, int, int, int] | None:
-    """The first of the pairs (leader, second) with the greatest part of the leader's rows."""
+    """The first pair (leader, second) with the greatest part of the leader's rows."""
     pairs = placement.rows[:, :2]
     pairs = pairs[(pairs != NOBODY).sum(axis=1) > 1]
     if not len(pairs):
@@ -201,7 +202,7 @@ def _heir(placement: Placement) -> tuple[int, int, int, int] | None:
 
 
 def _uneven(tree: Tree, placement: Placement) -> int:
-    """How many partitions have, at some node, two more on one child than on one with room."""
+    """The number of partitions with a node whose children differ by two, although one has room."""
     uneven = 0
     for start in range(0, len(placement), BLOCK):
         leaves = tree.leaves(placement.rows[start : start + BLOCK])

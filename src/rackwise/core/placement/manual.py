@@ -22,7 +22,7 @@ BROKER = re.compile(r"[0-9]{1,10}")
 
 
 def parse_assignment(text: str, *, first: int = 0) -> Placement:
-    """The rows that a text gives to partitions `first` on. Raises `InvalidAssignment`.
+    """The rows that a text gives to partitions from `first` on. Raises `InvalidAssignment`.
 
     >>> parse_assignment("5:4, 3:2").rows.tolist()
     [[5, 4], [3, 2]]

@@ -39,14 +39,12 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placement:
-    """partition -> brokers, preferred leader first.
-
-    `rows`: int32 [partitions, replication], read-only; row i is partition `first + i`. -1 pads a
-    shorter row at its end, as topics read from a cluster may have; placers never write it.
-    """
+    """Replica lists of consecutive partitions; each starts with its preferred leader."""
 
     rows: NDArray[np.int32]
+    """int32 [partitions, replication], read-only; -1 pads rows of a topic that are shorter."""
     first: int = 0
+    """The partition of row 0."""
 
     def __post_init__(self) -> None:
         rows = np.ascontiguousarray(self.rows, dtype=np.int32).view()
@@ -61,7 +59,7 @@ class Placement:
 
     @classmethod
     def of(cls, rows: Mapping[int, Sequence[int]]) -> Placement:
-        """From partition -> brokers. Raises `InvalidAssignment` where a partition id is left out.
+        """From partition -> brokers. Raises `InvalidAssignment` if a partition id is missing.
 
         >>> Placement.of({1: [5, 4], 0: [3]}).rows.tolist()
         [[3, -1], [5, 4]]
@@ -108,12 +106,12 @@ class Placement:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Number of replicas of each partition, int64 [partitions]."""
+        """The number of replicas of each partition, int64 [partitions]."""
         lengths: NDArray[np.int64] = (self.rows != NOBODY).sum(axis=1, dtype=np.int64)
         return lengths
 
     def as_dict(self) -> dict[int, list[int]]:
-        """Rows by partition as Python integers, as clients and JSON want them."""
+        """Rows by partition as Python integers, the form of clients and JSON."""
         rows = self.rows.tolist()
         if (self.rows == NOBODY).any():
             rows = [[broker for broker in row if broker != NOBODY] for row in rows]
@@ -122,37 +120,42 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What each broker holds of other topics, by broker id; absent is 0. It breaks ties only."""
+    """The replicas and leaders of other topics on each broker; they only break ties."""
 
     replicas: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Broker id -> replicas of other topics; absent is 0."""
     leaders: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Broker id -> leaderships of other topics; absent is 0."""
 
 
 @runtime_checkable
 class Draws(Protocol):
-    """Where random numbers come from; `random.Random` fits."""
+    """A source of random numbers, such as `random.Random`."""
 
     def randrange(self, stop: int, /) -> int:
-        """An integer of 0 .. stop - 1."""
+        """An integer from 0 to stop - 1."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a placer sees; the rack mode is already applied, so a rack that is None stays so.
-
-    `brokers`: in id order, fenced ones only for placers that use them. `replication`: columns
-    wanted. `existing`: rows of the topic that are there already: partitions before
-    `first_partition` when some are added, all of them when the replication changes.
-    """
+    """The input of a placer; the rack mode is already applied, so a rack may be None."""
 
     brokers: tuple[Broker, ...]
+    """In id order; fenced ones only for placers that use them."""
     partitions: int
+    """The number of rows to create."""
     replication: int
+    """The number of columns."""
     first_partition: int = 0
+    """The partition of the first new row."""
     existing: Placement | None = None
+    """Existing rows of the topic: those before `first_partition` when partitions are added, all of
+    them when the replication changes."""
     load: Load | None = None
+    """Replicas of other topics; None to ignore them."""
     rng: Draws | None = None
+    """Random numbers; None if nothing may be drawn."""
 
 
 @runtime_checkable
@@ -161,17 +164,17 @@ class Placer(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in commands and messages."""
+        """The placer's name in commands and messages."""
         ...
 
     def place(self, request: Request, /) -> NDArray[np.int32]:
-        """Rows of broker ids, int32 [partitions, replication]; column 0 leads."""
+        """Rows of broker ids, int32 [partitions, replication]; column 0 is the preferred leader."""
         ...
 
 
 @runtime_checkable
 class ReplicationChanger(Protocol):
-    """A placer that can also give existing rows more or fewer replicas."""
+    """A placer that can also change the number of replicas of existing rows."""
 
     def change(self, request: Request, /) -> NDArray[np.int32]:
         """The rows of `request.existing` with `request.replication` columns."""

@@ -77,10 +77,10 @@ def place(
     load: Load | None = None,
     rng: Draws | None = None,
 ) -> Placement:
-    """Rows for the partitions `first_partition` on of a new topic.
+    """Rows for the partitions of a new topic, from `first_partition` on.
 
     Raises `InvalidPartitions`, `InvalidReplication`, `NotEnoughBrokers`, `PartialRacks`,
-    `InvalidAssignment` (a broker twice), `InvalidPlacer`, and what the placer refuses.
+    `InvalidAssignment` (a repeated broker), `InvalidPlacer`, and the errors of the placer.
 
     >>> from rackwise import Broker, Kip36, Rack, place
     >>> brokers = [Broker(id=i, rack=Rack(f"rack{i % 3}")) for i in range(6)]
@@ -111,10 +111,10 @@ def add_partitions(
     rng: Draws | None = None,
     topic: str | None = None,
 ) -> Placement:
-    """Rows for `count` more partitions, as many replicas as partition 0 has; the new rows only.
+    """Rows for `count` more partitions, with as many replicas as partition 0; only the new rows.
 
-    `topic` is named by errors, nothing else. Raises what `place` raises, and `InvalidAssignment`
-    where partition 0 is missing or existing rows differ in length.
+    `topic` is only used in errors. Raises what `place` raises, and `InvalidAssignment` if partition
+    0 is missing or existing rows differ in length.
     """
     _check_placer(placer)
     _check_row_0(existing, topic)
@@ -145,11 +145,11 @@ def change_replication(
     rng: Draws | None = None,
     topic: str | None = None,
 ) -> Placement:
-    """All rows with `replication` replicas; only what is added or removed differs.
+    """All rows with `replication` replicas; only added or removed replicas differ.
 
-    `topic` is named by errors, nothing else. Raises what `place` raises, `InvalidPlacer` for a
-    placer that cannot do it, `InvalidAssignment` for rows of different length, and `UnknownBroker`
-    where a row is on a broker that is gone or fenced.
+    `topic` is only used in errors. Raises what `place` raises, `InvalidPlacer` for a placer without
+    `change`, `InvalidAssignment` for rows of different length, and `UnknownBroker` if a row names a
+    broker that does not exist or is fenced.
     """
     _check_placer(placer)
     if not isinstance(placer, ReplicationChanger):
@@ -222,7 +222,7 @@ def _check_increase(existing: int, count: int, topic: str | None) -> None:
 def _given(
     brokers: Sequence[Broker], replication: int, placer: Placer, racks: RackMode
 ) -> tuple[Broker, ...]:
-    """The brokers that the placer sees, in id order, with the racks that the mode leaves."""
+    """The brokers that the placer receives, in id order, with racks after the rack mode."""
     takes_fenced = isinstance(placer, Striped)
     check_replication(
         replication,
@@ -243,7 +243,7 @@ def _given(
 def _made(
     placer: Placer, make: Callable[[Request], NDArray[np.int32]], request: Request
 ) -> Placement:
-    """What the placer makes; a stranger's exceptions and rows are looked at."""
+    """The rows of the placer; exceptions and rows of external placers are checked."""
     if type(placer) in PLACERS.values():
         return Placement(rows=make(request), first=request.first_partition)
     try:

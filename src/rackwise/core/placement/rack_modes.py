@@ -48,7 +48,7 @@ TOOL_REFUSAL = (
 
 
 class RackMode(StrEnum):
-    """What to do with racks; `safe` is what auto-creation does, `one-rack` what KRaft does."""
+    """What to do with racks; `safe` is the mode of auto-creation, `one-rack` that of KRaft."""
 
     ENFORCED = "enforced"
     SAFE = "safe"
@@ -62,10 +62,10 @@ def apply_mode(
     *,
     upstream: tuple[str, str] = TOOL_REFUSAL,
 ) -> tuple[Broker, ...]:
-    """The brokers in id order with the racks that the mode leaves them.
+    """The brokers in id order with their racks after the rack mode.
 
-    Raises `PartialRacks` (enforced; `upstream` is what the error carries) and `InvalidAssignment`
-    for an id that is given twice or is none.
+    Raises `PartialRacks` (enforced; `upstream` is the text in the error) and `InvalidAssignment`
+    for an invalid or repeated id.
     """
     ordered = by_id(brokers)
     without = [broker.id for broker in ordered if broker.rack is None]
@@ -85,7 +85,7 @@ def apply_mode(
 
 
 def by_id(brokers: Sequence[Broker]) -> tuple[Broker, ...]:
-    """The brokers in id order. Raises `InvalidAssignment` for an id twice or no id at all."""
+    """The brokers in id order. Raises `InvalidAssignment` for an invalid or repeated id."""
     for broker in brokers:
         if not 0 <= broker.id < ID_END:
             raise InvalidAssignment(

@@ -40,9 +40,9 @@ def apportion(
     high: Sequence[int],
     tie: Tie,
 ) -> list[int]:
-    """`total` units over as many shares as there are weights (all > 0), within low .. high.
+    """`total` units split into shares by weight (all > 0), within low .. high.
 
-    `fixed`: units that are there already; `tie(i)`: the smaller takes a left unit first.
+    `fixed`: existing units; `tie(i)`: the smaller value takes a remaining unit first.
 
     >>> apportion(10, weight=[2, 2, 1], fixed=[0] * 3, low=[0] * 3, high=[9, 9, 1],
     ...           tie=lambda i: (Fraction(0), i))
@@ -76,7 +76,7 @@ def _level(
     low: Sequence[int],
     high: Sequence[int],
 ) -> Fraction:
-    """The least level at which the cut shares add up to the total; 0 where every share is given."""
+    """The least level at which the clipped shares add up to the total; 0 if all are fixed."""
     bends: list[tuple[Fraction, int, int]] = []
     for w, f, least, most in zip(weight, fixed, low, high, strict=True):
         if least < most:

@@ -48,22 +48,24 @@ if TYPE_CHECKING:
 
 
 class Shares(NamedTuple):
-    """`low`, `high`: least and greatest replicas of one partition, int64 [children]."""
+    """The least and greatest number of replicas of one partition for each child."""
 
     low: NDArray[np.int64]
+    """Least replicas of one partition, int64 [children]."""
     high: NDArray[np.int64]
+    """Greatest replicas of one partition, int64 [children]."""
 
 
 class WaterTable:
-    """Water filling at the nodes of one tree, each number of replicas worked out once."""
+    """Water filling at the nodes of one tree; each number of replicas is computed once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], Shares] = {}
 
     def at(self, node: RackNode, replicas: int) -> Shares:
-        """Shares of the children of an inner node that holds `replicas` of a partition.
+        """The shares of the children of an inner node with `replicas` replicas of a partition.
 
-        Raises `NotEnoughBrokers` for more than the brokers below it.
+        Raises `NotEnoughBrokers` for more replicas than brokers below it.
         """
         key = node.number, replicas
         if key not in self._known:
@@ -82,18 +84,20 @@ class WaterTable:
 
 
 class Rooms(NamedTuple):
-    """`most`: M; `below`: room of each child, by the number of its parent, int64 [children]."""
+    """The lowest possible load of the fullest broker, and the room that it leaves."""
 
     most: int
+    """M, the lowest possible load of the fullest broker."""
     below: tuple[NDArray[np.int64], ...]
+    """Room of each child, by the number of its parent, int64 [children]."""
 
 
 def least_rooms(
     tree: Tree, water: WaterTable, partitions: int, replicas: int, held: NDArray[np.int64]
 ) -> Rooms:
-    """The least M that `partitions` new rows of `replicas` fit below, and the rooms it leaves.
+    """The least M for `partitions` new rows of `replicas`, and the rooms below it.
 
-    `held`: replicas that each leaf holds of the topic already, int64 [brokers].
+    `held`: existing replicas of the topic on each leaf, int64 [brokers].
     """
     total = partitions * replicas
 
@@ -113,7 +117,7 @@ def least_rooms(
 def _below(
     tree: Tree, water: WaterTable, partitions: int, leaf_rooms: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], ...]:
-    """Room of each child, by the number of its parent."""
+    """The room of each child, by the number of its parent."""
     below = [np.zeros(len(node.children), dtype=np.int64) for node in tree.inner]
     for node in reversed(tree.inner):
         rooms = below[node.number]
@@ -141,7 +145,7 @@ def _room(node: RackNode, water: WaterTable, partitions: int, rooms: NDArray[np.
 def _fits(
     node: RackNode, water: WaterTable, partitions: int, rooms: NDArray[np.int64], total: int
 ) -> bool:
-    """Whether the children can take `total` between them, in shares that are level-optimal."""
+    """Whether the children can take `total` together, in level-optimal shares."""
     base, more = divmod(total, partitions)
     here = water.at(node, base)
     low, high = here.low * (partitions - more), here.high * (partitions - more)

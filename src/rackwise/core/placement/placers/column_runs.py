@@ -44,9 +44,9 @@ OFFSET_PRIME = 7
 
 
 def laid(partitions: int, lengths: Iterable[int], *, number: int) -> Iterator[NDArray[np.int64]]:
-    """For each run the partitions that it gives its child, in rising order, int64 [length].
+    """The partitions of each run in ascending order, int64 [length].
 
-    `partitions`: N; `lengths`: of the runs, each at most N, a multiple of N in all; `number`: the
+    `partitions`: N; `lengths`: of the runs, each at most N, a multiple of N in total; `number`: the
     node's.
     """
     stride, offset = _stride(partitions, number), _offset(partitions, number)
@@ -62,9 +62,9 @@ def laid(partitions: int, lengths: Iterable[int], *, number: int) -> Iterator[ND
 
 
 def owners(partitions: int, lengths: Sequence[int], *, number: int) -> NDArray[np.int32]:
-    """The same the other way round: which runs each partition meets, int32 [times, partitions].
+    """The inverse of `laid`: the runs of each partition, int32 [times, partitions].
 
-    Runs are named by their place in `lengths`.
+    A run is identified by its index in `lengths`.
     """
     columns = np.arange(partitions) * _stride(partitions, number) + _offset(partitions, number)
     columns %= partitions

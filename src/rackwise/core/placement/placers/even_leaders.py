@@ -54,7 +54,7 @@ WORD = 2**64
 
 
 def tie_ranks(loads: NDArray[np.int64], turn: int) -> NDArray[np.int64]:
-    """Rank of each broker among equals: least load first, then by hash; int64 [brokers]."""
+    """The rank of each broker among equal ones: least load first, then by hash; int64 [brokers]."""
     order = sorted(
         range(len(loads)), key=lambda leaf: (int(loads[leaf]), splitmix64(leaf, turn), leaf)
     )
@@ -77,10 +77,10 @@ def splitmix64(index: int, turn: int) -> int:
 def with_leaders(
     rows: NDArray[np.int32], led: NDArray[np.int64], ranks: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """The rows, in place, each with its leader in column 0.
+    """The rows, changed in place, each with its leader in column 0.
 
-    `rows`: int32 [partitions, replication], leaves; `led`: leaderships of rows that stay as they
-    are, int64 [brokers]; `ranks`: see `tie_ranks`.
+    `rows`: int32 [partitions, replication], leaves; `led`: leaderships of unchanged rows, int64
+    [brokers]; `ranks`: see `tie_ranks`.
     """
     partitions, replication = rows.shape
     if replication == 1:
@@ -96,7 +96,7 @@ def with_leaders(
 
 
 def _turned(rows: NDArray[np.int32], first: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Each row from its column `first` on, round and round."""
+    """Each row rotated to start at its column `first`."""
     partitions, replication = rows.shape
     cells = (first[:, None] + np.arange(replication)) % replication
     cells += np.arange(0, partitions * replication, replication)[:, None]
@@ -147,7 +147,7 @@ def _repair(rows: NDArray[np.int32], chosen: NDArray[np.int32], counts: NDArray[
 
 
 class _Graph:
-    """Who could lead whose rows: an edge u -> v where v is in a row that u leads."""
+    """The exchange graph of leaders: an edge u -> v if v is in a row that u leads."""
 
     def __init__(self, rows: NDArray[np.int32], chosen: NDArray[np.int32], brokers: int) -> None:
         self._rows = rows
@@ -160,7 +160,7 @@ class _Graph:
     def search(
         self, source: int, counts: NDArray[np.int64], is_open: NDArray[np.bool_]
     ) -> tuple[list[int], list[int]]:
-        """Who was seen, and the shortest path to an open broker with two fewer; [] if none."""
+        """The visited brokers, and the shortest path to an open broker with two fewer, or []."""
         before = {source: source}
         unseen = is_open.copy()
         unseen[source] = False
@@ -183,9 +183,9 @@ class _Graph:
         return self._near[broker]
 
     def swap(self, path: list[int], most: int) -> int:
-        """Move up to `most` leaderships from the first broker of a path to the last; how many.
+        """Move up to `most` leaderships along a path, from its first broker to its last; how many.
 
-        Edges are forgotten only when they are found to be used up: then 0 are moved.
+        Edges are removed only when they are found to be used up: then 0 leaderships are moved.
         """
         steps = []
         for here, there in pairwise(path):
@@ -214,7 +214,7 @@ def _back(before: dict[int, int], last: int) -> list[int]:
 
 
 def _spread_heirs(rows: NDArray[np.int32], brokers: int) -> None:
-    """Turn the followers of each row: second is who was second to this leader least often."""
+    """Rotate the followers of each row: the least frequent second of its leader becomes second."""
     followers = rows.shape[1] - 1
     times = np.zeros(brokers * brokers, dtype=np.int32)
     starts = np.arange(brokers) * followers

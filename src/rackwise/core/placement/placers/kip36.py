@@ -69,11 +69,12 @@ CONTINUATIONS = ("upstream", "aligned")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kip36:
-    """Kafka's rack-aware rule; without any rack its plain rule.
+    """Kafka's rack-aware rule; without any rack, its plain rule.
 
-    `start`: ring index of partition 0's leader; None draws it. `shift`: where followers begin;
-    None is `start`, or drawn where that is drawn. Both are >= 0. `continuation`: how partitions are
-    added. Raises `InvalidConfig` for other values, and where something must be drawn without `rng`.
+    `start`: ring index of partition 0's leader; None draws it. `shift`: the start of the followers;
+    None equals `start`, or is drawn if `start` is drawn. Both are >= 0. `continuation`: how
+    partitions are added. Raises `InvalidConfig` for other values, and if a value must be drawn
+    without `rng`.
     """
 
     start: int | None = None
@@ -122,7 +123,7 @@ class Kip36:
         return rows
 
     def _begin(self, request: Request, ring: Sequence[int]) -> tuple[int, int]:
-        """Ring index of partition 0's leader, and the shift of round 0."""
+        """The ring index of partition 0's leader, and the shift of round 0."""
         rounds_before = max(0, request.first_partition - 1) // len(ring)
         if request.existing is not None:
             ids = sorted(ring)
@@ -147,7 +148,7 @@ class Kip36:
 
 
 class Unaware(Kip36):
-    """Kafka's rule with the racks taken away."""
+    """Kafka's rule with racks ignored."""
 
     __slots__ = ()
 
@@ -161,9 +162,9 @@ class Unaware(Kip36):
 
 
 def alternated(brokers: Sequence[Broker]) -> tuple[int, ...]:
-    """The ring: broker ids in id order in a rack, one of each rack in turn. Source: KIP-36.
+    """The ring: brokers of the racks in turn, in id order within a rack. Source: KIP-36.
 
-    Racks come in the order of their UTF-16 code units, as in Java; no rack comes first.
+    Racks come in the order of their UTF-16 code units, as in Java; "no rack" comes first.
     """
     return tuple(broker.id for broker in _alternated(brokers))
 
@@ -179,14 +180,14 @@ def _alternated(brokers: Sequence[Broker]) -> list[Broker]:
 
 
 def rack_key(broker: Broker) -> tuple[bool, bytes]:
-    """What Java's order of rack names compares; no rack comes before every text."""
+    """The key by which Java orders rack names; "no rack" comes before every text."""
     if broker.rack is None:
         return (False, b"")
     return (True, broker.rack.text.encode("utf-16-be", "surrogatepass"))
 
 
 def _rack_numbers(brokers: Sequence[Broker]) -> NDArray[np.int64]:
-    """Of each broker a number that its rack alone has, int64 [brokers]."""
+    """A number for the rack of each broker, different for each rack, int64 [brokers]."""
     numbers: dict[tuple[bool, bytes], int] = {}
     return np.array(
         [numbers.setdefault(rack_key(broker), len(numbers)) for broker in brokers], dtype=np.int64
@@ -195,27 +196,27 @@ def _rack_numbers(brokers: Sequence[Broker]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Sweep:
-    """How the rows of a round are found from its shift.
-
-    `ring`: int32 [2 n], the brokers twice over; `leaders`: int64 [n], places of the leaders of a
-    round; `led`: int64 [n], their racks; `count`: how many racks; `table`: int64 [m, 2 n], the
-    places of the first brokers of m different racks from each place on; `racks`: their racks but
-    the last's.
-    """
+    """The tables from which the rows of a round follow from its shift."""
 
     ring: NDArray[np.int32]
+    """Broker ids, the ring twice in a row, int32 [2 n]."""
     leaders: NDArray[np.int64]
+    """Places of the leaders of a round, int64 [n]."""
     led: NDArray[np.int64]
+    """Racks of these leaders, int64 [n]."""
     count: int
+    """The number of racks."""
     table: NDArray[np.int64]
+    """Places of the first m brokers of different racks from each place on, int64 [m, 2 n]."""
     racks: NDArray[np.int64]
+    """Racks of `table` without its last row."""
     replication: int
 
     @classmethod
     def of(
         cls, ring: Sequence[int], racks: NDArray[np.int64] | None, start: int, replication: int
     ) -> _Sweep:
-        """Without racks as with one."""
+        """The tables of a ring; the same code with racks and without."""
         numbers = np.zeros(len(ring), dtype=np.int64) if racks is None else racks
         count = int(numbers.max()) + 1
         leaders = (np.arange(len(ring), dtype=np.int64) + start) % len(ring)
@@ -231,7 +232,7 @@ class _Sweep:
         )
 
     def rows(self, shifts: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Rows of as many whole rounds as shifts are given, int32 [rounds * n, replication]."""
+        """Rows of whole rounds, one round per shift, int32 [rounds * n, replication]."""
         made = np.empty((self.replication, len(shifts), len(self.leaders)), dtype=np.int32)
         made[0] = self.ring[self.leaders]
         if self.replication > 1:
@@ -251,7 +252,7 @@ class _Sweep:
         return steps[:, :, None] % (len(self.leaders) - 1) + (self.leaders + 1)
 
     def _one_of_each_rack(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The places of followers in racks that the leader's is not, int64 [m - 1, rounds, n]."""
+        """The places of followers in racks other than the leader's, int64 [m - 1, rounds, n]."""
         places = begins[:, None] + (self.leaders + 1)
         found = self.table.take(places, axis=1)
         is_past = self.racks.take(places, axis=1) == self.led
@@ -261,10 +262,10 @@ class _Sweep:
         return followers
 
     def _passing_over(self, followers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The next places after the last follower that are not taken, int64 [rest, rounds, n].
+        """The next free places after the last follower, int64 [rest, rounds, n].
 
-        Counted from there the taken places come in rising order, for the sweep met them so: of the
-        places that are not taken, number j is j plus as many as are taken before it.
+        Counted from there, the taken places are in ascending order, because the sweep met them in
+        this order. Of the free places, number j is j plus the number of taken places before it.
         """
         around = len(self.leaders) - 1
         taken = (followers - (self.leaders + 1)) % len(self.leaders)
@@ -278,7 +279,7 @@ class _Sweep:
 
 
 def _first_of_each_rack(racks: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """From each place of the ring the places of the first `width` different racks met."""
+    """From each place of the ring, the places of the first `width` different racks."""
     table = np.zeros((len(racks), width), dtype=np.int64)
     filled = np.zeros(len(racks), dtype=np.int64)
     open_rows = np.arange(len(racks), dtype=np.int64)

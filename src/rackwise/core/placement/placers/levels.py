@@ -71,9 +71,9 @@ TURNS = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """Spread at every rack level, then as even as that leaves; the default.
+    """The default placer: spread at every rack level, then as even as possible.
 
-    `balance`: what is even where racks are not, brokers or racks.
+    `balance`: what is even if racks differ in size, brokers or racks.
 
     Raises `InvalidConfig` for another balance.
     """
@@ -129,7 +129,7 @@ def _by_leaf(tree: Tree, numbers: Mapping[int, int]) -> NDArray[np.int64]:
 
 
 class _Layout:
-    """One walk down the tree; `rows` are leaves in tree order, leaders not yet chosen."""
+    """One walk down the tree; `rows` contain leaves in tree order, without chosen leaders."""
 
     def __init__(self, tree: Tree, request: Request, *, is_by_racks: bool) -> None:
         self._tree = tree
@@ -160,7 +160,7 @@ class _Layout:
         return np.ascontiguousarray(self._cells.reshape(replication, partitions).T)
 
     def _fill(self, node: RackNode, groups: Mapping[int, Group]) -> None:
-        """Place below a node: partitions in rising order, by how many replicas it has of each."""
+        """Place replicas below a node; partitions ascend, by their number of replicas."""
         if not node.children:
             for group in groups.values():
                 self._write(node.first, group)
@@ -191,7 +191,7 @@ class _Layout:
     def _write_all(
         self, node: RackNode, group: Group, lengths: NDArray[np.int64], order: Sequence[int]
     ) -> None:
-        """The same for all children of a node at once: each is, or has, one broker."""
+        """Write all children of a node at once; each child is, or contains, one broker."""
         leaves = np.array([node.children[place].first for place in order], dtype=np.int32)
         cells = self._filled[group].astype(np.int64) * self._shape[0] + group
         met = owners(len(group), lengths.tolist(), number=node.number)
@@ -201,7 +201,7 @@ class _Layout:
         self._filled[group] += len(met)
 
     def _odd(self, node: RackNode, sizes: Mapping[int, int]) -> list[NDArray[np.int64]]:
-        """How many odd replicas each child gets, for each group: those beyond its base."""
+        """The odd replicas of each child, for each group: those beyond its base."""
         fewest, partitions = min(sizes), sum(sizes.values())
         base = self._water.at(node, fewest).low
         least = [size * (self._water.at(node, k).low - base) for k, size in sizes.items()]
@@ -256,7 +256,7 @@ def _sums(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 def _merged(
     groups: Sequence[Group], takers: Sequence[NDArray[np.int64]], base: int
 ) -> dict[int, Group]:
-    """What a child has: its partitions by their number of replicas, none that has no replica."""
+    """The partitions of a child by their number of replicas, without partitions that have none."""
     more = [group[mine] for group, mine in zip(groups, takers, strict=True)]
     found = {base + 1: _joined(more)}
     if base:

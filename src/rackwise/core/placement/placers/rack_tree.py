@@ -50,38 +50,40 @@ Member: TypeAlias = "tuple[tuple[str, ...], int]"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RackNode:
-    """A rack, or a broker when it has no children.
-
-    `name`: the rack's text, "" for the root, the id for a broker. `number`: 0, 1, .. for inner
-    nodes in pre-order; -1, -2, .. for leaves from left to right, so that a list of all nodes has a
-    place for each. `first`, `capacity`: its brokers are the leaves first .. first + capacity - 1.
-    """
+    """A rack, or a broker if it has no children."""
 
     name: str
+    """The rack's text, "" for the root, the id for a broker."""
     number: int
+    """0, 1, .. for inner nodes in pre-order; -1, -2, .. for leaves from left to right, so that one
+    list has a place for each node."""
     first: int
+    """The first leaf below the node."""
     capacity: int
+    """The number of brokers below the node: the leaves first .. first + capacity - 1."""
     children: tuple[RackNode, ...] = ()
 
     @property
     def capacities(self) -> tuple[int, ...]:
-        """Brokers below each child."""
+        """The number of brokers below each child."""
         return tuple(child.capacity for child in self.children)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tree:
-    """The whole tree. `brokers`: ids by leaf, int32 [brokers]; `inner`: inner nodes, pre-order."""
+    """The whole tree of racks and brokers."""
 
     root: RackNode
     brokers: NDArray[np.int32]
+    """Broker id of each leaf, int32 [brokers]."""
     inner: tuple[RackNode, ...]
+    """Inner nodes in pre-order."""
 
     @classmethod
     def of(cls, brokers: Sequence[Broker], *, pad: bool) -> Tree:
         """From brokers in any order; `pad` brings all paths to one depth.
 
-        Raises `InvalidRack` for a malformed rack, and where paths and plain names mix.
+        Raises `InvalidRack` for a malformed rack, and for a mix of paths and plain names.
         """
         check_one_form((broker.id, broker.rack) for broker in brokers)
         named = [broker.rack for broker in brokers if broker.rack is not None]
@@ -105,14 +107,14 @@ class Tree:
         )
 
     def leaves(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The leaf of each broker id, -1 where the tree lacks it; same shape as `ids`."""
+        """The leaf of each broker id, -1 if the tree lacks it; same shape as `ids`."""
         order = np.argsort(self.brokers)
         ordered = self.brokers[order]
         found = np.minimum(np.searchsorted(ordered, ids), len(order) - 1)
         return np.where(ordered[found] == ids, order[found], -1)
 
     def replica_counts(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
-        """How often each leaf's broker stands in `ids`, int64 [brokers]; strangers are left out."""
+        """How often each leaf's broker occurs in `ids`, int64 [brokers]; others are skipped."""
         leaves = self.leaves(ids).ravel()
         return np.bincount(leaves[leaves >= 0], minlength=len(self.brokers)).astype(np.int64)
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def existing_rows(request: Request) -> NDArray[np.int32]:
-    """The rows to change, without padding. Raises `InvalidAssignment` where there are none."""
+    """The rows to change, without padding. Raises `InvalidAssignment` if there are none."""
     if request.existing is None:
         raise InvalidAssignment(
             "invalid request: expected existing rows, got none",
@@ -69,8 +69,9 @@ def resized(
 ) -> NDArray[np.int32]:
     """The rows with `replication` columns, int32 [partitions, replication].
 
-    `rows`: int32 [partitions, old replication], brokers of the tree alone; `first`: partition of
-    row 0; `is_by_racks`: siblings weigh the same, else by their brokers; `turn`: turns ties.
+    `rows`: int32 [partitions, old replication], brokers of the tree only; `first`: partition of row
+    0; `is_by_racks`: siblings have equal weight, otherwise the weight of their brokers; `turn`:
+    breaks ties.
     """
     leaves = tree.leaves(rows)
     tally = _Tally(tree, leaves, is_by_racks=is_by_racks, turn=turn)
@@ -88,7 +89,7 @@ def resized(
 
 
 class _Tally:
-    """Replicas below every node, by node number: of the topic, and of the partition at hand."""
+    """Replicas below every node, by node number: of the topic, and of the current partition."""
 
     def __init__(
         self, tree: Tree, leaves: NDArray[np.int64], *, is_by_racks: bool, turn: int
@@ -120,19 +121,19 @@ class _Tally:
             self._change(self._count, leaf, 1)
 
     def leave(self, row: list[int]) -> None:
-        """Forget them."""
+        """Remove the partition from the counts."""
         for leaf in row:
             self._change(self._count, leaf, -1)
 
     def added(self, partition: int) -> int:
-        """The leaf that takes one more replica of the partition; it is counted."""
+        """The leaf that takes one more replica of the partition; the replica is counted."""
         leaf = self._taker(self._root, self._turn + partition)
         self._change(self._count, leaf, 1)
         self._change(self._load, leaf, 1)
         return leaf
 
     def removed(self, partition: int, leader: int) -> int:
-        """The leaf that gives up its replica of the partition; it is not counted any more."""
+        """The leaf that loses its replica of the partition; the counts are updated."""
         leaf = self._giver(self._root, self._turn + partition, set(self._above[leader]))
         self._change(self._count, leaf, -1)
         self._change(self._load, leaf, -1)
@@ -161,7 +162,7 @@ class _Tally:
         return leaf
 
     def _giver(self, node: RackNode, turn: int, leading: Collection[int]) -> int:
-        """The leaf below an inner node that would give one up; nodes in `leading` keep one."""
+        """The leaf below an inner node that would lose one; nodes in `leading` keep one."""
         count, size = self._count, len(node.children)
         held = [
             (at, child)

@@ -68,7 +68,7 @@ SKIPS = ("subtree", "root", "none")
 class Ring:
     """KIP-879's rule. `start`: first pointer of every node, None draws one for each.
 
-    `skip`: what happens where the rule repeats a broker. Raises `InvalidConfig` for other values.
+    `skip`: the reaction if the rule repeats a broker. Raises `InvalidConfig` for other values.
     """
 
     name: ClassVar[str] = "ring"
@@ -94,8 +94,8 @@ class Ring:
     def place(self, request: Request, /) -> NDArray[np.int32]:
         """The next rows of the rule, int32 [partitions, replication].
 
-        Raises `InvalidRack` for racks that are no paths, `DuplicateReplica` with skip none, and
-        `InvalidConfig` where pointers must be drawn without `rng`.
+        Raises `InvalidRack` for racks that are not paths, `DuplicateReplica` with skip none, and
+        `InvalidConfig` if pointers must be drawn without `rng`.
         """
         first = request.first_partition
         walk = _Walk(_slashed(request.brokers), self, request.rng)
@@ -106,8 +106,8 @@ class Ring:
     def change(self, request: Request, /) -> NDArray[np.int32]:
         """The existing rows with `request.replication` replicas; leaders and old places stay.
 
-        The picks of the existing rows are replayed, then each row takes what it lacks. Raises as
-        `place` does.
+        The picks of the existing rows are replayed, then each row takes its missing replicas.
+        Raises what `place` raises.
         """
         tree, rows = _slashed(request.brokers), existing_rows(request)
         first, more = request.first_partition, request.replication - rows.shape[1]
@@ -133,7 +133,7 @@ def _slashed(brokers: Sequence[Broker]) -> Tree:
 
 
 class _Walk:
-    """The pointers of all nodes, and what can be done with them; leaves stand for brokers."""
+    """The pointers of all nodes, and the operations on them; leaves represent brokers."""
 
     def __init__(self, tree: Tree, ring: Ring, rng: Draws | None) -> None:
         self._tree = tree
@@ -148,7 +148,7 @@ class _Walk:
             self.extended(np.empty((partitions, 0), dtype=np.int32), replication, first=0)
 
     def extended(self, rows: NDArray[np.int32], more: int, *, first: int) -> NDArray[np.int32]:
-        """The rows with `more` picks each; `first`: partition of row 0, named by errors."""
+        """The rows with `more` picks each; `first`: partition of row 0, used in errors."""
         partitions, old = rows.shape
         picks = np.empty(partitions * more, dtype=np.int32)
         self._pick(self._tree.root, picks, 0)
@@ -165,7 +165,7 @@ class _Walk:
         return made
 
     def _pick(self, node: RackNode, cells: NDArray[np.int32], picked: int) -> None:
-        """Fill the cells, a strided view, with the picks number `picked` and on of a node."""
+        """Fill the cells, a strided view, with the picks of a node from number `picked` on."""
         size = len(node.children)
         if not size:
             cells[...] = self._tree.brokers[node.first]
@@ -175,7 +175,7 @@ class _Walk:
             self._pick(child, cells[begin::size], (picked + begin) // size)
 
     def _advance(self, node: RackNode, picks: int) -> None:
-        """Move the pointers of a node and all below it past so many picks."""
+        """Advance the pointers of a node and of all nodes below it by so many picks."""
         size, pointer = len(node.children), self._pointers[node.number]
         for place, child in enumerate(node.children):
             if child.children:
@@ -184,7 +184,7 @@ class _Walk:
         self._pointers[node.number] = (pointer + picks) % size
 
     def _walked(self, held: Sequence[int], more: int) -> list[int]:
-        """The next picks of a row that holds these leaves already, one by one."""
+        """The next picks of a row that already holds these leaves, one by one."""
         row = list(held)
         while len(row) < len(held) + more:
             leaf = self._stepped(row)
@@ -193,7 +193,7 @@ class _Walk:
         return row[len(held) :]
 
     def _stepped(self, row: Sequence[int]) -> int:
-        """One pick from the root down; with skip subtree full children are passed over."""
+        """One pick from the root down; with skip subtree, full children are skipped."""
         node = self._tree.root
         while node.children:
             child = node.children[self._pointers[node.number]]

@@ -86,7 +86,7 @@ class Striped:
 
 
 class _List:
-    """Brokers of one rack, fenced or unfenced; each epoch gives each of them at most once."""
+    """Brokers of one rack, fenced or unfenced; each epoch supplies each broker at most once."""
 
     __slots__ = ("_epoch", "_index", "_offset", "ids")
 
@@ -112,7 +112,7 @@ class _List:
 
 
 class _Racks:
-    """All racks between two partitions: whose turn it is, and how far each list has been given."""
+    """The state of all racks between two partitions: the current rack, and each list's position."""
 
     def __init__(self, brokers: Sequence[Broker], rng: Draws) -> None:
         members: dict[tuple[bool, bytes], list[Broker]] = {}
@@ -186,7 +186,7 @@ def _hash_order(racks: Sequence[tuple[bool, bytes]]) -> list[tuple[bool, bytes]]
 
 
 def _spread(name: bytes) -> int:
-    """`hashCode` of UTF-16 code units, big end first, its upper half folded onto the lower."""
+    """`hashCode` of UTF-16 code units, big end first, with its upper half folded onto the lower."""
     code = 0
     for high, low in zip(name[::2], name[1::2], strict=True):
         code = (code * HASH_BASE + (high << 8 | low)) % HASH_END
