@@ -67,7 +67,7 @@ class TestBuiltIn:
         assert told["placers"][-1] == {
             "name": "levels",
             "distribution": None,
-            "about": "Spread at every rack level, then as even as that leaves; the default",
+            "about": "The default placer: spread at every rack level, then as even as possible",
             "options": {"balance": "brokers"},
         }
 

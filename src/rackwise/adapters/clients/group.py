@@ -104,26 +104,21 @@ class ReportedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignorRule:
-    """Which assignor this is. `name`: the name that the group agrees on.
-
-    `has_java_generation`: user data begin with the generation. `settles`: racks are ignored where
-    the group would otherwise rebalance without end.
-    """
+    """The kind of an assignor."""
 
     name: str
+    """The name that the group agrees on."""
     travel: Travel = "no"
     mode: Mode = "eager"
     has_java_generation: bool = False
+    """Whether user data begin with the generation."""
     settles: bool = False
+    """Whether racks are ignored if the group would otherwise rebalance without end."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Participant:
-    """The member that this process is. `decide` runs while it leads; `clock` returns seconds.
-
-    `is_attached`: a consumer calls `observe`; without one, changes of racks are only logged.
-    `fruitless`: answers in a row after which this member received no assignment.
-    """
+    """The member that this process is. `decide` runs while it leads; `clock` returns seconds."""
 
     rule: AssignorRule
     decide: Decide
@@ -132,9 +127,11 @@ class Participant:
     instance_id: str | None = None
     min_interval_ms: int = MIN_INTERVAL_MS
     is_attached: bool = False
+    """Whether a consumer calls `observe`; without one, changes of racks are only logged."""
     fallbacks: int = 0
     unreadable: int = 0
     fruitless: int = 0
+    """Answers in a row after which this member received no assignment."""
     last_error: BaseException | None = None
     topics: frozenset[str] = frozenset()
     _owned: tuple[TopicPartition, ...] = ()

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimum:
-    """`balance`, `weights`: as in `assign_optimal`; weights of other topics are ignored.
+    """The assignor of the proven best assignment.
 
     Raises `MissingDependency` without a solver, `InvalidConfig` for an unknown balance, and
     `InvalidWeights`. In a callback of the client these errors would only disable the racks.
     """
 
     balance: BalanceScope = "total"
+    """As in `assign_optimal`."""
     weights: Mapping[TopicPartition, int] | None = None
+    """As in `assign_optimal`; weights of other topics are ignored."""
 
     def __post_init__(self) -> None:
         require_solver()

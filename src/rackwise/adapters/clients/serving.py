@@ -45,10 +45,12 @@ VERSION = 3
 
 
 class Serving(ABC):
-    """One consumer's assignor. `client`: its name in `private`; `rule`: which assignor it is."""
+    """One consumer's assignor."""
 
     client: ClassVar[str]
+    """The client's name in `private`."""
     rule: ClassVar[AssignorRule]
+    """The kind of the assignor."""
     _part: Participant
     _consumer: weakref.ref[Theirs] | None = None
 

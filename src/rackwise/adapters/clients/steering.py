@@ -68,15 +68,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SplitTerms:
-    """A split as one client received it.
-
-    `shares`: leader rack -> share. `weights`: the leaders' weights that the split was computed for,
-    None = not checked. `valid_for_ms`: None = without limit.
-    """
+    """A split as one client received it."""
 
     shares: Mapping[str, float]
+    """Leader rack -> share."""
     weights: Mapping[str, float] | None = None
+    """The leaders' weights that the split was computed for; None = not checked."""
     valid_for_ms: int | None = None
+    """How long the split is valid; None = without limit."""
 
 
 class Steering:

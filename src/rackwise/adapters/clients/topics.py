@@ -118,9 +118,10 @@ class SteeredTopics:
 
 
 class SteersTopics:
-    """The methods that every plug-in offers. `topics`: the topics; `topics.failures`: errors."""
+    """The methods that every plug-in offers."""
 
     topics: SteeredTopics
+    """The topics of the producer; `topics.failures` holds errors."""
 
     def counters(self) -> Mapping[str, PartitionerCounters]:
         """Topic -> counters, for topics that had a record."""

@@ -93,12 +93,14 @@ class Disk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """A published result folder; `tables` is where its tables are, `files` path -> SHA-256."""
+    """A published result folder."""
 
     folder: Path
     run_id: str
     tables: str
+    """The location of the tables."""
     files: Mapping[str, str]
+    """Path -> SHA-256."""
     summary: Mapping[str, Any]
 
 

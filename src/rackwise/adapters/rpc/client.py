@@ -56,10 +56,12 @@ MORE_MS = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateReplicaAssignmentOptions:
-    """`force_simple_assignment`: ignore racks. `timeout_ms`: limit of the service's work."""
+    """The options of a request."""
 
     force_simple_assignment: bool = False
+    """Whether to ignore racks."""
     timeout_ms: int = 60_000
+    """The limit of the service's work."""
 
 
 DEFAULT_OPTIONS = CreateReplicaAssignmentOptions()

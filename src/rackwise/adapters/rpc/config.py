@@ -42,27 +42,32 @@ def _worker_count() -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guards:
-    """Limits: beyond them a connection is closed, or a request is rejected before any work.
-
-    `connections`, `per_address`: open at once. `frame_bytes`: of a request, `answer_bytes`: of an
-    answer. `idle_s`: until the first byte of a frame; `frame_s`: from the first byte to the last;
-    `drain_s`: until the client has received an answer; `handshake_s`: of TLS; `stop_s`: for
-    requests in work when the server stops. `wait_ms`: the longest timeout of a request. `waiting`:
-    requests that wait for one of `workers`.
-    """
+    """Limits: beyond them a connection is closed, or a request is rejected before any work."""
 
     connections: int = 1000
+    """Open connections at once."""
     per_address: int = 50
+    """Open connections at once from one address."""
     frame_bytes: int = MOST_FRAME
+    """Size of a request."""
     answer_bytes: int = 16 << 20
+    """Size of an answer."""
     idle_s: float = 60.0
+    """Time until the first byte of a frame."""
     frame_s: float = 5.0
+    """Time from the first byte of a frame to the last."""
     drain_s: float = 5.0
+    """Time until the client has received an answer."""
     handshake_s: float = 10.0
+    """Time of the TLS handshake."""
     stop_s: float = 5.0
+    """Time for requests in work when the server stops."""
     wait_ms: int = MOST_WAIT_MS
+    """The longest timeout of a request."""
     waiting: int = 64
+    """Requests that wait for a worker."""
     workers: int = field(default_factory=_worker_count)
+    """Requests in work at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,19 +81,18 @@ class Tls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeConfig:
-    """Where and how to serve.
-
-    `advertised`: the address for clients, None = the address they connected to. `seed`: None = one
-    is generated for each request. `log`: receives each line as a mapping with a `type`. It runs in
-    the loop and must not block for long.
-    """
+    """The address, the placer's seed and the guards of a server."""
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     log: Callable[[Mapping[str, Any]], None]
+    """Receives each line as a mapping with a `type`. It runs in the loop and must not block for
+    long."""
     advertised: tuple[str, int] | None = None
+    """The address for clients; None = the address they connected to."""
     api_key: int = API_KEY
     seed: int | None = None
+    """The seed of every placement; None = one is generated for each request."""
     tls: Tls | None = None
     may_be_insecure: bool = False
     guards: Guards = field(default_factory=Guards)

@@ -39,7 +39,7 @@ class Replying(Protocol):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Connection:
-    """A client's stream. `is_in_work`: from the whole frame until the client has the answer."""
+    """The stream of one client."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -47,6 +47,7 @@ class Connection:
     address: tuple[str, int]
     guards: Guards
     is_in_work: bool = False
+    """True from the whole frame until the client has the answer."""
     is_last: bool = False
 
     async def run(self, replying: Replying) -> None:

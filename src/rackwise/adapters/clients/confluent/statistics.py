@@ -38,10 +38,12 @@ class BrokerState:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """`leaders`: topic -> partition -> leader, -1 = none. `brokers`: node -> connection."""
+    """The parts of a statistics document that the plug-in uses."""
 
     leaders: Mapping[str, Mapping[int, int]]
+    """Topic -> partition -> leader, -1 = none."""
     brokers: Mapping[int, BrokerState]
+    """Node -> its connection."""
 
 
 def read_statistics(text: str) -> Statistics:

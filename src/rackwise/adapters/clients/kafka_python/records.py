@@ -45,16 +45,18 @@ CLIENT_ID = "rackwise"
 class Reach:
     """How to connect to a cluster and to detect the rack, as plain texts for other processes.
 
-    `client_config`: a file of Java properties that exists on every host that uses this, or None.
-    The rack: the first of the environment's `variables`, else the line in `rack_file`, else the
-    cloud's answer if `asks_metadata` is set.
+    The rack comes from the first source that has one: the environment, the file, the cloud.
     """
 
     bootstrap: str
     client_config: str | None = None
+    """A file of Java properties that exists on every host that uses this, or None."""
     variables: tuple[str, ...] = ("CLIENT_RACK", "KAFKA_CLIENT_RACK")
+    """Environment variables that may hold the rack; the first that is set counts."""
     rack_file: str | None = None
+    """A file with the rack in its only line, or None."""
     asks_metadata: bool = False
+    """Whether to ask the cloud's metadata service last."""
 
 
 def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:

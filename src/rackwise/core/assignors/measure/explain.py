@@ -58,10 +58,7 @@ Kinds = Counter[frozenset[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The best that a group can have; all numbers except `members_to_add` count partitions.
-
-    `only_there`, `capacity` and `members_to_add` are None where subscriptions differ.
-    """
+    """The best that a group can have; all numbers except `members_to_add` count partitions."""
 
     partitions: int
     best_local: int
@@ -73,14 +70,13 @@ class Explanation:
     bottleneck: tuple[str, ...]
     """The racks that limit the best."""
     only_there: int | None
-    """Partitions that are near members in the bottleneck only."""
+    """Partitions with replicas in the bottleneck racks only; None if subscriptions differ."""
     capacity: int | None
-    """The partitions that the members in the bottleneck hold."""
+    """Partitions that the members in these racks can hold; None if subscriptions differ."""
     shortfall: int
     """Reachable partitions that are not local at best."""
     members_to_add: int | None
-    """Members to add to the racks of the bottleneck in turn, until nothing falls short; None where
-    nothing falls short, or no number is enough."""
+    """Members, not partitions; None if subscriptions differ."""
     reason: str
     """One sentence."""
 

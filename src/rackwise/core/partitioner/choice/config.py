@@ -44,34 +44,40 @@ STICKY_BYTES = 16_384
 class PartitionerConfig:
     """The options of one producer.
 
-    `rack_aware`: partitioner.rack.aware. `rack`: client.rack, raw text. `ignore_keys`:
-    partitioner.ignore.keys. `adaptive`: partitioner.adaptive.partitioning.enable.
-    `availability_timeout_ms`: partitioner.availability.timeout.ms, 0 = off. `sticky_bytes`:
-    batch.size. `semantics`: rackwise.semantics. `draws`: rackwise.draws, `random` as in Kafka, or
-    `even`, which gives each partition its part also within a short time. `rack_depth`:
-    rackwise.rack.depth, the number of levels of `rack` that a local leader shares, None = all.
-    `backlog_cap_windows`: rackwise.backlog.cap.windows, a partition with this many unacknowledged
-    windows is unusable, 0 = off. `max_skew`, `eps`: rackwise.max.skew, rackwise.eps: the assumption
-    is that no rack of clients sends more than `max_skew` times the even part of its leaders; the
-    goal is that no rack of leaders gets more than `1 + eps` times its own even part.
-    `custom_partitioner`: the configured partitioner.class.
-
     Raises `PartitionerConfigError`. Source: KIP-794, KIP-1123.
     """
 
     rack_aware: bool = False
+    """partitioner.rack.aware."""
     rack: str | None = None
+    """client.rack, raw text."""
     ignore_keys: bool = False
+    """partitioner.ignore.keys."""
     adaptive: bool = True
+    """partitioner.adaptive.partitioning.enable."""
     availability_timeout_ms: int = 0
+    """partitioner.availability.timeout.ms; 0 = off."""
     sticky_bytes: int = STICKY_BYTES
+    """batch.size."""
     semantics: Literal["kip", "upstream"] = "kip"
+    """rackwise.semantics."""
     rack_depth: int | None = None
+    """rackwise.rack.depth: the number of levels of `rack` that a local leader shares; None = all.
+    """
     backlog_cap_windows: int = 64
+    """rackwise.backlog.cap.windows: a partition with this many unacknowledged windows is unusable;
+    0 = off."""
     max_skew: float | None = None
+    """rackwise.max.skew: the assumption that no rack of clients sends more than this many times the
+    even part of its leaders."""
     eps: float = 0.1
+    """rackwise.eps: the goal that no rack of leaders gets more than `1 + eps` times its even part.
+    """
     custom_partitioner: str | None = None
+    """The configured partitioner.class."""
     draws: Literal["random", "even"] = "random"
+    """rackwise.draws: `random` as in Kafka, or `even`, which gives each partition its part within a
+    short time as well."""
 
     def __post_init__(self) -> None:
         if self.semantics not in {"kip", "upstream"}:

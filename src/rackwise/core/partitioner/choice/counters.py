@@ -23,16 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Records and their bytes by distance; local + cross + unknown = total.
-
-    `by_common_levels`: number of common leading levels of the two racks -> bytes, without unknown.
-    """
+    """Records and their bytes by distance; local + cross + unknown = total."""
 
     records: int = 0
     local_bytes: int = 0
     cross_bytes: int = 0
     unknown_bytes: int = 0
     by_common_levels: tuple[int, ...] = ()
+    """Number of common leading levels of the two racks -> bytes, without unknown."""
 
     @property
     def total_bytes(self) -> int:
@@ -53,26 +51,31 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class PartitionerCounters:
-    """A snapshot. `steered`: records whose partition was chosen here; `unsteered`: all others.
-
-    `windows`: tier of `Candidates` -> windows begun. `switches`: size, twice-size or unusable ->
-    windows ended. `fallbacks`: blank-rack, rack-unmatched, no-local-leader, local-excluded,
-    local-backlog, no-leader, split-rack-unavailable, stale-split or internal -> windows begun.
-    `exclusions`, `readmissions`, `probes`: of nodes. `windows_acknowledged`, `windows_failed`: of
-    windows with a callback. `refused_records`: records that the client refused after the choice.
-    """
+    """A snapshot of the counters of one topic."""
 
     steered: Bytes
+    """Records whose partition was chosen here."""
     unsteered: Bytes
+    """All other records."""
     windows: Mapping[str, int]
+    """Tier of `Candidates` -> windows begun."""
     switches: Mapping[str, int]
+    """Reason (size, twice-size or unusable) -> windows ended."""
     fallbacks: Mapping[str, int]
+    """Reason (blank-rack, rack-unmatched, no-local-leader, local-excluded, local-backlog,
+    no-leader, split-rack-unavailable, stale-split or internal) -> windows begun."""
     exclusions: int = 0
+    """Exclusions of nodes."""
     readmissions: int = 0
+    """Readmissions of nodes."""
     probes: int = 0
+    """Probes of excluded nodes."""
     windows_acknowledged: int = 0
+    """Acknowledged windows, of those with a callback."""
     windows_failed: int = 0
+    """Failed windows, of those with a callback."""
     refused_records: int = 0
+    """Records that the client refused after the choice."""
 
     @property
     def records(self) -> int:

@@ -59,10 +59,12 @@ class LoadTable:
 
 @dataclass(frozen=True, slots=True)
 class LoadTables:
-    """`total`: of all partitions. `in_rack`: of the client's rack, None = not rack-aware."""
+    """The load tables of one topic."""
 
     total: LoadTable
+    """The load of all partitions."""
     in_rack: LoadTable | None
+    """The load in the client's rack; None = not rack-aware."""
 
 
 def load_tables(load: UpstreamLoad | None, rack: str | None) -> LoadTables | None:

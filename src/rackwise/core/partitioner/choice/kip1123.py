@@ -65,15 +65,14 @@ FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The partitions that the next window may use.
-
-    `tier`: local, level-N, all, any-leader or no-leader; split if shares name the rack.
-    `partitions`: in rising order. `reason`: the reason of a fallback, None = no fallback.
-    """
+    """The partitions that the next window may use."""
 
     tier: str
+    """local, level-N, all, any-leader or no-leader; split if shares name the rack."""
     partitions: tuple[int, ...]
+    """Ascending."""
     reason: str | None = None
+    """The reason of a fallback; None = no fallback."""
 
 
 _NONE: frozenset[int] = frozenset()

@@ -49,12 +49,14 @@ IN_USE, LATE, PROBING, WAITING = "in use", "late", "probing", "waiting"
 
 @dataclass(slots=True)
 class _NodeState:
-    """`marks`: token -> time of the mark, oldest first. `due_ms`: time of the retry."""
+    """The state of one node."""
 
     marks: dict[int, int] = field(default_factory=dict)
+    """Token -> time of the mark, oldest first."""
     state: str = IN_USE
     doublings: int = 0
     due_ms: int = 0
+    """The time of the retry."""
     probe: int = 0
     probed_ms: int = 0
 

@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 class TopicView:
     """The metadata of one topic.
 
-    `leaders`: partition -> leader node, None = no leader; at least one partition. `racks`: node ->
-    rack, None or empty = broker without rack; a node that is not listed has none. Raises
-    `ViewError`.
+    Raises `ViewError`.
     """
 
     leaders: tuple[int | None, ...]
+    """Partition -> leader node, None = no leader; at least one partition."""
     racks: Mapping[int, str | None]
+    """Node -> rack; None or empty = a broker without rack; an unlisted node has none."""
 
     def __post_init__(self) -> None:
         if not self.leaders:
@@ -75,28 +75,29 @@ class TopicView:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLoad:
-    """The load under semantics `kip`.
-
-    `windows`: partition -> windows that ended and are not acknowledged, absent = 0.
-    `excluded_nodes`: nodes whose partitions must not be chosen.
-    """
+    """The load under semantics `kip`."""
 
     windows: Mapping[int, int]
+    """Partition -> windows that ended and are not acknowledged; absent = 0."""
     excluded_nodes: frozenset[int] = frozenset()
+    """Nodes whose partitions must not be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamLoad:
     """The load under semantics `upstream`: the arguments of `updatePartitionLoadStats`.
 
-    `queue_sizes`, `partition_ids`, `leader_racks`: one entry per slot; the first `length` count.
-    Raises `ViewError` if their lengths differ.
+    The first `length` slots count. Raises `ViewError` if the lengths of the columns differ.
     """
 
     queue_sizes: tuple[int, ...]
+    """One entry per slot."""
     partition_ids: tuple[int, ...]
+    """One entry per slot."""
     leader_racks: tuple[str | None, ...]
+    """One entry per slot."""
     length: int
+    """The number of slots that count."""
 
     def __post_init__(self) -> None:
         sizes = (len(self.queue_sizes), len(self.partition_ids), len(self.leader_racks))
@@ -112,17 +113,17 @@ class UpstreamLoad:
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """One queue of `RecordAccumulator`: waiting batches of a partition that had a record.
-
-    `node`: the partition's leader, None = no leader. `rack`: the leader's. `queue`: number of
-    batches. `excluded`: the node is late, by partitioner.availability.timeout.ms.
-    """
+    """One queue of `RecordAccumulator`: waiting batches of a partition that had a record."""
 
     partition: int
     node: int | None
+    """The partition's leader; None = no leader."""
     rack: str | None = None
+    """The leader's rack."""
     queue: int = 0
+    """The number of batches."""
     excluded: bool = field(default=False, kw_only=True)
+    """Whether the node is late, by partitioner.availability.timeout.ms."""
 
 
 def upstream_load(entries: Sequence[QueueEntry], partition_count: int) -> UpstreamLoad | None:

@@ -63,12 +63,15 @@ _ABOVE_0 = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerFault:
-    """A broker that, from `at_ms` for `for_ms`, does nothing, or answers after `rtt_ms`."""
+    """A broker that answers nothing, or answers late, for some time."""
 
     broker: int
     at_ms: float
+    """The start of the fault."""
     for_ms: float
+    """The duration of the fault."""
     kind: Literal["down", "slow"]
+    """`down` answers nothing; `slow` answers after `rtt_ms`."""
     rtt_ms: float = 0.0
 
     def covers(self, now_ms: float) -> bool:
@@ -80,18 +83,20 @@ class BrokerFault:
 class ProducerScenario:
     """The input of a replay: a topic, the rates, the mode, and the faults.
 
-    `weights`: leader rack -> the load that it should take, as a ratio. `sticky_bytes`: of a window;
-    `record_bytes`: of a record, as the partitioner counts it. `eps`: only for mode `bounded`.
     Raises `SplitError`.
     """
 
     view: TopicView
     rates: RackRates
     weights: Mapping[str, float]
+    """Leader rack -> the load that it should take, as a ratio."""
     mode: Mode
     eps: float = 0.1
+    """The bound; only for mode `bounded`."""
     sticky_bytes: int = 16_384
+    """Bytes of a window."""
     record_bytes: int = 1_000
+    """Bytes of a record, as the partitioner counts it."""
     broker_bytes_per_s: float = 1e8
     rtt_ms: float = 2.0
     duration_ms: float = 60_000.0
@@ -130,25 +135,27 @@ class ProducerScenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationResult:
-    """The result of a replay.
-
-    `local_share`: of the free bytes, 1 if there were none. `cross_bytes_per_s`: free bytes to other
-    racks. `rack_load`: bytes_per_s; `partition_load`: partition -> bytes_per_s, with pinned bytes.
-    `load_factor`: the greatest load / mean of a rack with weight; `partition_load_factor`: of a
-    partition. `undelivered_bytes`: unanswered at the end, including bytes in flight. `windows`: of
-    free bytes; `fallbacks`: reason -> windows.
-    """
+    """The result of a replay."""
 
     mode: Mode
     local_share: float
+    """Share of the free bytes that stay in their rack; 1 if there were none."""
     cross_bytes_per_s: float
+    """Free bytes to other racks."""
     rack_load: Mapping[str, float]
+    """Leader rack -> bytes_per_s, including pinned bytes."""
     partition_load: tuple[float, ...]
+    """Partition -> bytes_per_s, including pinned bytes."""
     load_factor: float
+    """The greatest load / mean of a rack with weight."""
     partition_load_factor: float
+    """The greatest load / mean of a partition."""
     undelivered_bytes: int
+    """Bytes unanswered at the end, including bytes in flight."""
     windows: int
+    """Windows of free bytes."""
     fallbacks: Mapping[str, int]
+    """Reason -> windows."""
 
 
 def simulate_producers(

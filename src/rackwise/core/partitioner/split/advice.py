@@ -50,9 +50,10 @@ _PARTS = 10**12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundPrice:
-    """The effect and the cost of a bound, per 30 days; `eps` None: racks are ignored."""
+    """The effect and the cost of a bound, per 30 days."""
 
     eps: float | None
+    """The bound; None: racks are ignored."""
     split: Split
     cost: CrossCost
     usd_saved: float
@@ -60,17 +61,17 @@ class BoundPrice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAdvice:
-    """The prices of bounds, rack-blind first, then rising; `leaders`: rack -> advised leaders.
-
-    `leaderless`: racks with clients whose weight is 0.
-    """
+    """The prices of several bounds, and the advised leaders."""
 
     bounds: tuple[BoundPrice, ...]
+    """Rack-blind first, then ascending bounds."""
     kip_load_factor: float
     least_eps: float
     full_locality_eps: float
     leaderless: tuple[str, ...]
+    """Racks with clients whose weight is 0."""
     leaders: Mapping[str, int]
+    """Rack -> advised number of leaders."""
 
     def at(self, eps: float) -> BoundPrice:
         """The price of one of the bounds."""

@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RackRates:
-    """Rack -> bytes_per_s: `free` by the producers' rack, `pinned` by the leaders' rack.
+    """Bytes per second by rack.
 
     Raises `SplitError` for a rate that is negative or not finite.
     """
 
     free: Mapping[str, float]
+    """By the producers' rack."""
     pinned: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    """By the leaders' rack."""
 
     def __post_init__(self) -> None:
         for name in ("free", "pinned"):
@@ -47,17 +49,16 @@ class RackRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackColumns:
-    """Rates and weights as columns of equal length, racks in the order of their texts.
-
-    `paths`: rack -> its levels, coarsest first, all of one length `depth`; `mean`: bytes_per_s.
-    """
+    """Rates and weights as columns of equal length, racks in the order of their texts."""
 
     racks: tuple[str, ...]
     paths: tuple[tuple[str, ...], ...]
+    """Levels of each rack, coarsest first, all of one length `depth`."""
     free: tuple[float, ...]
     pinned: tuple[float, ...]
     weights: tuple[float, ...]
     mean: tuple[float, ...]
+    """The even load of each rack, bytes_per_s."""
 
     @classmethod
     def of(cls, rates: RackRates, weights: Mapping[str, float]) -> RackColumns:

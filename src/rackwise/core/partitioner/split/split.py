@@ -55,21 +55,21 @@ RENEWED = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """The destination of each client rack's free bytes, and the resulting load of the racks.
-
-    `shares`: client rack -> leader rack -> share; a row for each rack with free bytes, with every
-    leader rack in it, adding up to 1. `rack_load`: rack -> bytes_per_s, including pinned bytes.
-    `bytes_by_common_levels[n]`: free bytes_per_s whose two ends share n levels. `overfull`: racks
-    whose pinned bytes alone exceed the bound. `local_share`: of the free bytes, 1 if there are
-    none. `load_factor`: the greatest load / mean of a rack with weight, 1 if there is no load.
-    """
+    """The destination of each client rack's free bytes, and the resulting load of the racks."""
 
     shares: Mapping[str, Mapping[str, float]]
+    """Client rack -> leader rack -> share; a row for each rack with free bytes, with every leader
+    rack in it, adding up to 1."""
     rack_load: Mapping[str, float]
+    """Rack -> bytes_per_s, including pinned bytes."""
     bytes_by_common_levels: tuple[float, ...]
+    """At index n, free bytes_per_s whose two ends share n levels."""
     overfull: tuple[str, ...]
+    """Racks whose pinned bytes alone exceed the bound."""
     local_share: float
+    """Share of the free bytes that stay in their rack; 1 if there are none."""
     load_factor: float
+    """The greatest load / mean of a rack with weight; 1 if there is no load."""
 
 
 def split_by_balance(rates: RackRates, weights: Mapping[str, float], eps: float) -> Split:

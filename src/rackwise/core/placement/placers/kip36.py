@@ -71,15 +71,15 @@ CONTINUATIONS = ("upstream", "aligned")
 class Kip36:
     """Kafka's rack-aware rule; without any rack, its plain rule.
 
-    `start`: ring index of partition 0's leader; None draws it. `shift`: the start of the followers;
-    None equals `start`, or is drawn if `start` is drawn. Both are >= 0. `continuation`: how
-    partitions are added. Raises `InvalidConfig` for other values, and if a value must be drawn
-    without `rng`.
+    Raises `InvalidConfig` for other values, and if a value must be drawn without `rng`.
     """
 
     start: int | None = None
+    """Ring index of partition 0's leader, >= 0; None draws it."""
     shift: int | None = None
+    """Start of the followers, >= 0; None equals `start`, or is drawn if `start` is drawn."""
     continuation: Literal["upstream", "aligned"] = "upstream"
+    """How partitions are added."""
 
     name: ClassVar[str] = "kip36"
 

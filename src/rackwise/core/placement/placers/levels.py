@@ -80,6 +80,7 @@ class Levels:
 
     name: ClassVar[str] = "levels"
     balance: Literal["brokers", "racks"] = "brokers"
+    """What is even if racks differ in size."""
 
     def __post_init__(self) -> None:
         if self.balance not in {"brokers", "racks"}:

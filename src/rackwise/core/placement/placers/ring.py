@@ -66,14 +66,13 @@ SKIPS = ("subtree", "root", "none")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ring:
-    """KIP-879's rule. `start`: first pointer of every node, None draws one for each.
-
-    `skip`: the reaction if the rule repeats a broker. Raises `InvalidConfig` for other values.
-    """
+    """KIP-879's rule. Raises `InvalidConfig` for other values."""
 
     name: ClassVar[str] = "ring"
     start: int | None = 0
+    """First pointer of every node; None draws one for each."""
     skip: Literal["subtree", "root", "none"] = "subtree"
+    """The reaction if the rule repeats a broker."""
 
     def __post_init__(self) -> None:
         if self.start is not None and (type(self.start) is not int or self.start < 0):
