@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import ast
 import json
+from dataclasses import fields, is_dataclass
+from functools import partial
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +21,7 @@ from rackwise.adapters.files.plan.format import FORMAT as PLAN_FORMAT
 from rackwise.adapters.files.plan.format import PLAN
 from rackwise.adapters.kafka.applying.driver import REPLICATION_FLAG
 from rackwise.cli.app import COMMANDS, build_app
+from rackwise.cli.documents import DOCUMENTS
 from rackwise.core import errors
 from rackwise.core.applying.journal.codec import FORMAT as JOURNAL_FORMAT
 from rackwise.core.applying.journal.codec import LINE
@@ -249,6 +253,64 @@ def journal_schema() -> str:
     return _document(JOURNAL_FORMAT, root, definitions)
 
 
+def documents() -> dict[str, tuple[Form, type]]:
+    """Format -> form and class, of each document that a command prints."""
+    found = {}
+    for file in sorted(SOURCE.glob("cli/**/documents.py")):
+        name = ".".join(("rackwise", *file.relative_to(SOURCE).with_suffix("").parts))
+        module = import_module(name)
+        codec = getattr(module, "CODEC", DOCUMENTS)
+        for kind in vars(module).values():
+            if is_dataclass(kind) and kind.__module__ == name and "format" in kind.__annotations__:
+                said = next(each.default for each in fields(kind) if each.name == "format")
+                found[said] = (codec.form(kind), kind)
+    return dict(sorted(found.items()))
+
+
+def document_schema(title: str) -> str:
+    """The JSON Schema of a document that a command prints."""
+    return _schema_text(title, documents()[title][0])
+
+
+def document_pages() -> str:
+    """Every document that a command prints with --json, with its keys."""
+    lines = ["# Documents", "", "With `--json` a command prints one of these documents on stdout."]
+    lines += ["A schema file has the types of all nested values.", ""]
+    for title, (form, kind) in documents().items():
+        definitions = Definitions(_field_docs)
+        form.schema(definitions)
+        schema = definitions[kind.__name__]
+        lines += [f"## {title}", "", f"{schema['description']}", ""]
+        lines += [f"Schema: [{_schema_file(title)}]({_schema_file(title)})", ""]
+        lines += ["| key | type | means |", "|---|---|---|"]
+        for key, part in schema["properties"].items():
+            if key != "format":
+                optional = "" if key in schema["required"] else ", may be absent"
+                about = _cell(part.get("description"))
+                lines.append(f"| `{key}` | {_type_text(part)}{optional} | {about} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _schema_file(title: str) -> str:
+    return f"schemas/{title.removeprefix('rackwise.').removesuffix('/1')}.schema.json"
+
+
+def _type_text(part: dict[str, object]) -> str:
+    """A schema in few words."""
+    if "anyOf" in part:
+        return " or ".join(map(_type_text, part["anyOf"]))
+    if "enum" in part:
+        return ", ".join(f"`{each}`" for each in part["enum"])
+    if "oneOf" in part or "$ref" in part or "type" not in part:
+        return "object" if "$ref" in part or "oneOf" in part else "any value"
+    kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
+    if kinds == ["array"]:
+        items = _type_text(part["items"]) if "items" in part else "values"
+        return f"list of {items}" if items.startswith("list") else f"list of {items}s"
+    return " or ".join(kinds)
+
+
 def _schema_text(title: str, form: Form, **more: object) -> str:
     definitions = Definitions(_field_docs)
     return _document(title, form.schema(definitions) | more, definitions)
@@ -269,9 +331,10 @@ def _field_docs(kind: type) -> dict[str, str]:
     # Classes of the front door name `rackwise` as their module; `__init__` keeps the file.
     source = Path(kind.__init__.__globals__["__file__"]).read_text(encoding="utf-8")
     classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
-    body = next(node for node in classes if node.name == kind.__name__).body
+    bodies = {node.name: node.body for node in classes}
     docs = {}
-    for field, text in pairwise(body):
+    own = [each.__name__ for each in reversed(kind.__mro__) if each.__name__ in bodies]
+    for field, text in (pair for name in own for pair in pairwise(bodies[name])):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
             docs[field.target.id] = _paragraph(ast.literal_eval(text.value))
     return docs
@@ -297,7 +360,9 @@ PAGES |= {
     "schemas/plan.schema.json": plan_schema,
     "schemas/journal.schema.json": journal_schema,
     "schemas/summary.schema.json": summary_schema,
+    "documents.md": document_pages,
 }
+PAGES |= {_schema_file(title): partial(document_schema, title) for title in documents()}
 
 if __name__ == "__main__":
     for page, make in PAGES.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 
@@ -44,3 +46,26 @@ def called(cluster, capsys, state):  # noqa: ARG001 (where its journal is)
         return code, said.out, said.err
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def declared_documents(monkeypatch):
+    """Read each document that a command of this process prints with the form that declares it."""
+    from rackwise.cli import documents
+    from rackwise.core.errors import InvalidSummary
+    from rackwise.core.json.faults import Faults
+    from rackwise.core.json.node import JsonNode
+    from rackwise.core.json.strict import parse
+
+    write = documents.as_json
+
+    def write_and_read(document, codec=documents.DOCUMENTS):
+        written = write(document, codec)
+        text = json.dumps(written, ensure_ascii=False).encode()
+        parsed = parse(text, where="document", error=InvalidSummary)
+        faults = Faults("document", InvalidSummary)
+        codec.object(type(document)).read(JsonNode(parsed, faults))
+        faults.raise_if_any()
+        return written
+
+    monkeypatch.setattr(documents, "as_json", write_and_read)

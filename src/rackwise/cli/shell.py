@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,9 @@ from rackwise.core.errors import InvalidConfig, RackwiseError
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rackwise.core.json.codec import Codec
 
 MAX_INPUT = "256MiB"
 UNITS = {
@@ -113,8 +115,16 @@ class Shell:
         except (OSError, ValueError):
             return 100
 
-    def document(self, document: Mapping[str, Any]) -> None:
-        """Print one JSON document on stdout, keys sorted."""
+    def document(self, document: object, codec: Codec | None = None) -> None:
+        """Print one JSON document on stdout, keys sorted.
+
+        `document`: a declared dataclass, or plain JSON. `codec`: of the dataclass; default
+        `cli.documents.DOCUMENTS`.
+        """
+        if is_dataclass(document):
+            from rackwise.cli.documents import DOCUMENTS, as_json
+
+            document = as_json(document, codec or DOCUMENTS)
         self.text(json.dumps(document, ensure_ascii=False, sort_keys=True, allow_nan=False))
 
     def text(self, text: str) -> None:

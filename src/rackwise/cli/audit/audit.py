@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,11 +14,11 @@ from rackwise.core.errors import Infeasible, InvalidConfig, PartialRacks
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
+    from rackwise.cli.audit.documents import AuditDocument, RackLossDocument
     from rackwise.core.audit import Findings, RackLoss
     from rackwise.core.model import Cluster, FairLoads
     from rackwise.core.policy import Policy
 
-FORMAT = "rackwise.audit/1"
 STEPS = 4
 """Steps of the progress bar: reading, fair loads, audit, loss of racks."""
 
@@ -132,48 +132,49 @@ def _document(
     cluster: Cluster,
     findings: Findings,
     losses: Sequence[RackLoss],
-    fail_on: str,
+    fail_on: FailOn,
     *,
     has_names: bool,
-) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "cluster_id": cluster.cluster_id,
-        "taken_at": cluster.taken_at,
-        "source": cluster.source,
-        "brokers": len(cluster.brokers),
-        "topics": len(cluster.topics),
-        "partitions": len(cluster.partitions),
-        "fail_on": fail_on,
-        "counts": dict(findings.counts),
-        "findings": [finding.as_dict() for finding in findings],
-        "not_checked": dict(findings.not_checked),
-        "blast_radius": [loss_document(loss, has_names=has_names) for loss in losses],
-        "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
-    }
+) -> AuditDocument:
+    from rackwise.cli.audit.documents import AuditDocument
+    from rackwise.cli.documents import finding_rows, note_rows
+
+    return AuditDocument(
+        cluster_id=cluster.cluster_id,
+        taken_at=cluster.taken_at,
+        source=cluster.source,
+        brokers=len(cluster.brokers),
+        topics=len(cluster.topics),
+        partitions=len(cluster.partitions),
+        fail_on=fail_on,
+        counts=findings.counts,
+        findings=finding_rows(findings),
+        not_checked=findings.not_checked,
+        blast_radius=tuple(loss_document(loss, has_names=has_names) for loss in losses),
+        notes=note_rows(cluster.notes),
+    )
 
 
-def loss_document(loss: RackLoss, *, has_names: bool) -> dict[str, Any]:
+def loss_document(loss: RackLoss, *, has_names: bool) -> RackLossDocument:
     """Describe the loss of one rack. `has_names`: list the partitions by name."""
+    from rackwise.cli.audit.documents import RackLossDocument, SurvivorDocument
     from rackwise.cli.audit.text import partition_names
 
-    names = {
-        "offline_partitions": partition_names(loss.offline),
-        "under_min_isr_partitions": partition_names(loss.under_min_isr),
-    }
-    return {
-        "rack": loss.rack,
-        "level": loss.level,
-        "level_name": loss.level_name,
-        "brokers": list(loss.brokers),
-        "offline": len(loss.offline),
-        "under_min_isr": len(loss.under_min_isr),
-        "leaders_lost": loss.leaders_lost,
-        "top_survivor": None
-        if loss.top_survivor is None
-        else {"broker": loss.top_survivor[0], "leaders": loss.top_survivor[1]},
-        "replicas_lost": loss.replicas_lost,
-        "bytes_to_restore": loss.bytes_to_restore,
-        "unknown_sizes": loss.unknown_sizes,
-        **(names if has_names else {}),
-    }
+    survivor = None
+    if loss.top_survivor is not None:
+        survivor = SurvivorDocument(broker=loss.top_survivor[0], leaders=loss.top_survivor[1])
+    return RackLossDocument(
+        rack=loss.rack,
+        level=loss.level,
+        level_name=loss.level_name,
+        brokers=tuple(loss.brokers),
+        offline=len(loss.offline),
+        under_min_isr=len(loss.under_min_isr),
+        leaders_lost=loss.leaders_lost,
+        top_survivor=survivor,
+        replicas_lost=loss.replicas_lost,
+        bytes_to_restore=loss.bytes_to_restore,
+        unknown_sizes=loss.unknown_sizes,
+        offline_partitions=tuple(partition_names(loss.offline)) if has_names else None,
+        under_min_isr_partitions=tuple(partition_names(loss.under_min_isr)) if has_names else None,
+    )

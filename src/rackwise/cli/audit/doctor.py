@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,11 +29,11 @@ from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.adapters.kafka import KafkaAdminClient
+    from rackwise.cli.audit.documents import DoctorDocument
     from rackwise.core.fetch_diagnosis import GroupBest, ReadingFacts
     from rackwise.core.findings import FindingList
     from rackwise.core.model import Cluster, Group
 
-FORMAT = "rackwise.doctor/1"
 PROBE_PARTITIONS = 20
 DOUBT_S = 5.0
 """Followers fetch twice a second (`replica.fetch.wait.max.ms`): a new leader knows them by then."""
@@ -270,21 +270,23 @@ def _best(
     return found, reasons
 
 
-def _document(facts: ReadingFacts, findings: FindingList) -> dict[str, Any]:
+def _document(facts: ReadingFacts, findings: FindingList) -> DoctorDocument:
+    from rackwise.cli.audit.documents import DoctorDocument
+    from rackwise.cli.documents import note_rows, reading_finding_rows
+
     cluster = facts.cluster
-    return {
-        "format": FORMAT,
-        "cluster_id": cluster.cluster_id,
-        "taken_at": cluster.taken_at,
-        "source": cluster.source,
-        "brokers": len(cluster.brokers),
-        "topics": len(cluster.topics),
-        "partitions": len(cluster.partitions),
-        "groups": len(cluster.groups),
-        "client_racks": sorted(_racks(facts)),
-        "probes": len(facts.probes),
-        "counts": dict(findings.counts),
-        "findings": [finding.as_dict("group", "client_rack", "hint") for finding in findings],
-        "not_checked": dict(findings.not_checked),
-        "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
-    }
+    return DoctorDocument(
+        cluster_id=cluster.cluster_id,
+        taken_at=cluster.taken_at,
+        source=cluster.source,
+        brokers=len(cluster.brokers),
+        topics=len(cluster.topics),
+        partitions=len(cluster.partitions),
+        groups=len(cluster.groups),
+        client_racks=tuple(sorted(_racks(facts))),
+        probes=len(facts.probes),
+        counts=findings.counts,
+        findings=reading_finding_rows(findings),
+        not_checked=findings.not_checked,
+        notes=note_rows(cluster.notes),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +14,8 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
+    from rackwise.cli.audit.documents import SnapshotSummaryDocument
     from rackwise.core.model import Cluster
-
-FORMAT = "rackwise.snapshot-summary/1"
 
 
 def snapshot(
@@ -113,27 +112,29 @@ def _show(shell: Shell, cluster: Cluster, out: Path) -> None:
         shell.document(document)
         return
     counts = ", ".join(
-        counted(document[f"{noun}s"], noun)
+        counted(getattr(document, f"{noun}s"), noun)
         for noun in ("broker", "rack", "topic", "partition", "group")
         if noun != "group" or cluster.groups
     )
     shell.text(f"{escaped(str(out))}: {counts}, {counted(len(cluster.notes), 'note')}")
 
 
-def _summary(cluster: Cluster, out: Path) -> dict[str, Any]:
+def _summary(cluster: Cluster, out: Path) -> SnapshotSummaryDocument:
+    from rackwise.cli.audit.documents import SnapshotSummaryDocument
+    from rackwise.cli.documents import note_rows
+
     racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
-    return {
-        "format": FORMAT,
-        "file": str(out),
-        "source": cluster.source,
-        "cluster_id": cluster.cluster_id,
-        "taken_at": cluster.taken_at,
-        "brokers": len(cluster.brokers),
-        "brokers_live": sum(broker.is_live for broker in cluster.brokers),
-        "brokers_without_rack": sum(broker.rack is None for broker in cluster.brokers),
-        "racks": len(racks),
-        "topics": len(cluster.topics),
-        "partitions": len(cluster.partitions),
-        "groups": len(cluster.groups),
-        "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
-    }
+    return SnapshotSummaryDocument(
+        file=str(out),
+        source=cluster.source,
+        cluster_id=cluster.cluster_id,
+        taken_at=cluster.taken_at,
+        brokers=len(cluster.brokers),
+        brokers_live=sum(broker.is_live for broker in cluster.brokers),
+        brokers_without_rack=sum(broker.rack is None for broker in cluster.brokers),
+        racks=len(racks),
+        topics=len(cluster.topics),
+        partitions=len(cluster.partitions),
+        groups=len(cluster.groups),
+        notes=note_rows(cluster.notes),
+    )

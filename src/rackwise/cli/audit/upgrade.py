@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from rackwise.cli.audit.documents import UpgradeDocument
     from rackwise.core.wire.registration import BrokerRegistration
     from rackwise.core.wire.upgrade import UpgradeAdvice, UpgradeMember
 
-FORMAT = "rackwise.upgrade/1"
 STEPS = 4
 HEADER = ("broker", "registration", "software", "IBP", "rack", "endpoints")
 UNKNOWN = "?"
@@ -233,27 +233,28 @@ def _rack(member: UpgradeMember) -> str | None:
     return member.rack if registered is None else registered
 
 
-def _document(members: Sequence[UpgradeMember], advice: UpgradeAdvice) -> dict[str, Any]:
+def _document(members: Sequence[UpgradeMember], advice: UpgradeAdvice) -> UpgradeDocument:
+    from rackwise.cli.audit.documents import UpgradeDocument, UpgradeMemberDocument
+    from rackwise.cli.documents import hinted_finding_rows
     from rackwise.core.wire.upgrade import STEPS as TO_DO
 
-    return {
-        "format": FORMAT,
-        "target": advice.target,
-        "wanted_version": advice.wanted_version,
-        "step": advice.step,
-        "to_do": None if advice.step is None else TO_DO[advice.step],
-        "waiting": list(advice.waiting),
-        "unknown": list(advice.unknown),
-        "brokers": [
-            {
-                "id": each.registration.broker_id,
-                "version": each.registration.version,
-                "software": each.software,
-                "ibp": each.ibp,
-                "rack": _rack(each),
-                "endpoints": [str(endpoint) for endpoint in each.registration.endpoints],
-            }
+    return UpgradeDocument(
+        target=advice.target,
+        wanted_version=advice.wanted_version,
+        step=advice.step,
+        to_do=None if advice.step is None else TO_DO[advice.step],
+        waiting=tuple(advice.waiting),
+        unknown=tuple(advice.unknown),
+        brokers=tuple(
+            UpgradeMemberDocument(
+                id=each.registration.broker_id,
+                version=each.registration.version,
+                software=each.software,
+                ibp=each.ibp,
+                rack=_rack(each),
+                endpoints=tuple(map(str, each.registration.endpoints)),
+            )
             for each in members
-        ],
-        "findings": [each.as_dict("hint") for each in advice.findings],
-    }
+        ),
+        findings=hinted_finding_rows(advice.findings),
+    )
