@@ -31,6 +31,7 @@ from rackwise.core.identity.decision.table import ROWS
 from rackwise.core.identity.refusals import CODES
 from rackwise.core.json.forms import Definitions, Form
 from rackwise.core.partitioner import PRODUCER_RULES
+from rackwise.core.policy.format import POLICY, POLICY_FORMAT
 from rackwise.core.wire.upgrade import UPGRADE_RULES
 from rackwise.pipeline import schemas
 from rackwise.pipeline.spark_racks.check import SPARK_RULES
@@ -229,6 +230,11 @@ def plan_schema() -> str:
     return _schema_text(PLAN_FORMAT, PLAN)
 
 
+def policy_schema() -> str:
+    """The JSON Schema of a policy."""
+    return _schema_text(POLICY_FORMAT, POLICY)
+
+
 def summary_schema() -> str:
     """The JSON Schema of a summary."""
     constant = {"properties": {"format": {"const": SUMMARY_FORMAT}}, "required": ["format"]}
@@ -358,6 +364,7 @@ PAGES = {"cli.md": cli, "errors.md": error_tree, "findings.md": findings, "table
 PAGES |= {"identity.md": identity, "../file-map.md": file_map}
 PAGES |= {
     "schemas/plan.schema.json": plan_schema,
+    "schemas/policy.schema.json": policy_schema,
     "schemas/journal.schema.json": journal_schema,
     "schemas/summary.schema.json": summary_schema,
     "documents.md": document_pages,

@@ -164,13 +164,13 @@ class TestChoosingRules:
 
     def test_an_ignored_rule_that_does_not_exist_is_refused(self):
         policy = Policy(audit=AuditPolicy(ignore=("offline", "spread")))
-        message = r'^invalid policy at audit.ignore\[1\]: no rule is called "spread"$'
+        message = r'^invalid policy at \$.audit.ignore\[1\]: no rule is called "spread"$'
         with pytest.raises(InvalidPolicy, match=message) as caught:
             audit(self.cluster, policy)
-        assert caught.value.where == "audit.ignore[1]"
+        assert caught.value.where == "$.audit.ignore[1]"
         assert "rack-missing, rack-depth" in caught.value.hint
         with pytest.raises(InvalidPolicy) as caught:
-            check_ignored(policy, where=lambda path: f"p.toml:{path[-1]}")
+            check_ignored(policy, where=lambda path: f"p.toml:{path[-2]}")
         assert caught.value.where == "p.toml:1"
 
     def test_every_rule_is_checked_when_all_is_known(self):

@@ -41,16 +41,16 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.findings import Finding, Findings, Rule, Severity
 from rackwise.core.model import FairLoads
 from rackwise.core.policy import DEFAULT_POLICY, Policy, check_policy
-from rackwise.core.policy.table import dotted, refusal
+from rackwise.core.policy.faults import policy_error
 from rackwise.core.rules import CONDITIONS, RULES
 from rackwise.core.text import escaped
 from rackwise.core.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from rackwise.core.model import Cluster
-    from rackwise.core.policy.table import KeyPath
+    from rackwise.core.policy.faults import Where
 
 __all__ = [
     "RULES",
@@ -111,14 +111,14 @@ def audit(
     )
 
 
-def check_ignored(policy: Policy, *, where: Callable[[KeyPath], str] = dotted) -> None:
+def check_ignored(policy: Policy, *, where: Where = None) -> None:
     """Raise `InvalidPolicy` if `audit.ignore` names a rule that does not exist.
 
-    `where`: key path -> what the error gives as its place.
+    `where`: JSON path -> the file and the line, which the error names.
     """
     for index, name in enumerate(policy.audit.ignore):
         if name not in RULES:
-            raise refusal(
+            raise policy_error(
                 ("audit", "ignore", index),
                 f'no rule is called "{escaped(name)}"',
                 where,

@@ -130,8 +130,15 @@ class TestPolicy:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("rf = 3", 'invalid p.json: $.made_from.policy:1 at rf: unknown key "rf"'),
-            ('{"rf":3}', 'rf: unknown key "rf"'),
+            (
+                'format = "rackwise.policy/1"\nrf = 3',
+                'invalid p.json: $.made_from.policy:2 at $.rf: unknown key "rf"',
+            ),
+            (
+                '{"format":"rackwise.policy/1","rf":3}',
+                'invalid p.json: $.made_from.policy at $.rf: unknown key "rf"',
+            ),
+            ("rf = 3", 'invalid p.json: $.made_from.policy at $.format: expected "rackwise.pol'),
             ('{"rf":', "invalid p.json: $.made_from.policy"),
         ],
     )

@@ -84,35 +84,38 @@ class TestBadInput:
             (
                 "fail_on",
                 "fail_at",
-                'invalid p.toml:7 at audit.fail_at: unknown key "fail_at"',
+                'invalid p.toml:7 at $.audit.fail_at: unknown key "fail_at"',
                 "p.toml:7",
             ),
             (
                 '"zone",  # both',
                 '"row",  # both',
-                'invalid p.toml:10 at audit.rack_loss[1]: no level is called "row"',
+                'invalid p.toml:10 at $.audit.rack_loss[1]: no level is called "row"',
                 "p.toml:10",
             ),
             (
                 'zone = "even" }',
                 'zone = "evn" }',
                 (
-                    "invalid p.toml:15 at topics[0].spread.zone: expected one of "
-                    '"even", "distinct", "off" or { at_least = N }, got "evn"'
+                    "invalid p.toml:15 at $.topics[0].spread.zone: expected "
+                    'even, distinct, off or { at_least = N }, got "evn"'
                 ),
                 "p.toml:15",
             ),
             (
                 "4 = 2",
                 "4 = 0",
-                ("invalid p.toml:4 at brokers.weights.4: expected an integer of 1 or more, got 0"),
+                (
+                    'invalid p.toml:4 at $.brokers.weights["4"]: '
+                    "expected an integer of 1 or more, got 0"
+                ),
                 "p.toml:4",
             ),
             (
                 "4, 7]",
                 "4, 7, 1, 2]",
                 (
-                    "invalid p.toml:19 at topics[1].pin: expected at most "
+                    "invalid p.toml:19 at $.topics[1].pin: expected at most "
                     "replication 3 brokers for partition 3, got 4"
                 ),
                 "p.toml:19",
@@ -143,7 +146,7 @@ class TestBadInput:
             (
                 'format = "rackwise.policy/2"',
                 (
-                    'invalid p.toml:1 at format: expected "rackwise.policy/1", got '
+                    'invalid p.toml:1 at $.format: expected "rackwise.policy/1", got '
                     '"rackwise.policy/2"'
                 ),
                 'begin the policy with format = "rackwise.policy/1", or upgrade rackwise',
@@ -195,12 +198,12 @@ class TestBadInput:
             (
                 "drain = [7]",
                 "drain = [70]",
-                "invalid p.toml:4 at brokers.drain[0]: no broker has id 70",
+                "invalid p.toml:4 at $.brokers.drain[0]: no broker has id 70",
             ),
             (
                 "[topics.pin]",
                 'count = [\n{ rack = "/asia", min = 1 }]\n[topics.pin]',
-                'invalid p.toml:20 at topics[1].count[0].rack: no rack is called "/asia"',
+                'invalid p.toml:20 at $.topics[1].count[0].rack: no rack is called "/asia"',
             ),
         ],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,9 @@ from rackwise.core.applying.journal.lines import (
 )
 from rackwise.core.applying.model import ThrottleKey
 from rackwise.core.applying.throttle_configs import RATES
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import InvalidConfig, InvalidPolicy
 from rackwise.core.json.strict import parse
+from rackwise.core.policy import Policy, policy_of, policy_table
 from report.summaries import summary
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "reference" / "schemas"
@@ -53,6 +55,50 @@ def test_what_is_no_plan(key, value):
     document = read(plan_bytes(plan_of())) | {key: value}
     assert fault(document, schema, schema)
     assert fault(read(plan_bytes(plan_of())) | {"more": 1}, schema, schema)
+
+
+FULL_POLICY = """
+format = "rackwise.policy/1"
+racks = { levels = ["region", "zone"] }
+brokers = { drain = [7], weights = { 4 = 2 } }
+balance = { replicas = { slack = 1 } }
+audit = { rack_loss = "off" }
+[[topics]]
+match = ["*"]
+spread = { region = "off", zone = { at_least = 2 } }
+pin = { 0 = [4] }
+[[topics]]
+match = ["a"]
+count = [{ rack = "/eu", exactly = 2 }, { rack = "/us", max = 1 }]
+"""
+
+
+def test_a_policy():
+    schema = schema_of("policy")
+    table = tomllib.loads(FULL_POLICY)
+    check(table, schema, schema)
+    check(policy_table(policy_of(table)), schema, schema)
+    check(policy_table(Policy()), schema, schema)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"format": "rackwise.policy/2"},
+        {"more": 1},
+        {"brokers": {"weights": {"x": 1}}},
+        {"brokers": {"weights": {"4": 0}}},
+        {"topics": [{}]},
+        {"topics": [{"match": ["*"], "spread": {"zone": "evne"}}]},
+        {"topics": [{"match": ["*"], "replication": None}]},
+    ],
+)
+def test_what_is_no_policy(wrong):
+    schema = schema_of("policy")
+    table = {"format": "rackwise.policy/1"} | wrong
+    assert fault(table, schema, schema)
+    with pytest.raises(InvalidPolicy):
+        policy_of(table)
 
 
 @pytest.mark.parametrize("case", [{}, {"has_traffic": False}, {"clusters": 3, "days": 2}])

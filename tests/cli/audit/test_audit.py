@@ -378,7 +378,7 @@ class TestRefused:
         told = parse(said.err.encode(), where="stderr", error=InvalidConfig)
         assert told == {
             "error": "InvalidPolicy",
-            "message": f"invalid {policy}:3 at brokers.drain[0]: no broker has id 9",
+            "message": f"invalid {policy}:3 at $.brokers.drain[0]: no broker has id 9",
             "wanted": "a broker of the cluster",
             "had": 9,
             "hint": "brokers: 1, 2, 3, 4, 5, 6",

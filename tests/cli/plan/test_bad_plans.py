@@ -139,7 +139,7 @@ class TestWishes:
     def test_a_policy_that_the_cluster_cannot_have(self, refused):
         refused(
             ["balance"],
-            "invalid POLICY:2 at brokers.drain[0]: no broker has id 9",
+            "invalid POLICY:2 at $.brokers.drain[0]: no broker has id 9",
             "brokers: 1, 2, 3, 4",
             policy="brokers = { drain = [9] }",
         )
@@ -255,16 +255,17 @@ class TestPlanFiles:
     def test_under_a_policy_that_is_none(self, tmp_path):
         cluster = small_cluster(RACKS, LISTS)
         write_snapshot(cluster, tmp_path / "s.json")
+        policy = 'format = "rackwise.policy/1"\nrf = 3'
         made_from = replace(
             plan_of().made_from,
             snapshot_sha256=fingerprint(cluster),
-            policy="rf = 3",
-            policy_sha256=policy_sha256("rf = 3"),
+            policy=policy,
+            policy_sha256=policy_sha256(policy),
         )
         write_plan(plan_of(made_from=made_from), tmp_path / "p.json")
         code, out, err = called("proof", tmp_path / "p.json", "--snapshot", tmp_path / "s.json")
         assert (code, out) == (1, "")
-        assert f'{tmp_path / "p.json"}: $.made_from.policy:1 at rf: unknown key "rf"' in err
+        assert f'{tmp_path / "p.json"}: $.made_from.policy:2 at $.rf: unknown key "rf"' in err
 
     @pytest.mark.parametrize(
         ("old", "new", "message"),

@@ -73,7 +73,7 @@ def test_a_value_that_fits_is_read_as_it_is(form, value):
             {"": 1},
             'invalid f.json at $: expected a name without control characters, got ""',
         ),
-        (ScalarForm(), [], [], "invalid f.json at $: expected a single value, got an empty list"),
+        (ScalarForm(), [], None, "invalid f.json at $: expected a single value, got an empty list"),
     ],
 )
 def test_a_value_that_does_not_fit_is_a_fault_at_its_path(form, value, stand_in, message):

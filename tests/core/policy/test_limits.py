@@ -13,7 +13,7 @@ def refused(message, hint, *, levels=(), key="count", **block):
     table = {"format": POLICY_FORMAT, "topics": [{"match": ["*"], **block}]}
     with pytest.raises(InvalidPolicy) as caught:
         policy_of(table | ({"racks": {"levels": list(levels)}} if levels else {}))
-    assert str(caught.value) == f"invalid policy at topics[0].{key}: {message}"
+    assert str(caught.value) == f"invalid policy at $.topics[0].{key}: {message}"
     assert hint in caught.value.hint
     assert caught.value.wanted is not None
     assert caught.value.had is not None

@@ -14,7 +14,7 @@ from rackwise.core.policy import (
     Slack,
     TopicBlock,
     TopicRules,
-    dotted,
+    json_path,
     policy_of,
 )
 
@@ -30,8 +30,8 @@ def block(**table):
 def refused(table, message, *, where, hint=None):
     with pytest.raises(InvalidPolicy) as caught:
         policy_of({"format": POLICY_FORMAT, **table})
-    assert str(caught.value) == f"invalid policy at {message}"
-    assert caught.value.where == where
+    assert str(caught.value) == f"invalid policy at $.{message}"
+    assert caught.value.where == f"$.{where}"
     assert hint is None or hint in caught.value.hint
 
 
@@ -162,12 +162,27 @@ def test_rack_loss_off_is_no_level():
     assert read(audit={"rack_loss": ["level2"]}).audit.rack_loss == ("level2",)
 
 
+MISSING = {
+    "slack": ({"balance": {"replicas": {"slac": 1}}}, "balance.replicas"),
+    "at_least": (
+        {"topics": [{"match": ["*"], "spread": {"zone": {"atleast": 2}}}]},
+        "topics[0].spread.zone",
+    ),
+}
+
+
+@pytest.mark.parametrize("key", MISSING)
+def test_a_key_that_is_missing_is_named_and_the_unknown_one_counted(key):
+    table, path = MISSING[key]
+    hint = f"add {key}"
+    refused(table, f'{path}: missing key "{key}" (and 1 more fault)', where=path, hint=hint)
+
+
 UNKNOWN = {
     "policy": ({"rack": {}}, "rack", "racks, brokers"),
     "racks": ({"racks": {"level": []}}, "racks.level", "levels, missing"),
     "brokers": ({"brokers": {"drained": []}}, "brokers.drained", "drain, exclude"),
     "balance": ({"balance": {"replica": "off"}}, "balance.replica", "replicas, leaders"),
-    "slack": ({"balance": {"replicas": {"slac": 1}}}, "balance.replicas.slac", "slack"),
     "cost": ({"cost": {"minimize": "usd"}}, "cost.minimize", "minimise, prices"),
     "audit": ({"audit": {"fail": "x"}}, "audit.fail", "fail_on, rack_loss"),
     "block": (
@@ -179,11 +194,6 @@ UNKNOWN = {
         {"topics": [{"match": ["*"], "count": [{"rack": "a", "eq": 1}]}]},
         "topics[0].count[0].eq",
         "rack, exactly",
-    ),
-    "at_least": (
-        {"topics": [{"match": ["*"], "spread": {"zone": {"atleast": 2}}}]},
-        "topics[0].spread.zone.atleast",
-        "at_least",
     ),
 }
 
@@ -199,12 +209,12 @@ def in_block(**table):
 
 
 COUNT_FORM = "topics[0].count[0]: expected rack with exactly, or with min, max or both"
-SPREAD_FORM = 'expected one of "even", "distinct", "off" or { at_least = N }, got'
+SPREAD_FORM = "expected even, distinct, off or { at_least = N }, got"
 WRONG = {
     "racks no table": ({"racks": 3}, "racks: expected a table, got 3"),
     "levels no list": (
         {"racks": {"levels": "zone"}},
-        'racks.levels: expected a list, got "zone"',
+        'racks.levels: expected a list of levels, got "zone"',
     ),
     "level no text": (
         {"racks": {"levels": [1]}},
@@ -212,7 +222,7 @@ WRONG = {
     ),
     "level twice": (
         {"racks": {"levels": ["a", "a"]}},
-        'racks.levels[1]: "a" appears twice',
+        'racks.levels[1]: expected each name once, got "a" twice',
     ),
     "five levels": (
         {"racks": {"levels": ["a", "b", "c", "d", "e"]}},
@@ -220,7 +230,7 @@ WRONG = {
     ),
     "missing": (
         {"racks": {"missing": "maybe"}},
-        ('racks.missing: expected one of "error", "one-rack", "unaware", got "maybe"'),
+        ('racks.missing: expected one of error, one-rack, unaware, got "maybe"'),
     ),
     "true is no id": (
         {"brokers": {"drain": [True]}},
@@ -228,15 +238,15 @@ WRONG = {
     ),
     "id twice": (
         {"brokers": {"drain": [4, 4]}},
-        ("brokers.drain[1]: broker 4 appears twice"),
+        ("brokers.drain[1]: expected each broker once, got 4 twice"),
     ),
     "weight 0": (
         {"brokers": {"weights": {"4": 0}}},
-        "brokers.weights.4: expected an integer of 1 or more, got 0",
+        'brokers.weights["4"]: expected an integer of 1 or more, got 0',
     ),
     "weight of no id": (
         {"brokers": {"weights": {"x": 1}}},
-        ('brokers.weights.x: expected a key that is an integer of 0 or more, got "x"'),
+        ('brokers.weights: expected a broker id as key, got "x"'),
     ),
     "slack below 0": (
         {"balance": {"replicas": {"slack": -1}}},
@@ -244,37 +254,37 @@ WRONG = {
     ),
     "balance": (
         {"balance": {"replicas": {}}},
-        ('balance.replicas: expected one of "even", "off" or { slack = N }, got a table'),
+        'balance.replicas: missing key "slack"',
     ),
     "failover 1": (
         {"balance": {"failover": 1}},
-        "balance.failover: expected one of true, false, got 1",
+        "balance.failover: expected true or false, got 1",
     ),
     "minimise": (
         {"cost": {"minimise": "time"}},
-        'cost.minimise: expected one of "moves", "bytes", "usd", got "time"',
+        'cost.minimise: expected one of moves, bytes, usd, got "time"',
     ),
     "prices": ({"cost": {"prices": ""}}, 'cost.prices: expected a text, got ""'),
     "fail_on": (
         {"audit": {"fail_on": "fatal"}},
-        ('audit.fail_on: expected one of "error", "warning", "info", "never", got "fatal"'),
+        ('audit.fail_on: expected one of error, warning, info, never, got "fatal"'),
     ),
     "rack_loss": (
         {"audit": {"rack_loss": "zone"}},
-        'audit.rack_loss: expected one of "off" or a list of levels, got "zone"',
+        'audit.rack_loss: expected off or a list of levels, got "zone"',
     ),
     "rack_loss level": (
         {"audit": {"rack_loss": ["row"]}},
         'audit.rack_loss[0]: no level is called "row"',
     ),
-    "topics": ({"topics": {}}, "topics: expected a list, got a table"),
+    "topics": ({"topics": {}}, "topics: expected a list of topics, got a table"),
     "no match": (
         {"topics": [{"replication": 3}]},
-        "topics[0]: expected match with one glob or more, got none",
+        'topics[0]: missing key "match"',
     ),
     "empty match": (
         {"topics": [{"match": []}]},
-        "topics[0]: expected match with one glob or more, got none",
+        "topics[0].match: expected one glob or more, got an empty list",
     ),
     "level": (
         in_block(spread={"row": "even"}),
@@ -294,11 +304,11 @@ WRONG = {
     ),
     "topic_spread": (
         in_block(topic_spread="on"),
-        'topics[0].topic_spread: expected one of "off", "even", got "on"',
+        'topics[0].topic_spread: expected one of off, even, got "on"',
     ),
     "count_others": (
         in_block(count_others=None),
-        'topics[0].count_others: expected one of "none", "any", got nothing',
+        "topics[0].count_others: expected one of none, any, got null",
     ),
     "count form": (
         in_block(count=[{"rack": "a", "exactly": 1, "min": 1}]),
@@ -314,11 +324,11 @@ WRONG = {
     ),
     "rack twice": (
         in_block(count=[{"rack": "a", "min": 1}, {"rack": "a", "max": 1}]),
-        'topics[0].count[1]: rack "a" appears twice',
+        'topics[0].count[1].rack: expected each rack once, got "a" twice',
     ),
     "malformed rack": (
         in_block(leader_racks=["/a//b"]),
-        'topics[0].leader_racks[0]: rack path has an empty segment: "/a//b"',
+        'topics[0].leader_racks[0]: expected a rack below the root, got "/a//b"',
     ),
     "root rack": (
         in_block(count=[{"rack": "/", "min": 1}]),
@@ -326,11 +336,11 @@ WRONG = {
     ),
     "pin key": (
         in_block(pin={"-1": [4]}),
-        ('topics[0].pin.-1: expected a key that is an integer of 0 or more, got "-1"'),
+        'topics[0].pin: expected a partition number as key, got "-1"',
     ),
     "hostile text": (
         {"racks": {"missing": "\x1b[31m"}},
-        ('racks.missing: expected one of "error", "one-rack", "unaware", got "\\x1b[31m"'),
+        ('racks.missing: expected one of error, one-rack, unaware, got "\\x1b[31m"'),
     ),
 }
 
@@ -340,9 +350,33 @@ def test_wrong_values_are_refused(table, message):
     refused(table, message, where=message.partition(":")[0])
 
 
+def test_all_faults_are_counted():
+    refused(
+        {"racks": {"missing": "x"}, "brokers": {"drain": ["x", -1]}, "cost": {"price": 1}},
+        'racks.missing: expected one of error, one-rack, unaware, got "x" (and 3 more faults)',
+        where="racks.missing",
+    )
+
+
+def test_a_policy_is_a_table():
+    with pytest.raises(InvalidPolicy, match=r"at \$: expected a table, got an empty list"):
+        policy_of([])
+
+
+def test_a_malformed_rack_is_explained():
+    refused(
+        in_block(leader_racks=["/a//b"]),
+        'topics[0].leader_racks[0]: expected a rack below the root, got "/a//b"',
+        where="topics[0].leader_racks[0]",
+        hint="rack path has an empty segment",
+    )
+
+
 @pytest.mark.parametrize("value", [None, "rackwise.policy/2", 1])
 def test_another_format_is_refused(value):
-    with pytest.raises(InvalidPolicy, match=r'at format: expected "rackwise\.policy/1"') as caught:
+    with pytest.raises(
+        InvalidPolicy, match=r'at \$.format: expected "rackwise\.policy/1"'
+    ) as caught:
         policy_of({} if value is None else {"format": value})
     assert "begin the policy with format" in caught.value.hint
 
@@ -358,15 +392,16 @@ def test_known_names_are_hinted():
 
 def test_a_reader_of_files_says_where_keys_stand():
     with pytest.raises(
-        InvalidPolicy, match=r"^invalid policy.toml:3 at brokers.drain\[0\]: expected an integer"
+        InvalidPolicy,
+        match=r"^invalid policy.toml:18 at \$.brokers.drain\[0\]: expected an integer",
     ) as caught:
         policy_of(
             {"format": POLICY_FORMAT, "brokers": {"drain": ["x"]}},
             where=lambda path: f"policy.toml:{len(path)}",
         )
-    assert caught.value.where == "policy.toml:3"
+    assert caught.value.where == "policy.toml:18"
 
 
 def test_paths():
-    assert dotted(()) == "policy"
-    assert dotted(("a\x00", 0, "b")) == r"a\x00[0].b"
+    assert json_path(()) == "$"
+    assert json_path(("a\x00", 0, "b")) == r'$["a\x00"][0].b'

@@ -18,8 +18,8 @@ from rackwise.core.policy import (
     Slack,
     TopicBlock,
     policy_of,
+    policy_table,
 )
-from rackwise.core.policy.to_table import policy_table
 
 FULL = Policy(
     racks=RackPolicy(levels=("region", "zone"), missing="one-rack"),

@@ -21,7 +21,7 @@ from rackwise.core.planning.model import Add, Balance, Drain, Leaders, Repair, V
 from rackwise.core.planning.plan import fair_loads, plan
 from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, Policy, Slack, TopicBlock
-from rackwise.core.policy.to_table import policy_table
+from rackwise.core.policy.format import policy_table
 from rackwise.core.racks import Rack
 from small_clusters import small_cluster
 

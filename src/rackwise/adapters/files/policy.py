@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.core.audit import check_ignored
 from rackwise.core.errors import InvalidPolicy
-from rackwise.core.policy import check_policy, policy_of
+from rackwise.core.policy import check_policy, json_path, policy_of
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class PolicyFile:
         """
         check_policy(self.policy, cluster, where=self.where)
 
-    def where(self, path: KeyPath) -> str:
-        """`policy.toml:14`: the line of a key, or of the nearest one above it that is written."""
+    def where(self, path: str) -> str:
+        """The file and the line of a JSON path, `policy.toml:14`."""
         return _place(self.text, self.name, path)
 
 
@@ -88,11 +88,9 @@ def parse_policy(data: bytes, *, where: str) -> PolicyFile:
     return PolicyFile(policy=policy, text=text, name=where)
 
 
-def _place(text: str, name: str, path: KeyPath) -> str:
-    lines = lines_of(text)
-    while path and path not in lines:
-        path = path[:-1]
-    return f"{name}:{lines[path]}" if path else name
+def _place(text: str, name: str, path: str) -> str:
+    lines = {json_path(keys): line for keys, line in lines_of(text).items()}
+    return f"{name}:{lines[path]}" if path in lines else name
 
 
 def _decoded(data: bytes, where: str) -> str:

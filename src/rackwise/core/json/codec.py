@@ -27,6 +27,7 @@ needs no conversion; a `JsonNode`, which knows the path, is created for the othe
 | `int`, `float`, `bool`      | a number, true or false; JSON's `true` is no number          |
 | `str`, `Literal`            | a text, one of some texts                                    |
 | `X \| None`                 | null for an unknown value                                    |
+| a `Literal \| X`            | one of some texts, or a list or an object of the form of X   |
 | `tuple[X, ...]`             | a list                                                       |
 | `tuple[A, B]`, a NamedTuple | a list of that length                                        |
 | `Mapping[str, X]`           | an object whose keys are names; `Mapping[int, X]`: ids       |
@@ -71,11 +72,13 @@ from rackwise.core.json.declare import (
     Matching,
     Name,
     Omitted,
+    Once,
     Rows,
     Says,
 )
 from rackwise.core.json.forms import (
     ChoiceForm,
+    EitherForm,
     FlagForm,
     Form,
     IntegerForm,
@@ -115,6 +118,8 @@ class ObjectRules:
     """Whether the check runs also for a value whose fields have faults, and hold stand-ins."""
     is_open: bool = False
     """Whether members that are not declared are allowed."""
+    has_no_null: bool = False
+    """Whether a field with a default may be absent, and is absent, never null, where it is None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +193,11 @@ class Codec:
 
     def _nullable(self, arguments: tuple[Any, ...], markers: tuple[Any, ...]) -> Form:
         rest = [each for each in arguments if each is not type(None)]
+        if len(rest) == 2 and get_origin(rest[0]) is Literal:  # noqa: PLR2004 (texts, another form)
+            texts = get_args(rest[0])
+            says = _marker(markers, Says) or Says(f"one of {', '.join(texts)}, or an object")
+            either = EitherForm({text: text for text in texts}, self.form(rest[1]), says.wanted)
+            return either if len(rest) == len(arguments) else NullableForm(either)
         if len(rest) != 1 or len(rest) == len(arguments):
             raise TypeError(f"expected a declared union, or one type and None, got {arguments}")
         return NullableForm(_or_null(self._made(rest[0], *markers)))
@@ -196,7 +206,12 @@ class Codec:
         says = _marker(markers, Says)
         if len(arguments) == 2 and arguments[1] is Ellipsis:  # noqa: PLR2004 (X and ...)
             inner = self._made(arguments[0], *(each for each in markers if isinstance(each, Name)))
-            return ListForm(inner, says.wanted if says else "a list", says.hint if says else None)
+            return ListForm(
+                inner,
+                says.wanted if says else "a list",
+                says.hint if says else None,
+                _marker(markers, Once),
+            )
         forms = tuple(map(self.form, arguments))
         wanted = says.wanted if says else f"a list of {len(forms)}"
         return TupleForm(forms, wanted, lambda *values: values, hint=says.hint if says else None)
@@ -206,9 +221,12 @@ class Codec:
         rows = _marker(markers, Rows)
         says = _marker(markers, Says)
         if rows is None:
-            is_id = key is int or int in get_args(key)
+            bounds = _marker(get_args(key), Between)
             return MappingForm(
-                self.form(value), "ids" if is_id else "names", says.wanted if says else "an object"
+                self.form(value),
+                "ids" if key is int or bounds else "names",
+                says.wanted if says else "an object",
+                id_wanted=bounds.wanted if bounds else "a broker id",
             )
         if rows.value is not None:
             member = ObjectMember(rows.value, rows.value, self.form(value))
@@ -262,13 +280,17 @@ class Codec:
             if each.default_factory is not MISSING:
                 default = each.default_factory()
             key = _marker(markers, Key)
+            is_optional = rule.has_no_null and default is not None
             is_omitted = _marker(markers, Omitted) is not None
+            form = _listed(self.form(hint), each.name)
+            if rule.has_no_null and isinstance(form, NullableForm):
+                form, is_omitted = _without_null(form.inner), True
             members.append(
                 ObjectMember(
                     key.name if key else each.name.rstrip("_"),
                     each.name,
-                    _listed(self.form(hint), each.name),
-                    may_be_absent=is_omitted or _marker(markers, Later) is not None,
+                    form,
+                    may_be_absent=is_omitted or is_optional or _marker(markers, Later) is not None,
                     is_omitted=is_omitted,
                     default=default,
                 )
@@ -332,6 +354,11 @@ def _or_null(form: Form) -> Form:
     if isinstance(form, ObjectForm | UnionForm) or form.wanted.endswith("or null"):
         return form
     return form.saying(f"{form.wanted} or null")
+
+
+def _without_null(form: Form) -> Form:
+    """The form with its own words again: null is not allowed."""
+    return form.saying(form.wanted.removesuffix(" or null"))
 
 
 def _listed(form: Form, name: str) -> Form:

@@ -77,6 +77,20 @@ class Rows:
     hint: str | None = None
 
 
+@dataclass(frozen=True)
+class Once:
+    """A list in which each item appears once.
+
+    `what`: the word for an item in an error; `by`: the member that tells items apart, None where
+    items are compared as a whole; `is_sorted`: whether the items are sorted when they are read.
+    """
+
+    what: str
+    by: str | None = None
+    is_sorted: bool = False
+    hint: str | None = "keep one of the two"
+
+
 class Omitted:
     """The key may be absent, and is not written where the field has its default."""
 

@@ -18,10 +18,14 @@ from typing import TYPE_CHECKING
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
     from rackwise.core.errors import InputError
 
 SHOWN = 60
 """Characters of a value that a message shows."""
+
+_KEYS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +43,22 @@ class Faults:
     """The faults of one file.
 
     `error`: the class of errors for this file; `file`: its name as given; `hint`: the hint of every
-    fault, where it is always the same.
+    fault, where it is always the same; `locate`: JSON path -> the file and the line, for a format
+    whose lines are known.
     """
 
-    __slots__ = ("count", "error", "file", "first", "hint")
+    __slots__ = ("count", "error", "file", "first", "hint", "locate")
 
-    def __init__(self, file: str, error: type[InputError], *, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        file: str,
+        error: type[InputError],
+        *,
+        hint: str | None = None,
+        locate: Callable[[str], str] | None = None,
+    ) -> None:
         self.hint = hint
+        self.locate = locate
         self.file = file
         self.error = error
         self.first: Fault | None = None
@@ -69,6 +82,30 @@ class Faults:
             )
         )
 
+    def missing(self, place: str, key: str, present: Iterable[str]) -> None:
+        """Record that the object at `place` lacks a key; `present`: the keys that it has."""
+        self.add(
+            Fault(
+                place=place,
+                sentence=f'missing key "{key}"',
+                wanted=key,
+                had=", ".join(map(quoted, sorted(present)[:_KEYS_SHOWN])),
+                hint="write null for an unknown value, and keep the key",
+            )
+        )
+
+    def unknown(self, place: str, key: str, known: Collection[str]) -> None:
+        """Record that the object at `place` has a key that is not one of its format."""
+        self.add(
+            Fault(
+                place=place,
+                sentence=f"unknown key {quoted(key)}",
+                wanted=", ".join(sorted(known)),
+                had=quoted(key),
+                hint="remove it; if a newer Rackwise wrote the file, upgrade Rackwise",
+            )
+        )
+
     def raise_if_any(self) -> None:
         """Raise the file's error class for the first fault, naming how many others there are."""
         if self.first is not None:
@@ -83,12 +120,14 @@ class Faults:
         more = f" (and {others} more fault{'s' if others > 1 else ''})" if others else ""
         is_line = fault.place.startswith(":")
         at = fault.place if is_line else f" at {fault.place}" if fault.place else ""
+        file = self.file if self.locate is None else self.locate(fault.place)
+        where = f"{file}{fault.place}" if is_line else fault.place or file
         return self.error(
-            f"invalid {escaped(self.file)}{at}: {fault.sentence}{more}",
+            f"invalid {escaped(file)}{at}: {fault.sentence}{more}",
             wanted=fault.wanted,
             had=fault.had,
             hint=self.hint or fault.hint,
-            where=f"{self.file}{fault.place}" if is_line else fault.place or self.file,
+            where=where if self.locate is None else file,
         )
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rackwise.core.json.declare import ID_HINT, MAX_ID, NAME_HINT
+from rackwise.core.json.faults import Fault, shown_value
 from rackwise.core.json.node import CONTROL, JsonNode
 from rackwise.core.override import override
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Mapping, Sequence
 
-    from rackwise.core.json.declare import Rows
+    from rackwise.core.json.declare import Once, Rows
     from rackwise.core.json.strict import Json
 
 Schema = dict[str, Any]
@@ -44,9 +45,12 @@ class Form(ABC):
         """Whether a parsed value is right and needs no conversion."""
         return False
 
-    @abstractmethod
     def read(self, node: JsonNode) -> Any:  # noqa: ANN401 (of the declared type)
         """The value; records faults, and then gives a stand-in."""
+        if self.is_plain(node.value):
+            return node.value
+        self.wrong(node)
+        return self.stand_in
 
     @property
     @abstractmethod
@@ -84,13 +88,6 @@ class IntegerForm(Form):
     @override
     def is_plain(self, value: Json) -> bool:
         return type(value) is int and self.low <= value <= self.high
-
-    @override
-    def read(self, node: JsonNode) -> int:
-        if self.is_plain(node.value):
-            return int(node.value)
-        self.wrong(node)
-        return self.stand_in
 
     @property
     @override
@@ -147,12 +144,6 @@ class FlagForm(Form):
     def is_plain(self, value: Json) -> bool:
         return value is True or value is False
 
-    @override
-    def read(self, node: JsonNode) -> bool:
-        if not self.is_plain(node.value):
-            self.wrong(node)
-        return node.value is True
-
     @property
     @override
     def stand_in(self) -> bool:
@@ -183,14 +174,11 @@ class TextForm(Form):
         )
 
     @override
-    def read(self, node: JsonNode) -> str:
-        if self.is_plain(node.value):
-            return str(node.value)
+    def wrong(self, node: JsonNode) -> None:
         hint = self.hint
         if self.check is not None and isinstance(node.value, str):
             hint = self.check(node.value) or hint
         node.wrong(self.wanted, hint=hint)
-        return self.stand_in
 
     @property
     @override
@@ -215,13 +203,6 @@ class ChoiceForm(Form):
     @override
     def is_plain(self, value: Json) -> bool:
         return isinstance(value, str) and value in self.options
-
-    @override
-    def read(self, node: JsonNode) -> str:
-        if self.is_plain(node.value):
-            return str(node.value)
-        self.wrong(node)
-        return self.stand_in
 
     @property
     @override
@@ -268,6 +249,7 @@ class ListForm(Form):
     inner: Form
     wanted: str = "a list"
     hint: str | None = None
+    once: Once | None = None
 
     @override
     def read(self, node: JsonNode) -> tuple[Any, ...]:
@@ -275,12 +257,11 @@ class ListForm(Form):
             self.wrong(node)
             return ()
         is_plain, read, faults = self.inner.is_plain, self.inner.read, node.faults
-        return tuple(
-            [
-                item if is_plain(item) else read(JsonNode(item, faults, node, index))
-                for index, item in enumerate(node.value)
-            ]
-        )
+        values = [
+            item if is_plain(item) else read(JsonNode(item, faults, node, index))
+            for index, item in enumerate(node.value)
+        ]
+        return tuple(values if self.once is None else _each_once(self.once, node, values))
 
     @property
     @override
@@ -294,6 +275,65 @@ class ListForm(Form):
     @override
     def schema(self, definitions: Definitions) -> Schema:
         return {"type": "array", "items": self.inner.schema(definitions)}
+
+
+def _each_once(once: Once, node: JsonNode, values: list[Any]) -> list[Any]:
+    """The values of a list, sorted if declared; records each one that appears again."""
+    keys = [getattr(value, once.by) for value in values] if once.by else values
+    seen: set[Any] = set()
+    for index, key in enumerate(keys):
+        item = node.value[index]
+        # An item that could not be read has a stand-in, which says nothing about the document.
+        if key in seen and (isinstance(item, dict) if once.by else item == key):
+            at = JsonNode(item, node.faults, node, index)
+            node.faults.add(
+                Fault(
+                    place=at.at(once.by).path if once.by else at.path,
+                    sentence=f"expected each {once.what} once, got {shown_value(key)} twice",
+                    wanted=1,
+                    had=2,
+                    hint=once.hint,
+                )
+            )
+        seen.add(key)
+    if not once.is_sorted:
+        return values
+    return [values[place] for place in sorted(range(len(keys)), key=keys.__getitem__)]
+
+
+@dataclass(frozen=True, slots=True)
+class EitherForm(Form):
+    """One of some texts, or a list or an object of another form.
+
+    `texts`: text -> what it is read as.
+    """
+
+    texts: Mapping[str, Any]
+    other: Form
+    wanted: str
+    hint: str | None = None
+
+    @override
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
+        if isinstance(node.value, dict | list):
+            return self.other.read(node)
+        if isinstance(node.value, str) and node.value in self.texts:
+            return self.texts[node.value]
+        self.wrong(node)
+        return self.stand_in
+
+    @property
+    @override
+    def stand_in(self) -> Any:  # noqa: ANN401
+        return next(iter(self.texts.values()))
+
+    @override
+    def write(self, value: Any) -> Json:  # noqa: ANN401
+        return value if isinstance(value, str) else self.other.write(value)
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        return {"anyOf": [{"enum": list(self.texts)}, self.other.schema(definitions)]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +392,7 @@ class MappingForm(Form):
     keys: Literal["names", "ids", "any"] = "names"
     wanted: str = "an object"
     hint: str | None = None
+    id_wanted: str = "a broker id"
 
     @override
     def read(self, node: JsonNode) -> Mapping[Any, Any]:
@@ -361,7 +402,7 @@ class MappingForm(Form):
         found: dict[Any, Any] = {}
         for key, item in node.value.items():
             if self.keys == "ids" and not _is_id(key):
-                node.faults.wrong(node.path, "a broker id as key", key, hint=ID_HINT)
+                node.faults.wrong(node.path, f"{self.id_wanted} as key", key, hint=ID_HINT)
                 continue
             if self.keys == "names" and (not key or CONTROL.search(key)):
                 wanted = "a name without control characters"
@@ -636,12 +677,6 @@ class ScalarForm(Form):
     def is_plain(self, value: Json) -> bool:
         return not isinstance(value, dict | list)
 
-    @override
-    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
-        if not self.is_plain(node.value):
-            self.wrong(node)
-        return node.value
-
     @property
     @override
     def stand_in(self) -> None:
@@ -662,10 +697,6 @@ class AnyForm(Form):
     @override
     def is_plain(self, value: Json) -> bool:
         return True
-
-    @override
-    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
-        return node.value
 
     @property
     @override

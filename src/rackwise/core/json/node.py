@@ -23,7 +23,6 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 """C0, DEL, C1: in no name."""
 
 _VERSION = re.compile("[0-9]{1,9}")
-_KEYS_SHOWN = 3
 
 
 class JsonNode:
@@ -89,27 +88,11 @@ class JsonNode:
 
     def missing(self, key: str) -> None:
         """Record that an object lacks a key."""
-        self.faults.add(
-            Fault(
-                place=self.path,
-                sentence=f'missing key "{key}"',
-                wanted=key,
-                had=", ".join(map(quoted, sorted(self.value)[:_KEYS_SHOWN])),
-                hint="write null for an unknown value, and keep the key",
-            )
-        )
+        self.faults.missing(self.path, key, self.value)
 
     def unknown(self, key: str, known: Collection[str]) -> None:
         """Record that an object has a key that is not one of its format."""
-        self.faults.add(
-            Fault(
-                place=self.path,
-                sentence=f"unknown key {quoted(key)}",
-                wanted=", ".join(sorted(known)),
-                had=quoted(key),
-                hint="remove it; if a newer Rackwise wrote the file, upgrade Rackwise",
-            )
-        )
+        self.faults.unknown(self.path, key, known)
 
     def entries(self) -> Iterator[tuple[str, JsonNode]]:
         """Keys and values of an object whose keys are names of the user's."""

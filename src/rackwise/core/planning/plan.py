@@ -54,7 +54,7 @@ from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.by_rack import are_racks_independent, by_rack, needs_flow
 from rackwise.core.planning.search.tie_breaking import break_ties
 from rackwise.core.policy import DEFAULT_POLICY
-from rackwise.core.policy.to_table import policy_table
+from rackwise.core.policy.format import policy_table
 from rackwise.core.solver import solver_version
 
 if TYPE_CHECKING:

@@ -2,15 +2,16 @@
 
 ```
 model      Policy and its parts, the defaults, the rules of one topic
-table      values with their key paths
-parse      policy_of: a parsed table (TOML, JSON) -> Policy
-to_table   policy_table: Policy -> a table
+format     policy_of: a parsed table (TOML, JSON) -> Policy; policy_table: Policy -> a table
+faults     faults of a policy with JSON paths and lines
 limits     rules of one topic that exclude each other
 checking   check_policy: the cluster has what the policy names, and the rules can hold together
 ```
 """
 
 from rackwise.core.policy.checking import check_policy
+from rackwise.core.policy.faults import KeyPath, json_path
+from rackwise.core.policy.format import POLICY_FORMAT, policy_of, policy_table
 from rackwise.core.policy.model import (
     DEFAULT_POLICY,
     AtLeast,
@@ -26,8 +27,6 @@ from rackwise.core.policy.model import (
     TopicBlock,
     TopicRules,
 )
-from rackwise.core.policy.parse import POLICY_FORMAT, policy_of
-from rackwise.core.policy.table import KeyPath, dotted
 
 __all__ = [
     "DEFAULT_POLICY",
@@ -46,6 +45,7 @@ __all__ = [
     "TopicBlock",
     "TopicRules",
     "check_policy",
-    "dotted",
+    "json_path",
     "policy_of",
+    "policy_table",
 ]

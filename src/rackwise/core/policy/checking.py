@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rackwise.core.policy.faults import policy_error
 from rackwise.core.policy.limits import fault_in
-from rackwise.core.policy.table import KeyPath, dotted, refusal
 from rackwise.core.racks import RackTree, level_names
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rackwise.core.model import Cluster
+    from rackwise.core.policy.faults import KeyPath, Where
     from rackwise.core.policy.model import Policy, TopicBlock, TopicRules
 
 
-def check_policy(
-    policy: Policy, cluster: Cluster, *, where: Callable[[KeyPath], str] = dotted
-) -> None:
-    """Refuse a policy that names what the cluster lacks, or asks a topic for what cannot be.
+def check_policy(policy: Policy, cluster: Cluster, *, where: Where = None) -> None:
+    """Reject a policy that names what the cluster lacks, or asks a topic for what cannot be.
 
-    `where`: key path -> what an error gives as its place. Raises `InvalidPolicy`; `InvalidRack`
-    where a broker's own rack is malformed.
+    `where`: JSON path -> the file and the line, which an error names.
+
+    Raises `InvalidPolicy`; `InvalidRack` where a broker's own rack is malformed.
     """
     tree = RackTree.of(
         ((broker.id, broker.rack) for broker in cluster.brokers), missing=policy.racks.missing
@@ -40,12 +40,12 @@ def check_policy(
     _check_topics(policy, cluster, tree, where)
 
 
-def _check_levels(policy: Policy, tree: RackTree, where: Callable[[KeyPath], str]) -> None:
+def _check_levels(policy: Policy, tree: RackTree, where: Where) -> None:
     names = policy.racks.levels
     if not len(tree.names[0]):
         return
     if names and len(names) != tree.depth:
-        raise refusal(
+        raise policy_error(
             ("racks", "levels"),
             f"expected {counted(tree.depth, 'level name')}, one for each level of the racks, "
             f"got {len(names)}",
@@ -57,7 +57,7 @@ def _check_levels(policy: Policy, tree: RackTree, where: Callable[[KeyPath], str
     known = level_names(tree.depth, names)
     for path, level in _levels_named(policy):
         if level not in known:
-            raise refusal(
+            raise policy_error(
                 path,
                 f'no level is called "{escaped(level)}"',
                 where,
@@ -75,7 +75,7 @@ def _levels_named(policy: Policy) -> Iterator[tuple[KeyPath, str]]:
             yield ("topics", i, "spread", level), level
 
 
-def _check_brokers(policy: Policy, cluster: Cluster, where: Callable[[KeyPath], str]) -> None:
+def _check_brokers(policy: Policy, cluster: Cluster, where: Where) -> None:
     listed = {broker.id for broker in cluster.brokers}
     unlisted = [named for named in _brokers_named(policy) if named[1] not in listed]
     if not unlisted:
@@ -83,7 +83,7 @@ def _check_brokers(policy: Policy, cluster: Cluster, where: Callable[[KeyPath], 
     holding = set(np.unique(cluster.partitions.replicas.values).tolist())
     for path, broker in unlisted:
         if broker not in holding:
-            raise refusal(
+            raise policy_error(
                 path,
                 f"no broker has id {broker}",
                 where,
@@ -106,10 +106,10 @@ def _brokers_named(policy: Policy) -> Iterator[tuple[KeyPath, int]]:
                 yield ("topics", i, "pin", str(partition), n), broker
 
 
-def _check_racks(policy: Policy, tree: RackTree, where: Callable[[KeyPath], str]) -> None:
+def _check_racks(policy: Policy, tree: RackTree, where: Where) -> None:
     for path, rack in _racks_named(policy):
         if tree.find(rack) is None:
-            raise refusal(
+            raise policy_error(
                 path,
                 f'no rack is called "{escaped(rack)}"',
                 where,
@@ -133,9 +133,7 @@ def _some(names: Sequence[object], most: int = 12) -> str:
     return ", ".join(escaped(str(name)) for name in names[:most]) + more
 
 
-def _check_topics(
-    policy: Policy, cluster: Cluster, tree: RackTree, where: Callable[[KeyPath], str]
-) -> None:
+def _check_topics(policy: Policy, cluster: Cluster, tree: RackTree, where: Where) -> None:
     if not policy.topics:
         return
     levels = level_names(tree.depth, policy.racks.levels)
@@ -157,7 +155,7 @@ def _check_topics(
             has_other_racks=_has_other_racks(rules, tree),
         )
         if fault is not None:
-            raise refusal(
+            raise policy_error(
                 _said_by(fault.key, blocks, policy.topics),
                 f"topic {escaped(topic)}: {fault.message}",
                 where,
@@ -176,6 +174,5 @@ def _has_other_racks(rules: TopicRules, tree: RackTree) -> bool:
 
 
 def _said_by(key: str, blocks: Sequence[int], topics: Sequence[TopicBlock]) -> KeyPath:
-    """Path of the last block that says the key."""
-    said = (i for i in reversed(blocks) if getattr(topics[i], key))
-    return ("topics", next(said, blocks[-1]), key)
+    """Path of the key in the last block that sets it."""
+    return ("topics", next(i for i in reversed(blocks) if getattr(topics[i], key)), key)

@@ -17,38 +17,77 @@ orders                ->           region=even           what each partition has
 Defaults: every level even, balance even, topic_spread off, replication as each partition has it,
 racks other than the counted ones free, a rack lost judged at the finest level.
 
-Limits: this module does not read TOML (`parse` takes a parsed table), and knows no cluster
-(`checking` does).
+The types of the fields are also the format of a policy file (`format`). Limits: this module reads
+no file, and knows no cluster (`checking` does).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
+
+from rackwise.core.errors import InvalidRack
+from rackwise.core.json.declare import MAX_INTEGER, Between, Checked, Key, Matching, Once, Says
+from rackwise.core.racks import Rack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rackwise.core.json.declare import PartitionNumber
+
 T = TypeVar("T")
+
+
+def _rack_hint(text: str) -> str | None:
+    """The hint for a text that is not a rack below the root."""
+    try:
+        levels = Rack(text).levels
+    except InvalidRack as error:
+        return error.message
+    return None if levels else "name a rack as broker.rack does"
+
+
+_ONE_OR_MORE: Final = "an integer of 1 or more"
+_SPREADS: Final = "even, distinct, off or { at_least = N }"
+
+FilledText: TypeAlias = Annotated[str, Matching(re.compile(r"[\s\S]+"), "a text")]
+"""A text that is not empty."""
+Texts: TypeAlias = Annotated[tuple[FilledText, ...], Once("name"), Says("a list")]
+RackLoss: TypeAlias = Annotated[tuple[FilledText, ...], Once("level"), Says("a list of levels")]
+RackText: TypeAlias = Annotated[str, Checked(_rack_hint, "a rack below the root")]
+RackTexts: TypeAlias = Annotated[tuple[RackText, ...], Once("rack"), Says("a list")]
+Id: TypeAlias = Annotated[int, Between()]
+Ids: TypeAlias = Annotated[tuple[Id, ...], Once("broker", is_sorted=True), Says("a list")]
+"""Broker ids in rising order."""
+OneOrMore: TypeAlias = Annotated[int, Between(1, MAX_INTEGER, _ONE_OR_MORE)]
+Weight: TypeAlias = Annotated[
+    int,
+    Between(1, MAX_INTEGER, _ONE_OR_MORE, "list a broker that must hold nothing in drain"),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
     """Spread over at least so many distinct racks, then anywhere."""
 
-    racks: int
+    racks: Annotated[OneOrMore, Key("at_least")]
 
 
 @dataclass(frozen=True, slots=True)
 class Slack:
     """Loads may leave the fair ones by so many replicas, down and up."""
 
-    replicas: int
+    replicas: Annotated[
+        int,
+        Between(hint='no slack at all is replicas = "even"'),
+        Key("slack"),
+    ]
 
 
-Spread: TypeAlias = Literal["even", "distinct", "off"] | AtLeast
+Spread: TypeAlias = Annotated[Literal["even", "distinct", "off"] | AtLeast, Says(_SPREADS)]
 """How the replicas of a partition lie over the racks of one level.
 
 `even`: no rack holds two more than another that has room; `distinct`: at most one in a rack.
@@ -60,33 +99,38 @@ Missing: TypeAlias = Literal["error", "one-rack", "unaware"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackPolicy:
-    """`levels`: names of the rack levels, coarsest first; empty: `zone`, or `level1..`."""
+    """Levels of the racks, and brokers without a rack."""
 
-    levels: tuple[str, ...] = ()
+    levels: Texts = ()
+    """Names of the rack levels, coarsest first; empty: `zone`, or `level1..`."""
     missing: Missing = "error"
+    """What a live broker without a rack means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerPolicy:
-    """Broker ids in rising order; `weights`: broker id -> share of the load, 1 where absent.
+    """Brokers with rules of their own; ids in rising order."""
 
-    `drain`: must hold nothing; `exclude`: keeps what it has and takes nothing new; `no_lead`: must
-    not be preferred leader.
-    """
-
-    drain: tuple[int, ...] = ()
-    exclude: tuple[int, ...] = ()
-    no_lead: tuple[int, ...] = ()
-    weights: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    drain: Ids = ()
+    """Brokers that must hold nothing."""
+    exclude: Ids = ()
+    """Brokers that keep what they have and take nothing new."""
+    no_lead: Ids = ()
+    """Brokers that must not be preferred leader."""
+    weights: Mapping[int, Weight] = field(default_factory=lambda: MappingProxyType({}))
+    """Broker id -> share of the load, 1 where absent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalancePolicy:
-    """Whether loads are evened out; `failover`: the second position of the lists as well."""
+    """Whether loads are evened out."""
 
-    replicas: Literal["even", "off"] | Slack = "even"
+    replicas: Annotated[Literal["even", "off"] | Slack, Says("even, off or { slack = N }")] = "even"
+    """Replicas of each broker."""
     leaders: Literal["even", "keep", "off"] = "even"
+    """Preferred leaders of each broker."""
     failover: bool = False
+    """Whether the second position of the lists is evened out as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,21 +138,23 @@ class CostPolicy:
     """What a plan makes small, and where its prices are."""
 
     minimise: Literal["moves", "bytes", "usd"] = "moves"
-    prices: str | None = None
-    provider: str | None = None
+    """What a plan makes small."""
+    prices: FilledText | None = None
+    """Path of a price table."""
+    provider: FilledText | None = None
+    """Provider whose rows of the price table are used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPolicy:
-    """`rack_loss`: levels at which the loss of one rack is judged.
-
-    None is the finest level of the cluster, empty is off. `ignore`: names of rules. `fail_on`: the
-    least severity that counts as a difference.
-    """
+    """What an audit checks, and when it fails."""
 
     fail_on: Literal["error", "warning", "info", "never"] = "warning"
-    rack_loss: tuple[str, ...] | None = None
-    ignore: tuple[str, ...] = ()
+    """The least severity that counts as a difference."""
+    rack_loss: RackLoss | None = None
+    """Levels at which the loss of one rack is judged; None: the finest level, empty: off."""
+    ignore: Texts = ()
+    """Names of rules that are not checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,19 +168,24 @@ class RackCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicBlock:
-    """What topics matching one of the globs must keep; None where the block does not say.
+    """What topics matching one of the globs must keep; None where the block does not say."""
 
-    `pin`: partition -> brokers that must hold it; `leader_racks`: in order of preference.
-    """
-
-    match: tuple[str, ...]
+    match: Texts
+    """Globs of topics."""
     spread: Mapping[str, Spread] = field(default_factory=lambda: MappingProxyType({}))
+    """Level -> how the replicas of a partition lie over the racks of that level."""
     topic_spread: Literal["off", "even"] | None = None
-    replication: int | None = None
-    count: tuple[RackCount, ...] | None = None
+    """Whether the replicas of the whole topic are spread evenly too."""
+    replication: OneOrMore | None = None
+    """Replicas of a partition; None: each keeps its own number."""
+    count: Annotated[tuple[RackCount, ...], Once("rack", by="rack"), Says("a list")] | None = None
+    """How many replicas of a partition lie in a rack."""
     count_others: Literal["none", "any"] | None = None
-    pin: Mapping[int, tuple[int, ...]] | None = None
-    leader_racks: tuple[str, ...] | None = None
+    """Whether other racks than the counted ones may hold replicas."""
+    pin: Mapping[PartitionNumber, Ids] | None = None
+    """Partition -> brokers that must hold it."""
+    leader_racks: RackTexts | None = None
+    """Racks of preferred leaders, in order of preference."""
 
     def matches(self, topic: str) -> bool:
         """Whether one of the globs (`*`, `?`, `[..]`, case counts) fits the whole name."""

@@ -65,8 +65,9 @@ def plan_policy(plan: Plan, *, where: str) -> Policy:
     place = f"{where}: $.made_from.policy"
     try:
         if text.startswith("{"):
-            policy = policy_of(parse(text.encode(), where=place, error=InvalidPolicy))
-            check_ignored(policy)
+            table = parse(text.encode(), where=place, error=InvalidPolicy)
+            policy = policy_of(table, where=lambda _: place)
+            check_ignored(policy, where=lambda _: place)
             return policy
         return parse_policy(text.encode(), where=place).policy
     except InvalidPolicy as error:
