@@ -90,14 +90,14 @@ def place(
     _check_placer(placer)
     check_partitions(partitions, first_partition)
     request = Request(
-        brokers=_given(brokers, replication, placer, racks),
+        brokers=_usable_brokers(brokers, replication, placer, racks),
         partitions=partitions,
         replication=replication,
         first_partition=max(0, first_partition),
         load=load,
         rng=rng,
     )
-    return _made(placer, placer.place, request)
+    return _placed(placer, placer.place, request)
 
 
 def add_partitions(
@@ -123,7 +123,7 @@ def add_partitions(
     check_even_rows(existing, topic)
     replication = int(existing.lengths[0])
     request = Request(
-        brokers=_given(brokers, replication, placer, racks),
+        brokers=_usable_brokers(brokers, replication, placer, racks),
         partitions=count,
         replication=replication,
         first_partition=len(existing),
@@ -131,7 +131,7 @@ def add_partitions(
         load=load,
         rng=rng,
     )
-    return _made(placer, placer.place, request)
+    return _placed(placer, placer.place, request)
 
 
 def change_replication(
@@ -161,10 +161,10 @@ def change_replication(
         )
     check_partitions(len(existing), existing.first)
     check_even_rows(existing, topic)
-    given = _given(brokers, replication, placer, racks)
-    check_known(existing, given, topic)
+    usable = _usable_brokers(brokers, replication, placer, racks)
+    check_known(existing, usable, topic)
     request = Request(
-        brokers=given,
+        brokers=usable,
         partitions=len(existing),
         replication=replication,
         first_partition=existing.first,
@@ -172,7 +172,7 @@ def change_replication(
         load=load,
         rng=rng,
     )
-    return _made(placer, placer.change, request)
+    return _placed(placer, placer.change, request)
 
 
 def _check_placer(placer: object) -> None:
@@ -219,7 +219,7 @@ def _check_increase(existing: int, count: int, topic: str | None) -> None:
     )
 
 
-def _given(
+def _usable_brokers(
     brokers: Sequence[Broker], replication: int, placer: Placer, racks: RackMode
 ) -> tuple[Broker, ...]:
     """The brokers that the placer receives, in id order, with racks after the rack mode."""
@@ -240,7 +240,7 @@ def _given(
     )
 
 
-def _made(
+def _placed(
     placer: Placer, make: Callable[[Request], NDArray[np.int32]], request: Request
 ) -> Placement:
     """The rows of the placer; exceptions and rows of external placers are checked."""

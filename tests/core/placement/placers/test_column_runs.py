@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.placement.placers.column_runs import PRIMES, laid, owners
+from rackwise.core.placement.placers.column_runs import PRIMES, owners, run_partitions
 
 
 def takers(partitions, lengths, number):
-    return [mine.tolist() for mine in laid(partitions, lengths, number=number)]
+    return [mine.tolist() for mine in run_partitions(partitions, lengths, number=number)]
 
 
 def test_the_example_drawn_in_the_text():
@@ -52,7 +52,7 @@ def test_every_partition_is_met_equally_often_and_no_child_meets_one_twice(
 @pytest.mark.parametrize("number", range(10))
 def test_any_stretch_holds_its_part_of_every_run(number):
     partitions, children = 1000, 4
-    for mine in laid(partitions, [250] * children, number=number):
+    for mine in run_partitions(partitions, [250] * children, number=number):
         for stretch in (40, 100, 500):
             for start in range(0, partitions - stretch, 20):
                 had = ((mine >= start) & (mine < start + stretch)).sum()

@@ -43,7 +43,9 @@ OFFSET_PRIME = 7
 """The offset of a node takes the prime this many places on."""
 
 
-def laid(partitions: int, lengths: Iterable[int], *, number: int) -> Iterator[NDArray[np.int64]]:
+def run_partitions(
+    partitions: int, lengths: Iterable[int], *, number: int
+) -> Iterator[NDArray[np.int64]]:
     """The partitions of each run in ascending order, int64 [length].
 
     `partitions`: N; `lengths`: of the runs, each at most N, a multiple of N in total; `number`: the
@@ -62,7 +64,7 @@ def laid(partitions: int, lengths: Iterable[int], *, number: int) -> Iterator[ND
 
 
 def owners(partitions: int, lengths: Sequence[int], *, number: int) -> NDArray[np.int32]:
-    """The inverse of `laid`: the runs of each partition, int32 [times, partitions].
+    """The inverse of `run_partitions`: the runs of each partition, int32 [times, partitions].
 
     A run is identified by its index in `lengths`.
     """

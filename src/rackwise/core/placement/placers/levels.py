@@ -49,7 +49,7 @@ import numpy as np
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.placement.placers.apportion import apportion
 from rackwise.core.placement.placers.capacity import WaterTable, least_rooms
-from rackwise.core.placement.placers.column_runs import laid, owners
+from rackwise.core.placement.placers.column_runs import owners, run_partitions
 from rackwise.core.placement.placers.even_leaders import tie_ranks, with_leaders
 from rackwise.core.placement.placers.rack_tree import Tree
 from rackwise.core.placement.placers.resize import existing_rows, resized
@@ -175,11 +175,11 @@ class _Layout:
                 self._write_all(node, group, (base * len(group) + mine)[order], order)
             return
         runs = [
-            laid(len(group), mine[order].tolist(), number=node.number)
+            run_partitions(len(group), mine[order].tolist(), number=node.number)
             for group, mine in zip(groups.values(), odd, strict=True)
         ]
         for place, *takers in zip(order, *runs, strict=True):
-            below = _merged(list(groups.values()), takers, int(base[place]))
+            below = _child_groups(list(groups.values()), takers, int(base[place]))
             if below:
                 self._fill(node.children[place], below)
 
@@ -254,7 +254,7 @@ def _sums(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(numbers)))
 
 
-def _merged(
+def _child_groups(
     groups: Sequence[Group], takers: Sequence[NDArray[np.int64]], base: int
 ) -> dict[int, Group]:
     """The partitions of a child by their number of replicas, without partitions that have none."""

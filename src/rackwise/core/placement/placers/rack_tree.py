@@ -99,7 +99,7 @@ class Tree:
         )
         ids: list[int] = []
         inner: list[RackNode] = []
-        root = _grown(members, 0, is_path=is_path, ids=ids, numbers=count(), inner=inner)
+        root = _node(members, 0, is_path=is_path, ids=ids, numbers=count(), inner=inner)
         return cls(
             root=root,
             brokers=np.array(ids, dtype=np.int32),
@@ -124,7 +124,7 @@ def utf16(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-def _grown(
+def _node(
     members: Sequence[Member],
     depth: int,
     *,
@@ -147,7 +147,7 @@ def _grown(
     )
     for _, group in groupby(deeper, key=lambda member: member[0][depth]):
         children.append(
-            _grown(list(group), depth + 1, is_path=is_path, ids=ids, numbers=numbers, inner=inner)
+            _node(list(group), depth + 1, is_path=is_path, ids=ids, numbers=numbers, inner=inner)
         )
     path = members[0][0][:depth] if members else ()
     node = RackNode(

@@ -127,19 +127,19 @@ class _Tally:
 
     def added(self, partition: int) -> int:
         """The leaf that takes one more replica of the partition; the replica is counted."""
-        leaf = self._taker(self._root, self._turn + partition)
+        leaf = self._next_taker(self._root, self._turn + partition)
         self._change(self._count, leaf, 1)
         self._change(self._load, leaf, 1)
         return leaf
 
     def removed(self, partition: int, leader: int) -> int:
         """The leaf that loses its replica of the partition; the counts are updated."""
-        leaf = self._giver(self._root, self._turn + partition, set(self._above[leader]))
+        leaf = self._next_giver(self._root, self._turn + partition, set(self._above[leader]))
         self._change(self._count, leaf, -1)
         self._change(self._load, leaf, -1)
         return leaf
 
-    def _taker(self, node: RackNode, turn: int) -> int:
+    def _next_taker(self, node: RackNode, turn: int) -> int:
         """The leaf below an inner node that would take one more replica."""
         count, size = self._count, len(node.children)
         free = [
@@ -157,11 +157,11 @@ class _Tally:
             )
             for at, child in free
             if count[child.number] == fewest
-            for leaf in [self._taker(child, turn) if child.children else child.first]
+            for leaf in [self._next_taker(child, turn) if child.children else child.first]
         )
         return leaf
 
-    def _giver(self, node: RackNode, turn: int, leading: Collection[int]) -> int:
+    def _next_giver(self, node: RackNode, turn: int, leading: Collection[int]) -> int:
         """The leaf below an inner node that would lose one; nodes in `leading` keep one."""
         count, size = self._count, len(node.children)
         held = [
@@ -179,6 +179,6 @@ class _Tally:
             )
             for at, child in held
             if count[child.number] == most
-            for leaf in [self._giver(child, turn, leading) if child.children else child.first]
+            for leaf in [self._next_giver(child, turn, leading) if child.children else child.first]
         )
         return leaf

@@ -160,7 +160,7 @@ class _Walk:
         self._advance(self._tree.root, clean * more)
         leaves = self._tree.leaves(rows[clean:]).tolist()
         for row, held in enumerate(leaves, start=clean):
-            made[row, old:] = self._tree.brokers[self._walked(held, more)]
+            made[row, old:] = self._tree.brokers[self._next_picks(held, more)]
         return made
 
     def _pick(self, node: RackNode, cells: NDArray[np.int32], picked: int) -> None:
@@ -182,16 +182,16 @@ class _Walk:
                 self._advance(child, (picks - begin + size - 1) // size)
         self._pointers[node.number] = (pointer + picks) % size
 
-    def _walked(self, held: Sequence[int], more: int) -> list[int]:
+    def _next_picks(self, held: Sequence[int], more: int) -> list[int]:
         """The next picks of a row that already holds these leaves, one by one."""
         row = list(held)
         while len(row) < len(held) + more:
-            leaf = self._stepped(row)
+            leaf = self._pick_leaf(row)
             if leaf not in row:
                 row.append(leaf)
         return row[len(held) :]
 
-    def _stepped(self, row: Sequence[int]) -> int:
+    def _pick_leaf(self, row: Sequence[int]) -> int:
         """One pick from the root down; with skip subtree, full children are skipped."""
         node = self._tree.root
         while node.children:
