@@ -21,7 +21,7 @@ def main() -> None:
     )
     print("\nReal: the snapshot, taken by `rackwise snapshot` from 24 running Kafka brokers.")
     print("Generated: the day of flow logs, by `rackwise generate` for that snapshot.")
-    print("Invented: the rates per topic, by which the bytes of flow logs are shared out.")
+    print("Invented: the rates per topic, which split the bytes of flow logs among topics.")
     print(f"Report: {ROOT / OUT / 'report.html'}")
 
 

@@ -51,7 +51,7 @@ PLACED = {"payments": 4}
 """Topic -> partitions, placed by Rackwise."""
 
 
-def laid_blind(placements: Placements, racks: Sequence[str]) -> set[tuple[str, int]]:
+def rack_unsafe(placements: Placements, racks: Sequence[str]) -> set[tuple[str, int]]:
     """The partitions that hold two replicas in one rack while another rack has none."""
     return {
         (topic, partition)
@@ -88,7 +88,7 @@ def create(bootstrap: Sequence[str], by_hand: Placements, replication: int) -> d
 
 def replaced(bootstrap: Sequence[str], blind: Placements, replication: int) -> None:
     """Replace the topics that ignore racks: create, expand and ensure others, then audit."""
-    print("\nThe topics that were laid blind go, others are placed:")
+    print("\nThe topics that ignore racks are deleted; Rackwise places others:")
     with closing(KafkaAdminClient(bootstrap_servers=list(bootstrap))) as admin:
         admin.delete_topics(list(blind))
         wait_until(lambda: not set(blind) & set(admin.list_topics()), "topics gone")
@@ -173,7 +173,7 @@ def audited(bootstrap: Sequence[str], name: str, blind: set[tuple[str, int]]) ->
     named = {(each["topic"], each["partition"]) for each in document["findings"]}
     if named != blind:
         raise Unexpected(f"expected findings on {sorted(blind)}, got {sorted(named)}")
-    print(f"the {len(blind)} partitions laid blind to racks are named, and no other")
+    print(f"the {len(blind)} partitions that ignore racks are named, and no others")
     return file, document["cluster_id"]
 
 
@@ -204,7 +204,7 @@ def kraft(java_home: Path) -> None:
         if read["orders"] != produced["orders"]:
             raise Unexpected(f"expected {produced['orders']} bytes, got {read['orders']}")
         print(f"produced {produced} bytes, consumed {read} bytes in {seconds:.1f} s")
-        file, cluster_id = audited(bootstrap, "kraft", laid_blind(KRAFT, KRAFT_RACKS))
+        file, cluster_id = audited(bootstrap, "kraft", rack_unsafe(KRAFT, KRAFT_RACKS))
         replaced(bootstrap, KRAFT, 3)
     rates = rates_file(cluster_id, produced, read, seconds)
     rackwise("analyze", file, "--rates", rates, "--provider", "aws", "--out", OUT / "bill")
@@ -217,7 +217,7 @@ def zookeeper(java_home: Path) -> None:
         bootstrap = cluster.bootstrap.split(",")
         topics = create(bootstrap, ZOOKEEPER, 2)
         produce(bootstrap, topics)
-        audited(bootstrap, "zookeeper", laid_blind(ZOOKEEPER, ZOOKEEPER_RACKS))
+        audited(bootstrap, "zookeeper", rack_unsafe(ZOOKEEPER, ZOOKEEPER_RACKS))
         replaced(bootstrap, ZOOKEEPER, 2)
 
 

@@ -257,7 +257,7 @@ def walk(cluster: Sandbox, admin: KafkaAdminClient, ledger: Ledger) -> None:
 
     show_configs("after", configs(admin))
     wait_until(lambda: configs(admin) == configs_before, "the configs of before")
-    print(f"all configs of {len(configs_before)} topics and brokers are equal before and after")
+    print(f"all configs of {len(configs_before)} topics and brokers are the same before and after")
     check_records(cluster.bootstrap.split(","), ledger)
 
 
