@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rackwise.core import view as view_module
 from rackwise.core.model import Ragged
 from rackwise.core.policy import BrokerPolicy, Policy, TopicBlock
-from rackwise.core.view import View, blocks, distinct, firsts, joined, matches
+from rackwise.core.view import View, blocks, distinct, firsts, id_texts, matches
 from small_clusters import small_cluster
 
 ROWS = st.lists(
@@ -62,7 +62,7 @@ def test_matches_and_firsts():
 
 
 def test_joined_lists_ids_rising_once_for_equal_rows():
-    code, texts = joined(Ragged.of([[3, 1], [], [1, 3], [20]]))
+    code, texts = id_texts(Ragged.of([[3, 1], [], [1, 3], [20]]))
     assert [texts[i] for i in code.tolist()] == ["1, 3", "none", "1, 3", "20"]
     assert len(texts) == 3
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.errors import MissingDependency, NoFlow, OptimumTooLarge
-from rackwise.core.solver import MOST, Network, cheapest_flow, check_size, require_solver
+from rackwise.core.solver import COST_LIMIT, Network, cheapest_flow, check_size, require_solver
 
 
 def network(*arcs, supplies):
@@ -46,7 +46,7 @@ def test_what_cannot_be_brought_is_refused(supplies):
 
 
 def test_costs_are_refused_before_they_overflow():
-    largest = (MOST - 1) // 2
+    largest = (COST_LIMIT - 1) // 2
     assert cheapest_flow(network((0, 1, 1, largest // 2**8), supplies=[1, -1])).tolist() == [1]
     for cost in (largest + 1, -largest - 1):
         with pytest.raises(OptimumTooLarge, match=r"a sum below 2\^62") as caught:
@@ -56,13 +56,13 @@ def test_costs_are_refused_before_they_overflow():
 
 def test_what_the_solver_itself_finds_too_large_is_refused():
     with pytest.raises(OptimumTooLarge):
-        cheapest_flow(network((0, 1, 1, MOST // 2 - 1), supplies=[1, -1]))
+        cheapest_flow(network((0, 1, 1, COST_LIMIT // 2 - 1), supplies=[1, -1]))
 
 
 def test_sums_are_named_by_their_power():
-    check_size(MOST - 1)
+    check_size(COST_LIMIT - 1)
     with pytest.raises(OptimumTooLarge, match=r"got up to 2\^63"):
-        check_size(MOST)
+        check_size(COST_LIMIT)
 
 
 def test_the_solver_is_there_or_its_package_is_named(monkeypatch):

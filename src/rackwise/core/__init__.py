@@ -1,7 +1,7 @@
 """The pure room: values in, values out; no clock, no files, no network, no threads.
 
 ```
-values      model (cluster, topics, partitions)   racks (paths, trees)   view   kafka_limits
+values      model (cluster, topics, partitions)   racks (paths, trees)   view   constants
             errors   text   secret
 checks      audit -> rules, findings   fetch_diagnosis (why clients read across racks)
             blast, restore (what the loss of a rack does and costs)

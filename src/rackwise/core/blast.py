@@ -110,18 +110,18 @@ def blast_radius(cluster: Cluster, policy: Policy = DEFAULT_POLICY) -> tuple[Rac
     Only the `racks` section of the policy is used. Raises `InvalidRack` for a malformed rack.
     """
     view = View(cluster, policy)
-    held, led = _held(view), tuple(_led_rows(view))
+    held, led = _held_replicas(view), tuple(_led_rows(view))
     found: list[tuple[tuple[int, ...], RackLoss]] = []
     for level, names in enumerate(view.tree.names):
         paths = np.stack([view.tree.ancestors(level, above) for above in range(level + 1)], axis=1)
         losses = _level_losses(view, level, led)
         for node in range(len(names)):
-            loss = _loss(view, level, node, held, losses)
+            loss = _loss_of_node(view, level, node, held, losses)
             found.append((tuple(paths[node].tolist()), loss))
     return tuple(loss for _, loss in sorted(found, key=lambda pair: pair[0]))
 
 
-class _Held(NamedTuple):
+class _HeldReplicas(NamedTuple):
     """What the broker at each place holds."""
 
     replicas: NDArray[np.int64]
@@ -132,7 +132,7 @@ class _Held(NamedTuple):
     """Replicas whose size is not known, [places]."""
 
 
-def _held(view: View) -> _Held:
+def _held_replicas(view: View) -> _HeldReplicas:
     places, count = view.placed_places, len(view.live)
     sizes = np.repeat(view.table.bytes, view.placed.lengths)
     is_known = sizes >= 0
@@ -140,7 +140,7 @@ def _held(view: View) -> _Held:
     halves = np.zeros((2, count), dtype=np.int64)
     np.add.at(halves[0], places[is_known], sizes[is_known] >> 32)
     np.add.at(halves[1], places[is_known], sizes[is_known] & 0xFFFFFFFF)
-    return _Held(
+    return _HeldReplicas(
         np.bincount(places, minlength=count),
         tuple((high << 32) + low for high, low in halves.T.tolist()),
         np.bincount(places[~is_known], minlength=count),
@@ -148,16 +148,16 @@ def _held(view: View) -> _Held:
 
 
 class _LedRows(NamedTuple):
-    """Partitions with a leader whose lists have equal lengths; brokers are given by place."""
+    """Partitions with a leader and with lists of equal lengths; brokers are given by place."""
 
     rows: NDArray[np.int64]
     """Rows of the partition table, [rows]."""
     leader: NDArray[np.int64]
-    """[rows]."""
+    """Current leader, [rows]."""
     in_sync: NDArray[np.int64]
     """Members of the ISR, [rows, members]; the last place for members that are not live."""
     replicas: NDArray[np.int64]
-    """[rows, replicas], in list order."""
+    """Replicas in list order, [rows, replicas]."""
     can_lead: NDArray[np.bool_]
     """Whether the replica is live and in sync, [rows, replicas]."""
 
@@ -207,6 +207,7 @@ def _level_losses(view: View, level: int, led: Sequence[_LedRows]) -> _LevelLoss
     gained = np.zeros((count + 1, places), dtype=np.int64)
     for group in led:
         racks = nodes[group.in_sync]
+        # left: live members of the ISR outside the rack of each member, int64 [rows, members].
         left = view.in_sync[group.rows][:, None] - matches(racks).sum(axis=2)
         offline.append(_pairs(racks, group.rows, left == 0))
         is_under = (left > 0) & (left < view.min_isr[group.rows][:, None])
@@ -219,8 +220,8 @@ def _level_losses(view: View, level: int, led: Sequence[_LedRows]) -> _LevelLoss
         np.add.at(gained, (lost[moved], successor), 1)
     total, has_leader = view.in_sync, view.table.leader >= 0
     return _LevelLosses(
-        _sorted(offline),
-        _sorted(under),
+        _sorted_pairs(offline),
+        _sorted_pairs(under),
         np.flatnonzero(has_leader & (total == 0)),
         np.flatnonzero(has_leader & (total > 0) & (total < view.min_isr)),
         leads,
@@ -236,7 +237,7 @@ def _pairs(
     return nodes[at, member], rows[at]
 
 
-def _sorted(
+def _sorted_pairs(
     parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     nothing = np.zeros(0, dtype=np.int64)
@@ -246,18 +247,20 @@ def _sorted(
     return nodes[order], rows[order]
 
 
-def _of(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], node: int) -> NDArray[np.int64]:
+def _rows_of(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], node: int) -> NDArray[np.int64]:
     """Rows of one node."""
     first, last = np.searchsorted(pairs[0], [node, node + 1])
     return pairs[1][first:last]
 
 
-def _loss(view: View, level: int, node: int, held: _Held, losses: _LevelLosses) -> RackLoss:
+def _loss_of_node(
+    view: View, level: int, node: int, held: _HeldReplicas, losses: _LevelLosses
+) -> RackLoss:
     inside = view.inside(level, node)
-    offline = _of(losses.offline, node)
-    under = np.union1d(_of(losses.under, node), np.setdiff1d(losses.always_under, offline))
-    then = np.where(view.live & ~inside, losses.leads + losses.gained[node], 0)[:-1]
-    top = int(then.argmax())
+    offline = _rows_of(losses.offline, node)
+    under = np.union1d(_rows_of(losses.under, node), np.setdiff1d(losses.always_under, offline))
+    leads_after = np.where(view.live & ~inside, losses.leads + losses.gained[node], 0)[:-1]
+    top = int(leads_after.argmax())
     return RackLoss(
         rack=view.tree.names[level][node],
         level=level + 1,
@@ -266,7 +269,9 @@ def _loss(view: View, level: int, node: int, held: _Held, losses: _LevelLosses) 
         offline=TablePartitions(view.table, np.union1d(offline, losses.always_offline)),
         under_min_isr=TablePartitions(view.table, under),
         leaders_lost=int(losses.leads[inside].sum()),
-        top_survivor=(int(view.tree.brokers[top]), int(then[top])) if then[top] else None,
+        top_survivor=(int(view.tree.brokers[top]), int(leads_after[top]))
+        if leads_after[top]
+        else None,
         replicas_lost=int(held.replicas[inside].sum()),
         bytes_to_restore=sum(held.bytes[place] for place in np.flatnonzero(inside).tolist()),
         unknown_sizes=int(held.unknown[inside].sum()),

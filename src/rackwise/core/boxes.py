@@ -61,10 +61,10 @@ def boxes(
     found: list[Boxes] = []
     root = Boxes(np.array([replicas]), np.array([replicas]))
     for level in range(tree.depth):
-        raw = _raw(tree, usable, rules, replicas, level, [root, *found])
+        raw = _boxes_of_level(tree, usable, rules, replicas, level, [root, *found])
         if raw is None:
             return None
-        box = _tightened(
+        box = _tighten(
             Boxes(raw.low, np.minimum(raw.high, usable[level])),
             found[-1] if found else root,
             tree.parents[level],
@@ -90,7 +90,7 @@ def counted_racks(tree: RackTree, rules: TopicRules) -> list[tuple[int, int]]:
     return [place for rack in rules.count if (place := tree.find(rack.rack)) is not None]
 
 
-def _raw(
+def _boxes_of_level(
     tree: RackTree,
     usable: Sequence[NDArray[np.int64]],
     rules: TopicRules,
@@ -105,7 +105,7 @@ def _raw(
     if level in levels:
         box = Boxes(np.zeros(nodes, dtype=np.int64), np.full(nodes, replicas, dtype=np.int64))
         if rules.count_others == "none":
-            box.high[~_touching(tree, counted, level)] = 0
+            box.high[~_overlaps(tree, counted, level)] = 0
         for rack, (at, node) in zip(rules.count, counted, strict=True):
             if at == level:
                 box.low[node] = rack.min
@@ -115,12 +115,12 @@ def _raw(
         return box
     if rules.spread[level] == "even":
         parent = level_above(rules, levels, level)
-        return _even(tree.ancestors(level, parent), usable[level], above[parent + 1])
+        return _even_boxes(tree.ancestors(level, parent), usable[level], above[parent + 1])
     most = 1 if rules.spread[level] == "distinct" else replicas
     return Boxes(np.zeros(nodes, dtype=np.int64), np.full(nodes, most, dtype=np.int64))
 
 
-def _touching(tree: RackTree, counted: Sequence[tuple[int, int]], level: int) -> NDArray[np.bool_]:
+def _overlaps(tree: RackTree, counted: Sequence[tuple[int, int]], level: int) -> NDArray[np.bool_]:
     """Which nodes of a level are in, or contain, a counted rack (level, node), bool [nodes]."""
     found = np.zeros(len(tree.names[level]), dtype=np.bool_)
     for at, node in counted:
@@ -131,7 +131,12 @@ def _touching(tree: RackTree, counted: Sequence[tuple[int, int]], level: int) ->
     return found
 
 
-def _even(up: NDArray[np.int64], usable: NDArray[np.int64], parents: Boxes) -> Boxes | None:
+def _even_boxes(up: NDArray[np.int64], usable: NDArray[np.int64], parents: Boxes) -> Boxes | None:
+    """The boxes of even shares below each parent, for every number that the parent may hold.
+
+    `up`: index of each node's parent, int64 [nodes]; `usable`: brokers below each node, int64
+    [nodes]. None if a parent cannot hold any number that its box allows.
+    """
     low, high = np.zeros_like(usable), np.zeros_like(usable)
     for parent in range(len(parents.low)):
         children = np.flatnonzero(up == parent)
@@ -142,13 +147,17 @@ def _even(up: NDArray[np.int64], usable: NDArray[np.int64], parents: Boxes) -> B
         ]
         if not shares:
             return None
+        # table: int64 [numbers of the parent, children, 2]; the last axis is (low, high).
         table = np.array(shares, dtype=np.int64).reshape(len(shares), len(children), 2)
         low[children], high[children] = table[..., 0].min(axis=0), table[..., 1].max(axis=0)
     return Boxes(low, high)
 
 
-def _tightened(box: Boxes, parents: Boxes, up: NDArray[np.int64]) -> Boxes:
-    """The boxes, narrowed to what the parent's box and the siblings' boxes leave."""
+def _tighten(box: Boxes, parents: Boxes, up: NDArray[np.int64]) -> Boxes:
+    """The boxes, narrowed to what the parent's box and the siblings' boxes leave.
+
+    `up`: index of each box's parent, int64 [nodes].
+    """
     all_low = np.bincount(up, box.low, len(parents.low)).astype(np.int64)
     all_high = np.bincount(up, box.high, len(parents.low)).astype(np.int64)
     low = np.maximum(box.low, (parents.low - all_high)[up] + box.high)

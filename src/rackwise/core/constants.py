@@ -1,4 +1,4 @@
-"""Constants that the command line needs at its start, apart from modules that load numpy."""
+"""Limits of Kafka and default values that the command line needs before numpy is loaded."""
 
 from __future__ import annotations
 

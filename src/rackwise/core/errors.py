@@ -42,11 +42,8 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
    └─ UnsupportedClient  MissingClientError
 ```
 
-`str(error)` is one sentence without a full stop: what is wrong, what was expected, what was found.
-`hint` says what to do next, as an imperative sentence. `where` is a JSON path, `file:line`,
-topic-partition or znode. `upstream` is the (class, message) of the exception that Kafka throws in
-the same case. A new feature may add a leaf, but not a branch. The leaves about broker ids are in
-`core.identity.refusals`.
+`str(error)` is its message. A new feature may add a leaf, but not a branch. The leaves about broker
+ids are in `core.identity.refusals`.
 """
 
 from __future__ import annotations
@@ -79,25 +76,31 @@ class RackwiseError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
+        """One sentence without a full stop: what is wrong, what was expected, what was found."""
         self.wanted = wanted
+        """What was expected."""
         self.had = had
+        """What was found instead."""
         self.hint = self.remedy if hint is None else hint
+        """What to do next, as an imperative sentence."""
         self.where = where
+        """A JSON path, `file:line`, topic-partition or znode."""
         self.upstream = upstream
+        """(class, message) of the exception that Kafka throws in the same case."""
 
     def as_dict(self) -> dict[str, Any]:
         """The fields for one JSON line: error, message, wanted, had, hint, where."""
         return {
             "error": type(self).__name__,
             "message": self.message,
-            "wanted": _plain(self.wanted),
-            "had": _plain(self.had),
+            "wanted": _json_value(self.wanted),
+            "had": _json_value(self.had),
             "hint": self.hint,
             "where": self.where,
         }
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     """The value if JSON has its type, else its text."""
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
@@ -207,10 +210,7 @@ class NoFlow(InputError):
 
 
 class Infeasible(InputError):
-    """No placement satisfies the rules.
-
-    `impossible`: one sentence for each partition or each cut that shows it.
-    """
+    """No placement satisfies the rules."""
 
     def __init__(
         self,
@@ -223,6 +223,7 @@ class Infeasible(InputError):
     ) -> None:
         super().__init__(message, wanted=wanted, had=had, hint=hint)
         self.impossible = tuple(impossible)
+        """One sentence for each partition or each cut that shows it."""
 
     @override
     def as_dict(self) -> dict[str, Any]:
@@ -297,7 +298,7 @@ class MissingPermission(Refused):
 
 
 class Conflict(Refused):
-    """A condition of a commit does not hold, so nothing was written; `.had`: the operation."""
+    """A condition of a commit does not hold, so nothing was written; `had` is the operation."""
 
 
 class WrongCluster(Refused):
@@ -305,7 +306,7 @@ class WrongCluster(Refused):
 
 
 class StalePlan(Refused):
-    """The cluster has changed since the plan was made; `.had`: each change by name."""
+    """The cluster has changed since the plan was created; `had` names each change."""
 
 
 class Locked(Refused):
@@ -329,12 +330,10 @@ class NothingToResume(Refused):
 
 
 class IdentityRefused(Refused):
-    """No broker id can be assigned now; there is one leaf for each code.
-
-    `row`: of the decision table, or None. `details`: plain values for programs.
-    """
+    """No broker id can be assigned now; there is one leaf for each code."""
 
     code: ClassVar[str] = "IDENTITY_REFUSED"
+    """The code for programs; each leaf has its own."""
     retryable: ClassVar[bool] = False
     """Whether a later attempt may succeed without any change."""
 
@@ -348,7 +347,9 @@ class IdentityRefused(Refused):
     ) -> None:
         super().__init__(message, **arguments)
         self.row = row
+        """The row of the decision table, or None."""
         self.details = dict(details or {})
+        """Plain values for programs."""
 
     @override
     def as_dict(self) -> dict[str, Any]:
@@ -403,10 +404,7 @@ class AuthenticationFailed(WorldError):
 
 
 class ServerRefused(WorldError):
-    """The server answered with an error; `had` is its code.
-
-    `code` and `name`: of Kafka's errors, if the answer has one.
-    """
+    """The server answered with an error; `had` is its code."""
 
     def __init__(
         self,
@@ -418,7 +416,9 @@ class ServerRefused(WorldError):
     ) -> None:
         super().__init__(message, **arguments)
         self.code = code
+        """The code of Kafka's error; None if the answer has none."""
         self.name = name
+        """The name of Kafka's error; None if the answer has none."""
 
 
 class NotRackwise(WorldError):
@@ -464,7 +464,7 @@ class LocalProtocolError(ProtocolError):
 
 
 class RemoteProtocolError(ProtocolError):
-    """A received message cannot be read; `offset`: the position of the fault in bytes."""
+    """A received message cannot be read."""
 
     def __init__(
         self,
@@ -478,6 +478,7 @@ class RemoteProtocolError(ProtocolError):
     ) -> None:
         super().__init__(message, wanted=wanted, had=had, hint=hint, where=where)
         self.offset = offset
+        """The position of the fault, in bytes."""
 
 
 class MissingDependency(RackwiseError, ImportError):

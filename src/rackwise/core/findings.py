@@ -157,7 +157,7 @@ class RuleTable(Mapping[str, Rule], Generic[CheckFn]):
             self.add(rule)
 
     def rule(self, name: str, severity: Severity, sentence: str) -> Callable[[CheckFn], CheckFn]:
-        """A decorator that adds the rule which the function checks; the function stays as it is.
+        """A decorator that adds a rule and the function that checks it; the function is unchanged.
 
         Raises `InvalidConfig` for a name that the table has.
         """
@@ -445,7 +445,7 @@ class Findings(Sequence[Finding]):
     @override
     def __getitem__(self, index: int | slice) -> Finding | Findings:
         if isinstance(index, slice):
-            return self._only(index)
+            return self._select(index)
         place = range(len(self))[index]
         return next(self._values(slice(place, place + 1)))
 
@@ -463,7 +463,7 @@ class Findings(Sequence[Finding]):
         numbers = self._columns["rule"]
         return MappingProxyType(
             {
-                rule.name: self._only(numbers == number)
+                rule.name: self._select(numbers == number)
                 for number, rule in enumerate(self._rules)
                 if rule.name in self.counts
             }
@@ -471,15 +471,15 @@ class Findings(Sequence[Finding]):
 
     def of_severity(self, severity: Severity | Threshold) -> Findings:
         """The findings of exactly this severity."""
-        return self._only(self._are({_severity(severity)}))
+        return self._select(self._has_severity({_severity(severity)}))
 
     def at_least(self, severity: Severity | Threshold) -> Findings:
         """The findings of this severity or worse; none for `never`."""
-        return self._only(self._are(_from(severity)))
+        return self._select(self._has_severity(_severities_from(severity)))
 
     def rows(self, severity: Severity | Threshold = "info") -> NDArray[np.int64]:
         """Rows of the partition table with a finding of this severity or worse, rising."""
-        rows = self._columns["row"][self._are(_from(severity))]
+        rows = self._columns["row"][self._has_severity(_severities_from(severity))]
         return np.unique(rows[rows != NONE])
 
     def raise_if_any(self, severity: Severity | Threshold = "info") -> None:
@@ -492,11 +492,11 @@ class Findings(Sequence[Finding]):
                 hint=found[0].message,
             )
 
-    def _are(self, severities: set[Severity]) -> NDArray[np.bool_]:
+    def _has_severity(self, severities: set[Severity]) -> NDArray[np.bool_]:
         wanted = np.array([rule.severity in severities for rule in self._rules])
         return np.take(wanted, self._columns["rule"])
 
-    def _only(self, which: slice | NDArray[np.bool_]) -> Findings:
+    def _select(self, which: slice | NDArray[np.bool_]) -> Findings:
         return Findings(
             {name: column[which] for name, column in self._columns.items()},
             self._texts,
@@ -510,6 +510,7 @@ class Findings(Sequence[Finding]):
         rule, level, row, topic, broker, text = (self._columns[name][which] for name in _COLUMNS)
         partition = np.full(len(row), NONE)
         partition[row != NONE] = self._table.partition[row[row != NONE]]
+        # One short name per column: rule, level, partition, topic, broker, text.
         for r, n, p, t, b, x in zip(
             rule.tolist(),
             level.tolist(),
@@ -553,7 +554,7 @@ def _severity(name: str) -> Severity:
     return Severity(name)
 
 
-def _from(name: str) -> set[Severity]:
-    """The severity and the worse ones; none for `never`."""
+def _severities_from(name: str) -> set[Severity]:
+    """The severity of this name and all worse ones; none for `never`."""
     order = list(Severity)
     return set() if name == "never" else set(order[: order.index(_severity(name)) + 1])

@@ -3,11 +3,12 @@ r"""Properties files by Java's rules: `server.properties`, `meta.properties`.
 Goals, in order: the keys and values are those that `java.util.Properties.load(InputStream)` gives;
 hostile bytes end in one error, in time linear in their number.
 
-Algorithm. Bytes are ISO-8859-1. Natural lines end at `\n`, `\r` or `\r\n` and lose the blanks
-(space, tab, form feed) before their text. Where no logical line is open, an empty one and one that
-begins with `#` or `!` are nothing. An odd number of backslashes at its end leaves the logical line
-open for the next one. A logical line is cut at the first `=`, `:` or blank that no backslash
-stands before; blanks and one separator after it belong to neither side.
+Algorithm. Bytes are ISO-8859-1. Natural lines end at `\n`, `\r` or `\r\n`. The blanks (space, tab,
+form feed) before their text are dropped. A natural line that ends with an odd number of backslashes
+continues on the next natural line; together they are one logical line. An empty line, and a line
+that begins with `#` or `!`, is ignored unless it continues another one. The key of a logical line
+ends at the first `=`, `:` or blank without a backslash before it. Blanks after the key, one `=` or
+`:`, and the blanks after it belong to neither key nor value.
 
 ```
 broker.id = 7            ->  broker.id: 7
@@ -18,8 +19,8 @@ a\ b\=c:d\u0065 \t       ->  a b=c: "de \t"
 version                  ->  version: ""
 ```
 
-What this does not do: look into values; keep comments or order when it writes. Where Java's text is
-UTF-16 and may hold half a pair, this one refuses: half a pair has no UTF-8.
+What this does not do: interpret values, or keep comments. Java accepts half of a surrogate pair,
+because its text is UTF-16. This module rejects it, because it cannot be written as UTF-8.
 Source: java.util.Properties, JDK 17.
 """
 
@@ -49,10 +50,10 @@ _WRITTEN = {"\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f"}
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
-    r"""Keys and values; of a key that appears twice the last value.
+    r"""The keys and values; if a key appears twice, its last value counts.
 
-    Raises `InvalidProperties` over 64 KiB, for a `\u` without four hex digits, for half a
-    surrogate pair.
+    Raises `InvalidProperties` for more than 64 KiB, a `\u` without four hex digits, or half of
+    a surrogate pair.
 
     >>> parse_properties(b"broker.id = 7\nlog.dirs=/a,\\\n  /b\n")
     {'broker.id': '7', 'log.dirs': '/a,/b'}
@@ -61,19 +62,22 @@ def parse_properties(data: bytes) -> dict[str, str]:
 
 
 def property_pairs(data: bytes) -> list[tuple[str, str]]:
-    """`parse_properties` with every pair in its order, also those of a key that appears twice."""
+    """All pairs in their order; a key that appears twice has two pairs.
+
+    Raises `InvalidProperties` as `parse_properties` does.
+    """
     if len(data) > MAX_BYTES:
         raise InvalidProperties(
             f"expected properties of at most {MAX_BYTES} bytes, got {len(data)}",
             wanted=MAX_BYTES,
             had=len(data),
-            hint="is it a properties file?",
+            hint="check that this is a properties file",
         )
     return [(key, value) for _, key, value in property_entries(data.decode("latin-1"))]
 
 
 def property_entries(text: str) -> list[tuple[int, str, str]]:
-    """Line number, key and value of each pair of a text, in its order; the text may be of any size.
+    """Line number, key and value of each pair of a text of any size, in order.
 
     Raises `InvalidProperties` as `parse_properties` does.
     """
@@ -85,13 +89,13 @@ def property_entries(text: str) -> list[tuple[int, str, str]]:
 
 
 def format_properties(properties: Mapping[str, str]) -> bytes:
-    """A file that `parse_properties` reads back: one line a key, in the mapping's order, ASCII."""
+    """An ASCII file that `parse_properties` reads back, one line per key in the given order."""
     lines = [f"{_written(key, ' ')}={_written(value)}\n" for key, value in properties.items()]
     return "".join(lines).encode("ascii")
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """First line number and text of each line after continuation, with its inner backslashes."""
+    """First line number and text of each logical line; escapes are kept."""
     logical = ""
     is_open = False
     first = 1
@@ -108,7 +112,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             yield first, logical
             logical = ""
     if logical or (is_open and text.endswith(("\\", "\\\n", "\\\r"))):
-        yield first, logical  # Java takes a backslash alone before the end for a line: an empty key
+        yield first, logical  # In Java, a single backslash at the end of the file is an empty key.
 
 
 def _unescaped(text: str) -> str:
@@ -122,7 +126,7 @@ def _unescaped(text: str) -> str:
             f"expected text without half a surrogate pair, got {plain!a}",
             wanted="whole surrogate pairs",
             had=ascii(plain),
-            hint="mend the escape",
+            hint="write both halves of the pair, such as \\ud83d\\ude00",
         ) from None
 
 
@@ -140,7 +144,11 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _written(text: str, blank: str = "") -> str:
-    r"""Escaped as Java writes it; in a key (`blank` is a blank) every blank, else a leading one."""
+    r"""The text escaped as Java writes it.
+
+    `blank`: a space for keys, in which every space is escaped; empty for values, in which only a
+    leading space is escaped.
+    """
     escaped = _SPECIAL.sub(_escape, text)
     if blank:
         return escaped.replace(" ", r"\ ")

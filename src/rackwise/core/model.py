@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", np.int32, np.int64)
 
 UNKNOWN = -1
-"""In integer columns: no leader, size not known."""
+"""In integer columns: no leader, or a size or rate that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +43,13 @@ class LogDir:
 
     path: str
     total_bytes: int | None = None
+    """Size of the file system."""
     usable_bytes: int | None = None
+    """Free bytes that Kafka can use."""
     error: str | None = None
+    """Kafka's name of the error; None for a healthy folder."""
     is_cordoned: bool = False
+    """Whether the folder accepts no new replicas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +90,17 @@ class Partition:
     replicas: tuple[int, ...]
     """Preferred leader first, including those that a reassignment adds."""
     leader: int | None = None
+    """The current leader; None if there is none."""
     isr: tuple[int, ...] = ()
+    """The replicas in sync."""
     adding: tuple[int, ...] = ()
+    """Brokers that a reassignment adds."""
     removing: tuple[int, ...] = ()
+    """Brokers that a reassignment removes."""
     bytes: int | None = None
+    """Size of one replica."""
     bytes_in_per_s: int | None = None
+    """Rate of the bytes that producers write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_LEVELS = 4
+"""Maximum levels of a rack path: region, zone, row, rack."""
 NO_RACK = "(no rack)"
 """The rack of brokers without one, if they count as one more rack."""
 

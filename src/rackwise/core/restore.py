@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from rackwise.core.traffic import Price
 
 KIND = "replicate"
+"""The kind of traffic whose price applies to copies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,13 +172,13 @@ def _sums(
             sizes = copies.bytes[which.ravel() == number]
             price = tariff.of(level_crossed, region)
             is_known = bool((sizes >= 0).all())
-            crossing[node] = _add(crossing[node], sum(sizes.tolist()) if is_known else None)
+            crossing[node] = _known_sum(crossing[node], sum(sizes.tolist()) if is_known else None)
             nano = None if price is None or not is_known else _nano(sizes, price)
-            nanos[node] = _add(nanos[node], nano)
+            nanos[node] = _known_sum(nanos[node], nano)
     return crossing, nanos
 
 
-def _add(a: int | None, b: int | None) -> int | None:
+def _known_sum(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else a + b
 
 
@@ -202,6 +203,7 @@ def _copies(view: View, level: int) -> Iterator[_Copies]:
         ids, in_sync = view.placed.values[placed], view.table.isr.values[isr]
         is_source = view.live[places] & (ids[:, :, None] == in_sync[:, None, :]).any(axis=2)
         own = nodes[level][places]
+        # differs: int64 [rows, lost replica, source]; 0 where the source cannot be copied from.
         is_outside = (own[:, :, None] != own[:, None, :]) & (own >= 0)[:, None, :]
         differs = np.where(is_outside & is_source[:, None, :], _difference_level(nodes, places), 0)
         if not differs.shape[1]:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST = 2**62
-"""Costs are below it, however they are added up."""
+COST_LIMIT = 2**62
+"""No sum of costs may reach it; int64 keeps one bit in reserve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,13 +94,13 @@ def cheapest_flow(network: Network) -> NDArray[np.int64]:
             hint="increase the capacities, or make supplies and demands equal",
         )
     if status != solver.OPTIMAL:
-        check_size(MOST)
+        check_size(COST_LIMIT)
     return np.asarray(solver.flows(arcs), dtype=np.int64)
 
 
 def check_size(cost: int) -> None:
     """Raises `OptimumTooLarge` for a sum of costs that might not fit into 64 bits."""
-    if cost >= MOST:
+    if cost >= COST_LIMIT:
         raise OptimumTooLarge(
             f"invalid costs: expected a sum below 2^62, got up to 2^{cost.bit_length()}",
             wanted="less than 2^62",

@@ -54,8 +54,11 @@ V4_BITS = 32
 V6_BITS = 64
 """The number of leading bits of an IPv6 address that a lookup uses."""
 OCTETS = 4
+"""Numbers in an IPv4 address."""
 HEADER = ["cidr", "rack"]
+"""The optional first line of a subnet table as CSV."""
 PAIRS_END = "<>"
+"""Separates the pairs of `rack@cidr<>rack@cidr`."""
 
 _OCTET = re.compile("0|[1-9][0-9]{0,2}")
 

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SHOWN_NAMES = 3
-"""Names that `names_text` lists."""
+"""How many names `names_text` lists before it counts the rest."""
 _LATIN_1_END = 0x100
+"""Code points below it are written as `\\xNN`."""
 _BMP_END = 0x10000
+"""Code points below it are written as `\\uNNNN`, others as `\\UNNNNNNNN`."""
 
 
 def escaped(text: str) -> str:

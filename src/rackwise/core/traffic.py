@@ -312,9 +312,9 @@ def rates_of(rows: Iterable[RateRow]) -> Rates:
     for row in rows:
         topic = (row.cluster, row.topic)
         if row.bytes_in_per_s is not None:
-            _put(ins, topic, row.bytes_in_per_s, f"topic {escaped(row.topic)}")
+            _add_rate(ins, topic, row.bytes_in_per_s, f"topic {escaped(row.topic)}")
         if row.client_group is not None and row.bytes_out_per_s is not None:
-            _put(
+            _add_rate(
                 outs,
                 (*topic, row.client_group),
                 row.bytes_out_per_s,
@@ -323,7 +323,7 @@ def rates_of(rows: Iterable[RateRow]) -> Rates:
     return Rates(ins=ins, outs=outs)
 
 
-def _put(rates: dict[Key, int], key: Key, rate: int, what: str) -> None:
+def _add_rate(rates: dict[Key, int], key: Key, rate: int, what: str) -> None:
     if not 0 <= rate <= MAX_RATE:
         raise InvalidRates(
             f"invalid rate of {what}: expected 0 to {MAX_RATE} bytes per second, got {rate}",

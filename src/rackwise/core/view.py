@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rackwise.core.policy import Policy, TopicRules
 
 NO_LIMITS = FairLoads()
+"""Fair loads without any limit."""
 _TABLE_SIZE = 1 << 22
 """`distinct` numbers codes below this with a table (32 MiB of int64), and others by sorting."""
 
@@ -135,7 +136,8 @@ class View:
         return np.array(known, dtype=np.int64)
 
     @cached_property
-    def _ruled(self) -> tuple[tuple[TopicRules, ...], NDArray[np.int64]]:
+    def _topic_rules(self) -> tuple[tuple[TopicRules, ...], NDArray[np.int64]]:
+        """The distinct rules, and the index of each topic's rules among them, int64 [topics]."""
         names = self.table.topics
         if not self.policy.topics:
             blocks: list[tuple[int, ...]] = [()] * len(names)
@@ -152,12 +154,12 @@ class View:
     @property
     def rules(self) -> tuple[TopicRules, ...]:
         """The distinct rules of this cluster's topics."""
-        return self._ruled[0]
+        return self._topic_rules[0]
 
     @property
     def topic_rules(self) -> NDArray[np.int64]:
         """Index into `rules` of each topic of the table."""
-        return self._ruled[1]
+        return self._topic_rules[1]
 
     @cached_property
     def row_rules(self) -> NDArray[np.int64]:
@@ -244,6 +246,7 @@ def distinct(
         size = int(column.max()) - low + 1
         key = key * size + (column - np.int64(low))
         space *= size
+        # Renumber before the next column multiplies the key, so that it never exceeds int64.
         if space > _TABLE_SIZE:
             values, key = np.unique(key, return_inverse=True)
             space = len(values)
@@ -270,8 +273,8 @@ def firsts(same: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return is_known & ~(same & earlier).any(axis=2)
 
 
-def joined(rows: Ragged) -> tuple[NDArray[np.int64], list[str]]:
-    """The rows of ids as texts: `code of each row, text of each code`.
+def id_texts(rows: Ragged) -> tuple[NDArray[np.int64], list[str]]:
+    """The rows of ids as texts: the code of each row, and the text of each code.
 
     Ids rise within a text; the text of an empty row is `none`.
     """

@@ -47,7 +47,10 @@ def leader_rack(view: View) -> Iterator[FindingBatch]:
 
 
 def _outside_leader_racks(view: View, number: int, rules: TopicRules) -> Iterator[FindingBatch]:
-    """`number`: index of the rules in `view.rules`."""
+    """Preferred leaders outside the first of the `leader_racks` that holds a replica.
+
+    `number`: index of the rules in `view.rules`.
+    """
     rows = np.flatnonzero(view.row_rules == number)
     lists, preferred = view.placed.take(rows), view.preferred[rows]
     first = view.tree.places(preferred)

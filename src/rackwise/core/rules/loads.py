@@ -81,18 +81,18 @@ def _outside(
     noun: str,
 ) -> Iterator[FindingBatch]:
     """Brokers whose number is outside the range; `held`: int64 by place, `low`, `high`: by id."""
-    # The last place stands for brokers that are not listed; zip leaves it out.
+    # `held` has one more place, for brokers that are not listed; zip leaves it out.
     loads = dict(zip(view.tree.brokers.tolist(), held.tolist(), strict=False))
     bad = [
         (broker, low.get(broker, 0), high.get(broker), loads.get(broker, 0))
         for broker in sorted(low.keys() | high.keys())
     ]
     bad = [row for row in bad if not row[1] <= row[3] <= (row[3] if row[2] is None else row[2])]
-    texts = [(_range(least, most, noun), str(load)) for _, least, most, load in bad]
+    texts = [(_range_phrase(least, most, noun), str(load)) for _, least, most, load in bad]
     yield FindingBatch.of_brokers(name, [broker for broker, *_ in bad], texts)
 
 
-def _range(low: int, high: int | None, noun: str) -> str:
+def _range_phrase(low: int, high: int | None, noun: str) -> str:
     return counted(low, noun) if low == high else f"{range_text(low, high)} {noun}s"
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def _no_loss(view: View) -> str | None:
-    """Why no rule of this file is checked."""
+    """Why the rules of this file are not checked; None if they are."""
     if view.policy.audit.rack_loss == ():
         return "audit.rack_loss is off"
     return None if view.tree.names[0] else "no broker has a rack"
@@ -71,7 +71,7 @@ def rack_loss_offline(view: View) -> Iterator[FindingBatch]:
     partly=min_isr_unknown,
 )
 def rack_loss_min_isr(view: View) -> Iterator[FindingBatch]:
-    """Partitions that the loss of one rack puts under min.insync.replicas."""
+    """Partitions that have fewer than min.insync.replicas after the loss of one rack."""
     for level in _loss_levels(view):
         names = view.tree.names[level]
         for patterns in _patterns(view, level):

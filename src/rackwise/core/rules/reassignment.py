@@ -16,7 +16,7 @@ import numpy as np
 from rackwise.core.findings import FindingBatch, Severity
 from rackwise.core.rules.registry import rule
 from rackwise.core.text import escaped
-from rackwise.core.view import distinct, joined
+from rackwise.core.view import distinct, id_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,8 +71,8 @@ def reassigning(view: View) -> Iterator[FindingBatch]:
     rows = np.flatnonzero(adding.lengths + removing.lengths)
     if not len(rows):
         return
-    added, add_texts = joined(adding.take(rows))
-    removed, remove_texts = joined(removing.take(rows))
+    added, add_texts = id_texts(adding.take(rows))
+    removed, remove_texts = id_texts(removing.take(rows))
     text, examples = distinct([added, removed])
     texts = [
         ("nothing in motion", f"adding {add_texts[a]}, removing {remove_texts[r]}")

@@ -62,6 +62,6 @@ def rule(
     partly: Reason = _never,
     needs_fair_loads: bool = False,
 ) -> Callable[[RuleCheck], RuleCheck]:
-    """A decorator that adds the rule which the function checks; the function stays as it is."""
+    """A decorator that adds a rule and the function that checks it; the function is unchanged."""
     CONDITIONS[name] = Conditions(unless, partly, needs_fair_loads)
     return RULES.rule(name, severity, sentence)

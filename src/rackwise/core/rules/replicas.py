@@ -20,7 +20,7 @@ import numpy as np
 from rackwise.core.findings import FindingBatch, Severity
 from rackwise.core.rules.registry import rule
 from rackwise.core.text import counted
-from rackwise.core.view import distinct, joined
+from rackwise.core.view import distinct, id_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +102,7 @@ def _on_brokers(
         return
     found = view.placed.keep(hit)
     rows = np.flatnonzero(found.lengths)
-    text, lists = joined(found.take(rows))
+    text, lists = id_texts(found.take(rows))
     yield FindingBatch(rule=name, texts=[(wanted, had) for had in lists], text=text, row=rows)
 
 
@@ -117,7 +117,7 @@ def pin(view: View) -> Iterator[FindingBatch]:
             lacking = np.zeros(len(rows), dtype=np.bool_)
             for broker in brokers:
                 lacking |= view.sums(lists, lists.values == broker) == 0
-            text, had = joined(lists.take(np.flatnonzero(lacking)))
+            text, had = id_texts(lists.take(np.flatnonzero(lacking)))
             wanted = f"a replica on {', '.join(map(str, brokers))}"
             yield FindingBatch(
                 rule="pin", texts=[(wanted, on) for on in had], text=text, row=rows[lacking]

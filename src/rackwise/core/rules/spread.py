@@ -56,7 +56,7 @@ _CELLS = 1 << 20
 
 
 def _no_spread(view: View) -> str | None:
-    """Why no rule of this file is checked."""
+    """Why the rules of this file are not checked; None if they are."""
     if not view.tree.names[0]:
         return "no broker has a rack"
     reason = rackless_reason(view)
@@ -77,7 +77,7 @@ def spread_even(view: View) -> Iterator[FindingBatch]:
         for level in range(view.tree.depth):
             if block.rules.spread[level] == "even" and level not in count_levels:
                 above = level_above(block.rules, count_levels, level)
-                yield from _even(view, _at(view, block, level), above)
+                yield from _uneven(view, _at_level(view, block, level), above)
 
 
 @rule(
@@ -91,8 +91,8 @@ def spread_distinct(view: View) -> Iterator[FindingBatch]:
     for block in view.rack_patterns:
         for level in range(view.tree.depth):
             if block.rules.spread[level] == "distinct":
-                patterns = _at(view, block, level)
-                bad = np.flatnonzero((_matches(patterns.nodes)[1] > 1).any(axis=1))
+                patterns = _at_level(view, block, level)
+                bad = np.flatnonzero((_matches_and_counts(patterns.nodes)[1] > 1).any(axis=1))
                 names = view.tree.names[level]
                 texts = [
                     off_texts((name, 0, 1, n) for name, n in zip(names, counts, strict=True))
@@ -114,7 +114,7 @@ def spread_at_least(view: View) -> Iterator[FindingBatch]:
         for level in range(view.tree.depth):
             spread = block.rules.spread[level]
             if isinstance(spread, AtLeast):
-                patterns = _at(view, block, level)
+                patterns = _at_level(view, block, level)
                 wanted = min(spread.racks, patterns.nodes.shape[1])
                 racks = firsts(matches(patterns.nodes)).sum(axis=1)
                 bad = np.flatnonzero(racks < wanted)
@@ -158,7 +158,7 @@ class _LevelPatterns(NamedTuple):
         )
 
 
-def _at(view: View, block: RackPatterns, level: int) -> _LevelPatterns:
+def _at_level(view: View, block: RackPatterns, level: int) -> _LevelPatterns:
     """The patterns of the finest racks, expressed in racks of a coarser level."""
     finest = view.tree.depth - 1
     up = np.append(view.tree.ancestors(finest, level), -1)
@@ -171,13 +171,13 @@ def _at(view: View, block: RackPatterns, level: int) -> _LevelPatterns:
     )
 
 
-def _matches(nodes: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def _matches_and_counts(nodes: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """`matches` of each pattern, and how many replicas are in each replica's rack, itself too."""
     same = matches(nodes)
     return same, same.sum(axis=2)
 
 
-class _Shares(NamedTuple):
+class _EvenShares(NamedTuple):
     """Even shares below the parents of replicas, one row for each distinct case."""
 
     case: NDArray[np.int64]
@@ -188,12 +188,13 @@ class _Shares(NamedTuple):
     """Greatest share of each rack, [cases, nodes]; -1 as in `low`."""
 
 
-def _even(view: View, patterns: _LevelPatterns, above: int) -> Iterator[FindingBatch]:
+def _uneven(view: View, patterns: _LevelPatterns, above: int) -> Iterator[FindingBatch]:
     up = np.append(view.tree.ancestors(patterns.level, above), -1)
     parents = up[patterns.nodes]
-    same, counts = _matches(patterns.nodes)
-    family, totals = _matches(parents)
+    same, counts = _matches_and_counts(patterns.nodes)
+    family, totals = _matches_and_counts(parents)
     shares = _even_shares(view, patterns, up, totals)
+    # All arrays below: [patterns, replicas]; `family` and `same`: [patterns, replicas, replicas].
     low = shares.low[shares.case, patterns.nodes]
     high = shares.high[shares.case, patterns.nodes]
     is_off = (counts < low) | (counts > high)
@@ -208,7 +209,7 @@ def _even(view: View, patterns: _LevelPatterns, above: int) -> Iterator[FindingB
 
 def _even_shares(
     view: View, patterns: _LevelPatterns, up: NDArray[np.int64], totals: NDArray[np.int64]
-) -> _Shares:
+) -> _EvenShares:
     """Divide the replicas below each parent, once for each distinct case.
 
     A case is a parent, the number of replicas below it, and the racks of those among them that are
@@ -230,11 +231,11 @@ def _even_shares(
         shares = water_fill(room[number, children].tolist(), total)
         for child, share in zip(children, shares or ((0, total),) * len(children), strict=True):
             low[number, child], high[number, child] = share
-    return _Shares(case.reshape(parents.shape), low, high)
+    return _EvenShares(case.reshape(parents.shape), low, high)
 
 
 def _uneven_texts(
-    view: View, patterns: _LevelPatterns, shares: _Shares, bad: NDArray[np.int64], j: int
+    view: View, patterns: _LevelPatterns, shares: _EvenShares, bad: NDArray[np.int64], j: int
 ) -> list[tuple[str, str]]:
     """Texts of each bad pattern: the racks with a wrong number below the parent of replica j."""
     names = view.tree.names[patterns.level]

@@ -29,7 +29,7 @@ from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.choose import choose_leaders
 from rackwise.core.planning.leaders.state import MOST_COST
 from rackwise.core.savings.model import FETCH, PRODUCE, UNATTRIBUTED, TrafficKey
-from rackwise.core.solver import MOST
+from rackwise.core.solver import COST_LIMIT
 from rackwise.core.traffic import apportion
 
 if TYPE_CHECKING:
@@ -145,6 +145,6 @@ def _choose(
 def _scaled(costs: list[int]) -> NDArray[np.int64]:
     """The costs in a unit so coarse that `choose_leaders` and the solver accept them."""
     # The solver multiplies costs by nodes: at most one for each replica, and two for each broker.
-    most = min(MOST_COST, MOST // (3 * len(costs) + 1))
+    most = min(MOST_COST, COST_LIMIT // (3 * len(costs) + 1))
     unit = max(1, -(-4 * max(costs, default=0) // most))
     return np.array([cost // unit for cost in costs], dtype=np.int64)

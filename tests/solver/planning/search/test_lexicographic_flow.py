@@ -19,7 +19,7 @@ from rackwise.core.planning.search.lexicographic_flow import (
     prices,
     rounded,
 )
-from rackwise.core.solver import MOST, Network, cheapest_flow
+from rackwise.core.solver import COST_LIMIT, Network, cheapest_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,7 @@ class TestMerging:
         cost = np.array([2**60, 2**60 + 1, 1, 0, -(2**60)])
         assert rounded(cost, 5).tolist() == [2**55, 2**55 + 1, 1, 0, -(2**55)]
         [found] = merge([cost], 99, 5)
-        assert int(np.abs(found).max()) * 200 < MOST
+        assert int(np.abs(found).max()) * 200 < COST_LIMIT
 
 
 def test_closed_arcs_have_no_prices() -> None:

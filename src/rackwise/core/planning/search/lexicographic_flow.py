@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.errors import OptimumTooLarge
-from rackwise.core.solver import MOST, Network, cheapest_flow
+from rackwise.core.solver import COST_LIMIT, Network, cheapest_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,7 +133,7 @@ def merge(costs: Sequence[NDArray[np.int64]], shared: int, nodes: int) -> list[N
         divisor = int(np.gcd.reduce(cost))
         one, largest = cost // divisor, largest // divisor
         worth = steps * largest + 1
-        if found and (_largest(found[-1]) * worth + largest) * (nodes + 1) * steps < MOST:
+        if found and (_largest(found[-1]) * worth + largest) * (nodes + 1) * steps < COST_LIMIT:
             found[-1] = found[-1] * worth + one
         else:
             found.append(rounded(one, _shift(one, steps)))
@@ -153,7 +153,7 @@ def rounded(cost: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
 def _shift(cost: NDArray[np.int64], times: int) -> int:
     """The number of bits by which a cost must be shifted to fit so many times."""
     shift = 0
-    while (_largest(cost) >> shift) * times >= MOST:
+    while (_largest(cost) >> shift) * times >= COST_LIMIT:
         shift += 1
     return shift
 
