@@ -312,8 +312,11 @@ def _type_text(part: dict[str, object]) -> str:
         return "object" if "$ref" in part or "oneOf" in part else "any value"
     kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
     if kinds == ["array"]:
-        items = _type_text(part["items"]) if "items" in part else "values"
-        return f"list of {items}" if items.startswith("list") else f"list of {items}s"
+        if "items" not in part:
+            inner = dict.fromkeys(map(_type_text, part["prefixItems"]))
+            return f"{len(part['prefixItems'])} of {', '.join(inner)}"
+        items = _type_text(part["items"])
+        return f"list of {items}" if " of " in items else f"list of {items}s"
     return " or ".join(kinds)
 
 

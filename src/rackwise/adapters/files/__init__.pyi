@@ -10,11 +10,9 @@ from rackwise.adapters.files.plan.reassignment import read_placement as read_pla
 from rackwise.adapters.files.plan.reassignment import read_reassignment as read_reassignment
 from rackwise.adapters.files.plan.reassignment import reassignment_text as reassignment_text
 from rackwise.adapters.files.plan.reassignment import write_reassignment as write_reassignment
-from rackwise.adapters.files.plan.write import plan_body as plan_body
 from rackwise.adapters.files.plan.write import plan_bytes as plan_bytes
 from rackwise.adapters.files.plan.write import sealed as sealed
 from rackwise.adapters.files.plan.write import sealed_for as sealed_for
-from rackwise.adapters.files.plan.write import totals_json as totals_json
 from rackwise.adapters.files.plan.write import write_plan as write_plan
 from rackwise.adapters.files.policy import PolicyFile as PolicyFile
 from rackwise.adapters.files.policy import parse_policy as parse_policy

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rackwise.core.applying.preflight import ClusterFacts, PreflightResult
     from rackwise.core.planning.model import Plan
 
-CHECKED = "rackwise.checked/1"
 LONGEST_S = 30 * 86_400
 """A longer run is probably a mistake in the throttle, so it causes a warning."""
 
@@ -291,7 +290,9 @@ def show(
 def show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None:
     """Print whether the plan may run, or that nothing is left to do."""
     if shell.is_json:
-        shell.document({"format": CHECKED, "moves": moves, "dropped": dropped, "is_done": is_done})
+        from rackwise.cli.apply.documents import CheckedDocument
+
+        shell.document(CheckedDocument(moves=moves, dropped=dropped, is_done=is_done))
         return
     left = f", {dropped} left out" if dropped else ""
     what = "nothing to do" if is_done else "may run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -25,12 +25,12 @@ from rackwise.core.text import counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rackwise.cli.apply.documents import StatusDocument
     from rackwise.core.applying.actions import Looked
     from rackwise.core.applying.model import ObservedPartition, PartitionId, ThrottleKey
     from rackwise.core.applying.status import Status
     from rackwise.core.planning.model import Move
 
-FORMAT = "rackwise.status/1"
 WATCHED_S = 2.0
 """Time for which running moves are observed to measure their rate."""
 
@@ -176,25 +176,26 @@ def _print_next_command(shell: Shell, target: Target, found: PlanStatus) -> None
         shell.warn(f"{left} of that run left: {' and '.join(verbs)} restore them")
 
 
-def _document(session: ApplySession, found: PlanStatus) -> dict[str, Any]:
+def _document(session: ApplySession, found: PlanStatus) -> StatusDocument:
+    from rackwise.cli.apply.documents import StatusDocument
+
     status = found.status
     pid, since = found.holder or (None, None)
-    return {
-        "format": FORMAT,
-        "plan": session.plan.sha256,
-        "cluster_id": session.plan.cluster_id,
-        "moves": len(status.classes),
-        "counts": dict(status.counts),
-        "partitions": partition_rows(status.classes, {}, {}),
-        "bytes": status.bytes,
-        "bytes_left": status.left.total,
-        "bytes_per_s": status.bytes_per_s,
-        "unknown_sizes": status.left.unknown,
-        "eta_s": status.eta.seconds,
-        "bound_by": status.eta.bound_by,
-        "throttles": [list(key) for key in sorted(status.throttles)],
-        "has_journal": bool(session.journal.entries),
-        "is_open": found.is_open,
-        "pid": pid,
-        "since": since,
-    }
+    return StatusDocument(
+        plan=session.plan.sha256,
+        cluster_id=session.plan.cluster_id,
+        moves=len(status.classes),
+        counts={str(class_): number for class_, number in status.counts.items()},
+        partitions=partition_rows(status.classes, {}, {}),
+        bytes=status.bytes,
+        bytes_left=status.left.total,
+        bytes_per_s=status.bytes_per_s,
+        unknown_sizes=status.left.unknown,
+        eta_s=status.eta.seconds,
+        bound_by=status.eta.bound_by,
+        throttles=tuple(sorted(status.throttles)),
+        has_journal=bool(session.journal.entries),
+        is_open=found.is_open,
+        pid=pid,
+        since=since,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rackwise.core.text import counted, escaped
 
@@ -11,12 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from rackwise.cli.apply.documents import AppliedDocument, MoveStateDocument
     from rackwise.core.applying.model import Outcome, PartitionClass, PartitionId, ThrottleKey
     from rackwise.core.applying.progress import Eta, Remaining
     from rackwise.core.planning.model import Plan
-
-FORMAT = "rackwise.applied/1"
-
 
 KIB = 1024
 SPANS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3_600), ("minute", 60))
@@ -82,46 +80,49 @@ def class_lines(
 
 def outcome_document(
     plan: Plan, outcome: Outcome, texts: Mapping[PartitionId, str], journal: Path
-) -> dict[str, Any]:
-    """The outcome as a JSON document."""
-    return {
-        "format": FORMAT,
-        "plan": plan.sha256,
-        "cluster_id": plan.cluster_id,
-        "mode": outcome.mode,
-        "moves": len(outcome.classes),
-        "done": len(outcome.done),
-        "failed": len(outcome.failed),
-        "skipped": len(outcome.skipped),
-        "dropped": len(outcome.dropped),
-        "is_reached": outcome.is_reached,
-        "has_written": outcome.has_written,
-        "stop": outcome.stop,
-        "text": outcome.text,
-        "partitions": partition_rows(outcome.classes, outcome.codes, texts),
-        "not_elected": [name_of(each) for each in outcome.not_elected],
-        "throttles_left": [list(each) for each in outcome.throttles_left],
-        "throttles_changed": [list(each) for each in outcome.throttles_changed],
-        "journal": str(journal),
-    }
+) -> AppliedDocument:
+    """The outcome as a document."""
+    from rackwise.cli.apply.documents import AppliedDocument
+
+    return AppliedDocument(
+        plan=plan.sha256,
+        cluster_id=plan.cluster_id,
+        mode=outcome.mode,
+        moves=len(outcome.classes),
+        done=len(outcome.done),
+        failed=len(outcome.failed),
+        skipped=len(outcome.skipped),
+        dropped=len(outcome.dropped),
+        is_reached=outcome.is_reached,
+        has_written=outcome.has_written,
+        stop=outcome.stop,
+        text=outcome.text,
+        partitions=partition_rows(outcome.classes, outcome.codes, texts),
+        not_elected=tuple(map(name_of, outcome.not_elected)),
+        throttles_left=outcome.throttles_left,
+        throttles_changed=outcome.throttles_changed,
+        journal=str(journal),
+    )
 
 
 def partition_rows(
     classes: Mapping[PartitionId, PartitionClass],
     codes: Mapping[PartitionId, str],
     texts: Mapping[PartitionId, str],
-) -> list[dict[str, Any]]:
+) -> tuple[MoveStateDocument, ...]:
     """One row per move of the plan, in its order."""
-    return [
-        {
-            "topic": topic,
-            "partition": number,
-            "class": class_,
-            "code": codes.get((topic, number)),
-            "text": texts.get((topic, number)),
-        }
+    from rackwise.cli.apply.documents import MoveStateDocument
+
+    return tuple(
+        MoveStateDocument(
+            topic=topic,
+            partition=number,
+            class_=class_,
+            code=codes.get((topic, number)),
+            text=texts.get((topic, number)),
+        )
         for (topic, number), class_ in classes.items()
-    ]
+    )
 
 
 def classes_text(classes: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 import typer
 
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.files.journal import Journal
     from rackwise.adapters.kafka.applying.world import World
+    from rackwise.cli.apply.documents import ThrottleDocument
     from rackwise.core.applying.model import Entry, ThrottleKey
 
-FORMAT = "rackwise.throttles/1"
-OURS, CHANGED, THEIRS = "ours", "changed since", "not ours"
+Owner: TypeAlias = Literal["ours", "changed since", "not ours"]
+"""Whether a run of this tool set a throttle."""
+OURS: Final = "ours"
+CHANGED: Final = "changed since"
+THEIRS: Final = "not ours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,7 @@ class ThrottleRow:
 
     key: ThrottleKey
     value: str
-    owner: str
+    owner: Owner
     plan: str | None = None
     """SHA-256 of the plan whose journal has the key; None: no journal has it."""
 
@@ -114,14 +118,16 @@ def _rows(world: World, ledger: Mapping[ThrottleKey, tuple[Entry, str]]) -> list
     rows = []
     for key, value in sorted(world.all_throttles().items()):
         entry, plan = ledger.get(key, (None, None))
-        owner = THEIRS if entry is None else OURS if value in entry.ours else CHANGED
+        owner: Owner = THEIRS if entry is None else OURS if value in entry.ours else CHANGED
         rows.append(ThrottleRow(key=key, value=value, owner=owner, plan=plan))
     return rows
 
 
 def _show(shell: Shell, rows: list[ThrottleRow]) -> None:
     if shell.is_json:
-        shell.document({"format": FORMAT, "throttles": [_as_json(row) for row in rows]})
+        from rackwise.cli.apply.documents import ThrottlesDocument
+
+        shell.document(ThrottlesDocument(throttles=tuple(map(_document, rows))))
         return
     lines = [
         f"{key_text(row.key)}  {escaped(row.value)}  {row.owner}"
@@ -131,12 +137,14 @@ def _show(shell: Shell, rows: list[ThrottleRow]) -> None:
     shell.text("\n".join(lines) or "no throttle is set")
 
 
-def _as_json(row: ThrottleRow) -> dict[str, Any]:
-    return {
-        "kind": row.key.kind,
-        "name": row.key.name,
-        "key": row.key.key,
-        "value": row.value,
-        "owner": row.owner,
-        "plan": row.plan,
-    }
+def _document(row: ThrottleRow) -> ThrottleDocument:
+    from rackwise.cli.apply.documents import ThrottleDocument
+
+    return ThrottleDocument(
+        kind=row.key.kind,
+        name=row.key.name,
+        key=row.key.key,
+        value=row.value,
+        owner=row.owner,
+        plan=row.plan,
+    )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -143,15 +143,6 @@ class PlacementSettings:
     def generated_seed(self) -> int | None:
         """The seed if it was generated."""
         return self.seed if self.is_seed_generated else None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Describe the settings that reproduce the rows."""
-        return {
-            "placer": self.name,
-            "placer_options": dict(self.options),
-            "rack_mode": str(self.racks),
-            "seed": self.seed,
-        }
 
 
 def resolve(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -32,10 +32,10 @@ from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFil
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
+    from rackwise.cli.place.documents import PlacementDocument
     from rackwise.core.model import Cluster
     from rackwise.core.placement import Placement, Report
 
-FORMAT = "rackwise.placement/1"
 Format = Literal["json", "cli", "reassignment"]
 
 
@@ -95,7 +95,7 @@ def place(
         document = _document(cluster, settings, rows, report, topic)
     else:
         rows = server.ask(parse_partitions(partitions), parse_replication(replication_factor))
-        document = server.document(FORMAT, rows, topic)
+        document = server.document(rows, topic)
     if output_format == "json":
         shell.document(document)
     else:
@@ -144,34 +144,32 @@ def _document(
     rows: Placement,
     report: Report,
     topic: str | None,
-) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "cluster_id": cluster.cluster_id,
-        "taken_at": cluster.taken_at,
-        "topic": topic,
-        **settings.as_dict(),
-        "first_partition": rows.first,
-        "rows": rows.rows.tolist(),
-        **shares(report),
-    }
+) -> PlacementDocument:
+    from rackwise.cli.place.documents import (
+        BrokerShareDocument,
+        PlacementDocument,
+        RackShareDocument,
+    )
 
-
-def shares(report: Report) -> dict[str, Any]:
-    """Describe the share of each broker and rack, and forced shares."""
-    return {
-        "brokers": [
-            {"id": each.id, "replicas": each.replicas, "leaders": each.leaders}
+    return PlacementDocument(
+        cluster_id=cluster.cluster_id,
+        taken_at=cluster.taken_at,
+        topic=topic,
+        placer=settings.name,
+        placer_options=settings.options,
+        rack_mode=str(settings.racks),
+        seed=settings.seed,
+        first_partition=rows.first,
+        rows=tuple(map(tuple, rows.rows.tolist())),
+        brokers=tuple(
+            BrokerShareDocument(id=each.id, replicas=each.replicas, leaders=each.leaders)
             for each in report.brokers
-        ],
-        "racks": [
-            {
-                "rack": each.rack,
-                "brokers": each.brokers,
-                "replicas": each.replicas,
-                "leaders": each.leaders,
-            }
+        ),
+        racks=tuple(
+            RackShareDocument(
+                rack=each.rack, brokers=each.brokers, replicas=each.replicas, leaders=each.leaders
+            )
             for each in report.racks
-        ],
-        "forced": [each.text for each in report.forced],
-    }
+        ),
+        forced=tuple(each.text for each in report.forced),
+    )

@@ -24,9 +24,9 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from rackwise.cli.place.documents import PlacerDocument
     from rackwise.core.placement import Placer
 
-FORMAT = "rackwise.placers/1"
 GROUP = "rackwise.placers"
 BUILT_IN = "built in"
 NOTHING = "none"
@@ -67,18 +67,22 @@ def placers(context: typer.Context) -> int:
     shell: Shell = context.obj
     offers = [find_placer(name) for name in placer_names()]
     if shell.is_json:
-        shell.document({"format": FORMAT, "placers": [_document(offer) for offer in offers]})
+        from rackwise.cli.place.documents import PlacersDocument
+
+        shell.document(PlacersDocument(placers=tuple(map(_document, offers))))
         return 0
-    rows = [("placer", "from", "options", "rows")]
-    for offer in offers:
-        options = " ".join(f"{each.name}={_default(each)}" for each in offer.options) or "-"
-        rows.append(
-            (offer.name, offer.distribution or BUILT_IN, options, offer.about or "no description")
+    from rackwise.cli.tables import columns_text
+
+    rows = [
+        (
+            escaped(offer.name),
+            escaped(offer.distribution or BUILT_IN),
+            escaped(" ".join(f"{each.name}={_default(each)}" for each in offer.options)) or "-",
+            escaped(offer.about) or "no description",
         )
-    widths = [max(len(escaped(row[column])) for row in rows) for column in range(3)]
-    for row in rows:
-        cells = [escaped(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
-        shell.text("  ".join([*cells, escaped(row[-1])]))
+        for offer in offers
+    ]
+    shell.text(columns_text(("placer", "from", "options", "rows"), rows, numbers=()))
     return 0
 
 
@@ -257,10 +261,12 @@ def _default(option: Field[Any]) -> str:
     return NOTHING if option.default is None else str(option.default)
 
 
-def _document(offer: AvailablePlacer) -> Mapping[str, Any]:
-    return {
-        "name": offer.name,
-        "distribution": offer.distribution,
-        "about": offer.about,
-        "options": {each.name: _default(each) for each in offer.options},
-    }
+def _document(offer: AvailablePlacer) -> PlacerDocument:
+    from rackwise.cli.place.documents import PlacerDocument
+
+    return PlacerDocument(
+        name=offer.name,
+        distribution=offer.distribution,
+        about=offer.about,
+        options={each.name: _default(each) for each in offer.options},
+    )

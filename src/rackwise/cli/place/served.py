@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,7 @@ from rackwise.cli.place.options import parse_broker_ids
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
+    from rackwise.cli.place.documents import BrokerShareDocument, PlacementDocument
     from rackwise.core.placement import Placement
 
 FromServer = Annotated[
@@ -89,27 +90,33 @@ class PlacementServer:
             result = admin.create_replica_assignment(partitions, replication, node_ids, options)
             return Placement.of(result.assignments().result())
 
-    def document(self, form: str, rows: Placement, topic: str | None) -> dict[str, Any]:
+    def document(self, rows: Placement, topic: str | None) -> PlacementDocument:
         """Describe the rows as `place` does; null stands for what only the server knows."""
-        return {
-            "format": form,
-            "server": self.server,
-            "cluster_id": None,
-            "taken_at": None,
-            "topic": topic,
-            "placer": None,
-            "placer_options": {},
-            "rack_mode": "disabled" if self.ignores_racks else None,
-            "seed": None,
-            "first_partition": rows.first,
-            "rows": rows.rows.tolist(),
-            "brokers": _shares(rows.rows.tolist()),
-            "racks": [],
-            "forced": [],
-        }
+        from rackwise.cli.place.documents import PlacementDocument
+
+        return PlacementDocument(
+            server=self.server,
+            cluster_id=None,
+            taken_at=None,
+            topic=topic,
+            placer=None,
+            placer_options={},
+            rack_mode="disabled" if self.ignores_racks else None,
+            seed=None,
+            first_partition=rows.first,
+            rows=tuple(map(tuple, rows.rows.tolist())),
+            brokers=_shares(rows.rows.tolist()),
+            racks=(),
+            forced=(),
+        )
 
 
-def _shares(rows: Sequence[Sequence[int]]) -> list[dict[str, int]]:
+def _shares(rows: Sequence[Sequence[int]]) -> tuple[BrokerShareDocument, ...]:
+    from rackwise.cli.place.documents import BrokerShareDocument
+
     held = Counter(id_ for row in rows for id_ in row)
     leaders = Counter(row[0] for row in rows)
-    return [{"id": id_, "replicas": held[id_], "leaders": leaders[id_]} for id_ in sorted(held)]
+    return tuple(
+        BrokerShareDocument(id=id_, replicas=held[id_], leaders=leaders[id_])
+        for id_ in sorted(held)
+    )

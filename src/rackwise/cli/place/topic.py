@@ -34,6 +34,7 @@ from rackwise.cli.place.options import (
 )
 from rackwise.cli.place.placers import create_placer, parse_pairs
 from rackwise.cli.place.topic_rows import (
+    Outcome,
     TopicSize,
     check_increase,
     parse_added_rows,
@@ -168,7 +169,7 @@ def _create(
 
 
 def _is_requested_size(
-    shell: Shell, name: str, rows: Placement, size: TopicSize, *, otherwise: str
+    shell: Shell, name: str, rows: Placement, size: TopicSize, *, otherwise: Outcome
 ) -> bool:
     """Print whether an existing topic has the requested size, else the outcome `otherwise`."""
     is_equal = size.matches(rows)

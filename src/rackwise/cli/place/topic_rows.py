@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rackwise.cli.place.options import (
     PlacementOptions,
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from rackwise.core.model import Broker, Cluster
     from rackwise.core.placement import Placement
 
-FORMAT = "rackwise.topic/1"
+Outcome: TypeAlias = Literal["created", "exists", "differs", "expanded"]
+"""What a command found or did. `differs`: the topic exists with another size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +172,7 @@ def warn_of_missing_racks(shell: Shell, brokers: Sequence[Broker]) -> None:
 def show(
     shell: Shell,
     name: str,
-    outcome: str,
+    outcome: Outcome,
     rows: Placement,
     settings: PlacementSettings | None,
 ) -> None:
@@ -180,16 +181,19 @@ def show(
     `settings`: None if nothing was placed.
     """
     if shell.is_json:
+        from rackwise.cli.place.documents import TopicDocument
+
         shell.document(
-            {
-                "format": FORMAT,
-                "topic": name,
-                "outcome": outcome,
-                "first_partition": rows.first,
-                "rows": list(rows.as_dict().values()),
-                "seed": None,
-                **({} if settings is None else settings.as_dict()),
-            }
+            TopicDocument(
+                topic=name,
+                outcome=outcome,
+                first_partition=rows.first,
+                rows=tuple(map(tuple, rows.as_dict().values())),
+                seed=None if settings is None else settings.seed,
+                placer=None if settings is None else settings.name,
+                placer_options=None if settings is None else settings.options,
+                rack_mode=None if settings is None else str(settings.racks),
+            )
         )
         return
     sizes = sorted(set(rows.lengths.tolist()))

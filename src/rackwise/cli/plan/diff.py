@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 import typer
 
@@ -13,12 +13,20 @@ from rackwise.cli.source import PolicyFile
 from rackwise.core.errors import InvalidPlan
 
 if TYPE_CHECKING:
-    from rackwise.core.planning.diff import BrokerDiff, Comparable, Diff, PartitionDiff
+    from rackwise.cli.plan.documents import (
+        BrokerStateDocument,
+        DiffDocument,
+        ReplicaListsDocument,
+    )
+    from rackwise.core.planning.diff import Comparable, Diff, ReplicaLists
     from rackwise.core.policy import Policy
+    from rackwise.core.racks import Rack
 
-FORMAT = "rackwise.diff/1"
-SNAPSHOT, PLAN, REASSIGNMENT = "snapshot", "plan", "reassignment"
+FileKind: TypeAlias = Literal["snapshot", "plan", "reassignment"]
 """The kinds of file. A reassignment has no `format` key."""
+SNAPSHOT: Final = "snapshot"
+PLAN: Final = "plan"
+REASSIGNMENT: Final = "reassignment"
 
 _FORMAT = re.compile(rb'"format"\s*:\s*"rackwise\.(snapshot|plan)/[0-9]+"')
 
@@ -42,14 +50,16 @@ def diff(
     from rackwise.core.planning.diff import diff as compare
 
     with shell.progress("diff", total=3) as advance:
-        sides: list[tuple[str, Comparable]] = []
+        sides: list[tuple[FileKind, Comparable]] = []
         for path in (a, b):
             sides.append(read_side(path, max_bytes=shell.max_input))
             advance(1)
         found = compare(sides[0][1], sides[1][1], _policy(shell, policy, sides))
         advance(1)
     if shell.is_json:
-        shell.document(_document(found, [kind for kind, _ in sides]))
+        from rackwise.cli.plan.documents import CODEC
+
+        shell.document(_document(found, sides[0][0], sides[1][0]), CODEC)
     else:
         from rackwise.cli.plan.diff_text import diff_text
 
@@ -57,7 +67,7 @@ def diff(
     return 0 if found.is_equal else 2
 
 
-def read_side(path: Path, *, max_bytes: int) -> tuple[str, Comparable]:
+def read_side(path: Path, *, max_bytes: int) -> tuple[FileKind, Comparable]:
     """Read a file; return its kind, which its `format` key tells, and its content.
 
     Raises `InvalidConfig` for a path that is not a readable regular file, and `InvalidSnapshot`,
@@ -69,13 +79,13 @@ def read_side(path: Path, *, max_bytes: int) -> tuple[str, Comparable]:
     found = _FORMAT.search(data)
     kind = found[1].decode() if found else REASSIGNMENT
     if kind == SNAPSHOT:
-        return kind, files.parse_snapshot(data, where=str(path))
+        return SNAPSHOT, files.parse_snapshot(data, where=str(path))
     if kind == PLAN:
-        return kind, files.parse_plan(data, where=str(path))
-    return kind, files.parse_placement(data, where=str(path))
+        return PLAN, files.parse_plan(data, where=str(path))
+    return REASSIGNMENT, files.parse_placement(data, where=str(path))
 
 
-def _policy(shell: Shell, path: Path | None, sides: list[tuple[str, Comparable]]) -> Policy:
+def _policy(shell: Shell, path: Path | None, sides: list[tuple[FileKind, Comparable]]) -> Policy:
     from rackwise.core.policy import DEFAULT_POLICY
 
     if path is None:
@@ -87,39 +97,56 @@ def _policy(shell: Shell, path: Path | None, sides: list[tuple[str, Comparable]]
     return files.read_policy(path, max_bytes=shell.max_input).policy
 
 
-def _document(found: Diff, kinds: list[str]) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "a": kinds[0],
-        "b": kinds[1],
-        "is_equal": found.is_equal,
-        "partitions": [_partition(each) for each in found.partitions],
-        "brokers": [_broker(each) for each in found.brokers],
-        "fixed": [finding.as_dict() for finding in found.fixed],
-        "introduced": [finding.as_dict() for finding in found.introduced],
-        "totals": {total.name: {"a": total.a, "b": total.b} for total in found.totals},
-    }
+def _document(found: Diff, a: FileKind, b: FileKind) -> DiffDocument:
+    from rackwise.cli.documents import finding_rows
+    from rackwise.cli.plan.documents import (
+        BrokerDiffDocument,
+        DiffDocument,
+        PartitionDiffDocument,
+        TotalDiffDocument,
+    )
+
+    return DiffDocument(
+        a=a,
+        b=b,
+        is_equal=found.is_equal,
+        partitions=tuple(
+            PartitionDiffDocument(
+                topic=each.topic,
+                partition=each.partition,
+                what=each.what,
+                a=_lists_document(each.a),
+                b=_lists_document(each.b),
+            )
+            for each in found.partitions
+        ),
+        brokers=tuple(
+            BrokerDiffDocument(
+                id=each.id,
+                what=each.what,
+                a=_broker_document(each.a),
+                b=_broker_document(each.b),
+            )
+            for each in found.brokers
+        ),
+        fixed=finding_rows(found.fixed),
+        introduced=finding_rows(found.introduced),
+        totals={total.name: TotalDiffDocument(a=total.a, b=total.b) for total in found.totals},
+    )
 
 
-def _partition(each: PartitionDiff) -> dict[str, Any]:
-    sides = {
-        side: None
-        if lists is None
-        else {
-            "after": list(lists.after),
-            "before": None if lists.before is None else list(lists.before),
-            "leader": lists.leader,
-        }
-        for side, lists in (("a", each.a), ("b", each.b))
-    }
-    return {"topic": each.topic, "partition": each.partition, "what": each.what, **sides}
+def _lists_document(lists: ReplicaLists | None) -> ReplicaListsDocument | None:
+    from rackwise.cli.plan.documents import ReplicaListsDocument
+
+    if lists is None:
+        return None
+    return ReplicaListsDocument(after=lists.after, before=lists.before, leader=lists.leader)
 
 
-def _broker(each: BrokerDiff) -> dict[str, Any]:
-    sides = {
-        side: None
-        if seen is None
-        else {"rack": None if seen[0] is None else seen[0].text, "is_live": seen[1]}
-        for side, seen in (("a", each.a), ("b", each.b))
-    }
-    return {"id": each.id, "what": each.what, **sides}
+def _broker_document(broker: tuple[Rack | None, bool] | None) -> BrokerStateDocument | None:
+    from rackwise.cli.plan.documents import BrokerStateDocument
+
+    if broker is None:
+        return None
+    rack, is_live = broker
+    return BrokerStateDocument(rack=None if rack is None else rack.text, is_live=is_live)

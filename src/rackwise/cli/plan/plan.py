@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 
-PRICED = "rackwise.priced-plan/1"
 NO_POLICY = 'format = "rackwise.policy/1"\n'
 """The text of a policy with every default."""
 READ, SEARCH, WRITE = 1, 5, 1
@@ -358,18 +357,15 @@ def _show_document(shell: Shell, result: Plan, priced: Sequence[RuleCost] | None
     if priced is None:
         shell.text(files.plan_bytes(result).decode().removesuffix("\n"))
         return
-    shell.document(
-        {
-            "format": PRICED,
-            "plan": files.plan_body(result) | {"sha256": result.sha256},
-            "rules": [
-                {
-                    "rule": each.rule,
-                    "with": files.totals_json(each.with_rule),
-                    "without": files.totals_json(each.without_rule),
-                    "sentence": each.sentence,
-                }
-                for each in priced
-            ],
-        }
+    from rackwise.cli.plan.documents import CODEC, PricedPlanDocument, RuleCostDocument
+
+    rules = tuple(
+        RuleCostDocument(
+            rule=each.rule,
+            with_=each.with_rule,
+            without=each.without_rule,
+            sentence=each.sentence,
+        )
+        for each in priced
     )
+    shell.document(PricedPlanDocument(plan=result, rules=rules), CODEC)

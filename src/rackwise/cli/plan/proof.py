@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,10 +14,10 @@ from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
+    from rackwise.cli.plan.documents import ProofDocument
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Plan, Verdict
 
-FORMAT = "rackwise.proof/1"
 TO = {"moves": "move", "bytes": "copy", "usd": "pay once"}
 """Objective -> verb of the summary line."""
 SHOWN = 12
@@ -57,7 +57,9 @@ def proof(
             claims = false_statements(cluster, policy, made, verdict, prices=rows)
             verdict = replace(verdict, problems=claims)
     if shell.is_json:
-        shell.document(_document(made, verdict))
+        from rackwise.cli.plan.documents import CODEC
+
+        shell.document(_document(made, verdict), CODEC)
     else:
         shell.text(_text(made, verdict, str(plan)))
     return 0 if verdict.is_proved else 2
@@ -110,19 +112,20 @@ def _text(plan: Plan, verdict: Verdict, name: str) -> str:
     return "\n".join(lines)
 
 
-def _document(plan: Plan, verdict: Verdict) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "plan_sha256": plan.sha256,
-        "snapshot_sha256": plan.made_from.snapshot_sha256,
-        "minimise": plan.minimise,
-        "moves": len(plan.moves),
-        "cost": verdict.cost,
-        "lower_bound": verdict.lower_bound,
-        "gap": verdict.gap,
-        "is_legal": verdict.is_legal,
-        "is_fair": verdict.is_fair,
-        "is_proved": verdict.is_proved,
-        "verdict": verdict.text,
-        "problems": list(verdict.problems),
-    }
+def _document(plan: Plan, verdict: Verdict) -> ProofDocument:
+    from rackwise.cli.plan.documents import ProofDocument
+
+    return ProofDocument(
+        plan_sha256=plan.sha256,
+        snapshot_sha256=plan.made_from.snapshot_sha256,
+        minimise=plan.minimise,
+        moves=len(plan.moves),
+        cost=verdict.cost,
+        lower_bound=verdict.lower_bound,
+        gap=verdict.gap,
+        is_legal=verdict.is_legal,
+        is_fair=verdict.is_fair,
+        is_proved=verdict.is_proved,
+        verdict=verdict.text,
+        problems=tuple(verdict.problems),
+    )

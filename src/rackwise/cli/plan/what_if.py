@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,11 +30,10 @@ from rackwise.core.errors import InputError, InvalidConfig
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from rackwise.cli.plan.documents import WhatIfDocument, WhatIfSideDocument
     from rackwise.cli.plan.what_if_text import WhatIfSide
     from rackwise.core.planning.diff import FindingsDiff
     from rackwise.core.planning.what_if import Change
-
-FORMAT = "rackwise.what-if/1"
 
 
 def what_if(
@@ -102,7 +101,9 @@ def what_if(
         after = _evaluate(shell, changed, advance)
     found = compare_findings(before.findings, after.findings)
     if shell.is_json:
-        shell.document(_document(changes, before, after, found))
+        from rackwise.cli.plan.documents import CODEC
+
+        shell.document(_document(changes, before, after, found), CODEC)
     else:
         from rackwise.cli.plan.what_if_text import what_if_text
 
@@ -176,28 +177,29 @@ def _evaluate(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Wha
 
 def _document(
     changes: Sequence[Change], before: WhatIfSide, after: WhatIfSide, found: FindingsDiff
-) -> dict[str, Any]:
+) -> WhatIfDocument:
+    from rackwise.cli.documents import finding_rows
+    from rackwise.cli.plan.documents import WhatIfDocument
     from rackwise.cli.plan.what_if_text import change_text
 
-    return {
-        "format": FORMAT,
-        "cluster_id": before.cluster.cluster_id,
-        "taken_at": before.cluster.taken_at,
-        "changes": [change_text(change) for change in changes],
-        "before": _side_document(before),
-        "after": _side_document(after),
-        "fixed": [finding.as_dict() for finding in found.fixed],
-        "introduced": [finding.as_dict() for finding in found.introduced],
-    }
+    return WhatIfDocument(
+        cluster_id=before.cluster.cluster_id,
+        taken_at=before.cluster.taken_at,
+        changes=tuple(map(change_text, changes)),
+        before=_side_document(before),
+        after=_side_document(after),
+        fixed=finding_rows(found.fixed),
+        introduced=finding_rows(found.introduced),
+    )
 
 
-def _side_document(side: WhatIfSide) -> dict[str, Any]:
-    from rackwise.adapters import files
+def _side_document(side: WhatIfSide) -> WhatIfSideDocument:
+    from rackwise.cli.plan.documents import WhatIfSideDocument
 
-    return {
-        "findings": dict(side.findings.counts),
-        "not_checked": dict(side.findings.not_checked),
-        "blast_radius": [loss_document(loss, has_names=False) for loss in side.losses],
-        "plan": None if side.plan is None else files.totals_json(side.plan.totals),
-        "no_plan": None if side.error is None else side.error.message,
-    }
+    return WhatIfSideDocument(
+        findings=side.findings.counts,
+        not_checked=side.findings.not_checked,
+        blast_radius=tuple(loss_document(loss, has_names=False) for loss in side.losses),
+        plan=None if side.plan is None else side.plan.totals,
+        no_plan=None if side.error is None else side.error.message,
+    )

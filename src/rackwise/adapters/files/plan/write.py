@@ -26,11 +26,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.files.plan.format import CODEC, PLAN
+from rackwise.adapters.files.plan.format import PLAN
 from rackwise.adapters.files.snapshot.write import fingerprint
 from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.json.canonical import canonical_json
-from rackwise.core.planning.model import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,11 +69,6 @@ def plan_body(plan: Plan) -> dict[str, Json]:
     body: dict[str, Json] = PLAN.write(plan)
     del body["sha256"]
     return body
-
-
-def totals_json(totals: Totals) -> dict[str, Json]:
-    """The totals as they stand in a plan file."""
-    return dict(sorted(CODEC.object(Totals).write(totals).items()))
 
 
 def _written(plan: Plan) -> tuple[bytes, str]:

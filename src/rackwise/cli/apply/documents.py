@@ -1,0 +1,145 @@
+"""The documents of `rackwise apply`, `resume`, `cancel`, `rollback`, `status` and `throttles`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveStateDocument:
+    """The state of one move of a plan."""
+
+    topic: str
+    """Topic of the partition."""
+    partition: int
+    """Number of the partition."""
+    class_: str
+    """Class of the move, such as `done`, `moving` or `not_started`."""
+    code: str | None
+    """Name of Kafka's error, where Kafka rejected a request."""
+    text: str | None
+    """Text of that error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedDocument:
+    """How a run that executes, cancels or undoes a plan ended."""
+
+    format: Literal["rackwise.applied/1"] = "rackwise.applied/1"
+    plan: str
+    """SHA-256 of the plan."""
+    cluster_id: str | None
+    """Id of the cluster."""
+    mode: Literal["apply", "cancel", "restore"]
+    """What the run did."""
+    moves: int
+    """Moves of the plan."""
+    done: int
+    """Moves that are done; of a cancel also those that were cancelled."""
+    failed: int
+    """Moves that waiting will not complete."""
+    skipped: int
+    """Moves that were not started, or still moved when the run ended."""
+    dropped: int
+    """Moves that this run left out."""
+    is_reached: bool
+    """Whether the run reached its end."""
+    has_written: bool
+    """Whether the cluster was asked for a change."""
+    stop: str | None
+    """Why the run ended early; null if it did not."""
+    text: str | None
+    """Text of the error that ended the run."""
+    partitions: tuple[MoveStateDocument, ...]
+    """The state of each move, in the order of the plan."""
+    not_elected: tuple[str, ...]
+    """Partitions that are done, but whose preferred leader could not be elected."""
+    throttles_left: tuple[tuple[str, str, str], ...]
+    """Throttles of this tool that are still set: kind, name and config key."""
+    throttles_changed: tuple[tuple[str, str, str], ...]
+    """Throttles of this tool that others changed: kind, name and config key."""
+    journal: str
+    """Path of the journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedDocument:
+    """Whether a plan may run."""
+
+    format: Literal["rackwise.checked/1"] = "rackwise.checked/1"
+    moves: int
+    """Moves of the plan."""
+    dropped: int
+    """Stale moves that `--allow-partial` leaves out."""
+    is_done: bool
+    """Whether nothing is left to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusDocument:
+    """The state of a plan and of each of its moves."""
+
+    format: Literal["rackwise.status/1"] = "rackwise.status/1"
+    plan: str
+    """SHA-256 of the plan."""
+    cluster_id: str | None
+    """Id of the cluster."""
+    moves: int
+    """Moves of the plan."""
+    counts: Mapping[str, int]
+    """Class -> number of moves."""
+    partitions: tuple[MoveStateDocument, ...]
+    """The state of each move, in the order of the plan."""
+    bytes: int
+    """Bytes of all copies whose size is known."""
+    bytes_left: int
+    """Bytes that are still to be copied."""
+    bytes_per_s: int | None
+    """Rate of copying; null if it is unknown."""
+    unknown_sizes: int
+    """Partitions to copy whose size is unknown."""
+    eta_s: int | None
+    """Seconds until all copies are complete; null if the rate is unknown."""
+    bound_by: str | None
+    """The broker whose rate limits the run."""
+    throttles: tuple[tuple[str, str, str], ...]
+    """Throttles of this tool that are set: kind, name and config key."""
+    has_journal: bool
+    """Whether the plan has a journal on this machine."""
+    is_open: bool
+    """Whether the last run did not reach its end."""
+    pid: str | None
+    """Process that runs the plan."""
+    since: str | None
+    """When that process began, UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottleDocument:
+    """One throttle that is set."""
+
+    kind: Literal["broker", "topic"]
+    """What the throttle is set on."""
+    name: str
+    """Id of the broker, or name of the topic."""
+    key: str
+    """Config key."""
+    value: str
+    """Value of the config key."""
+    owner: Literal["ours", "changed since", "not ours"]
+    """Whether a run of this tool set the throttle."""
+    plan: str | None
+    """SHA-256 of the plan whose journal has the key; null if no journal has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottlesDocument:
+    """Every replication throttle of a cluster."""
+
+    format: Literal["rackwise.throttles/1"] = "rackwise.throttles/1"
+    throttles: tuple[ThrottleDocument, ...]
+    """The throttles, ordered by kind, name and key."""
