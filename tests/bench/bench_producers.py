@@ -50,7 +50,6 @@ from rackwise.adapters.clients.rack_source import admin_racks, fixed_racks
 from rackwise.adapters.clients.topics import SteeredTopics
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
-from rackwise.adapters.sandbox.mock_cluster import MockCluster
 from rackwise.core.partitioner import PartitionerConfig
 from rackwise.pipeline.runtime.java import find_java
 
@@ -58,6 +57,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
+
+from mock_cluster import MockCluster  # noqa: E402 (found by the line above)
 
 VALUE = bytes(100)
 LONG_VALUE = bytes(1000)

@@ -34,7 +34,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ TopicExists  OutcomeUnknown
 │  ├─ GroupNotFound  GroupNotStable
 │  ├─ ClaimLost  NotRegistered
-│  └─ RackSourceError  MockClusterError
+│  └─ RackSourceError
 ├─ ProtocolError                       bytes that are not a Kafka message
 │  └─ LocalProtocolError  RemoteProtocolError
 └─ MissingDependency (ImportError)     the hint has the exact command to install it
@@ -443,10 +443,6 @@ class GroupNotStable(WorldError):
 
 class RackSourceError(WorldError):
     """The source of the brokers' racks did not answer with racks."""
-
-
-class MockClusterError(WorldError):
-    """The mock cluster of librdkafka is not available, or rejected a command."""
 
 
 class OutcomeUnknown(WorldError):

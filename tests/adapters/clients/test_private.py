@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from kafka.structs import TopicPartition
 
-from client_metadata import aiokafka_answer, aiokafka_metadata, answer, consumer, metadata
+from client_metadata import aiokafka_answer, aiokafka_metadata, answer, metadata
 from rackwise.adapters.clients import private
 from rackwise.core.errors import UnsupportedClient
 
@@ -114,14 +113,3 @@ def test_what_is_not_there_is_not_asked():
     assert not private.request_rejoin(object())
     assert private.generation(object()) == -1
     assert private.client_rack(object()) is None
-    assert private.preferred_replica(object(), None) is None
-
-
-def test_the_replica_that_a_consumer_was_sent_to():
-    where = TopicPartition("t", 0)
-    with consumer() as made:
-        made._subscription.assign_from_subscribed([where])
-        assert private.preferred_replica(made, where) is None
-        made._subscription.assignment[where].update_preferred_read_replica(3, float("inf"))
-        assert private.preferred_replica(made, where) == 3
-        assert private.preferred_replica(made, TopicPartition("t", 1)) is None

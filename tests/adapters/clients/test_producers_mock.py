@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from kafka_traffic import until
+from mock_cluster import MockCluster
 from producers import CLIENTS
 from rackwise.adapters.clients.rack_source import fixed_racks
-from rackwise.adapters.sandbox.mock_cluster import MockCluster
 from rackwise.core.partitioner import PartitionerConfig
 
 RACKS = ["az1", "az2", "az3"] * 2

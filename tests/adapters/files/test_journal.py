@@ -16,7 +16,6 @@ from rackwise.adapters.files.journal import (
     journal_path,
     open_journal,
     parse_journal,
-    read_entries,
 )
 from rackwise.core.errors import InvalidPlan, JournalUnwritable
 
@@ -57,11 +56,16 @@ def test_what_was_written_is_read_and_gone_on_with(tmp_path):
     ]
     journal.append("end", {}, at=NOW)
     journal.close()
-    assert [each.type for each in read_entries(tmp_path, PLAN)] == ["begin", "go", "go", "end"]
+    assert [each.type for each in open_journal(tmp_path, PLAN).entries] == [
+        "begin",
+        "go",
+        "go",
+        "end",
+    ]
 
 
 def test_no_journal_is_an_empty_one_and_makes_no_file(tmp_path):
-    assert read_entries(tmp_path, PLAN) == ()
+    assert open_journal(tmp_path, PLAN).entries == ()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -73,14 +77,18 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path, cut):
     assert [each.fields.get("number") for each in journal.entries] == [None, 1]
     journal.append("go", {"number": 3}, at=NOW)
     journal.close()
-    assert [each.fields.get("number") for each in read_entries(tmp_path, PLAN)] == [None, 1, 3]
+    assert [each.fields.get("number") for each in open_journal(tmp_path, PLAN).entries] == [
+        None,
+        1,
+        3,
+    ]
 
 
 def test_a_first_line_that_was_torn_leaves_an_empty_journal(tmp_path):
     path = begun(tmp_path)
     path.write_bytes(path.read_bytes()[:20])
     begun(tmp_path, 1)
-    assert [each.type for each in read_entries(tmp_path, PLAN)] == ["begin", "go"]
+    assert [each.type for each in open_journal(tmp_path, PLAN).entries] == ["begin", "go"]
 
 
 @given(st.data())
@@ -207,7 +215,7 @@ def test_a_disk_that_is_full_leaves_the_lines_before(tmp_path):
     told = subprocess.check_output([sys.executable, "-c", script, str(tmp_path), PLAN], text=True)
     assert told.splitlines() == ["File too large", "Bad file descriptor"]
     size = journal_path(tmp_path, PLAN).stat().st_size
-    entries = read_entries(tmp_path, PLAN)
+    entries = open_journal(tmp_path, PLAN).entries
     assert [each.type for each in entries] == ["begin"] + ["go"] * (len(entries) - 1)
     assert len(entries) > 1
     assert size < 700

@@ -9,7 +9,6 @@ news of metadata        cluster._listeners        the same             public, r
 ask to join again       _coordinator              the same             nothing is asked
 generation              -                         _coordinator         -1
 client.rack             -                         _client_rack         None
-preferred replica       _subscription             -                    None
 ```
 
 `check_version` and `cluster_of` run when a plug-in is attached and raise `UnsupportedClient`. The
@@ -134,15 +133,6 @@ def generation(consumer: Theirs) -> int:
     """The current generation of an aiokafka consumer; -1 if it is not available."""
     found = getattr(getattr(consumer, "_coordinator", None), "generation", None)
     return found if isinstance(found, int) else -1
-
-
-def preferred_replica(consumer: Theirs, topic_partition: Theirs) -> int | None:
-    """The replica that a broker chose for kafka-python to read instead of the leader (KIP-392)."""
-    subscription = getattr(consumer, "_subscription", None)
-    state = getattr(subscription, "assignment", {}).get(topic_partition)
-    ask = getattr(state, "preferred_read_replica", None)
-    found = None if ask is None else ask()
-    return found if isinstance(found, int) else None
 
 
 def _of_partition(cluster: Theirs, topic: str, number: int, known: Theirs) -> tuple[int, ...]:

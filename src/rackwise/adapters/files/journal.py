@@ -157,11 +157,6 @@ def open_journal(folder: Path, plan: str) -> Journal:
     return journal
 
 
-def read_entries(folder: Path, plan: str) -> tuple[JournalEntry, ...]:
-    """The lines of a journal, none where there is no journal. Raises as `open_journal`."""
-    return open_journal(folder, plan).entries
-
-
 def parse_journal(data: bytes, path: Path) -> Journal:
     """A journal from its bytes. Raises `InvalidPlan`."""
     entries: list[JournalEntry] = []

@@ -1,40 +1,11 @@
-"""The permissions of each command in one table: for hints, preflights and the reference page.
+"""Missing permissions, with the `kafka-acls` line that grants each of them.
 
-A permission is (resource, operation) as `kafka-acls` names them. Outside `snapshot` a read without
-permission is no failure: its result is noted as not visible.
+A permission is (resource, operation) as `kafka-acls` names them.
 """
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from rackwise.core.errors import MissingPermission
-
-NEEDED = MappingProxyType(
-    {
-        "snapshot": (("cluster", "Describe"), ("topic", "Describe")),
-        "snapshot of configs": (("topic", "DescribeConfigs"), ("cluster", "DescribeConfigs")),
-        "snapshot of groups": (("group", "Describe"),),
-        "doctor": (
-            ("cluster", "Describe"),
-            ("cluster", "DescribeConfigs"),
-            ("topic", "Describe"),
-            ("group", "Describe"),
-        ),
-        "doctor --probe": (("topic", "Read"),),
-        "topic create": (("topic", "Create"), ("topic", "Describe")),
-        "topic alter": (("topic", "Alter"), ("topic", "Describe")),
-        "apply": (("cluster", "Describe"), ("topic", "Describe"), ("cluster", "Alter")),
-        "apply --throttle": (
-            ("cluster", "DescribeConfigs"),
-            ("topic", "DescribeConfigs"),
-            ("cluster", "AlterConfigs"),
-            ("topic", "AlterConfigs"),
-        ),
-        "consumer": (("cluster", "Describe"), ("topic", "Describe"), ("group", "Describe")),
-    }
-)
-"""Command -> the permissions that it needs."""
 
 _SCOPES = {"cluster": "--cluster", "topic": "--topic '*'", "group": "--group '*'"}
 _RESOURCE_OF_ERROR = {

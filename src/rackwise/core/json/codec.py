@@ -68,7 +68,6 @@ from rackwise.core.json.declare import (
     Between,
     Checked,
     Key,
-    Later,
     Matching,
     Name,
     Omitted,
@@ -290,7 +289,7 @@ class Codec:
                     key.name if key else each.name.rstrip("_"),
                     each.name,
                     form,
-                    may_be_absent=is_omitted or is_optional or _marker(markers, Later) is not None,
+                    may_be_absent=is_omitted or is_optional,
                     is_omitted=is_omitted,
                     default=default,
                 )

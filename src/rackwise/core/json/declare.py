@@ -95,16 +95,11 @@ class Omitted:
     """The key may be absent, and is not written where the field has its default."""
 
 
-class Later:
-    """The key is absent in documents of older versions; it is always written."""
-
-
 class Name:
     """A text that is not empty and holds no control character."""
 
 
 OMITTED: Final = Omitted()
-LATER: Final = Later()
 
 
 BrokerId: TypeAlias = Annotated[int, Between(0, MAX_ID, "a broker id", ID_HINT)]

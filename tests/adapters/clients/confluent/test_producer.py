@@ -10,10 +10,10 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from kafka_traffic import until
+from mock_cluster import MockCluster
 from rackwise.adapters.clients.confluent.producer import RackAwareProducer, size_of
 from rackwise.adapters.clients.confluent.statistics import AwayNodes, BrokerState, read_statistics
 from rackwise.adapters.clients.rack_source import fixed_racks
-from rackwise.adapters.sandbox.mock_cluster import MockCluster
 from rackwise.core.errors import InvalidRack, RackSourceError, ViewError
 from rackwise.core.partitioner import PartitionerConfig
 

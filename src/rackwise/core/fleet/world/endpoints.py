@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 NOBODY = -1
 """In integer columns: no broker, no rack, no endpoint."""
 V4 = 4
-INTERFACE_HEX = 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

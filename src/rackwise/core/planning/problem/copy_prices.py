@@ -160,11 +160,6 @@ class CopyCosts:
             prices=table,
         )
 
-    @property
-    def is_flat(self) -> bool:
-        """Whether a partition costs the same in every rack."""
-        return self.prices is None
-
     def at(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cost of a new replica of each row in the rack that is aligned with it."""
         if self.prices is None:
