@@ -13,9 +13,9 @@ optimal       levels, weights, proven best   even loads, then least crossing, th
 
 `evaluate` measures any assignment. `best_local` and `explain` compute how local one can be, and
 which racks limit it. `read_replica` returns the replica that a consumer reads, `reads_by_broker`
-the load of each broker. `rack_watch_step` decides when the leader of a group asks for a new
-assignment, `settle_step` when racks are ignored so that a group comes to rest. `simulate_rounds`
-runs the rounds of a group.
+the load of each broker. `rack_watch_step` decides when the leader of a group requests a new
+assignment, `settle_step` when racks are ignored so that a group settles. `simulate_rounds` runs the
+rounds of a group.
 """
 
 from __future__ import annotations

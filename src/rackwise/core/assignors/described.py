@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 CLASSIC, STABLE = "classic", "Stable"
 ENDED = ("Empty", "Dead")
+"""The states of a group without members."""
 SHOWN = 5
 """The number of groups that a hint names."""
 LONGEST = 60
@@ -107,12 +108,12 @@ def describe_group(
     `racks`: member id -> rack. `client_racks`: (glob of client ids, rack); the first match counts.
     """
     given = racks or {}
-    every = {topic for member in group.members for topic in member.topics or ()}
-    every |= {topic for member in group.members for topic, _ in member.partitions}
+    known_topics = {topic for member in group.members for topic in member.topics or ()}
+    known_topics |= {topic for member in group.members for topic, _ in member.partitions}
     members = {
         member.member_id: Member(
-            topics=tuple(sorted(every)) if member.topics is None else member.topics,
-            rack=given.get(member.member_id) or _rack(member, client_racks),
+            topics=tuple(sorted(known_topics)) if member.topics is None else member.topics,
+            rack=given.get(member.member_id) or _member_rack(member, client_racks),
             instance_id=member.instance_id,
             owned=tuple(TopicPartition(*pair) for pair in member.partitions),
             generation=0 if member.generation is None else member.generation,
@@ -128,8 +129,8 @@ def describe_group(
     )
 
 
-def _rack(member: GroupMember, client_racks: Iterable[tuple[str, str]]) -> str | None:
+def _member_rack(member: GroupMember, client_racks: Iterable[tuple[str, str]]) -> str | None:
     if member.rack is not None:
         return member.rack.text
-    found = (rack for glob, rack in client_racks if fnmatchcase(member.client_id, glob))
-    return next(found, None)
+    matches = (rack for glob, rack in client_racks if fnmatchcase(member.client_id, glob))
+    return next(matches, None)

@@ -51,15 +51,15 @@ class Distance:
     target: Target
     depth: int
     """The levels of the deepest rack of a member, at least 1."""
-    known: dict[tuple[str | None, tuple[str | None, ...]], int]
-    """A cache: (member's rack, racks of replicas) -> loss."""
+    cache: dict[tuple[str | None, tuple[str | None, ...]], int]
+    """(member's rack, racks of replicas) -> loss."""
 
     @classmethod
     def of(cls, member_racks: Iterable[str | None], target: Target) -> Distance:
         """The distance for members in these racks."""
-        own = {rack for rack in member_racks if rack is not None}
-        depth = max((len(_levels(rack)) for rack in own), default=1)
-        return cls(target=target, depth=max(depth, 1), known={})
+        racks = {rack for rack in member_racks if rack is not None}
+        depth = max((len(_levels(rack)) for rack in racks), default=1)
+        return cls(target=target, depth=max(depth, 1), cache={})
 
     def loss(self, rack: str | None, replicas: tuple[str | None, ...]) -> int:
         """The number of finest levels that the read crosses.
@@ -67,19 +67,20 @@ class Distance:
         `replicas`: the rack of each replica, leader first.
         """
         key = (rack, replicas)
-        if key not in self.known:
-            self.known[key] = self.depth - self._shared(rack, replicas)
-        return self.known[key]
+        if key not in self.cache:
+            self.cache[key] = self.depth - self._shared_levels(rack, replicas)
+        return self.cache[key]
 
-    def _shared(self, rack: str | None, replicas: tuple[str | None, ...]) -> int:
+    def _shared_levels(self, rack: str | None, replicas: tuple[str | None, ...]) -> int:
+        """The number of coarsest levels that the member shares with the replica that it reads."""
         if rack is None:
             return 0
-        shared = [self._common(rack, replica) for replica in replicas]
+        shared = [self._common_levels(rack, replica) for replica in replicas]
         if self.target == "nearest" or (self.target == "follower" and rack in replicas):
             return max(shared, default=0)
         return shared[0] if shared else 0
 
-    def _common(self, a: str, b: str | None) -> int:
+    def _common_levels(self, a: str, b: str | None) -> int:
         """The number of equal levels, from the coarsest on, of paths padded to `depth`."""
         if not b:
             return 0
@@ -136,6 +137,7 @@ def check_weight(tp: tuple[str, int], weight: object) -> None:
 
 
 def _levels(text: str) -> tuple[str, ...]:
+    """The levels of a rack's text; a text that is not a path is one level."""
     try:
         return Rack(text).levels
     except InvalidRack:

@@ -85,9 +85,9 @@ class Member:
     """Whether `owned` is already revoked, as for an eager member."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "topics", _listed(self.topics))
+        object.__setattr__(self, "topics", _topic_tuple(self.topics))
         object.__setattr__(self, "rack", self.rack or None)
-        object.__setattr__(self, "owned", _pairs(self.owned))
+        object.__setattr__(self, "owned", _owned_pairs(self.owned))
         if type(self.generation) is int:
             object.__setattr__(self, "generation", max(self.generation, NO_GENERATION))
 
@@ -172,13 +172,13 @@ def check_members(members: Members) -> None:
         raise InvalidMember("expected at least 1 member, got 0", wanted="at least 1 member", had=0)
     for member_id, member in members.items():
         if not isinstance(member_id, str):
-            raise _wrong(member_id, "id", "a text", member_id)
+            raise _invalid_member(member_id, "id", "a text", member_id)
         _check_topics(member_id, member.topics)
         for what, name in (("rack", member.rack), ("instance id", member.instance_id)):
             if not isinstance(name, str | None):
-                raise _wrong(member_id, what, "a text or None", name)
+                raise _invalid_member(member_id, what, "a text or None", name)
         if type(member.generation) is not int:
-            raise _wrong(member_id, "generation", "an integer", member.generation)
+            raise _invalid_member(member_id, "generation", "an integer", member.generation)
         _check_owned(member_id, member.owned)
 
 
@@ -201,11 +201,11 @@ def rack_rows(
     Topics are in Java's order. Raises as `rack_sets` does.
     """
     check_members(members)
-    wanted = {topic for topics in _lists(members) for topic in topics}
+    listed = {topic for topics in _topic_lists(members) for topic in topics}
     known: dict[tuple[str | None, ...], int] = {}
     found = {
-        topic: _numbers(topic, racks[topic], known)
-        for topic in sorted(wanted & racks.keys(), key=utf16_key)
+        topic: _number_rows(topic, racks[topic], known)
+        for topic in sorted(listed & racks.keys(), key=utf16_key)
     }
     return {topic: numbers for topic, numbers in found.items() if numbers}, list(known)
 
@@ -215,12 +215,14 @@ def subscribers_of(members: Members, order: Sequence[str]) -> dict[str, tuple[st
 
     Topics that the same members list share one tuple.
     """
+    # topic -> numbers of the lists that contain it
     lists: dict[str, list[int]] = {}
-    numbers = {topics: number for number, topics in enumerate(_lists(members))}
+    numbers = {topics: number for number, topics in enumerate(_topic_lists(members))}
     for topics, number in numbers.items():
         for topic in dict.fromkeys(topics):
             lists.setdefault(topic, []).append(number)
     of_member = {member: numbers[members[member].topics] for member in order}
+    # numbers of lists -> the members with one of these lists
     known: dict[tuple[int, ...], tuple[str, ...]] = {}
     for found in lists.values():
         if tuple(found) not in known:
@@ -239,10 +241,10 @@ def racks_matter(
 
     `force`: racks matter even where every partition is in all racks.
     """
-    own = set(member_racks) - {None}
+    in_use = set(member_racks) - {None}
     sets = set(partition_racks)
     union = frozenset().union(*sets)
-    return not own.isdisjoint(union) and (force or sets != {union})
+    return not in_use.isdisjoint(union) and (force or sets != {union})
 
 
 def replica_racks(cluster: Cluster, topics: Iterable[str]) -> ReplicaRacks:
@@ -251,38 +253,41 @@ def replica_racks(cluster: Cluster, topics: Iterable[str]) -> ReplicaRacks:
     The current leader comes first, or the preferred leader where there is none. As in Kafka's
     metadata, replicas count that are out of sync or that a running reassignment adds.
     """
-    wanted = set(topics)
+    names = set(topics)
     racks = {broker.id: broker.rack.text for broker in cluster.brokers if broker.rack is not None}
     found: dict[str, list[tuple[str | None, ...]]] = {}
     table = cluster.partitions
-    is_wanted = [name in wanted for name in table.topics]
+    # [topics of the table], whether the topic is one of `topics`
+    is_included = [name in names for name in table.topics]
     for row, (topic, partition, leader) in enumerate(
         zip(table.topic.tolist(), table.partition.tolist(), table.leader.tolist(), strict=True)
     ):
-        if is_wanted[topic]:
+        if is_included[topic]:
             replicas = sorted(table.replicas.row(row), key=lambda broker: broker != leader)
             rows = found.setdefault(table.topics[topic], [])
+            # A partition that is not in the table has no replicas.
             rows += [()] * (partition + 1 - len(rows))
             rows[partition] = tuple(racks.get(broker) for broker in replicas)
     return found
 
 
 def _check_topics(member_id: str, topics: Sequence[str]) -> None:
+    # The types are compared first because that is fast for a long list of topics.
     if set(map(type, topics)) != {str}:
         for topic in topics:
             if not isinstance(topic, str):
-                raise _wrong(member_id, "topic", "a text", topic)
+                raise _invalid_member(member_id, "topic", "a text", topic)
 
 
 def _check_owned(member_id: str, owned: Iterable[TopicPartition]) -> None:
     for topic, partition in owned:
         if not isinstance(topic, str):
-            raise _wrong(member_id, "owned topic", "a text", topic)
+            raise _invalid_member(member_id, "owned topic", "a text", topic)
         if type(partition) is not int or partition < 0:
-            raise _wrong(member_id, "owned partition", "an integer >= 0", partition)
+            raise _invalid_member(member_id, "owned partition", "an integer >= 0", partition)
 
 
-def _listed(topics: Iterable[str]) -> tuple[str, ...]:
+def _topic_tuple(topics: Iterable[str]) -> tuple[str, ...]:
     if isinstance(topics, str):
         raise InvalidMember(
             f'invalid topics: expected a list, got the text "{escaped(topics)}"',
@@ -293,12 +298,12 @@ def _listed(topics: Iterable[str]) -> tuple[str, ...]:
     return tuple(topics)
 
 
-def _lists(members: Members) -> dict[tuple[str, ...], None]:
+def _topic_lists(members: Members) -> dict[tuple[str, ...], None]:
     """The distinct lists of topics. There are few, even with many members."""
     return dict.fromkeys(member.topics for member in members.values())
 
 
-def _pairs(owned: Iterable[Iterable[object]]) -> tuple[TopicPartition, ...]:
+def _owned_pairs(owned: Iterable[Iterable[object]]) -> tuple[TopicPartition, ...]:
     try:
         return tuple(map(TopicPartition._make, owned))
     except TypeError:
@@ -310,7 +315,7 @@ def _pairs(owned: Iterable[Iterable[object]]) -> tuple[TopicPartition, ...]:
         ) from None
 
 
-def _wrong(member_id: object, field: str, wanted: str, had: object) -> InvalidMember:
+def _invalid_member(member_id: object, field: str, wanted: str, had: object) -> InvalidMember:
     name = escaped(str(member_id))
     return InvalidMember(
         f"invalid {field} of member {name}: expected {wanted}, got {escaped(repr(had))}",
@@ -320,44 +325,44 @@ def _wrong(member_id: object, field: str, wanted: str, had: object) -> InvalidMe
     )
 
 
-def _numbers(
+def _number_rows(
     topic: str,
     partitions: Sequence[Sequence[str | None]],
     known: dict[tuple[str | None, ...], int],
 ) -> list[int]:
     """The number of each partition's row; only new rows are checked."""
     if not _is_list(partitions):
-        raise _wrong_racks(topic, "a list of partitions", partitions)
+        raise _invalid_racks(topic, "a list of partitions", partitions)
     if not set(map(type, partitions)) <= {list, tuple}:
         for partition, replicas in enumerate(partitions):
             if not _is_list(replicas):
-                raise _wrong_racks(f"{topic}[{partition}]", "a list of racks", replicas)
+                raise _invalid_racks(f"{topic}[{partition}]", "a list of racks", replicas)
     rows = list(map(tuple, partitions))
     try:
         new = [row for row in dict.fromkeys(rows) if row not in known]
     except TypeError:
         new = rows
     if not all(isinstance(rack, str | None) for row in new for rack in row):
-        raise _wrong_row(topic, rows)
+        raise _invalid_row(topic, rows)
     known.update((row, number) for number, row in enumerate(new, len(known)))
     return list(map(known.__getitem__, rows))
 
 
-def _wrong_row(topic: str, rows: Iterable[Iterable[object]]) -> InvalidReplicaRacks:
+def _invalid_row(topic: str, rows: Iterable[Iterable[object]]) -> InvalidReplicaRacks:
     path, rack = next(
         (f"{topic}[{partition}][{place}]", rack)
         for partition, row in enumerate(rows)
         for place, rack in enumerate(row)
         if not isinstance(rack, str | None)
     )
-    return _wrong_racks(path, "a text or None", rack)
+    return _invalid_racks(path, "a text or None", rack)
 
 
 def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _wrong_racks(path: str, wanted: str, had: object) -> InvalidReplicaRacks:
+def _invalid_racks(path: str, wanted: str, had: object) -> InvalidReplicaRacks:
     return InvalidReplicaRacks(
         f"invalid {escaped(path)}: expected {wanted}, got {escaped(repr(had))}",
         wanted=wanted,

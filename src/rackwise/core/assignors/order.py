@@ -39,9 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 FIRST_SIZE = 16
+"""`HashMap.DEFAULT_INITIAL_CAPACITY`."""
 TREES_FROM = 64
+"""`HashMap.MIN_TREEIFY_CAPACITY`: from this size on a full bucket becomes a tree."""
 MOST_IN_BUCKET = 8
+"""`HashMap.TREEIFY_THRESHOLD`: one more key doubles a smaller table."""
 WORD = 0xFFFFFFFF
+"""The mask of 32 bits: Java's integers overflow."""
 
 
 def utf16_key(text: str) -> bytes:
@@ -101,6 +105,7 @@ def hash_order(member_ids: Iterable[str]) -> tuple[str, ...]:
 def _table_size(spread: Sequence[int]) -> int:
     """The number of buckets of a map after all keys are inserted."""
     size = FIRST_SIZE
+    # bucket -> number of its keys
     held: dict[int, int] = {}
     for count, value in enumerate(spread, start=1):
         bucket = value & (size - 1)

@@ -1,6 +1,6 @@
-"""When racks are ignored, so that a cooperative group comes to rest.
+"""When racks are ignored, so that a cooperative group settles.
 
-Goals: every group settles; a group that settles by itself is never changed.
+Goals: every group settles; a group that settles without this rule is never changed.
 
 Kafka's cooperative sticky rule considers racks first, and the owned partitions second. Where
 subscriptions differ, it can alternate between two assignments for ever, though nothing changes:
@@ -84,7 +84,12 @@ def settle_step(
         previous=last,
     )
     is_same = (now.subscriptions, now.racks) == (state.subscriptions, state.racks)
-    if last is not None and is_same and last != state.previous and _moved(state.owned, last):
+    if (
+        last is not None
+        and is_same
+        and last != state.previous
+        and _moves_something(state.owned, last)
+    ):
         now = replace(now, rounds=state.rounds + 1)
     return now, "no-racks" if now.rounds >= PATIENCE else "racks"
 
@@ -94,7 +99,8 @@ def without_racks(members: Members) -> Members:
     return {key: replace(member, rack=None) for key, member in members.items()}
 
 
-def _moved(owned: Mapping[str, tuple[TopicPartition, ...]], last: Assignment) -> bool:
+def _moves_something(owned: Mapping[str, tuple[TopicPartition, ...]], last: Assignment) -> bool:
+    """Whether a member got other partitions than it owned."""
     return any(
         set(owned.get(member, ())) != set(given) for member, given in last.partitions.items()
     )

@@ -1,4 +1,4 @@
-"""When the leader of a group asks for a new assignment: the racks of replicas changed for good.
+"""When the leader of a group requests a new assignment: the racks of replicas changed for good.
 
 Goals: one rejoin for each lasting change of the racks that hold a partition, and for each change of
 the number of partitions. No rejoin for a broker that restarts, a new leader, or a swap in a rack.
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
 MIN_INTERVAL_MS = 60_000
+"""The least time between two requests."""
 
 Racks: TypeAlias = frozenset[str] | None
 """The racks of one partition; None where the partition does not exist."""
@@ -84,19 +85,19 @@ class RackWatch:
     def after_assignment(self, view: RackView) -> RackWatch:
         """The state of a leader after it made an assignment from this view."""
         seen = self.with_brokers(view.brokers)
-        replicas = {tp: frozenset(brokers) for tp, brokers in _partitions(view.replicas)}
-        assigned = {tp: _racks(seen.known, brokers) for tp, brokers in replicas.items()}
+        replicas = {tp: frozenset(brokers) for tp, brokers in _each_partition(view.replicas)}
+        assigned = {tp: _known_racks(seen.known, brokers) for tp, brokers in replicas.items()}
         return replace(seen, assigned=assigned, replicas=replicas)
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Ask for nothing now."""
+    """Request no new assignment now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejoin:
-    """Ask for a new assignment."""
+    """Request a new assignment."""
 
     changes: Mapping[TopicPartition, tuple[Racks, Racks]]
     """partition -> racks before, and after."""
@@ -126,16 +127,16 @@ def rack_watch_step(
 def _readable_racks(seen: RackWatch, view: RackView) -> Mapping[TopicPartition, frozenset[str]]:
     """The racks of the replicas that existed at the last assignment, or are in sync."""
     found = {}
-    in_sync = None if view.in_sync is None else dict(_partitions(view.in_sync))
-    for tp, brokers in _partitions(view.replicas):
+    in_sync = None if view.in_sync is None else dict(_each_partition(view.in_sync))
+    for tp, brokers in _each_partition(view.replicas):
         counted = set(brokers)
         if in_sync is not None and tp in seen.replicas:
             counted &= {*seen.replicas[tp], *in_sync.get(tp, brokers)}
-        found[tp] = _racks(seen.known, counted)
+        found[tp] = _known_racks(seen.known, counted)
     return found
 
 
-def _partitions(
+def _each_partition(
     topics: Mapping[str, Sequence[Collection[int]]],
 ) -> Iterator[tuple[TopicPartition, Collection[int]]]:
     for topic, partitions in topics.items():
@@ -143,5 +144,5 @@ def _partitions(
             yield TopicPartition(topic, partition), brokers
 
 
-def _racks(known: Mapping[int, str | None], brokers: Collection[int]) -> frozenset[str]:
+def _known_racks(known: Mapping[int, str | None], brokers: Collection[int]) -> frozenset[str]:
     return frozenset(rack for broker in brokers if (rack := known.get(broker)))

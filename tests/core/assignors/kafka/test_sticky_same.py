@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from assignments import group_of, replicas_in, tps
 from rackwise.core.assignors.kafka.owned import NOBODY, NumberedGroup, Owned
-from rackwise.core.assignors.kafka.sticky_same import _next, assign_same
+from rackwise.core.assignors.kafka.sticky_same import _next_member, assign_same
 from rackwise.core.assignors.members import Member
 
 
@@ -102,7 +102,7 @@ class TestRacks:
         lists = [sorted(m for m in under if racks[m] == rack) for rack in wanted]
         around = [*range(start, len(racks)), *range(start)]
         met = [m for m in around if m in under and racks[m] in wanted]
-        assert _next(lists, start, len(racks)) == (met or [NOBODY])[0]
+        assert _next_member(lists, start, len(racks)) == (met or [NOBODY])[0]
 
 
 class TestTurns:

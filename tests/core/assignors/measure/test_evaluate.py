@@ -293,7 +293,7 @@ class TestReport:
             InvalidMember, match=r"invalid assignment: expected members of the group, got z\\x0a"
         ) as it:
             evaluate(made, self.MEMBERS, self.RACKS)
-        assert it.value.hint == "give the members for which the assignment was made"
+        assert it.value.hint == "give the members that the assignment was computed for"
 
 
 class TestLaws:

@@ -61,8 +61,8 @@ def test_subsets_and_flow_agree(kinds, members, rackless):
     if sizes:
         even = divmod(sum(kinds.values()), sum(sizes.values()) + rackless)
         wanted = best_local(kinds, members, rackless)
-        assert local._by_flow(kinds, sizes, *even) == wanted
-        assert local._by_subsets(kinds, sizes, *even) == wanted
+        assert local._bound_by_flow(kinds, sizes, *even) == wanted
+        assert local._bound_by_subsets(kinds, sizes, *even) == wanted
 
 
 def test_seventeen_racks():

@@ -49,7 +49,7 @@ def assign_cooperative(
     `InvalidMember` and `InvalidReplicaRacks`.
     """
     answer = assign_numbers(members, racks, force=force_rack_aware)
-    withheld = _changing_hands(answer) | _read_by_another(answer, members)
+    withheld = _withheld_upstream(answer) | _read_by_others(answer, members)
     return answer.group.assignment(members, answer.holders, withheld)
 
 
@@ -61,7 +61,7 @@ def withhold(assignment: Assignment, members: Members) -> Assignment:
     holders = dict(assignment.withheld) | {
         partition: member for member, given in assignment.partitions.items() for partition in given
     }
-    readers = _readers(members)
+    readers = _current_readers(members)
     withheld = {
         partition: holder
         for partition, holder in holders.items()
@@ -74,7 +74,7 @@ def withhold(assignment: Assignment, members: Members) -> Assignment:
     return Assignment.of(given, withheld)
 
 
-def _readers(members: Members) -> dict[TopicPartition, str | None]:
+def _current_readers(members: Members) -> dict[TopicPartition, str | None]:
     """The member that reported a partition in the newest generation; None where several did."""
     found: dict[TopicPartition, tuple[int, str | None]] = {}
     for member_id, member in members.items():
@@ -88,7 +88,7 @@ def _readers(members: Members) -> dict[TopicPartition, str | None]:
     return {partition: reader for partition, (_, reader) in found.items()}
 
 
-def _changing_hands(answer: StickyResult) -> set[int]:
+def _withheld_upstream(answer: StickyResult) -> set[int]:
     """The numbers of the partitions that upstream withholds."""
     group, holders = answer.group, answer.holders
     reading = [
@@ -110,9 +110,9 @@ def _changing_hands(answer: StickyResult) -> set[int]:
     return taken.union(*(answer.owned.doubly_owned & read for read in reading))
 
 
-def _read_by_another(answer: StickyResult, members: Members) -> set[int]:
+def _read_by_others(answer: StickyResult, members: Members) -> set[int]:
     """Partitions that only one member reported in the newest generation, and another member got."""
-    group, readers = answer.group, _readers(members)
+    group, readers = answer.group, _current_readers(members)
     return {
         number
         for number, (partition, holder) in enumerate(

@@ -39,8 +39,11 @@ class Movements:
     __slots__ = ("_by_pair", "_hashes", "_pairs")
 
     def __init__(self) -> None:
+        # partition -> (its first holder, its present one), only where the two differ
         self._pairs: dict[TopicPartition, tuple[int, int]] = {}
+        # (topic, first holder, present holder) -> partitions, without empty sets
         self._by_pair: dict[tuple[str, int, int], HashSet] = {}
+        # a cache: topic -> hash code of its name
         self._hashes: dict[str, int] = {}
 
     def instead_of(self, partition: TopicPartition, holder: int, target: int) -> TopicPartition:
@@ -61,13 +64,13 @@ class Movements:
         if source != target:
             self._pairs[partition] = source, target
             key = partition.topic, source, target
-            self._by_pair.setdefault(key, HashSet()).add(partition, self._hash(partition))
+            self._by_pair.setdefault(key, HashSet()).add(partition, self._hash_code(partition))
 
     def state(self) -> Hashable:
         """Everything that later results depend on, to detect repetition."""
         return tuple((pair, moved.state()) for pair, moved in sorted(self._by_pair.items()))
 
-    def _hash(self, partition: TopicPartition) -> int:
+    def _hash_code(self, partition: TopicPartition) -> int:
         topic = partition.topic
         if topic not in self._hashes:
             self._hashes[topic] = java_hash(topic)
@@ -80,7 +83,9 @@ class HashSet:
     __slots__ = ("_size", "_spread")
 
     def __init__(self) -> None:
+        # element -> hash code as `HashMap` spreads it, in order of insertion
         self._spread: dict[TopicPartition, int] = {}
+        # the number of buckets, a power of 2
         self._size = FIRST_SIZE
 
     def __len__(self) -> int:
@@ -90,6 +95,7 @@ class HashSet:
         """Add a new element with its hash code."""
         self._spread[element] = code ^ code >> 16
         mask = self._size - 1
+        # `treeifyBin` doubles a small table; above that size it makes a tree of the bucket instead.
         if self._size < TREES_FROM:
             held = Counter(spread & mask for spread in self._spread.values())
             if held[self._spread[element] & mask] > MOST_IN_BUCKET:

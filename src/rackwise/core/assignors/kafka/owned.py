@@ -75,17 +75,17 @@ class NumberedGroup:
     def of(cls, members: Members, racks: ReplicaRacks, *, force: bool = False) -> NumberedGroup:
         """A group from what its leader knows. Raises as `rack_sets` does."""
         sets = rack_sets(members, racks)
-        each = tuple(found for of_topic in sets.values() for found in of_topic)
+        flat = tuple(found for of_topic in sets.values() for found in of_topic)
         ids = tuple(sorted(members, key=utf16_key))
         numbers = {member_id: number for number, member_id in enumerate(ids)}
-        own = tuple(members[member_id].rack for member_id in ids)
-        if not racks_matter(own, each, force=force):
-            own, each = (None,) * len(ids), (frozenset(),) * len(each)
+        member_racks = tuple(members[member_id].rack for member_id in ids)
+        if not racks_matter(member_racks, flat, force=force):
+            member_racks, flat = (None,) * len(ids), (frozenset(),) * len(flat)
         ends = dict(zip(sets, accumulate(map(len, sets.values())), strict=True))
         return cls(
             ids=ids,
             members=tuple(members[member_id] for member_id in ids),
-            racks=own,
+            racks=member_racks,
             walk=tuple(numbers[member_id] for member_id in hash_order(members)),
             topics=tuple(sets),
             starts={topic: end - len(sets[topic]) for topic, end in ends.items()},
@@ -96,7 +96,7 @@ class NumberedGroup:
                 for partition in range(len(of_topic))
             ),
             topic_of=tuple(topic for topic, of_topic in enumerate(sets.values()) for _ in of_topic),
-            rack_sets=each,
+            rack_sets=flat,
         )
 
     def mismatches(self, member: int, partition: int) -> bool:
@@ -140,6 +140,7 @@ class Owned:
     def of(cls, group: NumberedGroup) -> Owned:
         """The owned partitions, as drawn at the head of this file."""
         owner: dict[int, int] = {}
+        # partition -> the last member of its newest generation so far that reported it
         last: dict[int, int] = {}
         doubly_owned = set()
         for member in group.walk:

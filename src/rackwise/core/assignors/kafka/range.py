@@ -72,7 +72,7 @@ def assign_range(
     """
     sets = rack_sets(members, racks)
     order = member_order({key: member.instance_id for key, member in members.items()})
-    columns = _columns(sets, subscribers_of(members, order), members)
+    columns = _group_topics(sets, subscribers_of(members, order), members)
     rack_aware = {
         topic
         for column in columns
@@ -81,12 +81,12 @@ def assign_range(
     }
     for column in columns:
         if rack_aware and len(column.topics) > 1:
-            _fill_in_step(column, [sets[topic] for topic in column.topics])
+            _fill_columns(column, [sets[topic] for topic in column.topics])
         elif rack_aware.issuperset(column.topics):
-            _fill_first_come(column, column.racks, _waiting(sets[column.topics[0]]))
-        left = [number for number, owner in enumerate(column.owners) if owner == NOBODY]
-        _fill_first_come(column, [None] * len(column.members), {None: left[::-1]})
-    return _handed_out(order, sets, columns)
+            _fill_members(column, column.racks, _partitions_by_rack(sets[column.topics[0]]))
+        unassigned = [number for number, owner in enumerate(column.owners) if owner == NOBODY]
+        _fill_members(column, [None] * len(column.members), {None: unassigned[::-1]})
+    return _collect_assignment(order, sets, columns)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class _Column:
     """[members], the rack of each member."""
     owners: list[int]
     """[partitions], index of the member, or `NOBODY`."""
-    given: list[int]
+    loads: list[int]
     """[members], the partitions of each topic that the member has."""
     base: int
     """The partitions of each topic that every member gets."""
@@ -109,17 +109,17 @@ class _Column:
 
     def room(self, place: int) -> int:
         """The number of partitions that the member may still take."""
-        return max(0, self.base + (self.extras > 0) - self.given[place])
+        return max(0, self.base + (self.extras > 0) - self.loads[place])
 
     def give(self, place: int, partitions: Sequence[int]) -> None:
         """Give partitions to the member: at least one, and at most as many as it has room for."""
         for partition in partitions:
             self.owners[partition] = place
-        self.given[place] += len(partitions)
-        self.extras -= self.given[place] > self.base
+        self.loads[place] += len(partitions)
+        self.extras -= self.loads[place] > self.base
 
 
-def _columns(
+def _group_topics(
     sets: RackSets, subscribers: Mapping[str, tuple[str, ...]], members: Members
 ) -> list[_Column]:
     """The topics, grouped by subscribers and number of partitions."""
@@ -133,7 +133,7 @@ def _columns(
                 members=readers,
                 racks=tuple(members[member].rack for member in readers),
                 owners=[NOBODY] * count,
-                given=[0] * len(readers),
+                loads=[0] * len(readers),
                 base=base,
                 extras=extras,
             )
@@ -141,8 +141,9 @@ def _columns(
     return list(found.values())
 
 
-def _fill_in_step(column: _Column, topics: Sequence[Sequence[frozenset[str]]]) -> None:
+def _fill_columns(column: _Column, topics: Sequence[Sequence[frozenset[str]]]) -> None:
     """Step 1: each column goes to the first member with room that matches in every topic."""
+    # rack -> its members, the first one last, so that `pop` takes from the head of the queue
     queues: dict[str | None, list[int]] = {}
     for place in reversed(range(len(column.members))):
         queues.setdefault(column.racks[place], []).append(place)
@@ -157,7 +158,7 @@ def _fill_in_step(column: _Column, topics: Sequence[Sequence[frozenset[str]]]) -
             column.give(min(heads), [partition])
 
 
-def _fill_first_come(
+def _fill_members(
     column: _Column, racks: Sequence[str | None], waiting: Mapping[str | None, list[int]]
 ) -> None:
     """Steps 2 and 3: each member in order takes partitions until its room is used.
@@ -179,7 +180,8 @@ def _fill_first_come(
             column.give(place, taken)
 
 
-def _waiting(partitions: Sequence[frozenset[str]]) -> dict[str | None, list[int]]:
+def _partitions_by_rack(partitions: Sequence[frozenset[str]]) -> dict[str | None, list[int]]:
+    """Rack -> partitions with a replica in it, None -> all; each list is in reverse order."""
     found: dict[str | None, list[int]] = {None: list(range(len(partitions)))[::-1]}
     for partition in found[None]:
         for rack in partitions[partition]:
@@ -187,7 +189,9 @@ def _waiting(partitions: Sequence[frozenset[str]]) -> dict[str | None, list[int]
     return found
 
 
-def _handed_out(order: Sequence[str], sets: RackSets, columns: Sequence[_Column]) -> Assignment:
+def _collect_assignment(
+    order: Sequence[str], sets: RackSets, columns: Sequence[_Column]
+) -> Assignment:
     """The assignment from filled columns, topics in order."""
     of_topic = {topic: column for column in columns for topic in column.topics}
     given: dict[str, list[TopicPartition]] = {member: [] for member in order}

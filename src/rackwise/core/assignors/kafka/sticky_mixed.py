@@ -64,7 +64,7 @@ def assign_mixed(group: NumberedGroup, owned: Owned, *, valid: bool) -> list[int
     subscriptions = Subscriptions(group)
     loads = MemberLoads(group, subscriptions)
     is_revoking = loads.keep(owned)
-    is_first = not any(loads.by_member)
+    starts_empty = not any(loads.by_member)
     unassigned = [number for number in subscriptions.order if loads.holders[number] == NOBODY]
     loads.assign(unassigned)
     topics = subscriptions.contested
@@ -85,7 +85,7 @@ def assign_mixed(group: NumberedGroup, owned: Owned, *, valid: bool) -> list[int
     )
     if balance.throws or (balance.repeats and not valid):
         return [NOBODY] * len(before)
-    return before if has_moved and not is_first and loads.score() >= score else loads.holders
+    return before if has_moved and not starts_empty and loads.score() >= score else loads.holders
 
 
 def older_owners(group: NumberedGroup) -> Mapping[int, int]:
@@ -102,13 +102,7 @@ def older_owners(group: NumberedGroup) -> Mapping[int, int]:
 
 
 class Subscriptions:
-    """The topics that each member may get. A topic listed twice counts twice, as for upstream.
-
-    topics       [members], the topics of the member subscribers  topic -> number of subscribers
-    most         [members], the number of partitions that the member can get, as upstream counts
-    contested    the topics with two or more subscribers order        partitions by (number of
-    subscribers, topic, partition)
-    """
+    """The topics that each member may get. A topic listed twice counts twice, as for upstream."""
 
     __slots__ = ("contested", "most", "order", "subscribers", "topics")
 
@@ -119,16 +113,21 @@ class Subscriptions:
             [places[topic] for topic in member.topics if topic in places]
             for member in group.members
         ]
+        # [members], the topics of each member
         self.topics = [frozenset(topics) for topics in listed]
+        # topic -> number of subscribers
         self.subscribers = Counter(topic for topics in listed for topic in topics)
+        # [members], the number of partitions that the member can get, as upstream counts them
         self.most = [
             len(group.partitions)
             if len(topics) == len(places)
             else sum(ends[topic] - starts[topic] for topic in topics)
             for topics in listed
         ]
+        # the topics with two or more subscribers
         self.contested = {topic for topic, count in self.subscribers.items() if count > 1}
         by_subscribers = sorted(range(len(places)), key=lambda topic: self.subscribers[topic])
+        # partitions by (number of subscribers, topic, partition)
         self.order = [n for topic in by_subscribers for n in range(starts[topic], ends[topic])]
 
 
@@ -138,16 +137,20 @@ class MemberLoads:
     def __init__(self, group: NumberedGroup, subscriptions: Subscriptions) -> None:
         self.group = group
         self.subscriptions = subscriptions
+        # [partitions], the member that holds the partition, or `NOBODY`
         self.holders = [NOBODY] * len(group.partitions)
+        # [members], the number of partitions that the member holds
         self.by_member = [0] * len(group.ids)
+        # [topics], member -> number of partitions of the topic that it holds, without zeros
         self.by_topic: list[Counter[int]] = [Counter() for _ in group.topics]
+        # (load, member) of the members in play, always sorted
         self.order: list[tuple[int, int]] = []
 
     def keep(self, owned: Owned) -> bool:
         """Step 1. Returns whether a member had to drop a partition."""
         is_revoking = False
-        for member, mine in enumerate(owned.by_member):
-            for number in mine:
+        for member, numbers in enumerate(owned.by_member):
+            for number in numbers:
                 is_subscribed = self.group.topic_of[number] in self.subscriptions.topics[member]
                 if is_subscribed and not self.group.mismatches(member, number):
                     self._hold(number, member)
@@ -158,18 +161,18 @@ class MemberLoads:
 
     def assign(self, unassigned: Iterable[int]) -> None:
         """Step 2: every unassigned partition goes to a subscriber."""
-        left = []
+        unmatched = []
         for number in unassigned:
-            member = self._first_in_racks(number)
+            member = self._first_matching_subscriber(number)
             if member == NOBODY:
-                left.append(number)
+                unmatched.append(number)
             else:
                 self.move(number, member)
-        for number in left:
+        for number in unmatched:
             self.move(number, self.first_subscriber(self.group.topic_of[number]))
 
     def set_aside(self) -> None:
-        """Step 3 for members."""
+        """Step 3: set aside members that hold all they can get, and no contested partition."""
         contested, most = self.subscriptions.contested, self.subscriptions.most
         contending = {member for topic in contested for member in self.by_topic[topic]}
         self.order = [
@@ -180,9 +183,9 @@ class MemberLoads:
 
     def is_in_play(self, member: int) -> bool:
         """Whether the member was not set aside."""
-        each = (self.by_member[member], member)
-        place = bisect_left(self.order, each)
-        return self.order[place : place + 1] == [each]
+        entry = (self.by_member[member], member)
+        place = bisect_left(self.order, entry)
+        return self.order[place : place + 1] == [entry]
 
     def first_subscriber(self, topic: int) -> int:
         """The least loaded subscriber in play."""
@@ -204,7 +207,7 @@ class MemberLoads:
 
     def is_balanced(self) -> bool:
         """Whether no partition can move to a member in play that holds at least 2 fewer."""
-        # Upstream's test: members in order of load, each with the topics not yet looked at.
+        # Upstream's test: members in order of load, each with the topics not yet checked.
         if not self.order or self.order[0][0] >= self.order[-1][0] - 1:
             return True
         seen: set[int] = set()
@@ -219,10 +222,13 @@ class MemberLoads:
 
     def score(self) -> int:
         """The differences of loads in play, summed over pairs of members."""
+        # In ascending order, each load is added once for every smaller one and subtracted once for
+        # every greater one.
         count = len(self.order)
         return sum((2 * place + 1 - count) * load for place, (load, _) in enumerate(self.order))
 
-    def _first_in_racks(self, number: int) -> int:
+    def _first_matching_subscriber(self, number: int) -> int:
+        """The least loaded subscriber in one of the partition's racks, or `NOBODY`."""
         group, topics = self.group, self.subscriptions.topics
         topic = group.topic_of[number]
         for _, member in self.order:
@@ -236,32 +242,33 @@ class MemberLoads:
         self.by_topic[self.group.topic_of[number]][member] += 1
 
     def _reorder(self, member: int, change: int) -> None:
+        """Keep `order` sorted when a member's load changes; call it before the load changes."""
         load = self.by_member[member]
         del self.order[bisect_left(self.order, (load, member))]
         insort(self.order, (load + change, member))
 
 
 class Balancing:
-    """Step 4.
-
-    throws   whether an older owner that is not in play was looked up, where upstream throws
-    repeats  whether a pass reached an earlier state, so that passes would never end
-    """
+    """Step 4: passes that move partitions until loads are balanced."""
 
     def __init__(self, loads: MemberLoads, earlier: Mapping[int, int]) -> None:
         self._loads = loads
+        # partition -> the member that owned it in an older generation
         self._earlier = earlier
         self._movements = Movements()
         self._numbers = {tp: number for number, tp in enumerate(loads.group.partitions)}
+        # A cache: topic -> its first subscriber. Every move changes loads and so clears it.
         self._first: dict[int, int] = {}
+        # Whether an older owner that is not in play was looked up, where upstream throws.
         self.throws = False
+        # Whether a pass reached an earlier state, so that passes would never end.
         self.repeats = False
 
     def run(self, numbers: Iterable[int]) -> bool:
         """Run passes until one moves nothing or repeats. Returns whether any partition moved."""
-        every, has_moved = list(numbers), False
+        numbers, has_moved = list(numbers), False
         seen = set()
-        while self._pass(every):
+        while self._run_pass(numbers):
             has_moved = True
             state = tuple(self._loads.holders), self._movements.state()
             if state in seen:
@@ -270,20 +277,21 @@ class Balancing:
             seen.add(state)
         return has_moved
 
-    def _pass(self, numbers: Sequence[int]) -> bool:
+    def _run_pass(self, numbers: Sequence[int]) -> bool:
+        """Visit each partition once. Returns whether any partition moved."""
         has_moved = False
         is_balanced = self._loads.is_balanced()
         for number in numbers:
             if is_balanced or self.throws:
                 break
-            target = self._target(number)
+            target = self._find_target(number)
             if target != NOBODY:
                 self._move(number, target)
                 has_moved = True
                 is_balanced = self._loads.is_balanced()
         return has_moved and not self.throws
 
-    def _target(self, number: int) -> int:
+    def _find_target(self, number: int) -> int:
         """The member that the partition moves to, or `NOBODY`."""
         loads = self._loads
         enough = loads.by_member[loads.holders[number]] - 2
@@ -301,6 +309,7 @@ class Balancing:
         return first if loads.by_member[first] <= enough else NOBODY
 
     def _move(self, number: int, target: int) -> None:
+        """Move the partition, or the one that `movements` chooses in its place."""
         loads, partitions = self._loads, self._loads.group.partitions
         holder = loads.holders[number]
         partition = self._movements.instead_of(partitions[number], holder, target)

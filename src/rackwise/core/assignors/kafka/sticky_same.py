@@ -64,7 +64,7 @@ def assign_same(group: NumberedGroup, owned: Owned) -> tuple[list[int], Mapping[
         in_rack = Counter(rack for rack in group.racks if rack is not None)
         weights = {racks: sum(in_rack[rack] for rack in racks) for racks in set(group.rack_sets)}
         waiting.sort(key=lambda number: weights[group.rack_sets[number]])
-        waiting = quotas.match(waiting)
+        waiting = quotas.match_racks(waiting)
     quotas.take_turns(waiting)
     return quotas.holders, revoked
 
@@ -75,7 +75,9 @@ class _Queue:
     __slots__ = ("_arrived", "_by_rack", "_racks")
 
     def __init__(self, racks: Sequence[str | None]) -> None:
+        # [members], the rack of each member
         self._racks = racks
+        # rack -> (order of arrival, member)
         self._by_rack: dict[str | None, deque[tuple[int, int]]] = {}
         self._arrived = 0
 
@@ -101,12 +103,18 @@ class _Quotas:
 
     def __init__(self, group: NumberedGroup) -> None:
         self._group = group
+        # q and e: `least` partitions each, and one more for `extras` members
         self._least, self._extras = divmod(len(group.partitions), len(group.ids))
         self._most = self._least + bool(self._extras)
+        # the number of members that have q + 1
         self._over = 0
+        # the members below q
         self._under: list[int] = []
+        # the members at q that may get one more
         self._exact = _Queue(group.racks)
+        # [members], the number of partitions of the member
         self._loads = [0] * len(group.ids)
+        # [partitions], the member that holds the partition, or `NOBODY`
         self.holders = [NOBODY] * len(group.partitions)
 
     def keep(self, owned: Owned) -> dict[int, int]:
@@ -114,22 +122,23 @@ class _Quotas:
         group = self._group
         revoked: dict[int, int] = {}
         for member in group.walk:
-            mine = owned.by_member[member]
-            revoked.update((p, member) for p in mine if group.mismatches(member, p))
-            rest = [p for p in mine if p not in revoked and p not in owned.doubly_owned]
+            numbers = owned.by_member[member]
+            revoked.update((p, member) for p in numbers if group.mismatches(member, p))
+            rest = [p for p in numbers if p not in revoked and p not in owned.doubly_owned]
             rest.sort(key=lambda number: (group.partitions[number].partition, number))
-            kept = self._room(member, len(rest))
+            kept = self._grant_quota(member, len(rest))
             revoked.update((partition, member) for partition in rest[kept:])
             for partition in rest[:kept]:
                 self.holders[partition] = member
             self._loads[member] = len(rest[:kept])
-        at_least = sorted(self._exact.in_order())
+        # `exact` was filled in hash order; the next step needs it in the order of ids.
+        waiting = sorted(self._exact.in_order())
         self._exact.clear()
-        for member in at_least:
+        for member in waiting:
             self._exact.append(member)
         return revoked
 
-    def match(self, waiting: Iterable[int]) -> list[int]:
+    def match_racks(self, waiting: Iterable[int]) -> list[int]:
         """Step 2. Returns the partitions for which no member in their racks has room."""
         group, size = self._group, len(self._group.ids)
         in_rack: dict[str | None, list[int]] = {}
@@ -139,10 +148,10 @@ class _Quotas:
             racks: [in_rack[rack] for rack in racks if rack in in_rack]
             for racks in set(group.rack_sets)
         }
-        start, left = 0, []
+        start, unmatched = 0, []
         for partition in waiting:
             racks = group.rack_sets[partition]
-            found = _next(lists_of[racks], start, size)
+            found = _next_member(lists_of[racks], start, size)
             if found != NOBODY:
                 start = found + 1
                 self._give(partition, found)
@@ -154,12 +163,12 @@ class _Quotas:
                 self._give(partition, first)
                 self._count_over()
             else:
-                left.append(partition)
+                unmatched.append(partition)
         self._under = [member for members in in_rack.values() for member in members]
-        return left
+        return unmatched
 
     def take_turns(self, waiting: Iterable[int]) -> None:
-        """Step 3: the waiting partitions go around."""
+        """Step 3: the waiting partitions go around `under`, then down `exact`."""
         turns = deque(sorted(self._under))
         exact = deque(self._exact.in_order())
         for partition in waiting:
@@ -170,8 +179,8 @@ class _Quotas:
             self._give(partition, member)
             (turns if self._loads[member] < self._least else exact).append(member)
 
-    def _room(self, member: int, owned: int) -> int:
-        """The number of owned partitions that the member keeps; puts it into its waiting list."""
+    def _grant_quota(self, member: int, owned: int) -> int:
+        """How many of its owned partitions the member keeps; adds it to `under` or to `exact`."""
         if owned < self._least:
             self._under.append(member)
             return owned
@@ -182,10 +191,12 @@ class _Quotas:
         return self._least
 
     def _join_exact(self, member: int) -> None:
+        """Let the member wait for one more partition, if any member may still get one."""
         if self._over < self._extras:
             self._exact.append(member)
 
     def _count_over(self) -> None:
+        """Count a member that has q + 1; after e of them no other member may get one more."""
         self._over += 1
         if self._over == self._extras:
             self._exact.clear()
@@ -195,8 +206,9 @@ class _Quotas:
         self._loads[member] += 1
 
 
-def _next(lists: Iterable[list[int]], start: int, size: int) -> int:
+def _next_member(lists: Iterable[list[int]], start: int, size: int) -> int:
     """The first member of the sorted lists at or after `start`, going around `size` members."""
+    # Members before `start` come after all others, so they count as `size` places further.
     best = 2 * size
     for members in lists:
         if members:

@@ -70,14 +70,15 @@ def reads_by_broker(
     check_weights(weights, replica_racks(cluster, topics))
     racks = {broker.id: str(broker.rack or "") for broker in cluster.brokers}
     holders = dict(holders_of(assignment, members))
-    table, row_of = cluster.partitions, _rows(cluster)
+    table, row_of = cluster.partitions, _row_numbers(cluster)
+    # broker id -> (partitions, bytes_per_s, partitions that cross racks)
     found = dict.fromkeys(sorted(racks), (0, 0, 0))
     for tp in sorted_partitions(tp for tp in holders if tp in row_of and tp.topic in topics):
         row = table[row_of[tp]]
         rack = members[holders[tp]].rack
         near = read_replica(row.replicas, row.leader, row.isr, racks, rack, selector=selector)
-        known = [one for one in near if one in found]
-        broker = min(known, key=lambda one: found[one][0], default=None)
+        known = [broker_id for broker_id in near if broker_id in found]
+        broker = min(known, key=lambda broker_id: found[broker_id][0], default=None)
         if broker is not None:
             partitions, size, cross = found[broker]
             weight = 0 if weights is None else weights.get(tp, 0)
@@ -93,7 +94,8 @@ def reads_by_broker(
     )
 
 
-def _rows(cluster: Cluster) -> dict[tuple[str, int], int]:
+def _row_numbers(cluster: Cluster) -> dict[tuple[str, int], int]:
+    """(topic, partition) -> row of the partition table."""
     table = cluster.partitions
     names = [table.topics[number] for number in table.topic.tolist()]
     return {tp: row for row, tp in enumerate(zip(names, table.partition.tolist(), strict=True))}

@@ -85,7 +85,7 @@ def simulate_assignor(
     `InvalidConfig` for an unknown name, what `evaluate` raises, and for "rack-optimal" what
     `assign_optimal` raises, such as `MissingDependency` without ortools.
     """
-    assign = _assignor(assignor, target=target, balance=balance, weights=weights)
+    assign = _find_assignor(assignor, target=target, balance=balance, weights=weights)
     rounds = simulate_rounds(
         assign, members, racks, max_rounds=max_rounds + 1, settling=assignor == COOPERATIVE
     )
@@ -122,7 +122,7 @@ def change_members(
     return kept
 
 
-def _assignor(
+def _find_assignor(
     name: str,
     *,
     target: Target,

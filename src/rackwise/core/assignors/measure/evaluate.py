@@ -177,17 +177,17 @@ def evaluate(
     sets = rack_sets(members, racks)
     check_weights(weights, racks)
     distance = Distance.of((member.rack for member in members.values()), target)
-    given = list(holders_of(assignment, members))
-    counted = [(tp, member) for tp, member in given if _exists(tp, sets)]
+    pairs = list(holders_of(assignment, members))
+    counted = [(tp, member) for tp, member in pairs if _exists(tp, sets)]
     losses = [
         distance.loss(members[member].rack, tuple(racks[tp.topic][tp.partition]))
         for tp, member in counted
     ]
-    by_member = _reads(members, counted, losses)
-    sums = _total(by_member.values())
+    by_member = _reads_by_member(members, counted, losses)
+    sums = _sum_reads(by_member.values())
     sizes = [reads.partitions for reads in by_member.values()]
     owners = _owners(members if before is None else before)
-    skipped = _skipped(members, sets, given, weights)
+    skipped = _find_skipped(members, sets, pairs, weights)
     return AssignmentReport(
         partitions=len(counted) + len(skipped.unassigned),
         smallest=min(sizes),
@@ -195,19 +195,19 @@ def evaluate(
         local=sums.local,
         cross=sums.cross,
         unknown=sums.unknown,
-        cross_by_level=_crossings(counted, losses, distance.depth, weights),
+        cross_by_level=_crossings_by_level(counted, losses, distance.depth, weights),
         moves=sum(1 for tp, member in counted if owners.get(tp, member) != member),
         withheld=sum(1 for tp in assignment.withheld if _exists(tp, sets)),
-        best_local=_most_local(members, racks, distance)
+        best_local=_local_bound(members, racks, distance)
         if best is None and weights is None
-        else _local(best, members, racks, distance),
+        else _count_local(best, members, racks, distance),
         by_member=MappingProxyType(by_member),
-        by_rack=_by_rack(members, by_member),
+        by_rack=_reads_by_rack(members, by_member),
         skipped=skipped,
     )
 
 
-def _local(
+def _count_local(
     best: Assignment | None, members: Members, racks: ReplicaRacks, distance: Distance
 ) -> int | None:
     """The local partitions of the assignment given as the best."""
@@ -221,17 +221,17 @@ def _local(
     )
 
 
-def _most_local(members: Members, racks: ReplicaRacks, distance: Distance) -> int | None:
+def _local_bound(members: Members, racks: ReplicaRacks, distance: Distance) -> int | None:
     """The local partitions of the best even assignment, where a formula exists."""
     if not has_equal_subscriptions(members, racks):
         return None
     sizes = members_by_rack(members)
-    kinds = partitions_by_racks(members, racks, distance)
-    return best_local(kinds, sizes, len(members) - sizes.total())[0]
+    counts = partitions_by_racks(members, racks, distance)
+    return best_local(counts, sizes, len(members) - sizes.total())[0]
 
 
 def holders_of(assignment: Assignment, members: Members) -> Iterator[tuple[TopicPartition, str]]:
-    """Partitions with their members; withheld ones with the members that get them next.
+    """Pairs of a partition and its member; a withheld one has the member that gets it next.
 
     Raises `InvalidMember` for a member that is not in the group.
     """
@@ -250,7 +250,7 @@ def _check_known(member: str, members: Members) -> None:
             f"invalid assignment: expected members of the group, got {escaped(member)}",
             wanted="a member of the group",
             had=member,
-            hint="give the members for which the assignment was made",
+            hint="give the members that the assignment was computed for",
         )
 
 
@@ -258,24 +258,25 @@ def _exists(tp: TopicPartition, sets: RackSets) -> bool:
     return tp.topic in sets and 0 <= tp.partition < len(sets[tp.topic])
 
 
-def _reads(
+def _reads_by_member(
     members: Members, counted: Sequence[tuple[TopicPartition, str]], losses: Sequence[int]
 ) -> dict[str, Reads]:
+    # (member, whether the read crosses a level) -> partitions
     crossing = Counter(
         (member, loss > 0) for (_, member), loss in zip(counted, losses, strict=True)
     )
     return {
-        key: _kinds(member, crossing[key, False], crossing[key, True])
+        key: _classify_reads(member, crossing[key, False], crossing[key, True])
         for key, member in members.items()
     }
 
 
-def _kinds(member: Member, near: int, far: int) -> Reads:
+def _classify_reads(member: Member, near: int, far: int) -> Reads:
     return Reads(unknown=near + far) if member.rack is None else Reads(local=near, cross=far)
 
 
-def _total(several: Iterable[Reads]) -> Reads:
-    listed = list(several)
+def _sum_reads(parts: Iterable[Reads]) -> Reads:
+    listed = list(parts)
     return Reads(
         local=sum(reads.local for reads in listed),
         cross=sum(reads.cross for reads in listed),
@@ -283,17 +284,18 @@ def _total(several: Iterable[Reads]) -> Reads:
     )
 
 
-def _by_rack(members: Members, by_member: Mapping[str, Reads]) -> tuple[RackReads, ...]:
+def _reads_by_rack(members: Members, by_member: Mapping[str, Reads]) -> tuple[RackReads, ...]:
     found: dict[str | None, list[Reads]] = {}
     for key, member in members.items():
         found.setdefault(member.rack, []).append(by_member[key])
     racks = sorted(found, key=lambda rack: (rack is None, utf16_key(rack or "")))
     return tuple(
-        RackReads(rack=rack, members=len(found[rack]), reads=_total(found[rack])) for rack in racks
+        RackReads(rack=rack, members=len(found[rack]), reads=_sum_reads(found[rack]))
+        for rack in racks
     )
 
 
-def _crossings(
+def _crossings_by_level(
     counted: Sequence[tuple[TopicPartition, str]],
     losses: Sequence[int],
     depth: int,
@@ -318,33 +320,34 @@ def _crossings(
 
 def _owners(members: Members) -> dict[TopicPartition, str]:
     """Partition -> its owner: the only subscriber that reports it in the highest generation."""
-    claims: dict[TopicPartition, tuple[int, list[str]]] = {}
+    # partition -> the newest generation so far, and the members that report it there
+    reports: dict[TopicPartition, tuple[int, list[str]]] = {}
     for key, member in members.items():
         listed = frozenset(member.topics)
         for tp in dict.fromkeys(tp for tp in member.owned if tp.topic in listed):
-            newest, claimants = claims.setdefault(tp, (member.generation, []))
+            newest, reporters = reports.setdefault(tp, (member.generation, []))
             if member.generation > newest:
-                claims[tp] = (member.generation, [key])
+                reports[tp] = (member.generation, [key])
             elif member.generation == newest:
-                claimants.append(key)
-    return {tp: claimants[0] for tp, (_, claimants) in claims.items() if len(claimants) == 1}
+                reporters.append(key)
+    return {tp: reporters[0] for tp, (_, reporters) in reports.items() if len(reporters) == 1}
 
 
-def _skipped(
+def _find_skipped(
     members: Members,
     sets: RackSets,
-    given: Sequence[tuple[TopicPartition, str]],
+    pairs: Sequence[tuple[TopicPartition, str]],
     weights: Mapping[TopicPartition, int] | None,
 ) -> Skipped:
     listed = {topic for member in members.values() for topic in member.topics}
     owned = {tp for member in members.values() for tp in member.owned}
-    assigned = {tp for tp, _ in given}
+    assigned = {tp for tp, _ in pairs}
     every = [
         TopicPartition(topic, partition)
         for topic, partitions in sets.items()
         for partition in range(len(partitions))
     ]
-    weighed = assigned if weights is None else weights
+    weighted = assigned if weights is None else weights
     return Skipped(
         topics=tuple(sorted(listed - sets.keys(), key=utf16_key)),
         owned=sorted_partitions(tp for tp in owned if not _exists(tp, sets)),
@@ -353,5 +356,5 @@ def _skipped(
         ),
         unlisted=sorted_partitions(tp for tp in assigned if tp.topic not in listed),
         unassigned=tuple(tp for tp in every if tp not in assigned),
-        unweighted=tuple(tp for tp in every if tp in assigned and tp not in weighed),
+        unweighted=tuple(tp for tp in every if tp in assigned and tp not in weighted),
     )

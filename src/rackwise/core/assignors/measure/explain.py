@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 MOST_TO_ADD = 10
 """The search stops at this multiple of the present number of members."""
 
-Kinds = Counter[frozenset[str]]
+RackSetCounts = Counter[frozenset[str]]
+"""Set of racks -> the partitions that exactly these racks read near."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,57 +109,59 @@ def explain(
             hint="use 1 for the coarsest level of racks",
         )
     most = 0 if level is None else distance.depth - level
-    kinds = partitions_by_racks(members, racks, distance, most=most)
+    counts = partitions_by_racks(members, racks, distance, most=most)
     if not has_equal_subscriptions(members, racks):
-        return _of_optimum(members, racks, distance, most)
+        return _explain_by_optimum(members, racks, distance, most)
     sizes = members_by_rack(members)
     what = "leaders" if target == "leader" else "replicas"
-    return _of_counts(kinds, sizes, len(members) - sizes.total(), what)
+    return _explain_by_counts(counts, sizes, len(members) - sizes.total(), what)
 
 
-def _of_counts(kinds: Kinds, sizes: Mapping[str, int], rackless: int, what: str) -> Explanation:
-    best, bottleneck = best_local(kinds, sizes, rackless)
-    reachable = kinds.total() - kinds[frozenset()]
+def _explain_by_counts(
+    counts: RackSetCounts, sizes: Mapping[str, int], rackless: int, what: str
+) -> Explanation:
+    best, bottleneck = best_local(counts, sizes, rackless)
+    reachable = counts.total() - counts[frozenset()]
     inside = frozenset(bottleneck)
-    only_there = _only_in(kinds, inside)
-    to_add = _members_to_add(kinds, sizes, rackless, bottleneck) if bottleneck else None
-    there = sum(sizes[rack] for rack in bottleneck)
-    capacity = _capacity(kinds, sum(sizes.values()) + rackless, there)
+    only_there = _count_inside(counts, inside)
+    to_add = _members_to_add(counts, sizes, rackless, bottleneck) if bottleneck else None
+    members_inside = sum(sizes[rack] for rack in bottleneck)
+    capacity = _capacity(counts, sum(sizes.values()) + rackless, members_inside)
     verb = "has" if only_there == 1 else "have"
     have = f"{counted(only_there, 'partition')} {verb} {what}"
     return Explanation(
-        partitions=kinds.total(),
+        partitions=counts.total(),
         best_local=best,
         reachable=reachable,
-        unreachable=kinds[frozenset()],
+        unreachable=counts[frozenset()],
         bottleneck=bottleneck,
         only_there=only_there,
         capacity=capacity,
         shortfall=reachable - best,
         members_to_add=to_add,
-        reason=_limit(bottleneck, have, there, capacity, to_add)
+        reason=_limit_text(bottleneck, have, members_inside, capacity, to_add)
         if bottleneck
-        else _no_limit(best, sizes),
+        else _no_limit_text(best, sizes),
     )
 
 
-def _of_optimum(
+def _explain_by_optimum(
     members: Members, racks: ReplicaRacks, distance: Distance, most: int
 ) -> Explanation:
-    made = assign_optimal(members, racks, target=distance.target)
+    optimum = assign_optimal(members, racks, target=distance.target)
     numbers, rows = rack_rows(members, racks)
     readers = subscribers_of(members, list(members))
     reachable = 0
     for topic, found in numbers.items():
-        own = {members[member].rack for member in readers[topic]}
-        near = [any(distance.loss(rack, row) <= most for rack in own) for row in rows]
+        reader_racks = {members[member].rack for member in readers[topic]}
+        near = [any(distance.loss(rack, row) <= most for rack in reader_racks) for row in rows]
         reachable += sum(near[number] for number in found)
     best = sum(
         distance.loss(members[member].rack, tuple(racks[topic][partition])) <= most
-        for member, given in made.partitions.items()
+        for member, given in optimum.partitions.items()
         for topic, partition in given
     )
-    partitions = sum(map(len, made.partitions.values()))
+    partitions = sum(map(len, optimum.partitions.values()))
     return Explanation(
         partitions=partitions,
         best_local=best,
@@ -173,44 +176,50 @@ def _of_optimum(
     )
 
 
-def _only_in(kinds: Kinds, inside: frozenset[str]) -> int:
-    return sum(count for racks, count in kinds.items() if racks and racks <= inside)
+def _count_inside(counts: RackSetCounts, inside: frozenset[str]) -> int:
+    """The partitions that only racks of `inside` read near, and at least one of them."""
+    return sum(count for racks, count in counts.items() if racks and racks <= inside)
 
 
-def _capacity(kinds: Kinds, members: int, there: int) -> int:
-    """The most partitions that `there` of the members hold when loads are even."""
-    each, extra = divmod(kinds.total(), members)
-    return each * there + min(there, extra)
+def _capacity(counts: RackSetCounts, members: int, some: int) -> int:
+    """The most partitions that `some` of the members hold when loads are even."""
+    each, extra = divmod(counts.total(), members)
+    return each * some + min(some, extra)
 
 
 def _members_to_add(
-    kinds: Kinds, sizes: Mapping[str, int], rackless: int, bottleneck: tuple[str, ...]
+    counts: RackSetCounts, sizes: Mapping[str, int], rackless: int, bottleneck: tuple[str, ...]
 ) -> int | None:
+    """The fewest members to add to the bottleneck; None if no number up to the limit is enough."""
     members = sum(sizes.values()) + rackless
-    reachable = kinds.total() - kinds[frozenset()]
-    short = {frozenset(bottleneck): _only_in(kinds, frozenset(bottleneck))}
+    reachable = counts.total() - counts[frozenset()]
+    # set of racks that fell short -> the partitions that only these racks read near
+    short = {frozenset(bottleneck): _count_inside(counts, frozenset(bottleneck))}
     for more in range(1, MOST_TO_ADD * members + 1):
-        grown = _grown(sizes, bottleneck, more)
+        grown = _add_members(sizes, bottleneck, more)
         if any(
-            _capacity(kinds, members + more, sum(grown[rack] for rack in inside)) < wanted
-            for inside, wanted in short.items()
+            _capacity(counts, members + more, sum(grown[rack] for rack in inside)) < needed
+            for inside, needed in short.items()
         ):
             continue
-        best, binding = best_local(kinds, grown, rackless)
+        best, binding = best_local(counts, grown, rackless)
         if best == reachable:
             return more
-        short[frozenset(binding)] = _only_in(kinds, frozenset(binding))
+        short[frozenset(binding)] = _count_inside(counts, frozenset(binding))
     return None
 
 
-def _grown(sizes: Mapping[str, int], bottleneck: tuple[str, ...], more: int) -> dict[str, int]:
+def _add_members(
+    sizes: Mapping[str, int], bottleneck: tuple[str, ...], more: int
+) -> dict[str, int]:
+    """Rack -> members, with `more` members added to the racks of the bottleneck in turn."""
     each, extra = divmod(more, len(bottleneck))
     return dict(sizes) | {
         rack: sizes[rack] + each + (place < extra) for place, rack in enumerate(bottleneck)
     }
 
 
-def _limit(
+def _limit_text(
     bottleneck: tuple[str, ...], what: str, members: int, capacity: int, to_add: int | None
 ) -> str:
     limit = (
@@ -222,7 +231,7 @@ def _limit(
     return f"{limit}; {to_add} more {'member' if to_add == 1 else 'members'} there would be enough"
 
 
-def _no_limit(best: int, sizes: Mapping[str, int]) -> str:
+def _no_limit_text(best: int, sizes: Mapping[str, int]) -> str:
     if not sizes:
         return "no member has a rack"
     if not best:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rackwise.core.assignors.members import Members, ReplicaRacks
 
 FEW_RACKS = 16
+"""The most racks of which all subsets are tried: 65,536 of them."""
 
 
 def best_local(
@@ -61,14 +62,14 @@ def best_local(
     `partitions_by_racks`: racks with a replica -> partitions. `members_by_rack`: rack -> members.
     `rackless`: members without rack.
     """
-    sizes = {rack: members_by_rack[rack] for rack in _in_order(members_by_rack)}
+    sizes = {rack: members_by_rack[rack] for rack in _sort_racks(members_by_rack)}
     members = sum(sizes.values()) + rackless
     if not sizes:
         return 0, ()
     each, extra = divmod(sum(partitions_by_racks.values()), members)
     if len(sizes) > FEW_RACKS:
-        return _by_flow(partitions_by_racks, sizes, each, extra)
-    return _by_subsets(partitions_by_racks, sizes, each, extra)
+        return _bound_by_flow(partitions_by_racks, sizes, each, extra)
+    return _bound_by_subsets(partitions_by_racks, sizes, each, extra)
 
 
 def has_equal_subscriptions(members: Members, racks: ReplicaRacks) -> bool:
@@ -86,6 +87,7 @@ def partitions_by_racks(
     `InvalidReplicaRacks`.
     """
     numbers, rows = rack_rows(members, racks)
+    # row -> the number of partitions that have it
     times = Counter(chain.from_iterable(numbers.values()))
     own = members_by_rack(members)
     found = Counter[frozenset[str]]()
@@ -100,29 +102,28 @@ def members_by_rack(members: Members) -> Counter[str]:
     return Counter(member.rack for member in members.values() if member.rack is not None)
 
 
-def _in_order(members_by_rack: Mapping[str, int]) -> list[str]:
+def _sort_racks(members_by_rack: Mapping[str, int]) -> list[str]:
     racks = [rack for rack, count in members_by_rack.items() if count]
     if "".join(racks).isascii():
         return sorted(racks)
     return sorted(racks, key=utf16_key)
 
 
-def _by_subsets(
+def _bound_by_subsets(
     partitions_by_racks: Mapping[frozenset[str], int],
     sizes: Mapping[str, int],
     each: int,
     extra: int,
 ) -> tuple[int, tuple[str, ...]]:
-    """The formula over all subsets. A subset of racks is a number whose bits are racks.
-
-    `within`: the partitions whose replicas are within each subset. `held`: its members.
-    """
+    """The formula over all subsets. A subset of racks is a number whose bits are racks."""
     bits: dict[str, int] = {}
-    held = [0]
+    # [subsets], the members in the racks of each subset
+    members_in = [0]
     for rack, size in sizes.items():
-        bits[rack] = len(held)
-        held += [size + other for other in held]
-    within = [0] * len(held)
+        bits[rack] = len(members_in)
+        members_in += [size + other for other in members_in]
+    # [subsets], at first the partitions with exactly these racks
+    within = [0] * len(members_in)
     for racks, count in partitions_by_racks.items():
         number = 0
         for rack in racks:
@@ -130,25 +131,28 @@ def _by_subsets(
                 number |= bits[rack]
         if number:
             within[number] += count
+    # Sums over subsets, one bit at a time: after it, the partitions with all their racks in the
+    # subset.
     for bit in bits.values():
-        for start in range(bit, len(held), 2 * bit):
+        for start in range(bit, len(members_in), 2 * bit):
             for number in range(start, start + bit):
                 within[number] += within[number - bit]
     reachable = within[-1]
     bounds = [
         reachable - inside + each * count + min(count, extra)
-        for inside, count in zip(within, held, strict=True)
+        for inside, count in zip(within, members_in, strict=True)
     ]
     best = min(bounds)
     if best == reachable:
         return best, ()
+    # The subset with the fewest racks is the only smallest one; see the head of this file.
     smallest = min(
         (number for number, bound in enumerate(bounds) if bound == best), key=int.bit_count
     )
     return best, tuple([rack for rack, bit in bits.items() if smallest & bit])
 
 
-def _by_flow(
+def _bound_by_flow(
     partitions_by_racks: Mapping[frozenset[str], int],
     sizes: Mapping[str, int],
     each: int,
@@ -158,18 +162,19 @@ def _by_flow(
 
     The extra place of some members goes through one shared node.
     """
-    kinds = Counter[frozenset[str]]()
+    counts = Counter[frozenset[str]]()
     for racks, count in partitions_by_racks.items():
-        kinds[racks.intersection(sizes)] += count
-    del kinds[frozenset()]
+        counts[racks.intersection(sizes)] += count
+    del counts[frozenset()]
+    # Nodes: source, sink, the shared node of extra places, the racks, then the sets of racks.
     source, sink, pool = 0, 1, 2
     node = {rack: number for number, rack in enumerate(sizes, start=pool + 1)}
     first = len(node) + pool + 1
     arcs = [(pool, sink, extra)]
     for rack, size in sizes.items():
         arcs += [(node[rack], sink, each * size), (node[rack], pool, size)]
-    for kind, (racks, count) in enumerate(kinds.items(), start=first):
-        arcs.append((source, kind, count))
-        arcs += [(kind, node[rack], count) for rack in racks]
-    best, reached = min_cut(first + len(kinds), arcs, source, sink)
+    for set_node, (racks, count) in enumerate(counts.items(), start=first):
+        arcs.append((source, set_node, count))
+        arcs += [(set_node, node[rack], count) for rack in racks]
+    best, reached = min_cut(first + len(counts), arcs, source, sink)
     return best, tuple(rack for rack in sizes if node[rack] in reached)

@@ -86,7 +86,7 @@ def review(
     applies.
     """
     try:
-        made = assign_optimal(members, racks, balance=balance, target=target, weights=weights)
+        optimum = assign_optimal(members, racks, balance=balance, target=target, weights=weights)
     except MissingDependency:
         now = evaluate(assignment, members, racks, target=target, weights=weights)
         if now.best_local is None or len(now.cross_by_level) > 1 or balance != "total":
@@ -97,18 +97,19 @@ def review(
             explanation=explain(members, racks, target=target),
             is_better=now.best_local > now.local,
         )
-    now = evaluate(assignment, members, racks, target=target, weights=weights, best=made)
-    best = evaluate(made, members, racks, target=target, weights=weights, best=made)
+    now = evaluate(assignment, members, racks, target=target, weights=weights, best=optimum)
+    best = evaluate(optimum, members, racks, target=target, weights=weights, best=optimum)
     return Review(
         now=now,
         best=best,
         explanation=explain(members, racks, target=target),
-        is_better=_crossing(best) < _crossing(now)
+        is_better=_crossing_by_level(best) < _crossing_by_level(now)
         or (bool(now.skipped.unassigned) and best.local > now.local),
     )
 
 
-def _crossing(report: AssignmentReport) -> tuple[int, ...]:
+def _crossing_by_level(report: AssignmentReport) -> tuple[int, ...]:
+    """What crosses each level, coarsest first: bytes where weights are given, else partitions."""
     return tuple(
         level.partitions if level.bytes_per_s is None else level.bytes_per_s
         for level in report.cross_by_level

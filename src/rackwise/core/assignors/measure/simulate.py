@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Assign: TypeAlias = Callable[[Members, ReplicaRacks], Assignment]
 
 MAX_ROUNDS = 12
+"""The default; a cooperative group that settles needs far fewer, see `settle`."""
 
 
 def simulate_rounds(
@@ -62,11 +63,11 @@ def simulate_rounds(
     rounds: list[Assignment] = []
     state = Settling()
     while len(rounds) < max_rounds:
-        joined = members
+        participants = members
         if settling:
             state, rule = settle_step(state, members, racks, rounds[-1] if rounds else None)
-            joined = members if rule == "racks" else without_racks(members)
-        assignment = assign(joined, racks)
+            participants = members if rule == "racks" else without_racks(members)
+        assignment = assign(participants, racks)
         if rounds and assignment == rounds[-1]:
             break
         rounds.append(assignment)

@@ -123,10 +123,11 @@ def _balanced_units(group: ReadingGroup, balance: BalanceScope) -> Iterator[NDAr
         if len(every):
             yield every[:, None]
         return
+    # key -> the partitions of each of its topics; the topics of one key have equal sizes
     together: dict[object, list[NDArray[np.int64]]] = {}
     for topic, found in enumerate(np.split(every, group.starts[1:-1])[: len(group.topics)]):
-        alike = (group.subscribes[:, topic].tobytes(), len(found))
-        together.setdefault(topic if balance == "per-topic" else alike, []).append(found)
+        shape = (group.subscribes[:, topic].tobytes(), len(found))
+        together.setdefault(topic if balance == "per-topic" else shape, []).append(found)
     for topics in together.values():
         yield np.column_stack(topics)
 

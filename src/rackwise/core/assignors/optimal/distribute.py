@@ -49,26 +49,33 @@ def distribute(
     """
     if not counts.any():
         return np.full(len(keys), NOBODY)
-    taken = _in_turn(target_keys, counts, way)
+    # [takes], an index into `targets` for each unit that is taken, in order of keys
+    taken = _order_of_taking(target_keys, counts, way)
     key_count = 1 + max(int(keys.max(initial=-1)), int(target_keys.max()))
+    # [keys], how many units a key has, and how many of them its targets take
     units = np.bincount(keys, minlength=key_count)
     takes = np.bincount(target_keys[taken], minlength=key_count)
+    # A shortcut: every key has one target, which takes all of its units.
     only = np.full(key_count, NOBODY)
     only[target_keys] = targets
     if (takes == units).all() and (only[target_keys] == targets).all():
         return only[keys]
     order = stable_order(keys)
+    # [units], the position of each unit among the units of its key
     turn = np.arange(len(keys)) - np.repeat(np.cumsum(units) - units, units)
-    is_dealt = turn < np.repeat(takes, units)
+    is_taken = turn < np.repeat(takes, units)
     found = np.full(len(keys), NOBODY)
-    found[order[is_dealt]] = targets[taken]
+    found[order[is_taken]] = targets[taken]
     return found
 
 
-def _in_turn(keys: NDArray[np.int64], counts: NDArray[np.int64], way: Way) -> NDArray[np.int64]:
+def _order_of_taking(
+    keys: NDArray[np.int64], counts: NDArray[np.int64], way: Way
+) -> NDArray[np.int64]:
     """The index of the target that takes each unit, in order of keys and then of the way."""
     taken = np.repeat(np.arange(len(counts)), counts)
     if way != "one after the other":
+        # the position of each take among the takes of its target
         turn = np.arange(len(taken)) - np.repeat(np.cumsum(counts) - counts, counts)
         if way == "evenly":
             turn = turn * STEPS // counts[taken]

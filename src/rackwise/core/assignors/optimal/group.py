@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.assignors.members import Member, Members, ReplicaRacks, Target
 
-Some = TypeVar("Some")
+Value = TypeVar("Value")
 
 NOBODY = -1
 """The owner of a partition that has no single owner."""
@@ -93,31 +93,34 @@ class ReadingGroup:
         check_weights(weights, racks)
         ids = tuple(sorted(members, key=utf16_key))
         ordered = [members[name] for name in ids]
-        racks_of, rack_of = _distinct_values([member.rack for member in ordered])
-        spelled, spelling_of = _distinct_values([member.topics for member in ordered])
-        lists, list_of = _distinct_values([frozenset(numbers).intersection(t) for t in spelled])
+        racks_of, rack_of = _number_distinct([member.rack for member in ordered])
+        # Lists that differ only in order, repetition or unknown topics become one list.
+        reported, reported_of = _number_distinct([member.topics for member in ordered])
+        lists, list_of = _number_distinct([frozenset(numbers).intersection(t) for t in reported])
         starts = np.cumsum([0, *map(len, numbers.values())], dtype=np.int64)
         ranges = dict(zip(numbers, pairwise(starts.tolist()), strict=True))
-        heard = [{topic: ranges[topic] for topic in topics} for topics in lists]
+        ranges_of_list = [{topic: ranges[topic] for topic in topics} for topics in lists]
         subscribes = [[topic in topics for topic in numbers] for topics in lists]
         distance = Distance.of(racks_of, target)
-        kinds, weight_of = _weights(numbers, weights)
+        distinct_weights, weight_of = _number_weights(numbers, weights)
         return cls(
             ids=ids,
             topics=tuple(numbers),
-            rack_of=_array(rack_of),
-            list_of=_array(list_of)[spelling_of],
+            rack_of=_int_array(rack_of),
+            list_of=_int_array(list_of)[reported_of],
             subscribes=np.array(subscribes, dtype=np.bool_).reshape(len(lists), len(numbers)),
             starts=starts,
             topic_of=np.repeat(np.arange(len(numbers)), np.diff(starts)),
-            row_of=_array(chain.from_iterable(numbers.values())),
+            row_of=_int_array(chain.from_iterable(numbers.values())),
             owner_of=_sole_owners(
-                ordered, [heard[list_of[place]] for place in spelling_of], int(starts[-1])
+                ordered,
+                [ranges_of_list[list_of[place]] for place in reported_of],
+                int(starts[-1]),
             ),
             weight_of=weight_of,
             losses=tuple(tuple(distance.loss(rack, row) for rack in racks_of) for row in rows),
             depth=distance.depth,
-            weights=kinds,
+            weights=distinct_weights,
         )
 
     def assignment(self, members: Members, holder_of: NDArray[np.int64]) -> Assignment:
@@ -143,17 +146,17 @@ def stable_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.argsort(keys.astype(small), kind="stable")
 
 
-def _array(numbers: Iterable[int]) -> NDArray[np.int64]:
+def _int_array(numbers: Iterable[int]) -> NDArray[np.int64]:
     return np.array(list(numbers), dtype=np.int64)
 
 
-def _distinct_values(values: Sequence[Some]) -> tuple[list[Some], list[int]]:
+def _number_distinct(values: Sequence[Value]) -> tuple[list[Value], list[int]]:
     """The distinct values in order of appearance, and the index of each value among them."""
     places = {value: place for place, value in enumerate(dict.fromkeys(values))}
     return list(places), list(map(places.__getitem__, values))
 
 
-def _weights(
+def _number_weights(
     numbers: Mapping[str, Sequence[int]], weights: Mapping[TopicPartition, int] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int64]]:
     """The distinct weights, and the index of each partition's weight; all 1 without weights."""
@@ -164,35 +167,37 @@ def _weights(
         for topic, found in numbers.items()
         for partition in range(len(found))
     ]
-    kinds = {weight: place for place, weight in enumerate(sorted(set(each)))}
-    return tuple(kinds), _array(map(kinds.__getitem__, each))
+    places = {weight: place for place, weight in enumerate(sorted(set(each)))}
+    return tuple(places), _int_array(map(places.__getitem__, each))
 
 
 def _sole_owners(
     members: Sequence[Member],
-    heard: Sequence[Mapping[str, tuple[int, int]]],
+    ranges_of: Sequence[Mapping[str, tuple[int, int]]],
     partitions: int,
 ) -> NDArray[np.int64]:
     """The owner of each partition, int64 [P], or `NOBODY`.
 
-    `heard`: for each member, topic -> number of its partition 0, and one past its last.
+    `ranges_of`: for each member, topic -> number of its partition 0, and one past its last.
     """
-    claims = [
+    owned = [
         _owned_numbers(member.owned, ranges) if member.owned else []
-        for member, ranges in zip(members, heard, strict=True)
+        for member, ranges in zip(members, ranges_of, strict=True)
     ]
     generations = sorted({member.generation for member in members})
     ranks = {generation: rank for rank, generation in enumerate(generations)}
-    claimed = _array(chain.from_iterable(claims))
-    counts = list(map(len, claims))
-    by = np.repeat(np.arange(len(members)), counts)
-    when = np.repeat(_array(ranks[member.generation] for member in members), counts)
+    # [reports], the partition, the member and the rank of the generation of each report
+    reported = _int_array(chain.from_iterable(owned))
+    counts = list(map(len, owned))
+    reporter = np.repeat(np.arange(len(members)), counts)
+    rank = np.repeat(_int_array(ranks[member.generation] for member in members), counts)
     newest = np.full(partitions, -1)
-    np.maximum.at(newest, claimed, when)
-    valid = newest[claimed] == when
+    np.maximum.at(newest, reported, rank)
+    valid = newest[reported] == rank
+    # [P], the lowest and the highest member that reports the partition: equal if there is only one
     low, high = np.full(partitions, len(members)), np.full(partitions, NOBODY)
-    np.minimum.at(low, claimed[valid], by[valid])
-    np.maximum.at(high, claimed[valid], by[valid])
+    np.minimum.at(low, reported[valid], reporter[valid])
+    np.maximum.at(high, reported[valid], reporter[valid])
     return np.where(low == high, high, NOBODY)
 
 

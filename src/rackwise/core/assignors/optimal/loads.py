@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 NO_BLOCK = -1
 """The block of a list whose members can get no unit."""
 FIRST_WINDOW = 8
-"""The first distance from the expected load that is modelled on both sides."""
+"""The first distance from the expected load that is modelled on both sides; it doubles on demand.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,48 +71,55 @@ def even_loads(
     members of each list. Raises `MissingDependency` and `OptimumTooLarge` where lists differ.
     """
     block_of = np.full(len(sizes), NO_BLOCK)
+    # [lists], whether the members of a list may have any unit
     takes_part = subscribes.any(axis=1)
     if subscribes[takes_part].all():
         totals = [int(units.sum())]
         block_of[takes_part] = 0
     else:
         arcs = np.argwhere(subscribes.T)
-        flows = _least_squares(units, arcs, sizes)
+        flows = _minimize_squares(units, arcs, sizes)
         totals = _mark_blocks(block_of, arcs, flows, sizes)
     members = np.bincount(block_of[block_of >= 0], weights=sizes[block_of >= 0]).astype(np.int64)
     least, more = np.divmod(np.array(totals, dtype=np.int64), members)
     return EvenLoads(block_of=block_of, least=least, more=more)
 
 
-def _least_squares(
+def _minimize_squares(
     units: NDArray[np.int64], arcs: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The units that flow on each arc, int64 [arcs]; `arcs`: rows of (audience, list)."""
+    # [audiences], the members that may have the units
     readers = np.bincount(arcs[:, 0], weights=sizes[arcs[:, 1]], minlength=len(units))
+    # [arcs], the units of the audience for each of these members if they share evenly
     share = (units / readers)[arcs[:, 0]]
     expected = np.bincount(arcs[:, 1], weights=share, minlength=len(sizes)).astype(np.int64)
     window = FIRST_WINDOW
     while True:
+        # [lists], the least and the greatest load of a member that is modelled
         low, high = np.maximum(expected - window, 0), expected + window
-        flows = _windowed(units, arcs, sizes, low, high)
+        flows = _solve_window(units, arcs, sizes, low, high)
         sums = np.bincount(arcs[:, 1], weights=flows, minlength=len(sizes)).astype(np.int64)
         if ((low * sizes <= sums) & (sums <= high * sizes)).all():
             return flows
         expected, window = sums // sizes, window * 2
 
 
-def _windowed(
+def _solve_window(
     units: NDArray[np.int64],
     arcs: NDArray[np.int64],
     sizes: NDArray[np.int64],
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The same, where loads outside `low` to `high` cost as much as the nearest ones inside."""
+    """The units on each arc, int64 [arcs]; loads outside the window cost as much as its ends."""
+    # Nodes: audiences, then lists, then the sink.
     lists = len(units) + np.arange(len(sizes))
     sink = len(units) + len(sizes)
     tails, heads = [arcs[:, 0], lists], [lists[arcs[:, 1]], np.full(len(sizes), sink)]
     capacities, costs = [units[arcs[:, 0]], low * sizes], [np.zeros(len(arcs)), 2 * low - 1]
+    # One arc per list and level of load, for the next unit of each member: from load k to k + 1 the
+    # sum of squares grows by 2k + 1.
     for step in range(int((high - low).max()) + 1):
         level = low + step
         inside = level <= high
@@ -138,21 +146,25 @@ def _mark_blocks(
 ) -> list[int]:
     """Write the block of each list into `block_of`, and return the sum of each block."""
     sums = np.bincount(arcs[:, 1], weights=flows, minlength=len(sizes)).astype(np.int64)
+    # [lists], the greatest load of a member: the sum over the members, rounded up
     most = -(-sums // sizes)
+    # bool [lists], the lists without a block so far
     rest = np.zeros(len(sizes), dtype=np.bool_)
     rest[arcs[:, 1]] = True
     totals: list[int] = []
     while rest.any():
         block = rest & (most == most[rest].max())
         while True:
-            given = np.zeros(int(arcs[:, 0].max()) + 1, dtype=np.bool_)
-            given[arcs[block[arcs[:, 1]] & (flows > 0), 0]] = True
-            wider = block.copy()
-            wider[arcs[given[arcs[:, 0]], 1]] = True
-            wider &= rest
-            if (wider == block).all():
+            # bool [audiences], whether a list of the block has units of the audience; then the
+            # block grows by all lists that could take such a unit
+            is_used = np.zeros(int(arcs[:, 0].max()) + 1, dtype=np.bool_)
+            is_used[arcs[block[arcs[:, 1]] & (flows > 0), 0]] = True
+            grown = block.copy()
+            grown[arcs[is_used[arcs[:, 0]], 1]] = True
+            grown &= rest
+            if (grown == block).all():
                 break
-            block = wider
+            block = grown
         block_of[block] = len(totals)
         totals.append(int(sums[block].sum()))
         rest &= ~block

@@ -56,9 +56,13 @@ class _Layer:
     """Arcs from nodes of one kind to nodes of another; each kind is numbered from 0 on."""
 
     tails: NDArray[np.int64]
+    """[arcs], the node where the arc begins."""
     heads: NDArray[np.int64]
+    """[arcs], the node where the arc ends."""
     capacities: NDArray[np.int64]
+    """[arcs], the most units that the arc carries."""
     costs: NDArray[np.int64]
+    """[arcs], the cost of one unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,8 +70,11 @@ class _Flow:
     """A layer, and the units that each of its arcs carries."""
 
     tails: NDArray[np.int64]
+    """[arcs], the node where the arc begins."""
     heads: NDArray[np.int64]
+    """[arcs], the node where the arc ends."""
     units: NDArray[np.int64]
+    """[arcs], the units that the arc carries."""
 
 
 def best_members(
@@ -80,6 +87,7 @@ def best_members(
     all finer ones. Raises `OptimumTooLarge` and `MissingDependency`.
     """
     classes = UnitClasses.of(group, units, level_costs)
+    # [units], the audience of each unit; [lists], the members of each list of topics
     audiences = classes.audience_of_class[classes.class_of]
     sizes = np.bincount(group.list_of, minlength=len(classes.subscribes))
     loads = even_loads(
@@ -87,24 +95,28 @@ def best_members(
     )
     stays = _stay_arcs(group, classes)
     pools = _pool_arcs(group, classes, loads)
-    return _members_of(
-        classes, _flows(classes, [stays, _leave_arcs(classes), *pools, *_load_arcs(group, loads)])
+    return _expand_flows(
+        classes,
+        _solve_flows(classes, [stays, _leave_arcs(classes), *pools, *_load_arcs(group, loads)]),
     )
 
 
 def _stay_arcs(group: ReadingGroup, classes: UnitClasses) -> _Layer:
     """Arcs from types to the members that own some of each of their units."""
+    # [types, width], the owners of a unit of each type, ascending, so equal owners are neighbours
     owners = classes.owners[classes.types.first]
     is_new = np.diff(owners, axis=1, prepend=NOBODY) != 0
+    # [arcs], one arc for each type and each distinct owner
     types, columns = np.nonzero(is_new & (owners != NOBODY))
     member = owners[types, columns]
-    here = (owners[types] == member[:, None]).sum(axis=1)
+    # [arcs], the partitions of a unit that do not move where the unit goes to this owner
+    kept = (owners[types] == member[:, None]).sum(axis=1)
     crossing = classes.costs[classes.class_of[classes.types.first[types]], group.rack_of[member]]
     return _Layer(
         tails=types,
         heads=member,
         capacities=classes.unit_count[types],
-        costs=crossing + classes.owned[types] - here,
+        costs=crossing + classes.owned[types] - kept,
     )
 
 
@@ -127,14 +139,19 @@ def _pool_arcs(
     A pool is the members of one list in one rack. A gate is an audience in one rack.
     """
     racks = classes.costs.shape[1]
+    # Members of lists without a block get nothing, so they have no arcs.
     members = np.flatnonzero(loads.block_of[group.list_of] != NO_BLOCK)
+    # A pair (list, rack) or (audience, rack) is one number: first * racks + rack.
+    # pools: [pools], the pairs (list, rack). pool_of: [members], the pool of each member.
     pools, pool_of = np.unique(
         group.list_of[members] * racks + group.rack_of[members], return_inverse=True
     )
     lists, rack_of_pool = np.divmod(pools, racks)
+    # [gate arcs], the pool and the audience of each arc from a gate to a pool
     entered, audiences = np.nonzero(classes.subscribes[lists])
     gates, gate_of = np.unique(audiences * racks + rack_of_pool[entered], return_inverse=True)
     audience_of_gate, rack_of_gate = np.divmod(gates, racks)
+    # [class arcs], a cost class reaches the gates of its audience, in every rack
     cost_classes, reached = np.nonzero(classes.audience_of_class[:, None] == audience_of_gate)
     in_class = np.bincount(classes.class_of, minlength=len(classes.costs))
     return (
@@ -153,11 +170,12 @@ def _load_arcs(group: ReadingGroup, loads: EvenLoads) -> tuple[_Layer, _Layer, _
     """Arcs from members to the sink and to their blocks, and from blocks to the sink."""
     block_of = loads.block_of[group.list_of]
     members = np.flatnonzero(block_of != NO_BLOCK)
+    # the blocks in which some members get one unit more, and the members of these blocks
     some = np.flatnonzero(loads.more)
-    choosing = members[np.isin(block_of[members], some)]
+    candidates = members[np.isin(block_of[members], some)]
     return (
         _free_arcs(members, np.zeros_like(members), loads.least[block_of[members]]),
-        _free_arcs(choosing, block_of[choosing], np.ones_like(choosing)),
+        _free_arcs(candidates, block_of[candidates], np.ones_like(candidates)),
         _free_arcs(some, np.zeros_like(some), loads.more[some]),
     )
 
@@ -165,6 +183,7 @@ def _load_arcs(group: ReadingGroup, loads: EvenLoads) -> tuple[_Layer, _Layer, _
 def _free_arcs(
     tails: NDArray[np.int64], heads: NDArray[np.int64], capacities: NDArray[np.int64]
 ) -> _Layer:
+    """Arcs whose units cost nothing."""
     return _Layer(tails=tails, heads=heads, capacities=capacities, costs=np.zeros_like(tails))
 
 
@@ -181,8 +200,9 @@ ENDS = (
 """The kinds of nodes that the arcs of each layer connect."""
 
 
-def _flows(classes: UnitClasses, layers: Sequence[_Layer]) -> list[_Flow]:
+def _solve_flows(classes: UnitClasses, layers: Sequence[_Layer]) -> list[_Flow]:
     """The min-cost flow of all units, by layer."""
+    # kind of node -> number of nodes, at least 1; the order of the kinds is that of their numbers
     sizes = dict.fromkeys(("type", "cost class", "gate", "pool", "member", "block", "sink"), 1)
     for (tail, head), layer in zip(ENDS, layers, strict=True):
         sizes[tail] = max(sizes[tail], 1 + int(layer.tails.max(initial=0)))
@@ -190,6 +210,7 @@ def _flows(classes: UnitClasses, layers: Sequence[_Layer]) -> list[_Flow]:
     sizes["cost class"] = len(classes.costs)
     sizes["type"] = len(classes.owned)
     starts = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
+    # Units enter at their type, or at their cost class where they have no owner.
     is_owned = classes.owned > 0
     supplies = np.zeros(sum(sizes.values()), dtype=np.int64)
     supplies[: len(classes.owned)] = np.where(is_owned, classes.unit_count, 0)
@@ -213,7 +234,7 @@ def _flows(classes: UnitClasses, layers: Sequence[_Layer]) -> list[_Flow]:
     ]
 
 
-def _members_of(classes: UnitClasses, flows: Sequence[_Flow]) -> NDArray[np.int64]:
+def _expand_flows(classes: UnitClasses, flows: Sequence[_Flow]) -> NDArray[np.int64]:
     """The member of each unit, int64 [units], with the counts of the flow."""
     stay, _, to_gate, to_pool, to_member, *_ = flows
     member = distribute(classes.types.of, stay.tails, stay.heads, stay.units, "one after the other")

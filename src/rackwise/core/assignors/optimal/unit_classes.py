@@ -85,12 +85,13 @@ class UnitClasses:
         """
         loss_costs = _loss_costs(group, units, level_costs)
         topics = group.topic_of[units[:, 0]]
-        heard = _distinct(topics)
+        distinct = _distinct(topics)
+        # Topics with equal columns of `subscribes` have the same subscribers: one audience.
         subscribes, audience_of = np.unique(
-            group.subscribes[:, topics[heard.first]], axis=1, return_inverse=True
+            group.subscribes[:, topics[distinct.first]], axis=1, return_inverse=True
         )
         audiences, costs, class_of = _cost_classes(
-            group, units, audience_of.reshape(-1)[heard.of], loss_costs
+            group, units, audience_of.reshape(-1)[distinct.of], loss_costs
         )
         owners = group.owner_of[units]
         owners.sort(axis=1)
@@ -133,8 +134,10 @@ def _cost_classes(
     loss_costs: Sequence[int],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The audience and the costs of each cost class, and the cost class of each unit."""
+    # A read is a distinct pair (row of replicas, weight); its costs are computed once.
     rows, weights = group.row_of[units].ravel(), group.weight_of[units].ravel()
     reads = _distinct_rows(rows, weights[:, None])
+    # int64 [reads, racks], the cost of each read for a member in each rack
     costs = np.array(
         [
             [loss_costs[loss] * group.weights[weight] for loss in group.losses[row]]
@@ -144,21 +147,25 @@ def _cost_classes(
         ],
         dtype=np.int64,
     )
+    # int64 [U, width], the read of each partition of a unit
     read_of = reads.of.reshape(units.shape)
-    alike = _distinct_rows(audience_of, read_of)
+    # Units with equal reads have equal costs; units with different reads may have them too.
+    kinds = _distinct_rows(audience_of, read_of)
+    # int64 [kinds, 1 + racks], the audience, then the cost in each rack
     rows_of_unit = np.column_stack(
-        [audience_of[alike.first], costs[read_of[alike.first]].sum(axis=1)]
+        [audience_of[kinds.first], costs[read_of[kinds.first]].sum(axis=1)]
     )
     cost_classes, class_of = np.unique(rows_of_unit, axis=0, return_inverse=True)
-    return cost_classes[:, 0], cost_classes[:, 1:], class_of.reshape(-1)[alike.of]
+    return cost_classes[:, 0], cost_classes[:, 1:], class_of.reshape(-1)[kinds.of]
 
 
 def _distinct_rows(keys: NDArray[np.int64], columns: NDArray[np.int64]) -> Distinct:
     """The distinct rows of a key and of numbers >= 0; `columns` has at least one column."""
-    kinds = Distinct(first=keys, of=keys)
+    # One column after the other: a distinct row so far and a number become one key.
+    found = Distinct(first=keys, of=keys)
     for column in columns.T:
-        kinds = _distinct(kinds.of * (1 + int(column.max())) + column)
-    return kinds
+        found = _distinct(found.of * (1 + int(column.max())) + column)
+    return found
 
 
 def _distinct(keys: NDArray[np.int64]) -> Distinct:
@@ -168,8 +175,9 @@ def _distinct(keys: NDArray[np.int64]) -> Distinct:
         _, first, of = np.unique(keys, return_index=True, return_inverse=True)
         return Distinct(first=first, of=of)
     table = np.full(size, NOBODY)
+    # Assigned in reverse order, so the first occurrence of each key is the one that stays.
     table[keys[::-1]] = np.arange(len(keys))[::-1]
-    there = np.flatnonzero(table != NOBODY)
-    first = table[there]
-    table[there] = np.arange(len(there))
+    present = np.flatnonzero(table != NOBODY)
+    first = table[present]
+    table[present] = np.arange(len(present))
     return Distinct(first=first, of=table[keys])
