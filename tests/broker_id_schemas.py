@@ -8,12 +8,13 @@ from json_schemas import check
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 
-FILE = Path(__file__).parents[1] / "docs" / "reference" / "broker-id.schema.json"
-SCHEMA = parse(FILE.read_bytes(), where=FILE.name, error=InvalidConfig)
+SCHEMAS = Path(__file__).parents[1] / "docs" / "reference" / "schemas"
 
 
 def check_document(document):
     """Law: a document names a format that has a schema, and conforms to that schema."""
-    schema = SCHEMA["$defs"].get(document["format"])
-    assert schema is not None, f"no schema for {document['format']}"
-    check(document, schema, SCHEMA)
+    name = document["format"].removeprefix("rackwise.").removesuffix("/1")
+    file = SCHEMAS / f"{name}.schema.json"
+    assert file.exists(), f"no schema for {document['format']}"
+    schema = parse(file.read_bytes(), where=file.name, error=InvalidConfig)
+    check(document, schema, schema)

@@ -250,14 +250,18 @@ def _publish(shell: Shell, report: Path | None, acquired: Acquired, *, is_alone:
 
     A report that cannot be written is a warning only: the broker starts all the same.
     """
-    from rackwise.adapters.launch.report import acquired_document, write_report
+    from rackwise.adapters.files.writing import write_bytes
+    from rackwise.cli.broker_id.documents import acquired_document
+    from rackwise.cli.documents import as_json
+    from rackwise.core.json.canonical import canonical_json
 
+    document = acquired_document(acquired)
     if is_alone:
-        shell.document(acquired_document(acquired))
+        shell.document(document)
     if report is None:
         return
     try:
-        write_report(report, acquired)
+        write_bytes(report, (canonical_json(as_json(document)) + "\n").encode())
     except RackwiseError as error:
         shell.warn(f"cannot write the report: {error.message}; {error.hint}")
 

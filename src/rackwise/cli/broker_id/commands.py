@@ -47,11 +47,17 @@ def list_ids(
     Writes nothing. Exit codes: 0 done, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text
+    from rackwise.cli.broker_id import documents, text
 
     census, rows = _read_rows(shell, options, topics=True)
     if shell.is_json:
-        shell.document(text.rows_document(text.IDS, rows, census.problems, census.now_ms))
+        shell.document(
+            documents.IdsDocument(
+                now_ms=census.now_ms,
+                ids=documents.id_documents(rows),
+                problems=documents.problem_documents(census.problems),
+            )
+        )
     else:
         shell.text(text.rows_text(rows, empty="no id is known"))
     return 0
@@ -76,14 +82,20 @@ def missing(
     codes: 0 no id is missing, 2 ids are missing, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text
+    from rackwise.cli.broker_id import documents, text
 
     census, rows = _read_rows(shell, options, topics=by == "scan")
     if by == "scan":
         _check_topics(census)
     rows = tuple(row for row in rows if row.is_missing)
     if shell.is_json:
-        shell.document(text.rows_document(text.MISSING, rows, census.problems, census.now_ms))
+        shell.document(
+            documents.MissingIdsDocument(
+                now_ms=census.now_ms,
+                ids=documents.id_documents(rows),
+                problems=documents.problem_documents(census.problems),
+            )
+        )
     else:
         shell.text(text.rows_text(rows, empty="no id is missing"))
     return 2 if rows else 0
@@ -107,7 +119,7 @@ def assign(
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch import operator
-    from rackwise.cli.broker_id import text
+    from rackwise.cli.broker_id import documents, text
     from rackwise.core.identity.nodes.keys import check_key
 
     check_key(key, allow_unstable=True)
@@ -121,7 +133,7 @@ def assign(
             has_registrations=not options.is_kraft,
         )
     if shell.is_json:
-        shell.document(text.assigned_document(done))
+        shell.document(documents.assigned_document(done))
     else:
         shell.text(text.assigned_text(done))
     return 0
@@ -149,7 +161,7 @@ def retire(
     rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text
+    from rackwise.cli.broker_id import documents, text
 
     _check_retire(force=force, unregister=unregister, undo=undo, is_kraft=options.is_kraft)
     from rackwise.adapters.launch import operator
@@ -167,7 +179,7 @@ def retire(
             if isinstance(view, AdminView):
                 view.unregister(id)
     if shell.is_json:
-        document = text.retired_document(done, is_retired=not undo, is_unregistered=unregister)
+        document = documents.retired_document(done, is_retired=not undo, is_unregistered=unregister)
         shell.document(document)
     else:
         shell.text(text.retired_text(done, is_retired=not undo))
@@ -195,7 +207,7 @@ def gc(
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch import operator
-    from rackwise.cli.broker_id import text
+    from rackwise.cli.broker_id import documents, text
 
     problems: dict[str, str] = {}
     if literal:
@@ -216,7 +228,7 @@ def gc(
             )
     warn_of_problems(shell, problems)
     if shell.is_json:
-        document = text.garbage_document(
+        document = documents.garbage_document(
             found, is_applied=apply, is_literal=literal, problems=problems
         )
         shell.document(document)
@@ -244,7 +256,7 @@ def init(
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch.views.stores import init_store, read_store_config, store_warnings
-    from rackwise.cli.broker_id import text
+    from rackwise.cli.broker_id import documents, text
 
     url, file = options.url, options.store_config
     config = None if file is None else read_store_config(file)
@@ -252,7 +264,7 @@ def init(
         shell.warn(warning)
     parents = init_store(url, config, check=check)
     if shell.is_json:
-        shell.document(text.parents_document(parents, is_checked=check))
+        shell.document(documents.id_store_document(parents, is_checked=check))
     else:
         shell.text(text.parents_text(parents))
     return 2 if any(each.state in {"missing", "differs"} for each in parents) else 0

@@ -42,7 +42,7 @@ def show(
     rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text
+    from rackwise.cli.broker_id import documents, text
 
     if (key is None) == (id is None):
         raise InvalidConfig(
@@ -69,7 +69,9 @@ def show(
     warn_of_problems(shell, problems)
     if shell.is_json:
         shell.document(
-            text.show_document(rows, conflicts, mapping, decision, key=key, problems=problems)
+            documents.shown_id_document(
+                rows, conflicts, mapping, decision, key=key, problems=problems
+            )
         )
     else:
         shell.text(text.show_text(rows, conflicts, mapping, decision, key=key))

@@ -1,39 +1,23 @@
-"""The output of `rackwise broker-id`: tables for people, documents for programs."""
+"""The output of `rackwise broker-id` for people: lines and tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rackwise.cli.tables import columns_text
 from rackwise.core.identity.model import Generate, ReadMore, Refuse, Take, WaitFor
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rackwise.adapters.launch.operator import Assigned, Garbage, Retired
-    from rackwise.core.identity.model import Claim, Decision, KeyMapping, Owner, Registration
+    from rackwise.core.identity.model import Decision, KeyMapping
     from rackwise.core.identity.nodes.store import Parent
     from rackwise.core.identity.operator.roster import IdRow
 
-IDS = "rackwise.broker-ids/1"
-MISSING = "rackwise.missing-ids/1"
-ONE = "rackwise.broker-id/1"
-ASSIGNED = "rackwise.assigned-id/1"
-RETIRED = "rackwise.retired-id/1"
-GARBAGE = "rackwise.id-garbage/1"
-PARENTS = "rackwise.id-store/1"
-WATCHED = "rackwise.id-watch/1"
-
 HEADER = ("id", "keys", "registered", "claimed", "owner", "replicas", "missing", "retired")
 NONE = "-"
-DECISIONS = {
-    Take: "take",
-    WaitFor: "wait",
-    Generate: "generate",
-    ReadMore: "look",
-    Refuse: "refuse",
-}
 
 
 def rows_text(rows: Sequence[IdRow], *, empty: str) -> str:
@@ -41,33 +25,6 @@ def rows_text(rows: Sequence[IdRow], *, empty: str) -> str:
     if not rows:
         return empty
     return columns_text(HEADER, [_cells(row) for row in rows], numbers={0})
-
-
-def rows_document(
-    form: str, rows: Iterable[IdRow], problems: Mapping[str, str], now_ms: int
-) -> dict[str, Any]:
-    """Build the document of all rows. `problems`: path -> why that node cannot be read."""
-    return {
-        "format": form,
-        "now_ms": now_ms,
-        "ids": [row_document(row) for row in rows],
-        "problems": _problems(problems),
-    }
-
-
-def row_document(row: IdRow) -> dict[str, Any]:
-    """Build the document of one id; null means none or not known."""
-    return {
-        "id": row.id,
-        "keys": list(row.keys),
-        "registered": _registration(row.registration),
-        "claimed": _claim(row.claim),
-        "owner": _owner(row.owner),
-        "replicas": row.has_replicas,
-        "missing": row.is_missing,
-        "missing_s": None if row.missing_ms is None else row.missing_ms / 1000,
-        "retired": row.is_retired,
-    }
 
 
 def show_text(
@@ -90,27 +47,6 @@ def show_text(
     return "\n".join(lines)
 
 
-def show_document(
-    rows: Sequence[IdRow],
-    conflicts: Sequence[str],
-    mapping: KeyMapping | None,
-    decision: Decision | None,
-    *,
-    key: str | None,
-    problems: Mapping[str, str],
-) -> dict[str, Any]:
-    """Build the same document. `preview` is null without server.properties."""
-    return {
-        "format": ONE,
-        "key": key,
-        "mapped_id": None if mapping is None else mapping.broker_id,
-        "ids": [row_document(row) for row in rows],
-        "disagreements": list(conflicts),
-        "preview": None if decision is None else _decision(decision),
-        "problems": _problems(problems),
-    }
-
-
 def decision_text(decision: Decision) -> str:
     """Say what the decision does, to follow `acquire would`.
 
@@ -130,17 +66,6 @@ def decision_text(decision: Decision) -> str:
             return f"be rejected: {escaped(decision.error.message)}"
 
 
-def assigned_document(done: Assigned) -> dict[str, Any]:
-    """Build the document of `assign`."""
-    return {
-        "format": ASSIGNED,
-        "key": done.key,
-        "id": done.id,
-        "before": done.before,
-        "took_from": list(done.taken_from),
-    }
-
-
 def assigned_text(done: Assigned) -> str:
     """Format the old and the new id, and the keys that lost it."""
     before = "no id" if done.before is None else f"id {done.before}"
@@ -150,18 +75,6 @@ def assigned_text(done: Assigned) -> str:
     return line
 
 
-def retired_document(done: Retired, *, is_retired: bool, is_unregistered: bool) -> dict[str, Any]:
-    """Build the document of `retire`. `is_retired`: False after `--undo`."""
-    return {
-        "format": RETIRED,
-        "id": done.id,
-        "retired": is_retired,
-        "changed": done.is_changed,
-        "unmapped": list(done.keys),
-        "unregistered": is_unregistered,
-    }
-
-
 def retired_text(done: Retired, *, is_retired: bool) -> str:
     """Format the state of the id."""
     state = "retired" if is_retired else "not retired"
@@ -169,27 +82,6 @@ def retired_text(done: Retired, *, is_retired: bool) -> str:
         return f"id {done.id} is {state} already"
     keys = f"; unmapped: {', '.join(map(escaped, done.keys))}" if done.keys else ""
     return f"id {done.id} is {state} now{keys}"
-
-
-def garbage_document(
-    found: Sequence[Garbage], *, is_applied: bool, is_literal: bool, problems: Mapping[str, str]
-) -> dict[str, Any]:
-    """Build the document of `gc`. `deleted` is false for a mapping that was claimed meanwhile."""
-    return {
-        "format": GARBAGE,
-        "applied": is_applied,
-        "literal": is_literal,
-        "mappings": [
-            {
-                "key": each.mapping.key,
-                "id": each.mapping.broker_id,
-                "winner": each.winner,
-                "deleted": each.is_deleted,
-            }
-            for each in found
-        ],
-        "problems": _problems(problems),
-    }
 
 
 def garbage_text(found: Sequence[Garbage], *, is_applied: bool) -> str:
@@ -207,18 +99,6 @@ def garbage_text(found: Sequence[Garbage], *, is_applied: bool) -> str:
     ]
     text = columns_text(("key", "id", "id is of", "state"), rows, numbers={1})
     return text if is_applied else f"{text}\n--apply deletes {counted(len(rows), 'mapping')}"
-
-
-def parents_document(parents: Sequence[Parent], *, is_checked: bool) -> dict[str, Any]:
-    """Build the document of the required nodes."""
-    return {
-        "format": PARENTS,
-        "checked": is_checked,
-        "nodes": [
-            {"path": each.path, "state": each.state, "wanted": each.wanted, "had": each.had}
-            for each in parents
-        ],
-    }
 
 
 def parents_text(parents: Sequence[Parent]) -> str:
@@ -254,46 +134,3 @@ def _cells(row: IdRow) -> tuple[str, ...]:
 
 def _endpoints(endpoints: Iterable[str]) -> str:
     return ", ".join(escaped(each) for each in sorted(endpoints)) or "yes"
-
-
-def _registration(registration: Registration | None) -> dict[str, Any] | None:
-    if registration is None:
-        return None
-    return {
-        "endpoints": sorted(registration.endpoints),
-        "incarnation": registration.incarnation,
-        "registered_ms": registration.registered_ms,
-    }
-
-
-def _claim(claim: Claim | None) -> dict[str, Any] | None:
-    return None if claim is None else {"key": claim.key, "session": f"{claim.session:#x}"}
-
-
-def _owner(owner: Owner | None) -> dict[str, Any] | None:
-    if owner is None:
-        return None
-    return {
-        "key": owner.key,
-        "incarnation": owner.incarnation,
-        "endpoints": sorted(owner.endpoints),
-    }
-
-
-def _decision(decision: Decision) -> dict[str, Any]:
-    document = {
-        "decision": DECISIONS[type(decision)],
-        "row": decision.row,
-        "id": decision.id if isinstance(decision, Take) else None,
-        "how": decision.how if isinstance(decision, Take) else None,
-        "error": None,
-        "code": None,
-    }
-    if isinstance(decision, Refuse):
-        document["error"] = decision.error.message
-        document["code"] = getattr(decision.error, "code", None)
-    return document
-
-
-def _problems(problems: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"path": path, "problem": text} for path, text in sorted(problems.items())]

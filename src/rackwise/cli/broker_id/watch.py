@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from rackwise.adapters.launch.operator import Garbage
+    from rackwise.cli.broker_id.documents import WatchEventName
     from rackwise.core.errors import RackwiseError
     from rackwise.core.identity.watch import Watching
 
@@ -151,11 +152,11 @@ class _ChangePrinter:
         if found.is_deleted:
             self._print("collected", found.mapping.broker_id, found.mapping.key)
 
-    def _print(self, kind: str, number: int | None, key: str | None) -> None:
+    def _print(self, kind: WatchEventName, number: int | None, key: str | None) -> None:
         if self.shell.is_json:
-            from rackwise.cli.broker_id.text import WATCHED
+            from rackwise.cli.broker_id.documents import IdWatchDocument
 
-            self.shell.document({"format": WATCHED, "type": kind, "id": number, "key": key})
+            self.shell.document(IdWatchDocument(type=kind, id=number, key=key))
             return
         of = "" if number is None else f" id {number}"
         self.shell.text(f"{kind}{of}" + ("" if key is None else f" of {escaped(key)}"))
