@@ -26,7 +26,7 @@ from rackwise.adapters.files import read_snapshot, write_snapshot
 from rackwise.adapters.files.plan.write import write_plan
 from rackwise.core.planning.fair_loads.targets import targets_of
 from rackwise.core.planning.model import Balance
-from rackwise.core.planning.plan import never, plan
+from rackwise.core.planning.plan import never_stop, plan
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.search.by_flow import by_flow
@@ -160,8 +160,8 @@ def main() -> None:
     million = generated_cluster("random", 300, 3, 1_000_000, 3)
     instance = Instance.of(million, Policy(), Balance())
     targets = targets_of(instance)
-    apart = seconds(lambda: by_rack(instance, targets.ranges, should_stop=never))
-    whole = seconds(lambda: by_flow(instance, targets, should_stop=never))
+    apart = seconds(lambda: by_rack(instance, targets.ranges, should_stop=never_stop))
+    whole = seconds(lambda: by_flow(instance, targets, should_stop=never_stop))
     tell(
         "sets of random 300 x 1,000,000: equal ones of each rack as one / one flow",
         apart / whole,

@@ -210,7 +210,7 @@ class NoFlow(InputError):
 
 
 class Infeasible(InputError):
-    """No placement satisfies the rules."""
+    """No placement satisfies the rules; `impossible` has the reasons."""
 
     def __init__(
         self,
@@ -330,7 +330,7 @@ class NothingToResume(Refused):
 
 
 class IdentityRefused(Refused):
-    """No broker id can be assigned now; there is one leaf for each code."""
+    """No broker id can be assigned now; `code`, `row` and `details` say why."""
 
     code: ClassVar[str] = "IDENTITY_REFUSED"
     """The code for programs; each leaf has its own."""
@@ -404,7 +404,7 @@ class AuthenticationFailed(WorldError):
 
 
 class ServerRefused(WorldError):
-    """The server answered with an error; `had` is its code."""
+    """The server answered with an error; `code` and `name` are those of Kafka's error."""
 
     def __init__(
         self,
@@ -460,7 +460,7 @@ class LocalProtocolError(ProtocolError):
 
 
 class RemoteProtocolError(ProtocolError):
-    """A received message cannot be read."""
+    """A received message cannot be read; `offset` is the position of the fault in bytes."""
 
     def __init__(
         self,

@@ -68,13 +68,15 @@ class ReplicaLists:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionDiff:
-    """A partition that differs; a list is None in the input that does not contain the partition."""
+    """A partition that differs."""
 
     topic: str
     partition: int
     what: Difference
     a: ReplicaLists | None
+    """The lists in the first input; None if it does not contain the partition."""
     b: ReplicaLists | None
+    """The lists in the second input; None if it does not contain the partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,40 +85,49 @@ class BrokerDiff:
 
     id: int
     what: Literal["missing", "rack", "live"]
+    """How the broker differs; the first that holds."""
     a: tuple[Rack | None, bool] | None
+    """(rack, is live) in the first cluster; None if it does not list the broker."""
     b: tuple[Rack | None, bool] | None
+    """(rack, is live) in the second cluster; None if it does not list the broker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingsDiff:
-    """The findings that only the first audit (`fixed`) or only the second (`introduced`) has."""
+    """The findings that only one of two audits has."""
 
     fixed: tuple[Finding, ...] = ()
+    """Findings that only the first audit has."""
     introduced: tuple[Finding, ...] = ()
+    """Findings that only the second audit has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalDiff:
-    """One number of both inputs, by its name in `Totals`; None is unknown."""
+    """One total of two plans."""
 
     name: str
+    """Its name in `Totals`; `steady_before.cross_bytes_per_s` for a nested one."""
     a: int | None
+    """The total of the first plan; None if it is unknown."""
     b: int | None
+    """The total of the second plan; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
-    """All differences, with partitions and brokers in canonical order.
-
-    `fixed`: findings of cluster `a` that `b` does not have; `introduced`: findings that only `b`
-    has. `totals`: all totals of two plans, equal ones included.
-    """
+    """All differences between two inputs `a` and `b`."""
 
     partitions: tuple[PartitionDiff, ...] = ()
+    """Partitions that differ, in canonical order."""
     brokers: tuple[BrokerDiff, ...] = ()
+    """Brokers that differ, in order of their ids."""
     fixed: tuple[Finding, ...] = ()
+    """Findings of cluster `a` that `b` does not have."""
     introduced: tuple[Finding, ...] = ()
+    """Findings of cluster `b` that `a` does not have."""
     totals: tuple[TotalDiff, ...] = ()
+    """All totals of two plans, equal ones included."""
 
     @property
     def is_equal(self) -> bool:
@@ -151,7 +162,9 @@ def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
 def compare_findings(a: Iterable[Finding], b: Iterable[Finding]) -> FindingsDiff:
     """The findings that only one of two audits has, compared without their numbers."""
     first, second = tuple(a), tuple(b)
-    return FindingsDiff(fixed=_beyond(first, second), introduced=_beyond(second, first))
+    return FindingsDiff(
+        fixed=_only_in_first(first, second), introduced=_only_in_first(second, first)
+    )
 
 
 def compare_totals(a: Totals, b: Totals) -> tuple[TotalDiff, ...]:
@@ -175,12 +188,12 @@ def _numbers(totals: Totals) -> dict[str, int | None]:
     return found
 
 
-def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> tuple[Finding, ...]:
+def _only_in_first(findings: Sequence[Finding], others: Sequence[Finding]) -> tuple[Finding, ...]:
     """Findings that exceed the number of findings of the same rule and place in the other audit."""
-    left = Counter(map(_place, others))
+    left = Counter(map(_finding_key, others))
     found = []
     for finding in findings:
-        key = _place(finding)
+        key = _finding_key(finding)
         if left[key]:
             left[key] -= 1
         else:
@@ -188,7 +201,7 @@ def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> tuple[Fin
     return tuple(found)
 
 
-def _place(finding: Finding) -> tuple[str, str | None, int | None, int | None, str | None]:
+def _finding_key(finding: Finding) -> tuple[str, str | None, int | None, int | None, str | None]:
     return (finding.rule, finding.topic, finding.partition, finding.broker, finding.level)
 
 
@@ -206,14 +219,18 @@ def _brokers(a: Cluster, b: Cluster) -> Iterator[BrokerDiff]:
 
 
 def _partitions(a: Comparable, b: Comparable) -> Iterator[PartitionDiff]:
-    rows = _unequal(a, b) if isinstance(a, Cluster) and isinstance(b, Cluster) else _all(a, b)
+    rows = (
+        _differing_partitions(a, b)
+        if isinstance(a, Cluster) and isinstance(b, Cluster)
+        else _named_partitions(a, b)
+    )
     for topic, partition, one, other in rows:
-        what = _what(one, other)
+        what = _difference_of(one, other)
         if what is not None:
             yield PartitionDiff(topic=topic, partition=partition, what=what, a=one, b=other)
 
 
-def _what(a: ReplicaLists | None, b: ReplicaLists | None) -> Difference | None:
+def _difference_of(a: ReplicaLists | None, b: ReplicaLists | None) -> Difference | None:
     if a is None or b is None:
         return "missing"
     if a.after != b.after:
@@ -223,18 +240,18 @@ def _what(a: ReplicaLists | None, b: ReplicaLists | None) -> Difference | None:
     return None if None in {a.before, b.before} or a.before == b.before else "before"
 
 
-def _all(a: Comparable, b: Comparable) -> Iterator[PartitionRow]:
-    left, right = _lists(a), _lists(b)
-    told = [lists for side, lists in ((a, left), (b, right)) if not isinstance(side, Cluster)]
+def _named_partitions(a: Comparable, b: Comparable) -> Iterator[PartitionRow]:
+    left, right = _lists_of(a), _lists_of(b)
+    named_by = [lists for side, lists in ((a, left), (b, right)) if not isinstance(side, Cluster)]
     for topic, partition in sorted(
-        {key for lists in told for key in lists},
+        {key for lists in named_by for key in lists},
         key=lambda key: (key[0].encode("utf-8", "surrogatepass"), key[1]),
     ):
         key = (topic, partition)
         yield topic, partition, left.get(key), right.get(key)
 
 
-def _lists(side: Comparable) -> Mapping[tuple[str, int], ReplicaLists]:
+def _lists_of(side: Comparable) -> Mapping[tuple[str, int], ReplicaLists]:
     if isinstance(side, Plan):
         return {
             (move.topic, move.partition): ReplicaLists(after=move.after, before=move.before)
@@ -249,7 +266,7 @@ def _lists(side: Comparable) -> Mapping[tuple[str, int], ReplicaLists]:
     return {key: ReplicaLists(after=tuple(brokers)) for key, brokers in side.items()}
 
 
-def _unequal(a: Cluster, b: Cluster) -> Iterator[PartitionRow]:
+def _differing_partitions(a: Cluster, b: Cluster) -> Iterator[PartitionRow]:
     """Partitions of two clusters that differ in some column."""
     tables = (a.partitions, b.partitions)
     names = sorted(
@@ -257,26 +274,26 @@ def _unequal(a: Cluster, b: Cluster) -> Iterator[PartitionRow]:
         key=lambda name: name.encode("utf-8", "surrogatepass"),
     )
     rank = {name: number for number, name in enumerate(names)}
-    left, right = (_keys(table, rank) for table in tables)
+    left, right = (_partition_keys(table, rank) for table in tables)
     keys, in_a, in_b = np.intersect1d(left, right, assume_unique=True, return_indices=True)
     placed = tuple(table.placed for table in tables)
-    differ = ~_equal(placed[0].take(in_a), placed[1].take(in_b))
+    differ = ~_equal_rows(placed[0].take(in_a), placed[1].take(in_b))
     differ |= tables[0].leader[in_a] != tables[1].leader[in_b]
     for key in np.union1d(keys[differ], np.setxor1d(left, right, assume_unique=True)).tolist():
         yield (
             names[key >> 32],
             key & 0xFFFFFFFF,
-            *map(_row, tables, placed, (left, right), (key, key)),
+            *map(_lists_of_key, tables, placed, (left, right), (key, key)),
         )
 
 
-def _keys(table: PartitionTable, rank: Mapping[str, int]) -> NDArray[np.int64]:
+def _partition_keys(table: PartitionTable, rank: Mapping[str, int]) -> NDArray[np.int64]:
     ranks = np.array([rank[name] for name in table.topics], dtype=np.int64)
     keys: NDArray[np.int64] = ranks[table.topic] << 32 | table.partition
     return keys
 
 
-def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
+def _equal_rows(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
     """Whether two rows are equal: bool [rows]."""
     equal: NDArray[np.bool_] = a.lengths == b.lengths
     same = np.flatnonzero(equal)
@@ -285,7 +302,7 @@ def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
     return equal
 
 
-def _row(
+def _lists_of_key(
     table: PartitionTable, placed: Ragged, keys: NDArray[np.int64], key: int
 ) -> ReplicaLists | None:
     row = int(np.searchsorted(keys, key))

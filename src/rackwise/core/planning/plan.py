@@ -69,12 +69,12 @@ if TYPE_CHECKING:
 _BALANCE = Balance()
 
 
-def never() -> bool:
+def never_stop() -> bool:
     """Never stop a search."""
     return False
 
 
-def quiet(steps: int) -> None:
+def no_progress(steps: int) -> None:
     """Report no progress; `steps` is the number of further steps done."""
 
 
@@ -100,8 +100,8 @@ def plan(
     minimise: Minimise = "moves",
     prices: Sequence[Price] = (),
     solver: Solver = "auto",
-    should_stop: Callable[[], bool] = never,
-    progress: Callable[[int], None] = quiet,
+    should_stop: Callable[[], bool] = never_stop,
+    progress: Callable[[int], None] = no_progress,
 ) -> Plan:
     """The plan that reaches the goal with the fewest moves, bytes or dollars, and its proof.
 
@@ -121,7 +121,7 @@ def plan(
     _check_possible(instance)
     targets = targets_of(instance)
     progress(1)
-    sets, ran = _chosen(instance, targets, solver, should_stop)
+    sets, solver_text = _search_sets(instance, targets, solver, should_stop)
     progress(1)
     if not should_stop():
         sets = break_ties(instance, sets, targets.caps)
@@ -139,7 +139,7 @@ def plan(
         made_from=replace(made_from, partitions=counts_of(cluster, moves)),
         goal=goal,
         minimise=minimise,
-        solver=ran,
+        solver=solver_text,
         moves=moves,
         totals=totals_of(
             instance,
@@ -191,7 +191,7 @@ def _check_possible(instance: Instance) -> None:
         raise infeasible(instance)
 
 
-def _chosen(
+def _search_sets(
     instance: Instance, targets: Targets, solver: Solver, should_stop: Callable[[], bool]
 ) -> tuple[Ragged, str]:
     """The sets, and the name and version of the solver that found them."""

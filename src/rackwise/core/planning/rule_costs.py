@@ -73,13 +73,17 @@ def rule_costs(
         RuleCost(
             rule=rule,
             with_rule=before.totals,
-            without_rule=plan(cluster, loosened, goal, **how).totals,
+            without_rule=plan(cluster, without, goal, **how).totals,
         )
-        for rule, loosened in _loosened(resolve_goal(goal, cluster, policy).policy, policy, goal)
+        for rule, without in _policies_without_rule(
+            resolve_goal(goal, cluster, policy).policy, policy, goal
+        )
     )
 
 
-def _loosened(in_force: Policy, policy: Policy, goal: Goal) -> Iterator[tuple[SoftRule, Policy]]:
+def _policies_without_rule(
+    in_force: Policy, policy: Policy, goal: Goal
+) -> Iterator[tuple[SoftRule, Policy]]:
     """Each soft rule that applies to the goal, with the policy without that rule."""
     balance = in_force.balance
     moves = not isinstance(goal, Leaders)
@@ -87,12 +91,12 @@ def _loosened(in_force: Policy, policy: Policy, goal: Goal) -> Iterator[tuple[So
         anywhere = TopicBlock(match=("*",), topic_spread="off")
         yield "topic_spread", replace(policy, topics=(*policy.topics, anywhere))
     if moves and balance.replicas != "off":
-        yield "balance", _balanced(policy, replicas="off")
+        yield "balance", _with_balance(policy, replicas="off")
     if balance.leaders == "even":
-        yield "leaders", _balanced(policy, leaders="keep")
+        yield "leaders", _with_balance(policy, leaders="keep")
         if balance.failover:
-            yield "failover", _balanced(policy, failover=False)
+            yield "failover", _with_balance(policy, failover=False)
 
 
-def _balanced(policy: Policy, **changed: Any) -> Policy:  # noqa: ANN401, fields of BalancePolicy
+def _with_balance(policy: Policy, **changed: Any) -> Policy:  # noqa: ANN401, fields of BalancePolicy
     return replace(policy, balance=replace(policy.balance, **changed))

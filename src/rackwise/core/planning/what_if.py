@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
 
 SOURCE = "suppose"
+"""The `source` of a hypothetical cluster, as snapshots write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,14 @@ def what_if(cluster: Cluster, *changes: Change) -> Cluster:
     """
     for change in changes:
         if isinstance(change, LoseRack):
-            cluster = _without(cluster, _below(cluster, change.rack))
+            cluster = _lose_brokers(cluster, _brokers_below(cluster, change.rack))
         elif isinstance(change, LoseBroker):
-            _broker(cluster, change.id)
-            cluster = _without(cluster, {change.id})
+            _find_broker(cluster, change.id)
+            cluster = _lose_brokers(cluster, {change.id})
         elif isinstance(change, AddBroker):
-            cluster = _joined(cluster, change)
+            cluster = _add_broker(cluster, change)
         elif isinstance(change, MoveBroker):
-            moved = replace(_broker(cluster, change.id), rack=change.rack)
+            moved = replace(_find_broker(cluster, change.id), rack=change.rack)
             cluster = _with_brokers(
                 cluster, (moved if broker.id == moved.id else broker for broker in cluster.brokers)
             )
@@ -118,7 +119,7 @@ def what_if_policy(policy: Policy, *changes: Change) -> Policy:
     return replace(policy, topics=(*policy.topics, *blocks))
 
 
-def _below(cluster: Cluster, rack: str) -> set[int]:
+def _brokers_below(cluster: Cluster, rack: str) -> set[int]:
     tree = RackTree.of((broker.id, broker.rack) for broker in cluster.brokers)
     place = tree.find(rack)
     if place is None:
@@ -133,7 +134,7 @@ def _below(cluster: Cluster, rack: str) -> set[int]:
     return set(tree.brokers[tree.nodes[level][:-1] == node].tolist())
 
 
-def _broker(cluster: Cluster, id_: int) -> Broker:
+def _find_broker(cluster: Cluster, id_: int) -> Broker:
     for broker in cluster.brokers:
         if broker.id == id_:
             return broker
@@ -152,7 +153,7 @@ def _with_brokers(cluster: Cluster, brokers: Iterable[Broker]) -> Cluster:
     return replace(cluster, brokers=found)
 
 
-def _joined(cluster: Cluster, change: AddBroker) -> Cluster:
+def _add_broker(cluster: Cluster, change: AddBroker) -> Cluster:
     held = int((cluster.partitions.replicas.values == change.id).sum())
     if any(broker.id == change.id for broker in cluster.brokers) or held:
         had = f", which holds {counted(held, 'replica')}" if held else ", which exists already"
@@ -165,7 +166,7 @@ def _joined(cluster: Cluster, change: AddBroker) -> Cluster:
     return _with_brokers(cluster, (*cluster.brokers, Broker(id=change.id, rack=change.rack)))
 
 
-def _without(cluster: Cluster, lost: set[int]) -> Cluster:
+def _lose_brokers(cluster: Cluster, lost: set[int]) -> Cluster:
     brokers = tuple(
         replace(broker, is_live=False, is_fenced=None if broker.is_fenced is None else True)
         if broker.id in lost
@@ -174,15 +175,15 @@ def _without(cluster: Cluster, lost: set[int]) -> Cluster:
     )
     live = [broker.id for broker in brokers if broker.is_live]
     table = cluster.partitions
-    isr = _surviving(table.isr, live)
+    isr = _surviving_isr(table.isr, live)
     return replace(
         cluster,
         brokers=brokers,
-        partitions=replace(table, isr=isr, leader=_leaders(table, isr, live)),
+        partitions=replace(table, isr=isr, leader=_leaders_after(table, isr, live)),
     )
 
 
-def _surviving(isr: Ragged, live: list[int]) -> Ragged:
+def _surviving_isr(isr: Ragged, live: list[int]) -> Ragged:
     """Rows without dead brokers; rows that would be empty stay unchanged."""
     is_live = np.isin(isr.values, live)
     some = np.zeros(len(isr), dtype=np.bool_)
@@ -190,7 +191,7 @@ def _surviving(isr: Ragged, live: list[int]) -> Ragged:
     return isr.keep(is_live | ~some[isr.rows])
 
 
-def _leaders(table: PartitionTable, isr: Ragged, live: list[int]) -> NDArray[np.int32]:
+def _leaders_after(table: PartitionTable, isr: Ragged, live: list[int]) -> NDArray[np.int32]:
     """Live leaders stay; the others are replaced by the first live in-sync replica."""
     leader = table.leader.copy()
     leaderless = (leader >= 0) & ~np.isin(leader, live)

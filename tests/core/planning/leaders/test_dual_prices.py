@@ -19,26 +19,26 @@ def leading_of(sets: list[list[int]], preferred: list[int], columns: list[int]) 
 
 
 def test_the_example_of_the_module() -> None:
-    leading = leading_of([[0, 1], [0, 2], [0, 1, 2]], [0, 0, 0], [1, 1, 0])
+    choice = leading_of([[0, 1], [0, 2], [0, 1, 2]], [0, 0, 0], [1, 1, 0])
     fair = mean_loads(3, 3)
-    prices = dual_prices_of_leaders(leading, fair)
+    prices = dual_prices_of_leaders(choice, fair)
     assert prices.tolist() == [1, 0, 0]
-    assert leading.candidates.bound(prices) - fair.price_term(prices) == leading.cost.sum() == 2
+    assert choice.candidates.bound(prices) - fair.price_term(prices) == choice.cost.sum() == 2
 
 
 def test_prices_within_a_pool_are_those_of_its_last_replica() -> None:
-    leading = leading_of([[0, 1], [0, 1], [0, 1]], [0, 0, 0], [0, 0, 1])
+    choice = leading_of([[0, 1], [0, 1], [0, 1]], [0, 0, 0], [0, 0, 1])
     fair = mean_loads(3, 2)
-    prices = dual_prices_of_leaders(leading, fair)
-    assert leading.candidates.bound(prices) - fair.price_term(prices) == leading.cost.sum() == 1
+    prices = dual_prices_of_leaders(choice, fair)
+    assert choice.candidates.bound(prices) - fair.price_term(prices) == choice.cost.sum() == 1
 
 
 def test_rows_move_along_a_path() -> None:
-    leading = leading_of([[0, 1], [0, 2]], [0, 0], [0, 0])
-    assert leading.step(0).tolist() == [0, 1, 1]
-    assert leading.step(1).tolist() == [FAR, 0, FAR]
-    leading.go([0, 1], 5)
-    assert leading.loads.tolist() == [1, 1, 0]
-    assert leading.cost.tolist() == [1, 0]
-    assert leading.step(0).tolist() == [0, FAR, 1]
-    assert leading.step(1).tolist() == [-1, 0, FAR]
+    choice = leading_of([[0, 1], [0, 2]], [0, 0], [0, 0])
+    assert choice.step_costs(0).tolist() == [0, 1, 1]
+    assert choice.step_costs(1).tolist() == [FAR, 0, FAR]
+    choice.move_rows([0, 1], 5)
+    assert choice.loads.tolist() == [1, 1, 0]
+    assert choice.cost.tolist() == [1, 0]
+    assert choice.step_costs(0).tolist() == [0, FAR, 1]
+    assert choice.step_costs(1).tolist() == [-1, 0, FAR]

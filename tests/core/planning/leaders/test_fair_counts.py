@@ -19,13 +19,13 @@ def evened(sets, weights=None):
     """The choice after evening out from the first member of each row, and what is fair."""
     candidates = candidates_of(sets)
     brokers = candidates.brokers
-    leading = LeaderChoice(candidates, candidates.cheapest())
-    return leading, fair_leader_loads(leading, weights or [1] * brokers)
+    choice = LeaderChoice(candidates, candidates.cheapest())
+    return choice, fair_leader_loads(choice, weights or [1] * brokers)
 
 
 def test_the_drawn_example():
-    leading, fair = evened([[0, 1], [0, 1], [0, 2], [0]])
-    assert sorted(leading.loads.tolist()) == [1, 1, 2]
+    choice, fair = evened([[0, 1], [0, 1], [0, 2], [0]])
+    assert sorted(choice.loads.tolist()) == [1, 1, 2]
     assert fair.low.tolist() == [1, 1, 0]
     assert fair.high.tolist() == [2, 2, 1]
     assert fair.totals.tolist() == [3, 1]
@@ -42,8 +42,8 @@ def test_brokers_that_alone_may_lead_much_are_a_group_of_their_own():
 
 
 def test_a_path_over_others_evens_out():
-    leading, fair = evened([[0, 1], [0, 1], [0, 1], [1, 2], [1, 2], [2, 3]])
-    assert leading.loads.max() == 2
+    choice, fair = evened([[0, 1], [0, 1], [0, 1], [1, 2], [1, 2], [2, 3]])
+    assert choice.loads.max() == 2
     assert fair.high.tolist() == [2, 2, 2, 1]
 
 
@@ -62,8 +62,8 @@ def test_weights_join_brokers_between_which_a_leader_moves_for_nothing():
 
 
 def test_a_groups_cut_holds_all_that_lead_more_than_it():
-    leading, fair = evened([[0, 3], [1, 2, 3]], [1, 2, 2, 1])
-    assert leading.leader.tolist() == [0, 1]
+    choice, fair = evened([[0, 3], [1, 2, 3]], [1, 2, 2, 1])
+    assert choice.leader.tolist() == [0, 1]
     assert fair.group.tolist() == [0, 1, 1, 0]
     assert fair.cuts == (((0, 3), 1), ((0, 1, 2, 3), 2))
 

@@ -9,7 +9,12 @@ import pytest
 from planner_vectors import CENTS, VECTORS
 from rackwise.core.errors import InvalidPrices
 from rackwise.core.model import Ragged
-from rackwise.core.planning.outcome.dollars import copied, copy_prices, steady, steady_states
+from rackwise.core.planning.outcome.dollars import (
+    copy_prices,
+    copy_totals,
+    steady_cost,
+    steady_states,
+)
 from rackwise.core.policy import Policy, RackPolicy
 from rackwise.core.traffic import usd_nano
 from rackwise.core.view import View
@@ -42,7 +47,7 @@ def vector_rows():
 
 def test_the_vectors_moves():
     view, added = vector_rows()
-    found = copied(view, np.arange(len(added)), added, copy_prices(view, PRICES))
+    found = copy_totals(view, np.arange(len(added)), added, copy_prices(view, PRICES))
     wanted = [move["usd_nano"] for move in VECTOR["moves"]]
     assert [None if nano < 0 else nano for nano in found.usd_nano.tolist()] == wanted
     known = found.usd_nano[found.usd_nano >= 0]
@@ -54,7 +59,7 @@ def test_the_vectors_moves():
 def test_the_vectors_day():
     told = VECTOR["steady"]
     view = view_of({"t-0": [1, 2, 3]}, rates=[told["bytes_in_per_s"]])
-    found = steady(view, view.placed, np.array([1]), copy_prices(view, PRICES))
+    found = steady_cost(view, view.placed, np.array([1]), copy_prices(view, PRICES))
     assert found.cross_bytes_per_s == told["cross_bytes_per_s"]
     assert found.usd_nano_per_day == told["usd_nano_per_day"]
     assert found.unknown_rates == 0
@@ -63,23 +68,23 @@ def test_the_vectors_day():
 def test_without_prices_there_are_bytes_and_no_dollars():
     view, added = vector_rows()
     assert copy_prices(view, ()) is None
-    found = copied(view, np.arange(len(added)), added, None)
+    found = copy_totals(view, np.arange(len(added)), added, None)
     assert found.usd_nano.tolist() == [-1] * 5
     assert found.cross_bytes.tolist() == [10 * 10**9, 0, 10 * 10**9, 26, -1]
-    assert steady(view, view.placed, np.array([1] * 5), None).usd_nano_per_day is None
+    assert steady_cost(view, view.placed, np.array([1] * 5), None).usd_nano_per_day is None
 
 
 def test_what_gains_nothing_costs_nothing():
     view = view_of({"t-0": [1]}, sizes={"t-0": None})
     for prices in (None, copy_prices(view, PRICES)):
-        found = copied(view, np.array([0]), Ragged.empty(1), prices)
+        found = copy_totals(view, np.array([0]), Ragged.empty(1), prices)
         assert (found.cross_bytes.tolist(), found.usd_nano.tolist()) == ([0], [0])
 
 
 def test_out_and_in_are_rounded_apart():
     prices = [replace(PRICES[0], gb_bytes=2**30)]
     view = view_of({"t-0": [1]}, sizes={"t-0": 10**9})
-    found = copied(view, np.array([0]), Ragged.of([[2]]), copy_prices(view, prices))
+    found = copy_totals(view, np.array([0]), Ragged.of([[2]]), copy_prices(view, prices))
     assert found.usd_nano.tolist() == [2 * usd_nano(10**9, 10**7, 2**30)]
 
 
@@ -87,13 +92,13 @@ def test_out_and_in_are_rounded_apart():
 def test_a_rack_that_is_not_known_makes_dollars_unknown(leader, isr, target):
     view = view_of({"t-0": [1, 5]}, leaders={"t-0": leader}, isr={"t-0": isr})
     prices = copy_prices(view, PRICES)
-    found = copied(view, np.array([0]), Ragged.of([[target]]), prices)
+    found = copy_totals(view, np.array([0]), Ragged.of([[target]]), prices)
     assert (found.cross_bytes.tolist(), found.usd_nano.tolist()) == ([-1], [-1])
 
 
 def test_without_leader_the_next_one_in_sync_is_copied_from():
     view = view_of({"t-0": [1, 2]}, leaders={"t-0": None}, isr={"t-0": [2]}, sizes={"t-0": 5})
-    found = copied(view, np.array([0]), Ragged.of([[4, 3]]), copy_prices(view, PRICES))
+    found = copy_totals(view, np.array([0]), Ragged.of([[4, 3]]), copy_prices(view, PRICES))
     assert found.cross_bytes.tolist() == [10]
 
 
@@ -106,14 +111,14 @@ def test_a_level_without_price_is_refused():
 
 def test_dead_replicas_and_leaderless_partitions_copy_nothing():
     view = view_of({"t-0": [1, 2, 3], "t-1": [1, 2]}, rates=[10, 10], dead=[3])
-    found = steady(view, view.placed, np.array([1, -1]), None)
+    found = steady_cost(view, view.placed, np.array([1, -1]), None)
     assert (found.cross_bytes_per_s, found.unknown_rates) == (10, 0)
 
 
 def test_rates_and_racks_that_are_not_known_are_counted_and_left_out():
     lists = {"t-0": [1, 2], "t-1": [1, 2], "t-2": [1, 2, 5], "t-3": [5, 1], "t-4": [1]}
     view = view_of(lists, rates=[10, -1, 10, 10, -1])
-    found = steady(view, view.placed, np.array([1, 1, 1, 5, 1]), copy_prices(view, PRICES))
+    found = steady_cost(view, view.placed, np.array([1, 1, 1, 5, 1]), copy_prices(view, PRICES))
     assert (found.cross_bytes_per_s, found.unknown_rates) == (10, 3)
     assert found.usd_nano_per_day == 2 * usd_nano(10 * 86_400, 10**7, 10**9)
 
@@ -135,5 +140,5 @@ def test_lists_that_hold_nobody_copy_nothing():
 def test_more_bytes_than_64_bits_hold_are_added_up():
     rows = 12
     view = view_of({f"t-{row}": [1, 2] for row in range(rows)}, rates=[2**60] * rows)
-    found = steady(view, view.placed, np.array([1] * rows), None)
+    found = steady_cost(view, view.placed, np.array([1] * rows), None)
     assert found.cross_bytes_per_s == rows * 2**60

@@ -21,7 +21,7 @@ def lengths(graph):
     for node in range(nodes):
         start = np.full((graph.classes, graph.brokers), NEVER, dtype=np.int64)
         start.ravel()[node] = 0
-        found[node] = graph.relaxed(start).ravel()
+        found[node] = graph.relax(start).ravel()
     return np.where(found > NEVER // 2, NEVER, found)
 
 

@@ -14,9 +14,9 @@ from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.planning.search import tie_breaking as ties
 from rackwise.core.planning.search.tie_breaking import (
     TRIES,
-    fewer_touched,
-    read_smallest,
-    untouched,
+    is_untouched,
+    reduce_touched,
+    sort_targets,
 )
 from rackwise.core.policy import BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
@@ -47,7 +47,7 @@ def sets_of(instance: Instance, *lists: list[int]) -> Ragged:
 
 
 def fewer(instance: Instance, *lists: list[int]) -> list[list[int]]:
-    found = fewer_touched(instance, sets_of(instance, *lists), topic_caps(instance))
+    found = reduce_touched(instance, sets_of(instance, *lists), topic_caps(instance))
     return [sorted(instance.brokers[list(found.row(r))].tolist()) for r in range(len(found))]
 
 
@@ -63,7 +63,7 @@ class TestTouched:
     def test_nothing_to_hand_over(self) -> None:
         instance = instance_of({"t-0": [2, 1], "t-1": [4, 3]})
         assert fewer(instance, [2, 1], [4, 3]) == [[1, 2], [3, 4]]
-        assert untouched(instance, instance.held).all()
+        assert is_untouched(instance, instance.held).all()
 
     def test_partition_that_must_change_keeps_its_move(self) -> None:
         instance = instance_of({"t-0": [3, 1], "t-1": [4, 1]})
@@ -162,7 +162,7 @@ class TestCaps:
 class TestReading:
     def test_targets_in_one_rack_are_in_row_order(self) -> None:
         instance = instance_of({"t-0": [1, 2], "t-1": [1, 2]})
-        found = read_smallest(instance, sets_of(instance, [5, 2], [3, 2]))
+        found = sort_targets(instance, sets_of(instance, [5, 2], [3, 2]))
         assert found == sets_of(instance, [3, 2], [5, 2])
 
     def test_two_in_a_rack_and_pinned_ones_stay(self) -> None:
@@ -170,10 +170,10 @@ class TestReading:
         lists = {"t-0": [2, 4], "t-1": [2, 4], "t-2": [2, 4]}
         instance = instance_of(lists, policy)
         sets = sets_of(instance, [5, 2], [3, 5], [1, 2])
-        assert read_smallest(instance, sets) == sets
+        assert sort_targets(instance, sets) == sets
 
     def test_capped_topics_trade_among_themselves(self) -> None:
         policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
         instance = instance_of({"a-0": [1, 2], "b-0": [1, 2]}, policy)
         sets = sets_of(instance, [5, 2], [3, 2])
-        assert read_smallest(instance, sets) == sets
+        assert sort_targets(instance, sets) == sets

@@ -43,9 +43,9 @@ def test_brokers_pass_on_to_their_group_what_they_may_lead_more():
         totals=np.array([4, 2]),
         cuts=(),
     )
-    leading = LeaderChoice(candidates_of(case), cheapest_leaders(candidates_of(case), wanted))
-    assert leading.loads.tolist() == [2, 2, 2, 0]
-    assert leading.cost.sum() == 2
+    choice = LeaderChoice(candidates_of(case), cheapest_leaders(candidates_of(case), wanted))
+    assert choice.loads.tolist() == [2, 2, 2, 0]
+    assert choice.cost.sum() == 2
 
 
 def test_a_group_is_filled_through_a_broker_below_its_high():
@@ -57,8 +57,8 @@ def test_a_group_is_filled_through_a_broker_below_its_high():
         totals=np.array([2, 1]),
         cuts=(),
     )
-    leading = LeaderChoice(candidates_of(case), cheapest_leaders(candidates_of(case), wanted))
-    assert leading.loads.tolist() == [1, 1, 1]
+    choice = LeaderChoice(candidates_of(case), cheapest_leaders(candidates_of(case), wanted))
+    assert choice.loads.tolist() == [1, 1, 1]
 
 
 def test_nobody_to_choose():

@@ -16,7 +16,7 @@ from rackwise.core.planning.search.lexicographic_flow import (
     cheapest,
     cheapest_face,
     merge,
-    prices,
+    node_prices,
     rounded,
 )
 from rackwise.core.solver import COST_LIMIT, Network, cheapest_flow
@@ -109,10 +109,10 @@ def test_a_face_has_all_the_cheapest_flows_and_no_others(costs: tuple[list[int],
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
     columns = [np.array(cost, dtype=np.int64) for cost in costs]
     face = cheapest_face(arcs, columns, should_stop=never)
-    worth = [tuple(int(column @ np.array(one)) for column in columns) for one in all_flows(arcs)]
-    for one, reached in zip(all_flows(arcs), worth, strict=True):
+    weight = [tuple(int(column @ np.array(one)) for column in columns) for one in all_flows(arcs)]
+    for one, reached in zip(all_flows(arcs), weight, strict=True):
         is_on_face = bool((face.is_open | (np.array(one) == face.flow)).all())
-        assert is_on_face == (reached == min(worth))
+        assert is_on_face == (reached == min(weight))
 
 
 def test_lesser_costs_are_left_out_when_it_is_to_stop() -> None:
@@ -148,4 +148,4 @@ class TestMerging:
 def test_closed_arcs_have_no_prices() -> None:
     arcs = arcs_of([1] * len(PAIRS))
     zero = np.zeros(len(PAIRS), dtype=np.int64)
-    assert not prices(arcs, np.zeros(len(PAIRS), dtype=np.bool_), zero, zero).any()
+    assert not node_prices(arcs, np.zeros(len(PAIRS), dtype=np.bool_), zero, zero).any()

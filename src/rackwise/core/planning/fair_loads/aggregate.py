@@ -79,11 +79,7 @@ def aggregates_of(
 
 
 class AggregateNetwork:
-    """Aggregates -> racks -> brokers -> sink as a network; brokers are the nodes 2..B + 1.
-
-    `caps`: topic -> most replicas of it on each broker, int64 [B]. `supply`: the units that must
-    flow.
-    """
+    """Aggregates -> racks -> brokers -> sink as a network; brokers are the nodes 2..B + 1."""
 
     def __init__(
         self,
@@ -91,15 +87,19 @@ class AggregateNetwork:
         aggregates: Mapping[Aggregate, int],
         caps: Mapping[int, NDArray[np.int64]],
     ) -> None:
+        """`caps`: topic -> most replicas of it on each broker, int64 [B]."""
         self.instance = instance
         self.width = len(instance.brokers)
+        """Number of brokers, B."""
         self.network = FlowNetwork(2 + self.width)
         self.supply = 0
+        """Units that leave the source: the replicas of all partitions."""
         self._caps = caps
         self._topic_nodes: dict[tuple[int, int], int] = {}
+        # Arc of each broker to the sink; its capacity is the load that the broker may have.
         self.exits = [self.network.add_arc(2 + b, SINK, 0) for b in range(self.width)]
         for aggregate, size in aggregates.items():
-            self._add(aggregate, size)
+            self._add_aggregate(aggregate, size)
         self._residuals = list(self.network.residuals)
 
     def fill(self, limits: Sequence[int]) -> int:
@@ -109,26 +109,26 @@ class AggregateNetwork:
             self.network.reset(arc, limit)
         return self.network.push(SOURCE, SINK)
 
-    def _add(self, aggregate: Aggregate, size: int) -> None:
+    def _add_aggregate(self, aggregate: Aggregate, size: int) -> None:
         class_ = self.instance.classes[aggregate.class_number]
-        may = np.flatnonzero(self.instance.is_open).tolist()
-        may = sorted({*may, *aggregate.closed} - set(aggregate.pins))
+        allowed = np.flatnonzero(self.instance.is_open).tolist()
+        allowed = sorted({*allowed, *aggregate.closed} - set(aggregate.pins))
         for b in aggregate.pins:
-            self._give(self._entry(aggregate.topic, b), size)
+            self._supply_node(self._entry_node(aggregate.topic, b), size)
         by_leaf: dict[int, list[int]] = {}
-        for b in may:
+        for b in allowed:
             by_leaf.setdefault(int(self.instance.leaf[b]), []).append(b)
-        gadget = self._boxes if class_.has_boxes else self._chain
-        for leaf, node in gadget(class_, aggregate, size, by_leaf).items():
+        add_racks = self._add_boxes if class_.has_boxes else self._add_distinct_racks
+        for leaf, node in add_racks(class_, aggregate, size, by_leaf).items():
             for b in by_leaf[leaf]:
-                self.network.add_arc(node, self._entry(aggregate.topic, b), size)
+                self.network.add_arc(node, self._entry_node(aggregate.topic, b), size)
 
-    def _give(self, node: int, units: int) -> None:
+    def _supply_node(self, node: int, units: int) -> None:
         if units:
             self.network.add_arc(SOURCE, node, units)
             self.supply += units
 
-    def _entry(self, topic: int, broker: int) -> int:
+    def _entry_node(self, topic: int, broker: int) -> int:
         if topic < 0:
             return 2 + broker
         node = self._topic_nodes.get((topic, broker))
@@ -137,7 +137,9 @@ class AggregateNetwork:
             self.network.add_arc(node, 2 + broker, int(self._caps[topic][broker]))
         return node
 
-    def _room(self, aggregate: Aggregate, by_leaf: Mapping[int, Sequence[int]]) -> RackCapacity:
+    def _rack_capacity(
+        self, aggregate: Aggregate, by_leaf: Mapping[int, Sequence[int]]
+    ) -> RackCapacity:
         pinned = np.bincount(
             self.instance.leaf[list(aggregate.pins)], minlength=self.instance.leaves
         )
@@ -146,7 +148,7 @@ class AggregateNetwork:
             free[leaf] = len(brokers)
         return RackCapacity(pinned.astype(np.int64)[None, :], free[None, :])
 
-    def _boxes(
+    def _add_boxes(
         self,
         class_: PartitionClass,
         aggregate: Aggregate,
@@ -154,10 +156,11 @@ class AggregateNetwork:
         by_leaf: Mapping[int, Sequence[int]],
     ) -> dict[int, int]:
         """The nodes of the racks, with bounds as supplies and capacities; leaf -> its node."""
-        shape = rack_bounds(class_, self._room(aggregate, by_leaf))
+        shape = rack_bounds(class_, self._rack_capacity(aggregate, by_leaf))
         above = {0: self.network.add_node()}
         up = np.zeros(len(class_.up[0]), dtype=np.int64)
-        owed = {0: int(shape.units[0])}
+        # Node -> units per partition that its low bound requires beyond those of its children.
+        required = {0: int(shape.units[0])}
         for level, nodes in enumerate(class_.up):
             low, high = shape.low[level][0], shape.high[level][0]
             here: dict[int, int] = {}
@@ -165,18 +168,18 @@ class AggregateNetwork:
                 node, parent = int(nodes[leaf]), int(up[leaf])
                 if high[node] > 0 and parent in above:
                     here[node] = self.network.add_node()
-                    owed[parent] -= int(low[node])
+                    required[parent] -= int(low[node])
                     spare = int(high[node] - low[node]) * size
                     self.network.add_arc(above[parent], here[node], spare)
-            for parent, units in owed.items():
-                self._give(above[parent], units * size)
+            for parent, units in required.items():
+                self._supply_node(above[parent], units * size)
             above, up = here, nodes
-            owed = {node: int(low[node]) for node in here}
-        for node, units in owed.items():
-            self._give(above[node], units * size)
+            required = {node: int(low[node]) for node in here}
+        for node, units in required.items():
+            self._supply_node(above[node], units * size)
         return above
 
-    def _chain(
+    def _add_distinct_racks(
         self,
         class_: PartitionClass,
         aggregate: Aggregate,
@@ -184,7 +187,7 @@ class AggregateNetwork:
         by_leaf: Mapping[int, Sequence[int]],
     ) -> dict[int, int]:
         """The nodes of the racks, with units for distinct racks by level; leaf -> its node."""
-        pinned = self._room(aggregate, by_leaf).pinned
+        pinned = self._rack_capacity(aggregate, by_leaf).pinned
         left = class_.replicas - len(aggregate.pins)
         above = {0: self.network.add_node()}
         up = np.zeros(len(class_.up[0]), dtype=np.int64)
@@ -193,7 +196,7 @@ class AggregateNetwork:
             if int(more[0]) <= placed:
                 continue
             units, placed = int(more[0]) - placed, int(more[0])
-            self._spread_out(above, units * size)
+            self._supply_any_node(above, units * size)
             here: dict[int, int] = {}
             for leaf in sorted(by_leaf):
                 node = int(class_.up[level][leaf])
@@ -202,12 +205,12 @@ class AggregateNetwork:
                     room = size if fresh[0, node] else 0
                     self.network.add_arc(above[int(up[leaf])], here[node], room)
             above, up = here, class_.up[level]
-        self._spread_out(above, (left - placed) * size)
+        self._supply_any_node(above, (left - placed) * size)
         return {leaf: above[int(up[leaf])] for leaf in by_leaf}
 
-    def _spread_out(self, nodes: Mapping[int, int], units: int) -> None:
+    def _supply_any_node(self, nodes: Mapping[int, int], units: int) -> None:
         """Supply units that may enter any of the nodes."""
         entry = self.network.add_node()
-        self._give(entry, units)
+        self._supply_node(entry, units)
         for node in nodes.values():
             self.network.add_arc(entry, node, units)

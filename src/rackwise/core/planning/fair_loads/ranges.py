@@ -79,8 +79,8 @@ class Ranges(NamedTuple):
 
 def weight_steps(weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each broker, the least common multiple of all weights divided by its own weight."""
-    whole = math.lcm(*(int(weight) for weight in weights)) if len(weights) else 1
-    return np.array([whole // int(weight) for weight in weights], dtype=object)
+    multiple = math.lcm(*(int(weight) for weight in weights)) if len(weights) else 1
+    return np.array([multiple // int(weight) for weight in weights], dtype=object)
 
 
 def even_shares(total: int, step: Sequence[int]) -> list[int]:
@@ -92,17 +92,17 @@ def even_shares(total: int, step: Sequence[int]) -> list[int]:
     if not step:
         return []
 
-    def below(price: int) -> list[int]:
+    def loads_below(price: int) -> list[int]:
         return [(price // width + 1) // 2 for width in step]
 
     low, high = 0, (2 * total + 1) * max(step)
     while low < high:
         middle = (low + high + 1) // 2
-        if sum(below(middle)) <= total:
+        if sum(loads_below(middle)) <= total:
             low = middle
         else:
             high = middle - 1
-    loads = below(low)
+    loads = loads_below(low)
     for at in range(len(step)):
         if sum(loads) < total and (2 * loads[at] + 1) * step[at] == low + 1:
             loads[at] += 1
@@ -117,12 +117,12 @@ def ranges_of(loads: Sequence[int], weights: NDArray[np.int64], reached: Reached
     ]
     coming = [(2 * load + 1) * width for load, width in zip(loads, step, strict=True)]
     if len(set(step)) <= 1:
-        high = _highs(loads, leaving, coming, reached)
+        high = _highest_loads(loads, leaving, coming, reached)
         low = [max(0, most - 1) for most in high]
         names = sorted(set(high), reverse=True)
         group = [names.index(most) for most in high]
     else:
-        low, high, group = _joined(loads, leaving, coming, reached)
+        low, high, group = _ranges_by_exchange(loads, leaving, coming, reached)
     number = np.array(group, dtype=np.int64)
     totals = np.bincount(number, weights=loads, minlength=0) if group else np.zeros(0)
     return Ranges(
@@ -134,7 +134,7 @@ def ranges_of(loads: Sequence[int], weights: NDArray[np.int64], reached: Reached
     )
 
 
-def _highs(
+def _highest_loads(
     loads: Sequence[int], leaving: Sequence[int], coming: Sequence[int], reached: Reached
 ) -> list[int]:
     high = list(loads)
@@ -146,7 +146,7 @@ def _highs(
     return high
 
 
-def _joined(
+def _ranges_by_exchange(
     loads: Sequence[int], leaving: Sequence[int], coming: Sequence[int], reached: Reached
 ) -> tuple[list[int], list[int], list[int]]:
     low, high = list(loads), list(loads)

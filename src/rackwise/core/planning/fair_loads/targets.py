@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.problem.partition_class import PartitionClass
 
-_NAMED = 6
-"""Racks that the reason of a cut names."""
+_MAX_NAMED_RACKS = 6
+"""Maximum racks that the reason of a cut names, so that it stays one readable sentence."""
 
 
 class Targets(NamedTuple):
@@ -161,7 +161,7 @@ def _closed_form(instance: Instance, aggregates: Mapping[Aggregate, int]) -> Ran
         return None
     held = sum((class_.low[-1] * size for class_, size in classes), np.zeros_like(below))
     high_of = -(-held // np.maximum(below, 1))
-    return _fixed_racks(high_of[instance.leaf], held, instance.leaf, high_of)
+    return _ranges_of_fixed_racks(high_of[instance.leaf], held, instance.leaf, high_of)
 
 
 def _may_be_uniform(class_: PartitionClass, below: NDArray[np.int64]) -> bool:
@@ -176,7 +176,7 @@ def _may_be_uniform(class_: PartitionClass, below: NDArray[np.int64]) -> bool:
     return True
 
 
-def _fixed_racks(
+def _ranges_of_fixed_racks(
     high: NDArray[np.int64],
     held: NDArray[np.int64],
     leaf: NDArray[np.int64],
@@ -216,8 +216,8 @@ def _fair_loads(network: AggregateNetwork, step: Sequence[int]) -> list[int]:
         seen = network.network.reached([SOURCE])
         short = [b for b in block if not seen[2 + b]]
         rest = [b for b in block if seen[2 + b]]
-        can = flow - filled - sum(limits[b] for b in rest)
-        blocks += [(rest, total - can), (short, can)]
+        capacity = flow - filled - sum(limits[b] for b in rest)
+        blocks += [(rest, total - capacity), (short, capacity)]
     return loads
 
 
@@ -230,12 +230,14 @@ def cut_value(instance: Instance, inside: NDArray[np.int64], least: int) -> Cut:
     outside = np.setdiff1d(np.arange(len(ids)), inside)
     leaves = np.unique(instance.leaf[outside])
     is_whole = not np.isin(instance.leaf[inside], leaves).any()
-    names = ", ".join(instance.tree.names[-1][leaf] for leaf in leaves.tolist()[:_NAMED])
-    more = f" and {len(leaves) - _NAMED} more" if len(leaves) > _NAMED else ""
+    names = ", ".join(instance.tree.names[-1][leaf] for leaf in leaves.tolist()[:_MAX_NAMED_RACKS])
+    more = f" and {len(leaves) - _MAX_NAMED_RACKS} more" if len(leaves) > _MAX_NAMED_RACKS else ""
     takes = sorted({_most_outside(instance, class_, leaves) for class_ in instance.classes})
     has_boxes = all(class_.has_boxes for class_ in instance.classes)
-    is_told = is_whole and has_boxes and not len(instance.pins.values) and instance.is_open.all()
-    if is_told and len(takes) == 1:
+    is_bounded_by_racks = (
+        is_whole and has_boxes and not len(instance.pins.values) and instance.is_open.all()
+    )
+    if is_bounded_by_racks and len(takes) == 1:
         verb = "takes" if len(leaves) == 1 else "take"
         reason = f"{names}{more} {verb} at most {takes[0]} per partition"
     else:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.leaders.state import LeaderCandidates
 
 
-def cheapest_leaders(candidates: LeaderCandidates, wanted: LeaderLoads) -> NDArray[np.int64]:
+def cheapest_leaders(candidates: LeaderCandidates, fair: LeaderLoads) -> NDArray[np.int64]:
     """The column of the leader of each row, int64 [rows].
 
     Raises `NoFlow` if the loads cannot be met, `OptimumTooLarge` and `MissingDependency`.
@@ -39,19 +39,21 @@ def cheapest_leaders(candidates: LeaderCandidates, wanted: LeaderLoads) -> NDArr
     _, codes = np.unique(costs, return_inverse=True)
     type_, examples = distinct([*members.T, *codes.reshape(costs.shape).T])
     types, brokers = len(examples), candidates.brokers
-    at, column = np.nonzero(members[examples] < brokers)
-    heads = types + members[examples][at, column]
-    span = wanted.high - wanted.low
+    type_of_arc, column = np.nonzero(members[examples] < brokers)
+    heads = types + members[examples][type_of_arc, column]
+    span = fair.high - fair.low
     network = Network(
-        tails=np.concatenate((at, types + np.arange(brokers))),
-        heads=np.concatenate((heads, types + brokers + wanted.group)),
-        capacities=np.concatenate((np.bincount(type_)[at], span)),
-        costs=np.concatenate((costs[examples][at, column], np.zeros(brokers, dtype=np.int64))),
-        supplies=np.concatenate((np.bincount(type_), -wanted.low, -wanted.needs)),
+        tails=np.concatenate((type_of_arc, types + np.arange(brokers))),
+        heads=np.concatenate((heads, types + brokers + fair.group)),
+        capacities=np.concatenate((np.bincount(type_)[type_of_arc], span)),
+        costs=np.concatenate(
+            (costs[examples][type_of_arc, column], np.zeros(brokers, dtype=np.int64))
+        ),
+        supplies=np.concatenate((np.bincount(type_), -fair.low, -fair.needs)),
     )
-    flow = cheapest_flow(network)[: len(at)]
-    given = np.repeat(column, flow)
+    flow = cheapest_flow(network)[: len(type_of_arc)]
+    columns = np.repeat(column, flow)
     by_type = np.argsort(type_, kind="stable")
     found = np.empty(len(type_), dtype=np.int64)
-    found[by_type] = given
+    found[by_type] = columns
     return found

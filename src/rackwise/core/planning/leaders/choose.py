@@ -99,50 +99,54 @@ def choose_leaders(
     Raises `InvalidConfig` for a cost that is too large, `OptimumTooLarge`, and `MissingDependency`
     without ortools.
     """
-    costs = _costs(sets, preferred, cost)
+    costs = _member_costs(sets, preferred, cost)
     if rule == "keep":
-        sets, costs = _kept(sets, preferred, costs)
-    brokers, led, candidates = _table(sets, costs)
-    fair = fair_numbers(candidates, _shares(brokers, weights))
-    leading = _cheapest(candidates, fair)
-    prices = dual_prices_of_leaders(leading, fair)
+        sets, costs = _keep_preferred(sets, preferred, costs)
+    brokers, rows_led, candidates = _candidate_table(sets, costs)
+    fair = fair_numbers(candidates, _weights_of(brokers, weights))
+    choice = _cheapest_choice(candidates, fair)
+    prices = dual_prices_of_leaders(choice, fair)
     leader = np.full(len(sets), -1, dtype=np.int64)
-    leader[led] = brokers[_swapped(candidates, leading, prices)]
+    leader[rows_led] = brokers[_swap_leaders(candidates, choice, prices)]
     return ChosenLeaders(
         leader=leader,
         changes=int((leader != preferred).sum()),
         brokers=brokers,
-        loads=leading.loads,
+        loads=choice.loads,
         fair=fair,
         prices=prices,
-        cost=int(leading.cost.sum()),
+        cost=int(choice.cost.sum()),
         lower_bound=candidates.bound(prices) - fair.price_term(prices),
     )
 
 
 def fair_leaders(sets: Ragged, *, weights: Weights = None) -> FairLeaders:
     """The fair numbers for `sets` and `weights` as in `choose_leaders`, whatever the leaders."""
-    brokers, _, candidates = _table(sets, np.zeros(len(sets.values), dtype=np.int64))
-    return FairLeaders(brokers=brokers, fair=fair_numbers(candidates, _shares(brokers, weights)))
+    brokers, _, candidates = _candidate_table(sets, np.zeros(len(sets.values), dtype=np.int64))
+    return FairLeaders(
+        brokers=brokers, fair=fair_numbers(candidates, _weights_of(brokers, weights))
+    )
 
 
-def _table(
+def _candidate_table(
     sets: Ragged, costs: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], LeaderCandidates]:
     """Brokers that may lead something, rows with a possible leader, and both as a table."""
-    is_there = np.bincount(sets.values) > 0
-    brokers = np.flatnonzero(is_there)
-    numbers = (np.cumsum(is_there, dtype=np.int32) - np.int32(1))[sets.values]
-    led = np.flatnonzero(sets.lengths > 0)
-    candidates = LeaderCandidates.of(Ragged(sets.offsets, numbers).take(led), costs, len(brokers))
-    return brokers, led, candidates
+    is_member = np.bincount(sets.values) > 0
+    brokers = np.flatnonzero(is_member)
+    numbers = (np.cumsum(is_member, dtype=np.int32) - np.int32(1))[sets.values]
+    rows_led = np.flatnonzero(sets.lengths > 0)
+    candidates = LeaderCandidates.of(
+        Ragged(sets.offsets, numbers).take(rows_led), costs, len(brokers)
+    )
+    return brokers, rows_led, candidates
 
 
-def _shares(brokers: NDArray[np.int64], weights: Weights) -> list[int]:
+def _weights_of(brokers: NDArray[np.int64], weights: Weights) -> list[int]:
     return [1 if weights is None else weights.get(broker, 1) for broker in brokers.tolist()]
 
 
-def _costs(
+def _member_costs(
     sets: Ragged, preferred: NDArray[np.int64], cost: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
     if cost is None:
@@ -159,7 +163,7 @@ def _costs(
     return cost
 
 
-def _kept(
+def _keep_preferred(
     sets: Ragged, preferred: NDArray[np.int64], costs: NDArray[np.int64]
 ) -> tuple[Ragged, NDArray[np.int64]]:
     """Sets in which a preferred leader that may lead is the only possible leader."""
@@ -170,7 +174,7 @@ def _kept(
     return sets.keep(wanted), costs[wanted]
 
 
-def _cheapest(candidates: LeaderCandidates, fair: LeaderLoads) -> LeaderChoice:
+def _cheapest_choice(candidates: LeaderCandidates, fair: LeaderLoads) -> LeaderChoice:
     """The cheapest choice with fair loads."""
     column = candidates.cheapest()
     leader = candidates.members[np.arange(len(column)), column]
@@ -180,45 +184,49 @@ def _cheapest(candidates: LeaderCandidates, fair: LeaderLoads) -> LeaderChoice:
     return LeaderChoice(candidates, cheapest_leaders(candidates, fair))
 
 
-def _swapped(
-    candidates: LeaderCandidates, leading: LeaderChoice, prices: NDArray[np.int64]
+def _swap_leaders(
+    candidates: LeaderCandidates, choice: LeaderChoice, prices: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Leaders after swaps: of two rows that may swap, the first takes the lower broker.
 
     Rows swap members that are as cheap as the leader at these prices. For all such rows, one of the
     two brokers costs the same amount more than the other, so a swap costs nothing.
     """
-    leader = leading.leader.astype(np.int64)
-    asked = candidates.costs + np.append(prices, [0])[candidates.members]
-    rows, columns = np.nonzero(asked <= (leading.cost + prices[leader])[:, None])
+    leader = choice.leader.astype(np.int64)
+    prices_and_costs = candidates.costs + np.append(prices, [0])[candidates.members]
+    rows, columns = np.nonzero(prices_and_costs <= (choice.cost + prices[leader])[:, None])
     members = candidates.members[rows, columns].astype(np.int64)
     rounds = 0
     is_other = members != leader[rows]
-    while rounds < ROUNDS and _swap(rows[is_other], members[is_other], leader):
+    while rounds < ROUNDS and _swap_once(rows[is_other], members[is_other], leader):
         is_other = members != leader[rows]
         rounds += 1
     return leader
 
 
-def _swap(rows: NDArray[np.int64], other: NDArray[np.int64], leader: NDArray[np.int64]) -> bool:
+def _swap_once(
+    rows: NDArray[np.int64], other: NDArray[np.int64], leader: NDArray[np.int64]
+) -> bool:
     """Swap leaders, in place, with the `other` broker of ascending rows; whether any swapped."""
     if not len(rows):
         return False
     is_low = leader[rows] < other
     low, high = np.where(is_low, (leader[rows], other), (other, leader[rows]))
     class_, examples = distinct([low, high])
-    is_wrong = _first_come(class_, is_low) != is_low
+    is_wrong = _first_rows_take_lower(class_, is_low) != is_low
     is_unsorted = np.bincount(class_[is_wrong], minlength=len(examples)) > 0
     first = np.full(len(leader), len(examples))
     swaps = np.flatnonzero(is_unsorted[class_])
     np.minimum.at(first, rows[swaps], class_[swaps])
     swaps = swaps[first[rows[swaps]] == class_[swaps]]
-    takes_low = _first_come(class_[swaps], is_low[swaps])
+    takes_low = _first_rows_take_lower(class_[swaps], is_low[swaps])
     leader[rows[swaps]] = np.where(takes_low, low[swaps], high[swaps])
     return len(swaps) > 0
 
 
-def _first_come(class_: NDArray[np.int64], is_low: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _first_rows_take_lower(
+    class_: NDArray[np.int64], is_low: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Which rows have the lower broker if the first rows of each class take it.
 
     As many rows have it as now.

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from rackwise.core.planning.leaders.state import LeaderChoice
 
 
-def dual_prices_of_leaders(leading: LeaderChoice, fair: LeaderLoads) -> NDArray[np.int64]:
+def dual_prices_of_leaders(choice: LeaderChoice, fair: LeaderLoads) -> NDArray[np.int64]:
     """The dual price of each broker, int64 [brokers], for a cheapest choice with fair loads."""
-    lengths = _exchange_graph(leading, fair)
+    lengths = _exchange_graph(choice, fair)
     distance = np.zeros(len(lengths), dtype=np.int64)
     front = np.arange(len(lengths))  # nodes whose distance fell in the round before
     # A cheapest choice has no cycle of negative length: distances are final after [nodes] rounds.
@@ -48,17 +48,17 @@ def dual_prices_of_leaders(leading: LeaderChoice, fair: LeaderLoads) -> NDArray[
         nearer = (distance[front, None] + lengths[front]).min(axis=0, initial=FAR)
         front = np.flatnonzero(nearer < distance)
         distance[front] = nearer[front]
-    prices: NDArray[np.int64] = -distance[: len(leading.loads)]
+    prices: NDArray[np.int64] = -distance[: len(choice.loads)]
     return prices
 
 
-def _exchange_graph(leading: LeaderChoice, fair: LeaderLoads) -> NDArray[np.int64]:
+def _exchange_graph(choice: LeaderChoice, fair: LeaderLoads) -> NDArray[np.int64]:
     """Length of each arc, int64 [nodes, nodes], FAR where there is none; pools follow brokers."""
-    count = len(leading.loads)
+    count = len(choice.loads)
     brokers, pools = np.arange(count), count + fair.group
     lengths = np.full((count + len(fair.totals),) * 2, FAR, dtype=np.int64)
     for broker in range(count):
-        lengths[broker, :count] = leading.step(broker)
-    lengths[brokers, pools] = np.where(leading.loads < fair.high, 0, FAR)
-    lengths[pools, brokers] = np.where(leading.loads > fair.low, 0, FAR)
+        lengths[broker, :count] = choice.step_costs(broker)
+    lengths[brokers, pools] = np.where(choice.loads < fair.high, 0, FAR)
+    lengths[pools, brokers] = np.where(choice.loads > fair.low, 0, FAR)
     return lengths

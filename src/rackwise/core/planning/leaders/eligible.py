@@ -45,36 +45,38 @@ def electable(instance: Instance, sets: Ragged) -> Electable:
     preferred = instance.preferred
     found = may_lead(instance, sets)
     if instance.view.policy.balance.leaders != "even":
-        found = _alone_where_in(found, preferred)
+        found = _reduce_to_broker(found, preferred)
     if isinstance(instance.goal, Replace):
         index = {id_: number for number, id_ in enumerate(instance.brokers.tolist())}
         for old, new in instance.goal.pairs:
             heir = np.where(instance.view.preferred == old, index.get(new, -1), -1)
-            found = _alone_where_in(found, heir)
+            found = _reduce_to_broker(found, heir)
     return Electable(found, preferred)
 
 
 def may_lead(instance: Instance, sets: Ragged) -> Ragged:
     """The members of each set that may lead; a rule that leaves no member is ignored."""
     brokers = instance.brokers
-    found = _where_any(sets, ~np.isin(brokers, instance.view.policy.brokers.no_lead)[sets.values])
+    found = _keep_where_any(
+        sets, ~np.isin(brokers, instance.view.policy.brokers.no_lead)[sets.values]
+    )
     places = instance.view.tree.places(brokers)
     for code, rules in enumerate(instance.view.rules):
-        is_settled = instance.view.row_rules != code
+        is_decided = instance.view.row_rules != code
         for rack in rules.leader_racks:
             inside = instance.view.below(rack)[places][found.values]
-            chosen = inside & ~is_settled[found.rows]
-            is_settled = is_settled | (View.sums(found, chosen) > 0)
-            found = _where_any(found, chosen)
+            chosen = inside & ~is_decided[found.rows]
+            is_decided = is_decided | (View.sums(found, chosen) > 0)
+            found = _keep_where_any(found, chosen)
     return found
 
 
-def _where_any(sets: Ragged, wanted: NDArray[np.bool_]) -> Ragged:
+def _keep_where_any(sets: Ragged, is_kept: NDArray[np.bool_]) -> Ragged:
     """Each row without its unwanted members, unless all members are unwanted."""
-    some = View.sums(sets, wanted) > 0
-    return sets.keep(wanted | ~some[sets.rows])
+    some = View.sums(sets, is_kept) > 0
+    return sets.keep(is_kept | ~some[sets.rows])
 
 
-def _alone_where_in(sets: Ragged, brokers: NDArray[np.int64]) -> Ragged:
+def _reduce_to_broker(sets: Ragged, brokers: NDArray[np.int64]) -> Ragged:
     """Each row reduced to the aligned broker if it contains that broker."""
-    return _where_any(sets, sets.values == brokers[sets.rows])
+    return _keep_where_any(sets, sets.values == brokers[sets.rows])

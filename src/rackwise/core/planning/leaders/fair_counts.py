@@ -85,7 +85,7 @@ class LeaderLoads:
     def allows(self, loads: NDArray[np.int64]) -> bool:
         """Whether numbers of leaders, int64 [brokers], lie in the ranges and have the totals."""
         totals = np.bincount(self.group, loads, len(self.totals))
-        return _is_met(loads, self) and bool((totals == self.totals).all())
+        return _is_within(loads, self) and bool((totals == self.totals).all())
 
     def price_term(self, prices: NDArray[np.int64]) -> int:
         """The most that fair numbers of leaders cost at prices of the brokers.
@@ -122,15 +122,15 @@ def fair_numbers(candidates: LeaderCandidates, weights: Sequence[int]) -> Leader
     mean = mean_loads(len(candidates.members), candidates.brokers)
     column, loads = _near_mean(candidates, mean)
     is_even = len(set(weights)) <= 1
-    if is_even and _is_met(loads, mean):
+    if is_even and _is_within(loads, mean):
         return mean
-    leading = LeaderChoice(candidates, column)
-    fair = fair_leader_loads(leading, weights)
-    return mean if is_even and _is_met(leading.loads, mean) else fair
+    choice = LeaderChoice(candidates, column)
+    fair = fair_leader_loads(choice, weights)
+    return mean if is_even and _is_within(choice.loads, mean) else fair
 
 
-def _is_met(loads: NDArray[np.int64], wanted: LeaderLoads) -> bool:
-    return bool(((loads >= wanted.low) & (loads <= wanted.high)).all())
+def _is_within(loads: NDArray[np.int64], fair: LeaderLoads) -> bool:
+    return bool(((loads >= fair.low) & (loads <= fair.high)).all())
 
 
 def _near_mean(
@@ -142,43 +142,43 @@ def _near_mean(
     above the mean to the lowest of their members, no more than a broker can give or take.
     """
     members, brokers = candidates.members, candidates.brokers
-    column = _lowest_in_turn(candidates)
+    column = _take_lowest_in_turn(candidates)
     rounds = 0
     while True:
         leader = members[np.arange(len(members)), column]
         loads = np.bincount(leader, minlength=brokers).astype(np.int64)
-        if rounds == ROUNDS or _is_met(loads, mean):
+        if rounds == ROUNDS or _is_within(loads, mean):
             return column, loads
         gives, takes = (loads - mean.low).clip(min=0), (mean.high - loads).clip(min=0)
         some = np.flatnonzero(gives[leader] > 0)
-        reached = np.append(loads, len(members) + 2)[members[some]]
-        lowest = reached.argmin(axis=1)
-        pays = loads[leader[some]] - reached[np.arange(len(some)), lowest] > 1
+        reachable = np.append(loads, len(members) + 2)[members[some]]
+        lowest = reachable.argmin(axis=1)
+        pays = loads[leader[some]] - reachable[np.arange(len(some)), lowest] > 1
         some, lowest = some[pays], lowest[pays]
         target = members[some, lowest]
-        fits = _turns(target) < takes[target]
+        fits = _ranks_of_equals(target) < takes[target]
         some, lowest = some[fits], lowest[fits]
-        fits = _turns(leader[some]) < gives[leader[some]]
+        fits = _ranks_of_equals(leader[some]) < gives[leader[some]]
         column[some[fits]] = lowest[fits]
         rounds = rounds + 1 if fits.any() else ROUNDS
 
 
-def _lowest_in_turn(candidates: LeaderCandidates) -> NDArray[np.int64]:
+def _take_lowest_in_turn(candidates: LeaderCandidates) -> NDArray[np.int64]:
     """The column of the member of each row that led least before its turn: int64 [rows]."""
     members, brokers = candidates.members, candidates.brokers
-    step = max(brokers, len(members) // TURNS, 1)
+    block = max(brokers, len(members) // TURNS, 1)
     column = np.zeros(len(members), dtype=np.int64)
     loads = np.zeros(brokers + 1, dtype=np.int64)
     loads[brokers] = len(members) + 1
-    for first in range(0, len(members), step):
-        part = members[first : first + step]
+    for first in range(0, len(members), block):
+        part = members[first : first + block]
         lowest = loads[part].argmin(axis=1)
-        column[first : first + step] = lowest
+        column[first : first + block] = lowest
         loads += np.bincount(part[np.arange(len(part)), lowest], minlength=brokers + 1)
     return column
 
 
-def _turns(brokers: NDArray[np.int32]) -> NDArray[np.int64]:
+def _ranks_of_equals(brokers: NDArray[np.int32]) -> NDArray[np.int64]:
     """For each entry, how many earlier entries have the same broker: int64."""
     order = np.argsort(brokers, kind="stable")
     counts = np.bincount(brokers)
@@ -187,69 +187,69 @@ def _turns(brokers: NDArray[np.int32]) -> NDArray[np.int64]:
     return found
 
 
-def fair_leader_loads(leading: LeaderChoice, weights: Sequence[int]) -> LeaderLoads:
+def fair_leader_loads(choice: LeaderChoice, weights: Sequence[int]) -> LeaderLoads:
     """Even out the choice, in place, and return the fair loads; weights are 1 or more."""
     scale = [lcm(*weights) // weight for weight in weights]
-    _even_out(leading, scale)
-    loads = leading.loads.tolist()
+    _even_out(choice, scale)
+    loads = choice.loads.tolist()
     saves = [(2 * load - 1) * part for load, part in zip(loads, scale, strict=True)]
-    cuts = _cuts(leading, saves)
+    cuts = _cuts(choice, saves)
     if len(set(weights)) == 1:
-        return _by_height(leading, cuts)
+        return _groups_by_height(choice, cuts)
     costs = [(2 * load + 1) * part for load, part in zip(loads, scale, strict=True)]
-    return _by_exchange(leading, saves, costs, cuts)
+    return _groups_by_exchange(choice, saves, costs, cuts)
 
 
-def _even_out(leading: LeaderChoice, scale: Sequence[int]) -> None:
-    loads = leading.loads
+def _even_out(choice: LeaderChoice, scale: Sequence[int]) -> None:
+    loads = choice.loads
     saves = [(2 * load - 1) * part for load, part in zip(loads.tolist(), scale, strict=True)]
     closed = np.zeros(len(loads), dtype=np.bool_)
     while len(waiting := np.flatnonzero(~closed & (loads > 0))):
         source = max(waiting.tolist(), key=saves.__getitem__)
-        seen, path = _search(leading, source, saves[source], scale, closed)
+        seen, path = _search_path(choice, source, saves[source], scale, closed)
         if not path:
             closed |= seen
             continue
-        leading.go(path, _paying(leading, source, path[-1], scale))
+        choice.move_rows(path, _rows_that_pay(choice, source, path[-1], scale))
         for end in (source, path[-1]):
             saves[end] = (2 * int(loads[end]) - 1) * scale[end]
 
 
-def _paying(leading: LeaderChoice, source: int, target: int, scale: Sequence[int]) -> int:
+def _rows_that_pay(choice: LeaderChoice, source: int, target: int, scale: Sequence[int]) -> int:
     """How many rows may go from source to target so that each of them makes the loads fairer.
 
     The k-th does while (2 * (source - k) + 1) * a > (2 * (target + k) - 1) * b.
     """
     a, b = scale[source], scale[target]
-    gain = (2 * int(leading.loads[source]) + 1) * a - (2 * int(leading.loads[target]) - 1) * b
+    gain = (2 * int(choice.loads[source]) + 1) * a - (2 * int(choice.loads[target]) - 1) * b
     return (gain - 1) // (2 * (a + b))
 
 
-def _search(
-    leading: LeaderChoice, source: int, saves: int, scale: Sequence[int], closed: NDArray[np.bool_]
+def _search_path(
+    choice: LeaderChoice, source: int, saves: int, scale: Sequence[int], closed: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], list[int]]:
     """The reached brokers, and the shortest path to the cheapest broker that pays, or []."""
-    before = np.full(len(leading.loads), -1, dtype=np.int64)
+    before = np.full(len(choice.loads), -1, dtype=np.int64)
     before[source] = source
-    front = [source]
-    while front:
+    frontier = [source]
+    while frontier:
         found: list[int] = []
-        for here in front:
-            near = np.flatnonzero((leading.step(here) < FAR) & (before < 0) & ~closed)
+        for here in frontier:
+            near = np.flatnonzero((choice.step_costs(here) < FAR) & (before < 0) & ~closed)
             before[near] = here
             found.extend(near.tolist())
         paying = [
             (cost, broker)
             for broker in found
-            if (cost := (2 * int(leading.loads[broker]) + 1) * scale[broker]) < saves
+            if (cost := (2 * int(choice.loads[broker]) + 1) * scale[broker]) < saves
         ]
         if paying:
-            return before >= 0, back(before, min(paying)[1])
-        front = found
+            return before >= 0, path_to(before, min(paying)[1])
+        frontier = found
     return before >= 0, []
 
 
-def back(before: NDArray[np.int64], last: int) -> list[int]:
+def path_to(before: NDArray[np.int64], last: int) -> list[int]:
     """The path that ends with `last`; `before`: for each broker the one it was reached from."""
     path = [last]
     while int(before[path[-1]]) != path[-1]:
@@ -257,36 +257,36 @@ def back(before: NDArray[np.int64], last: int) -> list[int]:
     return path[::-1]
 
 
-def reached(leading: LeaderChoice, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def reachable(choice: LeaderChoice, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The sources, and all brokers that a path reaches from one of them: bool [brokers]."""
     seen = sources.copy()
-    front = np.flatnonzero(seen)
-    while len(front):
-        near = (np.stack([leading.step(here) for here in front.tolist()]) < FAR).any(axis=0)
-        front = np.flatnonzero(near & ~seen)
-        seen[front] = True
+    frontier = np.flatnonzero(seen)
+    while len(frontier):
+        near = (np.stack([choice.step_costs(here) for here in frontier.tolist()]) < FAR).any(axis=0)
+        frontier = np.flatnonzero(near & ~seen)
+        seen[frontier] = True
     return seen
 
 
-def _cuts(leading: LeaderChoice, saves: Sequence[int]) -> dict[tuple[int, ...], int]:
+def _cuts(choice: LeaderChoice, saves: Sequence[int]) -> dict[tuple[int, ...], int]:
     """For each level, the brokers that those above it reach, and the number that they must lead."""
-    busy = np.flatnonzero(leading.loads > 0).tolist()
+    busy = np.flatnonzero(choice.loads > 0).tolist()
     levels = sorted({saves[broker] for broker in busy}, reverse=True)
     above = (np.array([save >= level for save in saves]) for level in levels)
-    return dict(_cut(leading, reached(leading, heavy & (leading.loads > 0))) for heavy in above)
+    return dict(_cut_of(choice, reachable(choice, heavy & (choice.loads > 0))) for heavy in above)
 
 
-def _cut(leading: LeaderChoice, inside: NDArray[np.bool_]) -> tuple[tuple[int, ...], int]:
+def _cut_of(choice: LeaderChoice, inside: NDArray[np.bool_]) -> tuple[tuple[int, ...], int]:
     """Brokers, and the number that they lead now."""
-    return tuple(np.flatnonzero(inside).tolist()), int(leading.loads[inside].sum())
+    return tuple(np.flatnonzero(inside).tolist()), int(choice.loads[inside].sum())
 
 
-def _by_height(leading: LeaderChoice, cuts: Mapping[tuple[int, ...], int]) -> LeaderLoads:
+def _groups_by_height(choice: LeaderChoice, cuts: Mapping[tuple[int, ...], int]) -> LeaderLoads:
     """Groups for equal weights: all brokers of one `high`."""
-    loads = leading.loads
+    loads = choice.loads
     high = loads.copy()
     for load in np.unique(loads).tolist():
-        from_here = reached(leading, loads == load)
+        from_here = reachable(choice, loads == load)
         high[from_here & (loads == load - 1)] = load
     heights, group = np.unique(-high, return_inverse=True)
     totals = np.bincount(group, loads, len(heights)).astype(np.int64)
@@ -299,8 +299,8 @@ def _by_height(leading: LeaderChoice, cuts: Mapping[tuple[int, ...], int]) -> Le
     )
 
 
-def _by_exchange(
-    leading: LeaderChoice,
+def _groups_by_exchange(
+    choice: LeaderChoice,
     saves: Sequence[int],
     costs: Sequence[int],
     cuts: Mapping[tuple[int, ...], int],
@@ -309,13 +309,13 @@ def _by_exchange(
 
     One more cut for each group separates it from others of its level.
     """
-    loads = leading.loads
+    loads = choice.loads
     low, high = loads.copy(), loads.copy()
     joined = list(range(len(loads)))
     takers = set(costs)
     givers = [b for b in np.flatnonzero(loads > 0).tolist() if saves[b] in takers]
     for giver in givers:
-        inside = reached(leading, np.arange(len(loads)) == giver)
+        inside = reachable(choice, np.arange(len(loads)) == giver)
         for taker in np.flatnonzero(inside).tolist():
             if costs[taker] == saves[giver]:
                 low[giver], high[taker] = loads[giver] - 1, loads[taker] + 1
@@ -326,7 +326,7 @@ def _by_exchange(
     for level, root in sorted({(saves[b], int(roots[b])) for b in givers}, reverse=True):
         above = np.array([save > level for save in saves])
         alike = np.array([save == level for save in saves]) & (roots == root)
-        found.update([_cut(leading, reached(leading, (above | alike) & (loads > 0)))])
+        found.update([_cut_of(choice, reachable(choice, (above | alike) & (loads > 0)))])
     _, group = np.unique(roots, return_inverse=True)
     totals = np.bincount(group, loads).astype(np.int64)
     return LeaderLoads(

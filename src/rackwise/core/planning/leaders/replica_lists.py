@@ -59,12 +59,14 @@ def choose_lists(instance: Instance, sets: Ragged) -> ChosenLists:
     candidates, preferred = electable(instance, sets)
     weights = dict(enumerate(instance.weights.tolist()))
     chosen = choose_leaders(candidates, preferred, weights=weights)
-    members = instance.view.placed if isinstance(instance.goal, Leaders) else _ids(instance, sets)
-    lists = _listed(instance, members, [chosen.leader])
+    members = (
+        instance.view.placed if isinstance(instance.goal, Leaders) else _broker_ids(instance, sets)
+    )
+    lists = _order_lists(instance, members, [chosen.leader])
     balance = instance.view.policy.balance
     if balance.failover and balance.leaders == "even":
-        second = _seconds(instance, sets, chosen.leader, lists, weights)
-        lists = _listed(instance, members, [chosen.leader, second])
+        second = _second_replicas(instance, sets, chosen.leader, lists, weights)
+        lists = _order_lists(instance, members, [chosen.leader, second])
     return ChosenLists(lists, chosen)
 
 
@@ -127,14 +129,14 @@ def _cut(ids: NDArray[np.int64], least: int) -> Cut:
     )
 
 
-def _ids(instance: Instance, sets: Ragged) -> Ragged:
+def _broker_ids(instance: Instance, sets: Ragged) -> Ragged:
     return Ragged(sets.offsets, instance.brokers[sets.values].astype(np.int32))
 
 
-def _listed(instance: Instance, members: Ragged, firsts: list[NDArray[np.int64]]) -> Ragged:
+def _order_lists(instance: Instance, members: Ragged, firsts: list[NDArray[np.int64]]) -> Ragged:
     """Members in list order: `firsts` (usable brokers or -1), then kept members, then new ones."""
     ids = np.append(instance.brokers, -1)
-    place = _places(instance, members)
+    place = _old_places(instance, members)
     for turn, first in enumerate(firsts):
         is_first = members.values == ids[first][members.rows]
         place[is_first] = turn - len(firsts)
@@ -142,7 +144,7 @@ def _listed(instance: Instance, members: Ragged, firsts: list[NDArray[np.int64]]
     return Ragged(members.offsets, members.values[order])
 
 
-def _places(instance: Instance, members: Ragged) -> NDArray[np.int64]:
+def _old_places(instance: Instance, members: Ragged) -> NDArray[np.int64]:
     """The place of each member in the list before; new members last, in canonical order.
 
     A broker that replaces another has its place.
@@ -167,7 +169,7 @@ def _places(instance: Instance, members: Ragged) -> NDArray[np.int64]:
     return places
 
 
-def _seconds(
+def _second_replicas(
     instance: Instance,
     sets: Ragged,
     leader: NDArray[np.int64],

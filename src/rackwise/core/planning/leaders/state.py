@@ -11,9 +11,9 @@ row   members     costs          brokers = 3, so 3 is a free cell
 ```
 
 `LeaderChoice` is one leader for each row. It changes along paths: on a path 0 -> 1 -> 2 some rows
-of 0 go to 1 and as many rows of 1 go to 2. `step(b)` holds, for each other broker, the least change
-of cost if one row that b leads goes there: the arcs of the exchange graph. The values are cached
-until a row of b comes or goes.
+of 0 go to 1 and as many rows of 1 go to 2. `step_costs(b)` holds, for each other broker, the least
+change of cost if one row that b leads goes there: the arcs of the exchange graph. The values are
+cached until a row of b comes or goes.
 
 Limits: this module chooses nothing.
 """
@@ -81,63 +81,64 @@ class LeaderCandidates:
 
 
 class LeaderChoice:
-    """A choice of leaders that changes along paths.
-
-    `column`: int64 [rows], the column of the leader.
-    """
+    """A choice of leaders that changes along paths."""
 
     def __init__(self, candidates: LeaderCandidates, column: NDArray[np.int64]) -> None:
+        """`column`: column of the leader in `candidates.members`, int64 [rows]."""
         self.candidates = candidates
-        self._rows = np.arange(len(column))
-        self.leader: NDArray[np.int32] = candidates.members[self._rows, column]
-        self.cost: NDArray[np.int64] = candidates.costs[self._rows, column]
+        rows = np.arange(len(column))
+        self.leader: NDArray[np.int32] = candidates.members[rows, column]
+        """Leader of each row, int32 [rows]."""
+        self.cost: NDArray[np.int64] = candidates.costs[rows, column]
+        """Cost of the leader of each row, int64 [rows]."""
         brokers = candidates.brokers
         self.loads = np.bincount(self.leader, minlength=brokers).astype(np.int64)
+        """Rows that each broker leads, int64 [brokers]."""
         ends = np.cumsum(self.loads)
-        self._led = np.split(np.argsort(self.leader, kind="stable"), ends[:-1])
-        self._steps = np.full((brokers, brokers), FAR, dtype=np.int64)
+        self._rows_by_leader = np.split(np.argsort(self.leader, kind="stable"), ends[:-1])
+        self._step_costs = np.full((brokers, brokers), FAR, dtype=np.int64)
         self._stale = set(range(brokers))
 
-    def step(self, broker: int) -> NDArray[np.int64]:
+    def step_costs(self, broker: int) -> NDArray[np.int64]:
         """The least change of cost if one of its rows goes to each broker, int64 [brokers].
 
         FAR if no row can go.
         """
         if broker in self._stale:
-            self._steps[broker] = self._steps_of(broker)
+            self._step_costs[broker] = self._compute_step_costs(broker)
             self._stale.discard(broker)
-        found: NDArray[np.int64] = self._steps[broker]
+        found: NDArray[np.int64] = self._step_costs[broker]
         return found
 
-    def _steps_of(self, broker: int) -> NDArray[np.int64]:
+    def _compute_step_costs(self, broker: int) -> NDArray[np.int64]:
         least = np.full(self.candidates.brokers + 1, FAR, dtype=np.int64)
-        led = self._led[broker]
-        changes = self.candidates.costs[led] - self.cost[led][:, None]
-        np.minimum.at(least, self.candidates.members[led].ravel(), changes.ravel())
+        rows_led = self._rows_by_leader[broker]
+        changes = self.candidates.costs[rows_led] - self.cost[rows_led][:, None]
+        np.minimum.at(least, self.candidates.members[rows_led].ravel(), changes.ravel())
         least[broker] = 0
         return least[:-1]
 
-    def go(self, path: Sequence[int], most: int) -> None:
+    def move_rows(self, path: Sequence[int], most: int) -> None:
         """Pass `most` rows, or all that can move if they are fewer, along a path of brokers."""
         # Rows are chosen on all steps before any of them moves.
-        found = [self._movable(here, there) for here, there in pairwise(path)]
+        found = [self._movable_rows(here, there) for here, there in pairwise(path)]
         count = min(most, *map(len, found))
         for (here, there), rows in zip(pairwise(path), found, strict=True):
-            self._move(here, there, rows[:count])
+            self._move_between(here, there, rows[:count])
 
-    def _movable(self, here: int, there: int) -> NDArray[np.int64]:
+    def _movable_rows(self, here: int, there: int) -> NDArray[np.int64]:
         """Rows that one broker leads and another broker may lead."""
-        led = self._led[here]
-        at, _ = np.nonzero(self.candidates.members[led] == there)
-        return led[at]
+        rows_led = self._rows_by_leader[here]
+        at, _ = np.nonzero(self.candidates.members[rows_led] == there)
+        return rows_led[at]
 
-    def _move(self, here: int, there: int, rows: NDArray[np.int64]) -> None:
+    def _move_between(self, here: int, there: int, rows: NDArray[np.int64]) -> None:
         column = (self.candidates.members[rows] == there).argmax(axis=1)
         self.leader[rows] = there
         self.cost[rows] = self.candidates.costs[rows, column]
-        led = self._led[here]
-        self._led[here] = led[self.leader[led] == here]
-        self._led[there] = np.concatenate((self._led[there], rows))
+        rows_led = self._rows_by_leader[here]
+        self._rows_by_leader[here] = rows_led[self.leader[rows_led] == here]
+        self._rows_by_leader[there] = np.concatenate((self._rows_by_leader[there], rows))
         self.loads[here] -= len(rows)
         self.loads[there] += len(rows)
         self._stale.update((here, there))

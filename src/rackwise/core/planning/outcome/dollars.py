@@ -42,14 +42,18 @@ if TYPE_CHECKING:
     from rackwise.core.traffic import Price
 
 DAY_S = 86_400
+"""Seconds of a day."""
 UNKNOWN = -1
+"""In columns of bytes and nano-dollars: not known."""
 
 
-class Copied(NamedTuple):
-    """What each partition copies from other racks, and its dollars; int64 [rows], -1 = unknown."""
+class CopyTotals(NamedTuple):
+    """What each partition copies from other racks, and its price."""
 
     cross_bytes: NDArray[np.int64]
+    """Bytes copied from another rack, int64 [rows], -1 = unknown."""
     usd_nano: NDArray[np.int64]
+    """Nano-dollars of the copies, int64 [rows], -1 = unknown."""
 
 
 def copy_prices(view: View, prices: Sequence[Price]) -> CopyPrices | None:
@@ -63,7 +67,9 @@ def copy_prices(view: View, prices: Sequence[Price]) -> CopyPrices | None:
     return CopyPrices.of(view, prices, date.fromisoformat(view.cluster.taken_at[:10]))
 
 
-def copied(view: View, rows: NDArray[np.int64], added: Ragged, prices: CopyPrices | None) -> Copied:
+def copy_totals(
+    view: View, rows: NDArray[np.int64], added: Ragged, prices: CopyPrices | None
+) -> CopyTotals:
     """The cost of partitions that gain replicas: `added`, broker ids, for each of `rows`.
 
     Without prices all dollars are unknown, except for partitions that gain nothing.
@@ -77,27 +83,26 @@ def copied(view: View, rows: NDArray[np.int64], added: Ragged, prices: CopyPrice
     nano = np.zeros(len(cross), dtype=np.int64)
     if prices is not None:
         nano[is_known] = prices.nano(sizes[is_known], source[is_known], target[is_known])
-    return Copied(
-        _sums(added, cross, is_known),
-        _sums(added, nano, is_known & (prices is not None)),
+    return CopyTotals(
+        _row_sums(added, cross, is_known),
+        _row_sums(added, nano, is_known & (prices is not None)),
     )
 
 
-def _sums(
+def _row_sums(
     rows: Ragged, values: NDArray[np.int64], is_known: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """The sum of each row, -1 if one of its values is unknown."""
     return np.where(View.sums(rows, ~is_known) > 0, UNKNOWN, View.sums(rows, values))
 
 
-def steady(
+def steady_cost(
     view: View, lists: Ragged, leaders: NDArray[np.int64], prices: CopyPrices | None
 ) -> Steady:
     """The cost of replication, from lists and leaders of all partitions.
 
     `lists`: broker ids; `leaders`: broker ids, -1 = none. Partitions with an unknown rate or rack
-    are
-    counted and left out.
+    are counted and left out.
     """
     leaf = view.tree.nodes[-1].astype(np.int64)
     places = view.tree.places(lists.values)
@@ -106,15 +111,15 @@ def steady(
     source = leaf[view.tree.places(leaders)][rows]
     target = leaf[places[follows]]
     rates = view.table.bytes_in_per_s[rows]
-    is_vague = (rates < 0) | (source < 0) | (target < 0)
-    vague = np.unique(rows[is_vague])
-    crosses = ~np.isin(rows, vague) & (source != target)
+    is_unknown = (rates < 0) | (source < 0) | (target < 0)
+    unknown = np.unique(rows[is_unknown])
+    crosses = ~np.isin(rows, unknown) & (source != target)
     per_s, source, target = rates[crosses], source[crosses], target[crosses]
     nano = None
     if prices is not None:
         nano = sum(prices.nano(per_s * DAY_S, source, target).tolist())
     return Steady(
-        cross_bytes_per_s=sum(per_s.tolist()), usd_nano_per_day=nano, unknown_rates=len(vague)
+        cross_bytes_per_s=sum(per_s.tolist()), usd_nano_per_day=nano, unknown_rates=len(unknown)
     )
 
 
@@ -131,4 +136,4 @@ def steady_states(view: View, lists: Ragged, prices: CopyPrices | None) -> tuple
     is_same[rows[np.unique(lists.take(rows).rows[differ])]] = False
     first = np.append(lists.values, UNKNOWN)[lists.offsets[:-1]].astype(np.int64)
     after = np.where(is_same, leader, np.where(lists.lengths > 0, first, UNKNOWN))
-    return steady(view, placed, leader, prices), steady(view, lists, after, prices)
+    return steady_cost(view, placed, leader, prices), steady_cost(view, lists, after, prices)

@@ -30,7 +30,7 @@ import numpy as np
 from rackwise.core.audit import audit
 from rackwise.core.findings import Severity
 from rackwise.core.planning.model import Move
-from rackwise.core.planning.outcome.dollars import copied, copy_prices
+from rackwise.core.planning.outcome.dollars import copy_prices, copy_totals
 from rackwise.core.rules import RULES
 from rackwise.core.view import distinct
 
@@ -67,11 +67,11 @@ class ListChanges(NamedTuple):
 def list_changes(instance: Instance, lists: Ragged) -> ListChanges:
     """The changes from the placed lists to `lists`, which holds broker ids of every row."""
     placed = instance.view.placed
-    rows = np.flatnonzero(~_equal(placed, lists))
+    rows = np.flatnonzero(~_equal_rows(placed, lists))
     before, after = placed.take(rows), lists.take(rows)
-    added = after.keep(~_is_in(after, before))
+    added = after.keep(~_is_in_same_row(after, before))
     is_order = (added.lengths == 0) & (before.lengths == after.lengths)
-    reasons, reason = _reasons(instance, rows, is_order)
+    reasons, reason = _reasons_of_rows(instance, rows, is_order)
     urgency = np.array([_urgency(names) for names in reasons], dtype=np.int64)[reason]
     urgency[is_order] = len(_URGENCIES)
     order = np.lexsort((rows, -instance.view.table.bytes[rows], urgency))
@@ -100,7 +100,7 @@ def moves_of(instance: Instance, change: ListChanges, prices: Sequence[Price]) -
     """The moves as values, in order; `prices`: rows of one provider, none = not priced."""
     view = instance.view
     table = view.table
-    copies = copied(view, change.rows, change.added, copy_prices(view, prices))
+    copies = copy_totals(view, change.rows, change.added, copy_prices(view, prices))
     ids = [None if (topic := view.cluster.topics.get(name)) is None else topic.id
            for name in table.topics]  # fmt: skip
     topics = table.topic[change.rows].tolist()
@@ -136,7 +136,7 @@ def tuples(rows: Ragged) -> list[tuple[int, ...]]:
     return [tuple(values[start:end]) for start, end in pairwise(offsets)]
 
 
-def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
+def _equal_rows(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
     """Whether two rows are the same list: bool [rows]."""
     same: NDArray[np.bool_] = a.lengths == b.lengths
     rows = np.flatnonzero(same)
@@ -145,7 +145,7 @@ def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
     return same
 
 
-def _is_in(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
+def _is_in_same_row(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
     """Whether each value occurs in the same row of the other array: bool [values]."""
     width = np.int64(2**31)
     found: NDArray[np.bool_] = np.isin(
@@ -154,7 +154,7 @@ def _is_in(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
     return found
 
 
-def _reasons(
+def _reasons_of_rows(
     instance: Instance, rows: NDArray[np.int64], is_order: NDArray[np.bool_]
 ) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
     """The distinct reasons, and which of them each row has."""
@@ -176,11 +176,11 @@ def _reasons(
     texts = []
     for at in examples.tolist():
         names = tuple(name for bit, name in enumerate(errors) if broken[at] >> bit & 1)
-        texts.append(names or (_softer(int(other[at]), is_order=bool(is_order[at])),))
+        texts.append(names or (_soft_reason(int(other[at]), is_order=bool(is_order[at])),))
     return tuple(texts), code
 
 
-def _softer(other: int, *, is_order: bool) -> str:
+def _soft_reason(other: int, *, is_order: bool) -> str:
     if is_order:
         return "leader-rack" if other == 2 else "leader-balance"  # noqa: PLR2004 (see above)
     return "topic-spread" if other else "replica-balance"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.planning.model import Totals
-from rackwise.core.planning.outcome.dollars import copied, copy_prices, steady_states
+from rackwise.core.planning.outcome.dollars import copy_prices, copy_totals, steady_states
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.copy_prices import CopyCosts
 from rackwise.core.view import View
@@ -67,19 +67,19 @@ def leader_totals(
     """The sums that need no proof: all of them if the sets stay unchanged."""
     view = instance.view
     tariff = copy_prices(view, prices)
-    copies = copied(view, change.rows, change.added, tariff)
+    copies = copy_totals(view, change.rows, change.added, tariff)
     counts = change.added.lengths
     sizes = view.table.bytes[change.rows]
     before, after = steady_states(view, lists, tariff)
     return Totals(
         moves=int(counts.sum()),
         partitions=int((~change.is_order).sum()),
-        leader_changes=int((_firsts(change.before) != _firsts(change.after)).sum()),
+        leader_changes=int((_first_brokers(change.before) != _first_brokers(change.after)).sum()),
         order_only=int(change.is_order.sum()),
-        bytes=_sum(sizes.clip(min=0) * counts),
+        bytes=_exact_sum(sizes.clip(min=0) * counts),
         unknown_sizes=int(((sizes < 0) & (counts > 0)).sum()),
-        cross_bytes=_sum(copies.cross_bytes.clip(min=0)),
-        usd_nano=None if tariff is None else _sum(copies.usd_nano.clip(min=0)),
+        cross_bytes=_exact_sum(copies.cross_bytes.clip(min=0)),
+        usd_nano=None if tariff is None else _exact_sum(copies.usd_nano.clip(min=0)),
         steady_before=before,
         steady_after=after,
     )
@@ -101,19 +101,19 @@ def prices_of_certificate(instance: Instance, certificate: Certificate) -> Broke
     return BrokerPrices(table=table, row_class=row_class[instance.topic])
 
 
-def _firsts(rows: Ragged) -> NDArray[np.int64]:
+def _first_brokers(rows: Ragged) -> NDArray[np.int64]:
     found = np.append(rows.values, np.int32(-1))[rows.offsets[:-1]]
     return np.where(rows.lengths > 0, found, -1).astype(np.int64)
 
 
-def _sum(values: NDArray[np.int64]) -> int:
+def _exact_sum(values: NDArray[np.int64]) -> int:
     return sum(values.tolist())
 
 
 def forced_moves(instance: Instance) -> int:
     """The number of replicas that the rules alone force to be copied, whatever the loads."""
     moves = with_unit_costs(instance)
-    return _sum(cheapest_sets(moves, BrokerPrices.flat(moves)).values)
+    return _exact_sum(cheapest_sets(moves, BrokerPrices.flat(moves)).values)
 
 
 def with_unit_costs(instance: Instance) -> Instance:
@@ -132,23 +132,23 @@ def fewest_touched(instance: Instance, offers: BrokerPrices, sets: Ragged) -> in
     `sets`: those of the plan, each the cheapest of its partition under the prices.
     """
     least = cheapest_sets(instance, offers).values
-    untouched = _untouched(instance)
+    is_unchanged = _is_legal_unchanged(instance)
     stays = np.zeros(len(instance), dtype=np.bool_)
-    rows = np.flatnonzero(untouched)
+    rows = np.flatnonzero(is_unchanged)
     if len(rows):
         kept = instance.held.take(rows)
-        asked = offers.table[offers.row_class[rows[kept.rows]], kept.values]
-        stays[rows] = View.sums(kept, asked) == least[rows]
+        held_prices = offers.table[offers.row_class[rows[kept.rows]], kept.values]
+        stays[rows] = View.sums(kept, held_prices) == least[rows]
     forced = np.flatnonzero(~stays)
     brokers = sets.values.astype(np.int64)
     is_new = ~instance.holds(sets.rows, brokers)
     moves = int(is_new.sum())
-    room = _sum(instance.replicas[forced])
+    room = _exact_sum(instance.replicas[forced])
     widest = int(instance.replicas.max(initial=1))
     return len(forced) + max(0, -(-(moves - room) // max(widest, 1)))
 
 
-def _untouched(instance: Instance) -> NDArray[np.bool_]:
+def _is_legal_unchanged(instance: Instance) -> NDArray[np.bool_]:
     """Rows whose placed set is legal unchanged: bool [rows]."""
     is_whole = instance.held.lengths == instance.view.placed.lengths
     rows = np.flatnonzero(is_whole & (instance.held.lengths == instance.replicas))

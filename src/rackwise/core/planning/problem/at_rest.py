@@ -37,7 +37,7 @@ def check_at_rest(cluster: Cluster) -> None:
 
     Raises `InvalidSnapshot`.
     """
-    _check_whole(cluster)
+    _check_not_torn(cluster)
     table = cluster.partitions
     moving = np.flatnonzero(_is_moving(table)).tolist()
     if moving:
@@ -57,17 +57,17 @@ def assume_target(cluster: Cluster) -> Cluster:
 
     Raises `InvalidSnapshot` if it was read while it changed.
     """
-    _check_whole(cluster)
+    _check_not_torn(cluster)
     table = cluster.partitions
     if not _is_moving(table).any():
         return cluster
-    replicas = table.replicas.keep(~_is_in(table.replicas, table.removing))
-    stays = _is_in(_single(table.leader), replicas)
+    replicas = table.replicas.keep(~_is_in_same_row(table.replicas, table.removing))
+    stays = _is_in_same_row(_one_value_rows(table.leader), replicas)
     none = Ragged.empty(len(table))
     arrived = replace(
         table,
         replicas=replicas,
-        isr=table.isr.keep(_is_in(table.isr, replicas)),
+        isr=table.isr.keep(_is_in_same_row(table.isr, replicas)),
         leader=np.where(stays, table.leader, UNKNOWN).astype(np.int32),
         adding=none,
         removing=none,
@@ -75,7 +75,7 @@ def assume_target(cluster: Cluster) -> Cluster:
     return replace(cluster, partitions=arrived)
 
 
-def _check_whole(cluster: Cluster) -> None:
+def _check_not_torn(cluster: Cluster) -> None:
     for note in cluster.notes:
         if note.kind == "torn":
             raise InvalidSnapshot(
@@ -91,12 +91,12 @@ def _is_moving(table: PartitionTable) -> NDArray[np.bool_]:
     return moving
 
 
-def _single(values: NDArray[np.int32]) -> Ragged:
+def _one_value_rows(values: NDArray[np.int32]) -> Ragged:
     """Each value as a row of its own."""
     return Ragged(np.arange(len(values) + 1, dtype=np.int64), values)
 
 
-def _is_in(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
+def _is_in_same_row(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
     """Whether each value occurs in the same row of the other array: bool [values]."""
     width = np.int64(2**31)
     return np.isin(rows.rows * width + rows.values, others.rows * width + others.values)

@@ -94,7 +94,7 @@ def cheapest_sets(
     np.cumsum(instance.replicas, out=offsets[1:])
     chosen = np.zeros(offsets[-1] if with_sets else 0, dtype=np.int32)
     for chunk in _chunks(instance, offers):
-        solve = _boxed if chunk.class_.has_boxes else _spread
+        solve = _cheapest_in_boxes if chunk.class_.has_boxes else _cheapest_at_least
         found = solve(chunk, with_sets=with_sets)
         values[chunk.rows] = found.forced
         if with_sets:
@@ -124,7 +124,7 @@ class _Chunk(NamedTuple):
         """The row of the price table of each row, [rows, 1]."""
         return self.offers.row_class[self.rows][:, None]
 
-    def copied(self, leaf: NDArray[np.int64]) -> NDArray[np.int64]:
+    def copy_costs(self, leaf: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cost of a copy of each row to finest racks [rows, any]."""
         rows = np.repeat(self.rows, leaf.shape[1])
         return self.instance.costs.at(rows, leaf.ravel()).reshape(leaf.shape)
@@ -166,17 +166,17 @@ def _chunk(
 ) -> _Chunk:
     held = instance.held.values[index[0]].astype(np.int64)
     pins = instance.pins.values[index[1]].astype(np.int64)
-    asked = offers.table[offers.row_class[rows][:, None], held]
+    held_prices = offers.table[offers.row_class[rows][:, None], held]
     same = held[:, :, None] == pins[:, None, :]
-    chunk = _Chunk(instance, offers, class_, rows, held, asked, same.any(axis=2))
+    chunk = _Chunk(instance, offers, class_, rows, held, held_prices, same.any(axis=2))
     if not pins.shape[1]:
         return chunk
     is_new = ~same.any(axis=1)
-    price = offers.table[chunk.classes, pins] + chunk.copied(instance.leaf[pins])
+    price = offers.table[chunk.classes, pins] + chunk.copy_costs(instance.leaf[pins])
     price[~instance.is_open[pins]] = NEVER
     return chunk._replace(
         own=np.concatenate([held, np.where(is_new, pins, -1)], axis=1),
-        own_price=np.concatenate([asked, np.where(is_new, price, NEVER)], axis=1),
+        own_price=np.concatenate([held_prices, np.where(is_new, price, NEVER)], axis=1),
         pinned=np.concatenate([chunk.pinned, is_new], axis=1),
     )
 
@@ -195,11 +195,11 @@ class _RackOffers(NamedTuple):
     ids: NDArray[np.int64]
     """The brokers of `offers`; no columns unless requested."""
 
-    def within(self, low: int, high: int) -> _RackOffers:
+    def force_and_limit(self, low: int, high: int) -> _RackOffers:
         """Force up to `low`, and offer no more than `high`; offers need not be sorted before."""
         more, most = max(0, low - self.taken), max(0, high - self.taken)
         if more > self.offers.shape[1]:
-            return self._padded(more - self.offers.shape[1]).within(low, high)
+            return self._pad_offers(more - self.offers.shape[1]).force_and_limit(low, high)
         order = np.argsort(self.offers, axis=1, kind="stable")[:, :most]
         offers = np.take_along_axis(self.offers, order, axis=1)
         ids = np.take_along_axis(self.ids, order, axis=1) if self.ids.shape[1] else self.ids
@@ -211,7 +211,7 @@ class _RackOffers(NamedTuple):
             ids=ids[:, more:],
         )
 
-    def _padded(self, columns: int) -> _RackOffers:
+    def _pad_offers(self, columns: int) -> _RackOffers:
         """The same, padded with offers that no node can take."""
         wide = ((0, 0), (0, columns))
         return self._replace(
@@ -220,11 +220,11 @@ class _RackOffers(NamedTuple):
         )
 
 
-def _boxed(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
+def _cheapest_in_boxes(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
     """The root of the tree of boxes: what it forces is the cheapest set."""
     class_, finest = chunk.class_, len(chunk.class_.up) - 1
     nodes = {
-        leaf: _leaf(chunk, leaf, with_sets=with_sets)
+        leaf: _rack_offers(chunk, leaf, with_sets=with_sets)
         for leaf in range(len(class_.up[finest]))
         if class_.high[finest][leaf]
     }
@@ -237,12 +237,12 @@ def _boxed(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
             below = [nodes[child] for child in children if child in nodes]
             if below and class_.high[level][parent]:
                 box = int(class_.low[level][parent]), int(class_.high[level][parent])
-                above[parent] = _joined(below).within(*box)
+                above[parent] = _join_offers(below).force_and_limit(*box)
         nodes = above
-    return _joined(list(nodes.values())).within(class_.replicas, class_.replicas)
+    return _join_offers(list(nodes.values())).force_and_limit(class_.replicas, class_.replicas)
 
 
-def _joined(nodes: list[_RackOffers]) -> _RackOffers:
+def _join_offers(nodes: list[_RackOffers]) -> _RackOffers:
     return _RackOffers(
         taken=sum(node.taken for node in nodes),
         forced=np.sum([node.forced for node in nodes], axis=0),
@@ -252,7 +252,7 @@ def _joined(nodes: list[_RackOffers]) -> _RackOffers:
     )
 
 
-def _leaf(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _RackOffers:
+def _rack_offers(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _RackOffers:
     """The brokers of one finest rack: pins are forced, the cheapest others offered."""
     class_, rows = chunk.class_, len(chunk.rows)
     no_ids = np.zeros((rows, 0), dtype=np.int64)
@@ -263,7 +263,7 @@ def _leaf(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _RackOffers:
     prices = np.where(here & ~pinned, chunk.own_price, NEVER)
     ids = chunk.own
     if pins < high:
-        more, more_ids = _strangers(chunk, leaf, high)
+        more, more_ids = _new_broker_offers(chunk, leaf, high)
         prices = np.concatenate([prices, more], axis=1)
         ids = np.concatenate([ids, more_ids], axis=1) if with_sets else ids
     forced_ids = no_ids
@@ -275,10 +275,12 @@ def _leaf(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _RackOffers:
         forced_ids=forced_ids,
         offers=prices,
         ids=ids if with_sets else no_ids,
-    ).within(low, high)
+    ).force_and_limit(low, high)
 
 
-def _strangers(chunk: _Chunk, leaf: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _new_broker_offers(
+    chunk: _Chunk, leaf: int, high: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The cheapest brokers of a finest rack that hold nothing of the row: prices and brokers.
 
     If the rack takes one replica, holders need not be left out: their own replica costs less.
@@ -288,20 +290,20 @@ def _strangers(chunk: _Chunk, leaf: int, high: int) -> tuple[NDArray[np.int64], 
     most = min(len(brokers), 1 if high == 1 else high + chunk.own.shape[1])
     order = np.argsort(table[:, brokers], axis=1, kind="stable")[:, :most]
     ids = brokers[order][chunk.offers.row_class[chunk.rows]]
-    copied = instance.costs.at(chunk.rows, np.full(len(chunk.rows), leaf))
-    prices = table[chunk.classes, ids] + copied[:, None]
+    copy_costs = instance.costs.at(chunk.rows, np.full(len(chunk.rows), leaf))
+    prices = table[chunk.classes, ids] + copy_costs[:, None]
     if high > 1:
         for column in range(chunk.own.shape[1]):
             prices[ids == chunk.own[:, column : column + 1]] = NEVER
     return prices, ids
 
 
-def _spread(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
+def _cheapest_at_least(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
     """Sets under `at_least`, chosen one by one from all brokers."""
     instance, class_, rows = chunk.instance, chunk.class_, len(chunk.rows)
     brokers = np.arange(len(instance.brokers))
     table = chunk.offers.table[chunk.offers.row_class[chunk.rows]]
-    prices = table + chunk.copied(np.broadcast_to(instance.leaf, (rows, len(brokers))))
+    prices = table + chunk.copy_costs(np.broadcast_to(instance.leaf, (rows, len(brokers))))
     prices[:, ~instance.is_open] = NEVER
     is_own = chunk.own >= 0
     at, column = np.nonzero(is_own)

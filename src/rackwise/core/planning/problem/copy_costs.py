@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.problem.instance import Instance
 
 STAGES = 3
+"""Costs in order of priority: the two of `copy_costs`, then one for a dropped old leader."""
 
 
 def copy_costs(

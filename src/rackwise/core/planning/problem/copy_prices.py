@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from rackwise.core.view import View
 
 KIND = "replicate"
+"""The kind of traffic whose price applies to copies."""
 _SAFE = 2**61
+"""Products below it stay inside int64 when two of them are added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,15 +65,15 @@ class CopyPrices:
         leaves = len(tree.names[-1])
         out, into = np.zeros((2, leaves, leaves), dtype=np.int64)
         gb = np.ones((leaves, leaves), dtype=np.int64)
-        is_settled = np.zeros((leaves, leaves), dtype=np.bool_)
+        is_priced = np.zeros((leaves, leaves), dtype=np.bool_)
         names, regions = _regions(view)
         for level, level_name in enumerate(view.levels):
             up = tree.ancestors(tree.depth - 1, level)
-            parts = (up[:, None] != up[None, :]) & ~is_settled
-            is_settled |= parts
-            for region in np.unique(regions[parts.any(axis=1)]).tolist():
+            differs = (up[:, None] != up[None, :]) & ~is_priced
+            is_priced |= differs
+            for region in np.unique(regions[differs.any(axis=1)]).tolist():
                 price = _price(prices, names[region], level_name, day)
-                chosen = parts & (regions == region)[:, None]
+                chosen = differs & (regions == region)[:, None]
                 out[chosen] = price.nano_usd_per_gb_out
                 into[chosen] = price.nano_usd_per_gb_in
                 gb[chosen] = price.gb_bytes
@@ -85,8 +87,8 @@ class CopyPrices:
         return np.where(
             (source < 0) | (target < 0),
             0,
-            _rounded(sizes, self.out[source, target], gb)
-            + _rounded(sizes, self.into[source, target], gb),
+            _usd_nano(sizes, self.out[source, target], gb)
+            + _usd_nano(sizes, self.into[source, target], gb),
         )
 
 
@@ -114,7 +116,7 @@ def _price(prices: Sequence[Price], region: str | None, level: str, day: date) -
     return choice.price
 
 
-def _rounded(
+def _usd_nano(
     sizes: NDArray[np.int64], price: NDArray[np.int64], gb: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """`traffic.usd_nano` for columns."""

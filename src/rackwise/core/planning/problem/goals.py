@@ -50,39 +50,43 @@ class ResolvedGoal(NamedTuple):
 def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
     """The goal as a policy. Raises `InvalidConfig` for brokers that the goal cannot name."""
     if isinstance(goal, Repair):
-        return ResolvedGoal(cluster, _still(policy))
+        return ResolvedGoal(cluster, _keep_loads_and_leaders(policy))
     if isinstance(goal, Add):
-        return ResolvedGoal(_joined(cluster, goal.brokers), policy)
+        return ResolvedGoal(_add_brokers(cluster, goal.brokers), policy)
     if isinstance(goal, Drain):
-        drained = _drained(policy, goal.brokers)
-        return ResolvedGoal(cluster, drained if goal.rebalance else _still(drained))
+        drained = _add_drained(policy, goal.brokers)
+        return ResolvedGoal(
+            cluster, drained if goal.rebalance else _keep_loads_and_leaders(drained)
+        )
     if isinstance(goal, Replace):
         _check_pairs(goal, cluster)
         olds, news = zip(*goal.pairs, strict=True)
-        return ResolvedGoal(cluster, _still(_drained(policy, olds)), news, goal.pairs)
+        return ResolvedGoal(
+            cluster, _keep_loads_and_leaders(_add_drained(policy, olds)), news, goal.pairs
+        )
     if isinstance(goal, SetReplication):
         blocks = tuple(
             TopicBlock(match=(glob,), replication=count) for glob, count in goal.by_topic
         )
         sized = replace(policy, topics=(*policy.topics, *blocks))
-        return ResolvedGoal(cluster, sized if goal.rebalance else _still(sized))
+        return ResolvedGoal(cluster, sized if goal.rebalance else _keep_loads_and_leaders(sized))
     return ResolvedGoal(cluster, policy)
 
 
-def _still(policy: Policy) -> Policy:
+def _keep_loads_and_leaders(policy: Policy) -> Policy:
     """The policy with free loads, and with leaders that stay as long as they are replicas."""
     return replace(policy, balance=replace(policy.balance, replicas="off", leaders="keep"))
 
 
-def _drained(policy: Policy, brokers: Sequence[int]) -> Policy:
+def _add_drained(policy: Policy, brokers: Sequence[int]) -> Policy:
     drain = tuple(sorted({*policy.brokers.drain, *brokers}))
     return replace(policy, brokers=replace(policy.brokers, drain=drain))
 
 
-def _joined(cluster: Cluster, joining: Sequence[tuple[int, Rack]]) -> Cluster:
-    there = {broker.id: broker for broker in cluster.brokers}
+def _add_brokers(cluster: Cluster, joining: Sequence[tuple[int, Rack]]) -> Cluster:
+    by_id = {broker.id: broker for broker in cluster.brokers}
     for id_, rack in joining:
-        had = there.get(id_)
+        had = by_id.get(id_)
         if had is not None and (had.rack != rack or not had.is_live):
             raise InvalidConfig(
                 f"invalid broker to add: expected a new broker, or a live one in {rack}, "
@@ -91,8 +95,8 @@ def _joined(cluster: Cluster, joining: Sequence[tuple[int, Rack]]) -> Cluster:
                 had=f"{id_}={had.rack}",
                 hint="add the broker with the rack that it has, or use another id",
             )
-        there.setdefault(id_, Broker(id=id_, rack=rack))
-    return replace(cluster, brokers=tuple(there[id_] for id_ in sorted(there)))
+        by_id.setdefault(id_, Broker(id=id_, rack=rack))
+    return replace(cluster, brokers=tuple(by_id[id_] for id_ in sorted(by_id)))
 
 
 def _check_pairs(goal: Replace, cluster: Cluster) -> None:

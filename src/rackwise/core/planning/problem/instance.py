@@ -104,22 +104,22 @@ class Instance:
         `InvalidPolicy`, `InvalidRack`, `PartialRacks`; `InvalidSnapshot`, `InvalidPrices` if costs
         are unknown.
         """
-        wanted = resolve_goal(goal, cluster, policy)
-        check_policy(wanted.policy, wanted.cluster)
-        view = View(wanted.cluster, wanted.policy)
-        tree = _tree(view, minimise)
-        places = _canonical(view)
+        resolved = resolve_goal(goal, cluster, policy)
+        check_policy(resolved.policy, resolved.cluster)
+        view = View(resolved.cluster, resolved.policy)
+        tree = _rack_tree(view, minimise)
+        places = _usable_places(view)
         index = np.full(len(view.live), -1, dtype=np.int64)
         index[places] = np.arange(len(places))
         brokers = view.tree.brokers[places]
         leaf = tree.nodes[-1][places].astype(np.int64)
-        held = _held(view, index)
-        pins, lost_pins = _pins(view, wanted, index)
-        classes, class_of, replicas = _classes(view, tree, leaf)
-        weights = wanted.policy.brokers.weights
-        closed = np.isin(brokers, wanted.policy.brokers.exclude)
-        if wanted.takers is not None:
-            closed |= ~np.isin(brokers, wanted.takers)
+        held = _held_brokers(view, index)
+        pins, lost_pins = _pinned_brokers(view, resolved, index)
+        classes, class_of, replicas = _partition_classes(view, tree, leaf)
+        weights = resolved.policy.brokers.weights
+        closed = np.isin(brokers, resolved.policy.brokers.exclude)
+        if resolved.takers is not None:
+            closed |= ~np.isin(brokers, resolved.takers)
         first = view.tree.places(view.preferred)
         return cls(
             view=view,
@@ -190,19 +190,19 @@ class Instance:
         rows, brokers = sets.rows, sets.values.astype(np.int64)
         width = len(self.brokers)
         keys = np.sort(rows * width + brokers)
-        good = np.ones(len(sets), dtype=np.bool_)
-        good[keys[1:][keys[1:] == keys[:-1]] // max(width, 1)] = False
+        is_legal_row = np.ones(len(sets), dtype=np.bool_)
+        is_legal_row[keys[1:][keys[1:] == keys[:-1]] // max(width, 1)] = False
         closed = np.flatnonzero(~self.is_open[brokers])
-        good[rows[closed[~self.holds(rows[closed], brokers[closed])]]] = False
+        is_legal_row[rows[closed[~self.holds(rows[closed], brokers[closed])]]] = False
         pinned = self.pins.rows
         is_in = contains(sets, pinned, self.pins.values.astype(np.int64), width)
-        good[pinned[~is_in]] = False
-        good[self.lost_pins] = False
+        is_legal_row[pinned[~is_in]] = False
+        is_legal_row[self.lost_pins] = False
         for number, class_ in enumerate(self.classes):
             chosen = np.flatnonzero(self.class_of == number)
             for part in parts(chosen, self.leaves):
-                good[part] &= class_.fits(self.leaf_counts(sets.take(part)))
-        return good
+                is_legal_row[part] &= class_.fits(self.leaf_counts(sets.take(part)))
+        return is_legal_row
 
     def is_legal(self, row: int, brokers: Sequence[int]) -> bool:
         """Whether a set of usable brokers is in X_p of one row."""
@@ -225,8 +225,8 @@ def contains(
     keys = np.sort(sets.rows * width + sets.values)
     wanted = rows * width + brokers
     found = np.searchsorted(keys, wanted)
-    there: NDArray[np.bool_] = np.append(keys, -1)[found] == wanted
-    return there
+    is_in: NDArray[np.bool_] = np.append(keys, -1)[found] == wanted
+    return is_in
 
 
 def sets_of(rows: NDArray[np.int64], brokers: NDArray[np.int64], count: int) -> Ragged:
@@ -242,7 +242,7 @@ def parts(rows: NDArray[np.int64], width: int, cells: int = 1 << 23) -> list[NDA
     return np.array_split(rows, 1 + len(rows) * width // cells)
 
 
-def _tree(view: View, minimise: Minimise) -> RackTree:
+def _rack_tree(view: View, minimise: Minimise) -> RackTree:
     """The rack tree; one rack for all brokers if the policy ignores racks or there are none.
 
     Raises `PartialRacks` if some live brokers have a rack and some have none.
@@ -265,7 +265,7 @@ def _tree(view: View, minimise: Minimise) -> RackTree:
     return RackTree.of(((id_, None) for id_ in view.tree.brokers.tolist()), missing="one-rack")
 
 
-def _canonical(view: View) -> NDArray[np.int64]:
+def _usable_places(view: View) -> NDArray[np.int64]:
     """The usable brokers by path segments as UTF-8 bytes, then id, as indexes."""
     keys = {
         broker.id: tuple(
@@ -279,7 +279,7 @@ def _canonical(view: View) -> NDArray[np.int64]:
     return np.array(sorted(usable, key=lambda at: (keys[ids[at]], ids[at])), dtype=np.int64)
 
 
-def _held(view: View, index: NDArray[np.int64]) -> Ragged:
+def _held_brokers(view: View, index: NDArray[np.int64]) -> Ragged:
     """The usable brokers that hold a placed replica, ascending in each row."""
     found = index[view.placed_places]
     kept = view.placed.keep(found >= 0)
@@ -288,8 +288,8 @@ def _held(view: View, index: NDArray[np.int64]) -> Ragged:
     return Ragged(kept.offsets, values[order].astype(np.int32))
 
 
-def _pins(
-    view: View, wanted: ResolvedGoal, index: NDArray[np.int64]
+def _pinned_brokers(
+    view: View, resolved: ResolvedGoal, index: NDArray[np.int64]
 ) -> tuple[Ragged, NDArray[np.int64]]:
     """The pinned brokers of each row, ascending, and the rows with an unusable pinned broker."""
     table = view.table
@@ -303,7 +303,7 @@ def _pins(
             for row in rows.tolist():
                 if some := numbers[int(table.partition[row])]:
                     pinned[row] = set(some)
-    for old, new in wanted.heirs:
+    for old, new in resolved.heirs:
         holders = np.unique(view.placed.rows[view.placed.values == old])
         for row in holders.tolist():
             pinned.setdefault(row, set()).add(new)
@@ -323,18 +323,18 @@ def _pins(
     )
 
 
-def _classes(
+def _partition_classes(
     view: View, tree: RackTree, leaf: NDArray[np.int64]
 ) -> tuple[tuple[PartitionClass, ...], NDArray[np.int64], NDArray[np.int64]]:
     """The partition classes, the class of each row, and its number of replicas."""
-    wanted = np.array([rules.replication or 0 for rules in view.rules], dtype=np.int64)
-    of_rule = wanted[view.row_rules]
+    by_rules = np.array([rules.replication or 0 for rules in view.rules], dtype=np.int64)
+    of_rule = by_rules[view.row_rules]
     replicas = np.where(of_rule > 0, of_rule, view.placed.lengths)
     usable = [
         np.bincount(tree.ancestors(tree.depth - 1, level)[leaf], minlength=len(names))
         for level, names in enumerate(tree.names)
     ]
-    spreads = [_spread(rules, is_blind=tree is not view.tree) for rules in view.rules]
+    spreads = [_rack_rules(rules, is_blind=tree is not view.tree) for rules in view.rules]
     codes = {rules: code for code, rules in enumerate(dict.fromkeys(spreads))}
     spread = np.array([codes[rules] for rules in spreads], dtype=np.int64)[view.row_rules]
     if not len(spread):
@@ -347,7 +347,7 @@ def _classes(
     return classes, class_of, replicas
 
 
-def _spread(rules: TopicRules, *, is_blind: bool) -> TopicRules:
+def _rack_rules(rules: TopicRules, *, is_blind: bool) -> TopicRules:
     """The rules about racks alone; `is_blind`: racks do not count."""
     alone = replace(rules, pin=(), leader_racks=(), topic_spread="off", replication=None)
     if is_blind:

@@ -67,10 +67,12 @@ def rack_capacity(instance: Instance, rows: NDArray[np.int64]) -> RackCapacity:
         closed = ~instance.is_open[held.values]
         free = free + _counts(held.rows[closed], leaf[held.values[closed]], len(rows), leaves)
     if len(pins.values):
-        may = instance.is_open[pins.values] | instance.holds(
+        is_usable_pin = instance.is_open[pins.values] | instance.holds(
             rows[pins.rows], pins.values.astype(np.int64)
         )
-        free = free - _counts(pins.rows[may], leaf[pins.values[may]], len(rows), leaves)
+        free = free - _counts(
+            pins.rows[is_usable_pin], leaf[pins.values[is_usable_pin]], len(rows), leaves
+        )
     return RackCapacity(pinned, free)
 
 
@@ -94,7 +96,7 @@ def rack_bounds(class_: PartitionClass, room: RackCapacity) -> RackBounds:
         if level == finest:
             most = np.minimum(most, room.free)
         else:
-            starts = _starts(class_, level)
+            starts = _first_children(class_, level)
             least = np.maximum(least, np.add.reduceat(low[-1], starts, axis=1))
             most = np.minimum(most, np.add.reduceat(high[-1], starts, axis=1))
         low.append(least)
@@ -104,11 +106,11 @@ def rack_bounds(class_: PartitionClass, room: RackCapacity) -> RackBounds:
         is_possible &= (least <= most).all(axis=1)
     is_possible &= (low[-1].sum(axis=1) <= units) & (units <= high[-1].sum(axis=1))
     if not class_.has_boxes:
-        is_possible &= _reaches(class_, room)
+        is_possible &= _can_reach_at_least(class_, room)
     return RackBounds(tuple(reversed(low)), tuple(reversed(high)), units, is_possible)
 
 
-def _starts(class_: PartitionClass, level: int) -> NDArray[np.int64]:
+def _first_children(class_: PartitionClass, level: int) -> NDArray[np.int64]:
     """The first node, one level finer, of each node."""
     finer = class_.up[level + 1]
     first_leaf = np.flatnonzero(np.diff(class_.up[level], prepend=-1))
@@ -121,8 +123,7 @@ def fresh_racks(
     """The distinct racks that a row must still reach, for each level with `at_least`.
 
     Coarsest level first: the level, its racks without a pinned broker [rows, nodes], and how many
-    of
-    these must get a replica. `pinned`: of each row in each finest rack.
+    of these must get a replica. `pinned`: of each row in each finest rack.
     """
     for level, wanted in enumerate(class_.at_least):
         if wanted:
@@ -130,15 +131,15 @@ def fresh_racks(
             yield level, ~has, np.maximum(wanted - has.sum(axis=1), 0)
 
 
-def _reaches(class_: PartitionClass, room: RackCapacity) -> NDArray[np.bool_]:
+def _can_reach_at_least(class_: PartitionClass, room: RackCapacity) -> NDArray[np.bool_]:
     """Whether the remaining units can bring the distinct racks up to `at_least` at every level."""
     left = class_.replicas - room.pinned.sum(axis=1)
     most = np.zeros_like(left)
-    good = room.free.sum(axis=1) >= left
+    is_enough = room.free.sum(axis=1) >= left
     for level, fresh, more in fresh_racks(class_, room.pinned):
-        good &= ((class_.at(level, room.free) > 0) & fresh).sum(axis=1) >= more
+        is_enough &= ((class_.at(level, room.free) > 0) & fresh).sum(axis=1) >= more
         most = np.maximum(most, more)
-    reached: NDArray[np.bool_] = good & (most <= left)
+    reached: NDArray[np.bool_] = is_enough & (most <= left)
     return reached
 
 
@@ -183,12 +184,12 @@ def _reason(instance: Instance, class_: PartitionClass, room: RackCapacity) -> s
         if racks < wanted:
             return f"wants {counted(wanted, f'distinct {name}')}; {racks} {are(racks)} usable"
     if class_.rules.count:
-        asked = ", ".join(
+        counts = ", ".join(
             f"{rack.rack} {rack.min}" + ("" if rack.max is None else f"..{rack.max}")
             for rack in class_.rules.count
         )
         return (
-            f"wants {counted(class_.replicas, 'replica')} with {asked}; no usable brokers allow it"
+            f"wants {counted(class_.replicas, 'replica')} with {counts}; no usable brokers allow it"
         )
     return (
         f"wants {counted(class_.replicas, 'replica')} spread as its rules say; "

@@ -53,33 +53,33 @@ def apply_moves(
 
     `keeps_sets`: only unchanged sets are legal.
     """
-    rows, problems = _rows(instance, moves)
+    rows, problems = _rows_of_moves(instance, moves)
     placed = instance.view.placed
-    there = np.flatnonzero(rows >= 0)
-    kept = moves if len(there) == len(moves) else [moves[at] for at in there.tolist()]
-    where = rows[there]
+    known = np.flatnonzero(rows >= 0)
+    kept = moves if len(known) == len(moves) else [moves[at] for at in known.tolist()]
+    rows_moved = rows[known]
     before = _lists([move.before for move in kept])
     after = _lists([move.after for move in kept])
-    stale = np.flatnonzero(_differ(before, placed.take(where))).tolist()
-    problems += [_stale(instance, int(where[at]), kept[at]) for at in stale]
-    stays = np.flatnonzero(~_differ(before, after)).tolist()
+    stale = np.flatnonzero(_rows_differ(before, placed.take(rows_moved))).tolist()
+    problems += [_stale_move(instance, int(rows_moved[at]), kept[at]) for at in stale]
+    stays = np.flatnonzero(~_rows_differ(before, after)).tolist()
     problems += [
         f"{_name(kept[at])}: expected a changed list, got {_list(kept[at].after)} before and after"
         for at in stays
     ]
-    moved = _replaced(placed, where, after)
+    moved = _replace_rows(placed, rows_moved, after)
     sets, misplaced = _usable(instance, moved)
     if keeps_sets:
         held, _ = _usable(instance, placed)
-        bad = _differ(sets, held) | _differ(_sorted(moved), _sorted(placed))
+        bad = _rows_differ(sets, held) | _rows_differ(_sort_rows(moved), _sort_rows(placed))
         reasons = [
             f"{instance.name(row)}: expected the same brokers, got others"
             for row in np.flatnonzero(bad).tolist()
         ]
         return AppliedMoves(sets, moved, tuple(problems), tuple(reasons))
-    good = instance.legal(sets)
-    good[misplaced] = False
-    wrong = np.flatnonzero(~good).tolist()
+    is_legal = instance.legal(sets)
+    is_legal[misplaced] = False
+    wrong = np.flatnonzero(~is_legal).tolist()
     illegal = tuple(f"{instance.name(row)}: {_fault(instance, moved, row)}" for row in wrong)
     return AppliedMoves(sets, moved, tuple(problems), illegal)
 
@@ -99,12 +99,14 @@ def _list(brokers: Sequence[int]) -> str:
     return ", ".join(map(str, brokers)) or "none"
 
 
-def _stale(instance: Instance, row: int, move: Move) -> str:
+def _stale_move(instance: Instance, row: int, move: Move) -> str:
     had = _list(instance.view.placed.row(row))
     return f"{_name(move)}: the move expects {_list(move.before)} before, the cluster has {had}"
 
 
-def _rows(instance: Instance, moves: Sequence[Move]) -> tuple[NDArray[np.int64], list[str]]:
+def _rows_of_moves(
+    instance: Instance, moves: Sequence[Move]
+) -> tuple[NDArray[np.int64], list[str]]:
     """The row of each move, -1 if there is none or an earlier move has it."""
     table = instance.view.table
     codes = {name: code for code, name in enumerate(table.topics)}
@@ -127,7 +129,7 @@ def _rows(instance: Instance, moves: Sequence[Move]) -> tuple[NDArray[np.int64],
     return rows, problems
 
 
-def _differ(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
+def _rows_differ(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
     """Which rows differ: bool [rows]."""
     differ: NDArray[np.bool_] = a.lengths != b.lengths
     same = np.flatnonzero(~differ)
@@ -136,18 +138,18 @@ def _differ(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
     return differ
 
 
-def _replaced(rows: Ragged, where: NDArray[np.int64], by: Ragged) -> Ragged:
+def _replace_rows(rows: Ragged, replaced: NDArray[np.int64], by: Ragged) -> Ragged:
     """Rows with some of them replaced."""
     both = Ragged(
         np.concatenate([rows.offsets, rows.offsets[-1] + by.offsets[1:]]),
         np.concatenate([rows.values, by.values]),
     )
     order = np.arange(len(rows))
-    order[where] = len(rows) + np.arange(len(by))
+    order[replaced] = len(rows) + np.arange(len(by))
     return both.take(order)
 
 
-def _sorted(rows: Ragged) -> Ragged:
+def _sort_rows(rows: Ragged) -> Ragged:
     """Each row sorted. Row and value are sorted as one number, ten times as fast as two keys."""
     keys = np.sort(rows.rows.astype(np.int64) << 32 | rows.values)
     return Ragged(rows.offsets, (keys & 0xFFFF_FFFF).astype(np.int32))
@@ -161,7 +163,7 @@ def _usable(instance: Instance, lists: Ragged) -> tuple[Ragged, NDArray[np.int64
     found = index[tree.places(lists.values)]
     known = found >= 0
     usable = Ragged(lists.offsets, found).keep(known)
-    return _sorted(usable), np.unique(lists.rows[~known])
+    return _sort_rows(usable), np.unique(lists.rows[~known])
 
 
 def _fault(instance: Instance, lists: Ragged, row: int) -> str:

@@ -145,7 +145,7 @@ def bound(instance: Instance, certificate: Certificate) -> int:
     offers = _offers(instance, prices, {key: one.price for key, one in topic_prices.items()})
     values = cheapest_sets(instance, offers).values
     if (values >= NEVER // 2).any():
-        raise infeasible(instance) if infeasible_partitions(instance) else _too_dear()
+        raise infeasible(instance) if infeasible_partitions(instance) else _too_expensive()
     groups = [group for group in certificate.groups if is_valid_group(group)]
     grouped = [id_ for group in groups for id_ in group.brokers]
     free = int(prices[~np.isin(instance.brokers, grouped)].clip(min=0).sum())
@@ -169,7 +169,7 @@ def infeasible(instance: Instance) -> Infeasible:
     )
 
 
-def _too_dear() -> OptimumTooLarge:
+def _too_expensive() -> OptimumTooLarge:
     return OptimumTooLarge(
         f"invalid cost of a copy: expected less than {NEVER // 2}, got more",
         wanted=f"less than {NEVER // 2}",
@@ -219,7 +219,7 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
             problems=(*after.problems, *after.illegal, *leaders.problems),
         )
     certificate = next((one for one in plan.certificates if one.objective == plan.minimise), None)
-    told = [] if certificate else [f"expected a certificate of {plan.minimise}, got none"]
+    problems = [] if certificate else [f"expected a certificate of {plan.minimise}, got none"]
     certificate = certificate or Certificate(
         objective=plan.minimise,
         unit=UNITS[plan.minimise],
@@ -229,18 +229,18 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
         lower_bound=0,
     )
     if plan.fair.groups != certificate.groups:
-        told.append("the plan and its certificate state different groups of brokers")
-    told += _unbelieved(instance, certificate)
+        problems.append("the plan and its certificate state different groups of brokers")
+    problems += _ignored_prices(instance, certificate)
     least = bound(instance, certificate)
     if least != certificate.lower_bound:
-        told.append(
+        problems.append(
             f"expected lower bound {least} from the dual prices, got {certificate.lower_bound}"
         )
     why_unfair = fairness_problems(instance, after.sets, certificate, is_legal=not after.illegal)
     cost = instance.cost(after.sets)
-    told += leaders.problems
+    problems += leaders.problems
     if leaders.cost > leaders.lower_bound:
-        told.append(
+        problems.append(
             f"expected {counted(leaders.lower_bound, 'changed preferred leader')}, "
             f"got {leaders.cost}"
         )
@@ -250,11 +250,11 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
         gap=cost - least,
         is_legal=not after.illegal,
         is_fair=not why_unfair,
-        problems=(*after.problems, *after.illegal, *why_unfair, *told),
+        problems=(*after.problems, *after.illegal, *why_unfair, *problems),
     )
 
 
-def _unbelieved(instance: Instance, certificate: Certificate) -> Iterator[str]:
+def _ignored_prices(instance: Instance, certificate: Certificate) -> Iterator[str]:
     """The prices that the bound ignores."""
     ids, names = set(instance.brokers.tolist()), set(instance.view.table.topics)
     for id_, price in certificate.prices.items():

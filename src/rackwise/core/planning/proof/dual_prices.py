@@ -135,7 +135,7 @@ def dual_prices_of(instance: Instance, sets: Ragged, limits: LoadLimits) -> Dual
     is_settled = False
     most = 2 * (width + len(limits.totals)) + _SPARE_ROUNDS
     for _ in range(min(most, classes * width + len(limits.totals) + 2)):
-        nearer = _loads_relaxed(graph.relaxed(distance), placed, limits)
+        nearer = _relax_loads(graph.relax(distance), placed, limits)
         is_settled = bool((nearer == distance).all())
         distance = nearer
         if is_settled or int(distance.min(initial=0)) < -_FAR:
@@ -154,7 +154,7 @@ _SPARE_ROUNDS = 64
 """A path seldom passes a broker twice, with one topic and with another."""
 
 
-def _loads_relaxed(
+def _relax_loads(
     distance: NDArray[np.int64], placed: NDArray[np.int64], limits: LoadLimits
 ) -> NDArray[np.int64]:
     """Distances over pools, and between brokers and their topics."""

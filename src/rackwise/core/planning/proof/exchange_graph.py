@@ -114,17 +114,17 @@ def exchanges_of(placement: PricedSets) -> Iterator[Exchanges]:
     """All possible exchanges of one replica."""
     instance = placement.instance
     hubs = np.unique(instance.leaf[instance.is_open]).tolist()
-    for part in _parts(placement):
+    for part in _class_rows(placement):
         for leaf in hubs:
             legal = part.legal(np.full(len(part.rows), leaf))
             if legal.any():
                 price = instance.costs.at(part.rows, np.full(len(part.rows), leaf))
                 change = np.where(legal, price[:, None] - placement.own[part.at], NEVER)
                 yield Exchanges(part.rows, part.at, change, leaf, None)
-        yield from _returns(placement, part)
+        yield from _exchanges_back(placement, part)
 
 
-class _Part(NamedTuple):
+class _ClassRows(NamedTuple):
     """Rows of one class."""
 
     class_: PartitionClass
@@ -159,7 +159,7 @@ class _Part(NamedTuple):
         return legal
 
 
-def _parts(placement: PricedSets) -> Iterator[_Part]:
+def _class_rows(placement: PricedSets) -> Iterator[_ClassRows]:
     instance, sets = placement.instance, placement.sets
     if not len(instance):
         return
@@ -173,7 +173,7 @@ def _parts(placement: PricedSets) -> Iterator[_Part]:
         for some in parts(np.flatnonzero(codes == code), instance.leaves + class_.replicas):
             for rows, (index,) in blocks(sets, rows=some):
                 counts = instance.leaf_counts(sets.take(rows))
-                yield _Part(
+                yield _ClassRows(
                     class_=class_,
                     rows=rows,
                     at=index,
@@ -183,7 +183,7 @@ def _parts(placement: PricedSets) -> Iterator[_Part]:
                 )
 
 
-def _returns(placement: PricedSets, part: _Part) -> Iterator[Exchanges]:
+def _exchanges_back(placement: PricedSets, part: _ClassRows) -> Iterator[Exchanges]:
     """Exchanges back to a broker that holds the row and is not in its set."""
     instance, sets = placement.instance, placement.sets
     own = instance.held.take(part.rows)
@@ -237,23 +237,25 @@ class ExchangeGraph:
         hubs = np.full((len(sources), instance.leaves), NEVER, dtype=np.int64)
         best = np.full(hubs.shape, -1, dtype=np.int64)
         direct = []
-        for step in exchanges_of(placement):
-            tails = source[step.at]
-            if step.target is None:
-                np.minimum.at(hubs[:, step.leaf], tails, step.change)
-                is_best = (step.change < NEVER) & (step.change == hubs[tails, step.leaf])
-                best[tails[is_best], step.leaf] = step.at[is_best]
+        for exchange in exchanges_of(placement):
+            tails = source[exchange.at]
+            if exchange.target is None:
+                np.minimum.at(hubs[:, exchange.leaf], tails, exchange.change)
+                is_best = (exchange.change < NEVER) & (
+                    exchange.change == hubs[tails, exchange.leaf]
+                )
+                best[tails[is_best], exchange.leaf] = exchange.at[is_best]
                 continue
-            heads = placement.row_class[step.rows] * width + step.target
+            heads = placement.row_class[exchange.rows] * width + exchange.target
             wide = np.broadcast_to(heads[:, None], tails.shape)
-            legal = step.change < NEVER
-            direct.append(np.stack([tails[legal], wide[legal], step.change[legal]]))
-        crowded = _crowded(placement, sources, hubs, best)
+            legal = exchange.change < NEVER
+            direct.append(np.stack([tails[legal], wide[legal], exchange.change[legal]]))
+        crowded = _find_crowded_hubs(placement, sources, hubs, best)
         if crowded.any():
-            direct.append(_one_by_one(placement, sources, hubs, best, crowded))
+            direct.append(_arcs_of_crowded_hubs(placement, sources, hubs, best, crowded))
             hubs[crowded] = NEVER
         arcs = np.concatenate([np.zeros((3, 0), dtype=np.int64), *direct], axis=1)
-        tails, heads, lengths = _least(arcs, classes * width)
+        tails, heads, lengths = _shortest_arcs(arcs, classes * width)
         return cls(
             brokers=width,
             classes=classes,
@@ -266,7 +268,7 @@ class ExchangeGraph:
             lengths=lengths,
         )
 
-    def relaxed(self, distance: NDArray[np.int64]) -> NDArray[np.int64]:
+    def relax(self, distance: NDArray[np.int64]) -> NDArray[np.int64]:
         """The least of each node's distance and the paths over one arc, int64 [classes, B]."""
         found = distance.copy()
         flat = found.ravel()
@@ -281,7 +283,7 @@ class ExchangeGraph:
         return found
 
 
-def _crowded(
+def _find_crowded_hubs(
     placement: PricedSets,
     sources: NDArray[np.int64],
     hubs: NDArray[np.int64],
@@ -300,7 +302,7 @@ def _crowded(
     return found
 
 
-def _one_by_one(
+def _arcs_of_crowded_hubs(
     placement: PricedSets,
     sources: NDArray[np.int64],
     hubs: NDArray[np.int64],
@@ -322,36 +324,38 @@ def _one_by_one(
     wanted = np.stack([tail[pair], broker])[:, is_wanted]
     source = np.searchsorted(sources, placement.nodes)
     arcs += [
-        _lacking(placement, source, step, wanted[:, instance.leaf[wanted[1]] == step.leaf])
-        for step in exchanges_of(placement)
-        if step.target is None
+        _arcs_without_member(
+            placement, source, exchange, wanted[:, instance.leaf[wanted[1]] == exchange.leaf]
+        )
+        for exchange in exchanges_of(placement)
+        if exchange.target is None
     ]
     return np.concatenate(arcs, axis=1)
 
 
-def _lacking(
-    placement: PricedSets, source: NDArray[np.int64], step: Exchanges, wanted: NDArray[np.int64]
+def _arcs_without_member(
+    placement: PricedSets, source: NDArray[np.int64], exchange: Exchanges, wanted: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Arcs over partitions that lack the head, for each requested (tail, broker)."""
     width = len(placement.instance.brokers)
-    tails = source[step.at]
+    tails = source[exchange.at]
     order = np.argsort(wanted[0], kind="stable")
     first = np.searchsorted(wanted[0], tails, side="left", sorter=order)
     last = np.searchsorted(wanted[0], tails, side="right", sorter=order)
-    last[step.change >= NEVER] = 0
+    last[exchange.change >= NEVER] = 0
     found = []
     for offset in range(int((last - first).max(initial=0))):
         at, column = np.nonzero(first + offset < last)
         broker = wanted[1][order[first[at, column] + offset]]
-        rows = step.rows[at]
+        rows = exchange.rows[at]
         lacks = ~has(placement.sets, rows, broker, width)
         at, column, broker, rows = at[lacks], column[lacks], broker[lacks], rows[lacks]
         heads = placement.row_class[rows] * width + broker
-        found.append(np.stack([tails[at, column], heads, step.change[at, column]]))
+        found.append(np.stack([tails[at, column], heads, exchange.change[at, column]]))
     return np.concatenate([np.zeros((3, 0), dtype=np.int64), *found], axis=1)
 
 
-def _least(
+def _shortest_arcs(
     arcs: NDArray[np.int64], nodes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The shortest of the arcs between the same nodes."""

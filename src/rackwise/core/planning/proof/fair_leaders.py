@@ -55,35 +55,37 @@ def judge_leaders(
 ) -> LeadersVerdict:
     """Judge the first broker of each list (ids) as the leader of a set of usable brokers."""
     candidates, preferred = electable(instance, sets)
-    led = np.flatnonzero(candidates.lengths > 0)
-    leader = _firsts(instance, lists)
-    problems = list(_unelectable(instance, candidates, leader, led))
-    cost = int((leader != preferred)[led].sum())
+    rows_led = np.flatnonzero(candidates.lengths > 0)
+    leader = _first_brokers(instance, lists)
+    problems = list(_unelectable(instance, candidates, leader, rows_led))
+    cost = int((leader != preferred)[rows_led].sum())
     if certificate is None:
         return LeadersVerdict(cost, 0, (*problems, "expected a certificate of leaders, got none"))
-    shape = group_problems(instance, certificate.groups)
-    asked = valid_prices(instance.brokers, certificate.prices)
-    changes = (candidates.values != preferred[candidates.rows]) + asked[candidates.values]
+    group_faults = group_problems(instance, certificate.groups)
+    prices = valid_prices(instance.brokers, certificate.prices)
+    changes = (candidates.values != preferred[candidates.rows]) + prices[candidates.values]
     least = _least_of_rows(candidates, changes)
-    groups = () if shape else certificate.groups
-    bound = least - sum(group_term(group, instance.brokers, asked) for group in groups)
+    groups = () if group_faults else certificate.groups
+    bound = least - sum(group_term(group, instance.brokers, prices) for group in groups)
     if bound != certificate.lower_bound:
         written = certificate.lower_bound
         problems.append(
             f"expected lower bound {bound} from the dual prices of leaders, got {written}"
         )
-    if problems or shape:
-        return LeadersVerdict(cost, bound, (*problems, *shape))
-    loads = np.bincount(leader[led], minlength=len(instance.brokers)).astype(np.int64)
+    if problems or group_faults:
+        return LeadersVerdict(cost, bound, (*problems, *group_faults))
+    loads = np.bincount(leader[rows_led], minlength=len(instance.brokers)).astype(np.int64)
     limits = LoadLimits.of(instance, certificate.groups, {})
     fairness_problems = [
         *_outside(instance, loads, limits),
-        *possible_improvements(instance, loads, limits, _along(instance, candidates, leader)),
+        *possible_improvements(
+            instance, loads, limits, _reach_by_exchanges(instance, candidates, leader)
+        ),
     ]
     return LeadersVerdict(cost, bound, tuple(f"leaders: {text}" for text in fairness_problems))
 
 
-def _firsts(instance: Instance, lists: Ragged) -> NDArray[np.int64]:
+def _first_brokers(instance: Instance, lists: Ragged) -> NDArray[np.int64]:
     """Index of the first broker of each list, -1 if it is not usable or the list is empty."""
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     ids = np.append(lists.values, -1)[np.where(lists.lengths > 0, lists.offsets[:-1], -1)]
@@ -95,11 +97,11 @@ def _unelectable(
     instance: Instance,
     candidates: Ragged,
     leader: NDArray[np.int64],
-    led: NDArray[np.int64],
+    rows_led: NDArray[np.int64],
 ) -> Iterator[str]:
-    may = np.zeros(len(candidates), dtype=np.bool_)
-    may[candidates.rows[candidates.values == leader[candidates.rows]]] = True
-    for row in led[~may[led]].tolist():
+    is_eligible = np.zeros(len(candidates), dtype=np.bool_)
+    is_eligible[candidates.rows[candidates.values == leader[candidates.rows]]] = True
+    for row in rows_led[~is_eligible[rows_led]].tolist():
         had = int(instance.brokers[leader[row]]) if leader[row] >= 0 else "an unusable one"
         yield f"{instance.name(row)}: expected an eligible leader, got {had}"
 
@@ -121,17 +123,17 @@ def _outside(instance: Instance, loads: NDArray[np.int64], limits: LoadLimits) -
         yield f"expected {wanted} led by broker {instance.brokers[broker]}, got {loads[broker]}"
 
 
-def _along(instance: Instance, candidates: Ragged, leader: NDArray[np.int64]) -> Reach:
+def _reach_by_exchanges(instance: Instance, candidates: Ragged, leader: NDArray[np.int64]) -> Reach:
     """The brokers to which leaderships can be passed on, over any chain."""
     brokers = len(instance.brokers)
-    one = np.eye(brokers, dtype=np.bool_)
-    one[leader[candidates.rows], candidates.values] = True
+    is_one_step = np.eye(brokers, dtype=np.bool_)
+    is_one_step[leader[candidates.rows], candidates.values] = True
 
     def reach(starts: NDArray[np.bool_]) -> NDArray[np.bool_]:
         seen = starts
-        further: NDArray[np.bool_] = np.asarray(one[starts].any(axis=0))
+        further: NDArray[np.bool_] = np.asarray(is_one_step[starts].any(axis=0))
         while (further != seen).any():
-            seen, further = further, np.asarray(one[further].any(axis=0))
+            seen, further = further, np.asarray(is_one_step[further].any(axis=0))
         return seen
 
     return reach

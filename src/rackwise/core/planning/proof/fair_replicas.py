@@ -64,40 +64,50 @@ def fairness_problems(
     `sets`: brokers of every row, ascending; the exchange graph is used only if they are legal.
     """
     caps = topic_caps(instance)
-    told = [*_over_caps(instance, sets, caps), *_wrong_caps(instance, certificate, caps)]
+    problems = [*_exceeded_caps(instance, sets, caps), *_wrong_caps(instance, certificate, caps)]
     balance = instance.view.policy.balance.replicas
     if balance == "off":
         if certificate.groups:
-            told.append(
+            problems.append(
                 "expected no groups of brokers, because the policy does not ask for even loads"
             )
-        return told
-    shape = group_problems(instance, certificate.groups)
-    if shape:
-        return told + shape
-    told += _outside(instance, sets, certificate.groups)
+        return problems
+    group_faults = group_problems(instance, certificate.groups)
+    if group_faults:
+        return problems + group_faults
+    problems += _outside(instance, sets, certificate.groups)
     loads = instance.loads(sets)
-    along = _along(instance, sets, caps) if caps and certificate.cuts and is_legal else None
+    reach_by_exchanges = (
+        _reach_by_exchanges(instance, sets, caps)
+        if caps and certificate.cuts and is_legal
+        else None
+    )
     if isinstance(balance, Slack):
         wanted = fair_of(instance, targets_of(instance))
         cuts = [cut for cut in certificate.cuts if cut not in wanted.cuts]
-        told += _cuts(instance, cuts, loads, along)[1]
+        problems += _tight_cuts(instance, cuts, loads, reach_by_exchanges)[1]
         if wanted.groups != certificate.groups:
-            told.append("expected groups of the fair loads plus the slack, got others")
-        return told
-    tight, wrong = _cuts(instance, certificate.cuts, loads, along)
-    told += wrong
+            problems.append("expected groups of the fair loads plus the slack, got others")
+        return problems
+    tight_cuts, wrong = _tight_cuts(instance, certificate.cuts, loads, reach_by_exchanges)
+    problems += wrong
     limits = LoadLimits.of(instance, certificate.groups, {})
     brokers = len(instance.brokers)
-    found = list(possible_improvements(instance, loads, limits, _within(brokers, ())))
+    found = list(possible_improvements(instance, loads, limits, _reach_within_cuts(brokers, ())))
     if found:
-        found = list(possible_improvements(instance, loads, limits, _within(brokers, tight)))
+        found = list(
+            possible_improvements(instance, loads, limits, _reach_within_cuts(brokers, tight_cuts))
+        )
     if found and is_legal:
-        found = list(possible_improvements(instance, loads, limits, _along(instance, sets, caps)))
-    return told + found
+        found = list(
+            possible_improvements(
+                instance, loads, limits, _reach_by_exchanges(instance, sets, caps)
+            )
+        )
+    return problems + found
 
 
-def _over_caps(
+def _exceeded_caps(
     instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]
 ) -> Iterator[str]:
     if not caps:
@@ -135,17 +145,17 @@ def _wrong_caps(
 
 def group_problems(instance: Instance, groups: Sequence[BrokerGroup]) -> list[str]:
     """Groups that do not hold every usable broker once, or whose numbers are impossible."""
-    told: list[str] = []
+    problems: list[str] = []
     seen = sorted(id_ for group in groups for id_ in group.brokers)
     if seen != sorted(instance.brokers.tolist()):
-        told.append("expected groups that contain every usable broker once")
-    told += [
+        problems.append("expected groups that contain every usable broker once")
+    problems += [
         f"expected a low and a high of each broker and a total between them in the group of "
         f"{_brokers(group.brokers)}"
         for group in groups
         if not is_valid_group(group)
     ]
-    return told
+    return problems
 
 
 def _brokers(brokers: Sequence[int]) -> str:
@@ -168,44 +178,47 @@ def _outside(instance: Instance, sets: Ragged, groups: Sequence[BrokerGroup]) ->
             yield f"expected {wanted} on {_brokers(group.brokers)} in all, got {total}"
 
 
-def _cuts(
-    instance: Instance, cuts: Sequence[Cut], loads: NDArray[np.int64], along: Reach | None
+def _tight_cuts(
+    instance: Instance,
+    cuts: Sequence[Cut],
+    loads: NDArray[np.int64],
+    reach_by_exchanges: Reach | None,
 ) -> tuple[list[NDArray[np.bool_]], list[str]]:
     """The brokers of each tight cut, and the faults of the other cuts.
 
     With topic caps more replicas may be forced than legal sets force. Then a cut is valid if no
     replica can be passed on out of it.
     """
-    free = _free(instance)
-    tight: list[NDArray[np.bool_]] = []
-    told: list[str] = []
+    free = _with_free_copies(instance)
+    tight_cuts: list[NDArray[np.bool_]] = []
+    problems: list[str] = []
     for cut in cuts:
         inside = np.isin(instance.brokers, cut.brokers)
         load = int(loads[inside].sum())
         least = int(
             cheapest_sets(free, BrokerPrices.flat(free, inside.astype(np.int64))).values.sum()
         )
-        if along is not None and not (along(inside) & ~inside).any():
+        if reach_by_exchanges is not None and not (reach_by_exchanges(inside) & ~inside).any():
             least = load
         if int(inside.sum()) != len(cut.brokers):
-            told.append(f"expected a cut of usable brokers, got {_brokers(cut.brokers)}")
+            problems.append(f"expected a cut of usable brokers, got {_brokers(cut.brokers)}")
         elif least < cut.least:
-            told.append(
+            problems.append(
                 f"expected a cut of {counted(least, 'replica')} on {_brokers(cut.brokers)}, "
                 f"got {cut.least}"
             )
         elif least == load:
-            tight.append(inside)
-    return tight, told
+            tight_cuts.append(inside)
+    return tight_cuts, problems
 
 
-def _free(instance: Instance) -> Instance:
+def _with_free_copies(instance: Instance) -> Instance:
     """The same instance with free copies."""
     costs = replace(instance.costs, size=np.zeros_like(instance.costs.size), prices=None)
     return replace(instance, costs=costs)
 
 
-def _within(brokers: int, cuts: Sequence[NDArray[np.bool_]]) -> Reach:
+def _reach_within_cuts(brokers: int, cuts: Sequence[NDArray[np.bool_]]) -> Reach:
     """The brokers that a replica can reach without leaving any of these sets of brokers."""
     reached = np.ones((brokers, brokers), dtype=np.bool_)
     for inside in cuts:
@@ -213,7 +226,9 @@ def _within(brokers: int, cuts: Sequence[NDArray[np.bool_]]) -> Reach:
     return lambda starts: np.asarray(reached[starts].any(axis=0))
 
 
-def _along(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]) -> Reach:
+def _reach_by_exchanges(
+    instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]
+) -> Reach:
     """The brokers that a replica can reach along exchanges of these sets."""
     capped = np.array(sorted(caps), dtype=np.int64)
     limits = np.array([caps[topic] for topic in capped.tolist()]).reshape(
@@ -221,7 +236,7 @@ def _along(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64
     )
     code = np.zeros(len(instance.is_capped) + 1, dtype=np.int64)
     code[capped] = 1 + np.arange(len(capped))
-    placement = PricedSets.of(_free(instance), sets, row_class=code[instance.topic])
+    placement = PricedSets.of(_with_free_copies(instance), sets, row_class=code[instance.topic])
     graph = ExchangeGraph.of(placement, len(capped) + 1)
     shape = (len(capped) + 1, len(instance.brokers))
     placed = np.bincount(placement.nodes, minlength=shape[0] * shape[1]).reshape(shape)
@@ -230,7 +245,7 @@ def _along(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64
         distance = np.full(shape, NEVER, dtype=np.int64)
         distance[0, starts] = 0
         while True:
-            nearer = graph.relaxed(distance)
+            nearer = graph.relax(distance)
             below = np.where(placed[1:] < limits, nearer[1:], NEVER)
             nearer[0] = np.minimum(nearer[0], below.min(axis=0, initial=NEVER))
             above = np.where(placed[1:] > 0, nearer[0], NEVER)

@@ -48,13 +48,13 @@ def false_statements(
     """
     instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
     return (
-        *_origin(instance, plan),
-        *_differing("the verdict", verdict, plan.verdict),
-        *_moved(instance, plan, prices),
+        *_false_origin(instance, plan),
+        *_different_fields("the verdict", verdict, plan.verdict),
+        *_false_moves(instance, plan, prices),
     )
 
 
-def _origin(instance: Instance, plan: Plan) -> Iterator[str]:
+def _false_origin(instance: Instance, plan: Plan) -> Iterator[str]:
     cluster = instance.view.cluster
     if plan.cluster_id != cluster.cluster_id:
         yield f"expected cluster {_text(cluster.cluster_id)}, got {_text(plan.cluster_id)}"
@@ -64,7 +64,7 @@ def _origin(instance: Instance, plan: Plan) -> Iterator[str]:
             yield f"broker {id_}: the plan records another rack or state than the cluster has"
 
 
-def _moved(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Iterator[str]:
+def _false_moves(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Iterator[str]:
     is_leaders = isinstance(plan.goal, Leaders)
     after = apply_moves(instance, plan.moves, keeps_sets=is_leaders)
     change = list_changes(instance, after.lists)
@@ -75,43 +75,43 @@ def _moved(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Iterator[
         found = totals_of(
             instance, change, after.lists, offers=offers, sets=after.sets, prices=prices
         )
-    said, totals = plan.moves, plan.totals
+    stated, totals = plan.moves, plan.totals
     if not prices or totals.usd_nano is None:
-        moves, said = (tuple(map(_unpriced_move, some)) for some in (moves, said))
-        found, totals = _unpriced(found), _unpriced(totals)
-    written = {(move.topic, move.partition): move for move in said}
+        moves, stated = (tuple(map(_move_without_usd, some)) for some in (moves, stated))
+        found, totals = _totals_without_usd(found), _totals_without_usd(totals)
+    stated_by_partition = {(move.topic, move.partition): move for move in stated}
     for move in moves:
         name = f"{escaped(move.topic)}-{move.partition}"
-        yield from _differing(name, move, written[move.topic, move.partition])
-    if [(move.topic, move.partition) for move in moves] != list(written):
+        yield from _different_fields(name, move, stated_by_partition[move.topic, move.partition])
+    if [(move.topic, move.partition) for move in moves] != list(stated_by_partition):
         yield "the moves are not in execution order"
-    yield from _differing("totals", found, totals)
+    yield from _different_fields("totals", found, totals)
 
 
-def _unpriced_move(move: Move) -> Move:
+def _move_without_usd(move: Move) -> Move:
     return replace(move, usd_nano=None)
 
 
-def _unpriced(totals: Totals) -> Totals:
+def _totals_without_usd(totals: Totals) -> Totals:
     return replace(
         totals,
         usd_nano=None,
-        steady_before=_free(totals.steady_before),
-        steady_after=_free(totals.steady_after),
+        steady_before=_without_usd(totals.steady_before),
+        steady_after=_without_usd(totals.steady_after),
     )
 
 
-def _free(steady: Steady | None) -> Steady | None:
+def _without_usd(steady: Steady | None) -> Steady | None:
     return None if steady is None else replace(steady, usd_nano_per_day=None)
 
 
-def _differing(
-    name: str, found: Move | Totals | Verdict, said: Move | Totals | Verdict
+def _different_fields(
+    name: str, found: Move | Totals | Verdict, stated: Move | Totals | Verdict
 ) -> Iterator[str]:
     for field in fields(found):
-        had, wrote = getattr(found, field.name), getattr(said, field.name)
-        if had != wrote:
-            yield f"{name}: expected {field.name} {_text(had)}, got {_text(wrote)}"
+        had, stated_value = getattr(found, field.name), getattr(stated, field.name)
+        if had != stated_value:
+            yield f"{name}: expected {field.name} {_text(had)}, got {_text(stated_value)}"
 
 
 def _text(value: object) -> str:

@@ -47,14 +47,16 @@ if TYPE_CHECKING:
     from rackwise.core.planning.problem.instance import Instance
 
 
-class _Pairs(NamedTuple):
+class _RowBrokerPairs(NamedTuple):
     """Replicas as two aligned columns."""
 
     rows: NDArray[np.int64]
+    """Row of each replica, int64 [replicas]."""
     brokers: NDArray[np.int64]
+    """Broker of each replica, int64 [replicas]."""
 
 
-class _Rack(NamedTuple):
+class _RackProblem(NamedTuple):
     """One finest rack; its brokers are numbered from 0."""
 
     members: NDArray[np.int64]
@@ -111,15 +113,15 @@ def by_rack(instance: Instance, ranges: Ranges, *, should_stop: Callable[[], boo
 
     Raises `NoFlow`; `MissingDependency` if `needs_flow` and ortools is not installed.
     """
-    found = [_Pairs(*np.zeros((2, 0), dtype=np.int64))]
+    found = [_RowBrokerPairs(*np.zeros((2, 0), dtype=np.int64))]
     for rack in _racks(instance, ranges):
-        pairs = _solved(rack, should_stop) if rack.many.size else _closed_form(rack)
-        found.append(_Pairs(pairs.rows, rack.members[pairs.brokers]))
+        pairs = _solve_with_flow(rack, should_stop) if rack.many.size else _closed_form(rack)
+        found.append(_RowBrokerPairs(pairs.rows, rack.members[pairs.brokers]))
     rows = np.concatenate([pairs.rows for pairs in found])
     return sets_of(rows, np.concatenate([pairs.brokers for pairs in found]), len(instance))
 
 
-def _racks(instance: Instance, ranges: Ranges) -> Iterator[_Rack]:
+def _racks(instance: Instance, ranges: Ranges) -> Iterator[_RackProblem]:
     held = instance.held
     rows, brokers = held.rows, held.values.astype(np.int64)
     leaf = instance.leaf[brokers]
@@ -127,20 +129,20 @@ def _racks(instance: Instance, ranges: Ranges) -> Iterator[_Rack]:
         members = np.flatnonzero(instance.leaf == number)
         index = np.full(len(instance.brokers), -1, dtype=np.int64)
         index[members] = np.arange(len(members))
-        takes = np.array(
+        takes_one = np.array(
             [class_.high[-1][number] > 0 for class_ in instance.classes], dtype=np.bool_
         )
-        gets = takes[instance.class_of]
-        here = np.flatnonzero((leaf == number) & gets[rows])
+        gets_one = takes_one[instance.class_of]
+        here = np.flatnonzero((leaf == number) & gets_one[rows])
         holders = np.bincount(rows[here], minlength=len(instance))
         is_single = holders[rows[here]] == 1
         single, many = here[is_single], here[~is_single]
-        order, costs = _ordered(instance, rows[single], brokers[single], number)
+        order, costs = _order_by_cost(instance, rows[single], brokers[single], number)
         names, group = np.unique(ranges.group[members], return_inverse=True)
         totals = np.array([ranges.totals[name] for name in names.tolist()], dtype=np.int64)
-        yield _Rack(
+        yield _RackProblem(
             members=members,
-            empty=np.flatnonzero(gets & (holders == 0)),
+            empty=np.flatnonzero(gets_one & (holders == 0)),
             single=rows[single][order],
             holder=index[brokers[single][order]],
             costs=costs,
@@ -149,11 +151,11 @@ def _racks(instance: Instance, ranges: Ranges) -> Iterator[_Rack]:
             group=group.astype(np.int64),
             low=ranges.low[members],
             high=ranges.high[members],
-            totals=totals if len(names) > 1 else np.array([int(gets.sum())], dtype=np.int64),
+            totals=totals if len(names) > 1 else np.array([int(gets_one.sum())], dtype=np.int64),
         )
 
 
-def _ordered(
+def _order_by_cost(
     instance: Instance, rows: NDArray[np.int64], brokers: NDArray[np.int64], leaf: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The order of rows with one holder, by holder, cheapest first; the cost of moving each."""
@@ -176,21 +178,23 @@ def _many_costs(
     return np.concatenate([copies, leads[None, :]])
 
 
-def _closed_form(rack: _Rack) -> _Pairs:
+def _closed_form(rack: _RackProblem) -> _RowBrokerPairs:
     """Without a flow: each extra place goes to the broker that saves most by it."""
     width = len(rack.members)
     holds = np.bincount(rack.holder, minlength=width)
     ends = np.cumsum(holds)
+    # A seat is one replica between the low and the high of a broker: arrays below are [seats].
     seats = rack.high - rack.low
     broker = np.repeat(np.arange(width), seats)
     seat = np.arange(len(broker)) - np.repeat(np.cumsum(seats) - seats, seats)
     place = holds[broker] - rack.low[broker] - 1 - seat
+    # saves: what a seat saves, [stages, seats]: the cost of the row that then need not move.
     saves = np.zeros((STAGES, len(broker)), dtype=np.int64)
-    real = place >= 0
+    is_held = place >= 0
     first = ends - holds
-    saves[:, real] = rack.costs[:, first[broker[real]] + place[real]]
+    saves[:, is_held] = rack.costs[:, first[broker[is_held]] + place[is_held]]
     order = np.lexsort((seat, broker, -saves[2], -saves[1], -saves[0], rack.group[broker]))
-    spare = _spare(rack)
+    spare = _group_remainders(rack)
     counts = np.bincount(rack.group[broker], minlength=len(rack.totals))
     rank = np.arange(len(broker)) - np.repeat(np.cumsum(counts) - counts, counts)
     taken = order[rank < np.repeat(spare, counts)]
@@ -200,12 +204,12 @@ def _closed_form(rack: _Rack) -> _Pairs:
 
 
 def _sets_of_rack(
-    rack: _Rack,
+    rack: _RackProblem,
     moved: NDArray[np.int64],
     room: NDArray[np.int64],
-    kept: list[_Pairs],
+    kept: list[_RowBrokerPairs],
     waiting: NDArray[np.int64],
-) -> _Pairs:
+) -> _RowBrokerPairs:
     """The sets of a rack as rows and brokers.
 
     `moved`: how many single rows leave each broker; `room`: how many replicas it takes.
@@ -215,23 +219,23 @@ def _sets_of_rack(
     leaves = np.arange(len(rack.holder)) - first[rack.holder] < moved[rack.holder]
     units = np.sort(np.concatenate([waiting, rack.single[leaves]]))
     targets = np.repeat(np.arange(len(rack.members)), room)
-    stay = _Pairs(rack.single[~leaves], rack.holder[~leaves])
-    pairs = [stay, _Pairs(units, targets), *kept]
-    return _Pairs(
+    stay = _RowBrokerPairs(rack.single[~leaves], rack.holder[~leaves])
+    pairs = [stay, _RowBrokerPairs(units, targets), *kept]
+    return _RowBrokerPairs(
         np.concatenate([pair.rows for pair in pairs]),
         np.concatenate([pair.brokers for pair in pairs]),
     )
 
 
-def _solved(rack: _Rack, should_stop: Callable[[], bool]) -> _Pairs:
+def _solve_with_flow(rack: _RackProblem, should_stop: Callable[[], bool]) -> _RowBrokerPairs:
     """With a flow: rows with several holders are nodes, and equal rows share a node."""
     width, groups = len(rack.members), len(rack.totals)
     hub, everyone = width, np.arange(width)
-    types = _types(rack)
+    types = _row_types(rack)
     number = np.arange(len(types.sizes))
     shared = width + 1 + groups
     holds = np.bincount(rack.holder, minlength=width)
-    starts = _class_starts(rack)
+    starts = _run_starts(rack)
     sizes = np.diff(np.append(starts, len(rack.holder)))
     none = np.zeros((STAGES, width), dtype=np.int64)
     tails = [rack.holder[starts], np.full(width, hub), shared + types.node, shared + number]
@@ -241,7 +245,9 @@ def _solved(rack: _Rack, should_stop: Callable[[], bool]) -> _Pairs:
         tails=np.concatenate([*tails, everyone]),
         heads=np.concatenate([*heads, width + 1 + rack.group]),
         capacities=np.concatenate([*room, rack.high - rack.low]),
-        supplies=np.concatenate([holds - rack.low, [len(rack.empty)], -_spare(rack), types.sizes]),
+        supplies=np.concatenate(
+            [holds - rack.low, [len(rack.empty)], -_group_remainders(rack), types.sizes]
+        ),
         shared=shared,
     )
     costs = np.concatenate([rack.costs[:, starts], none, types.kept, types.gone, none], axis=1)
@@ -249,11 +255,11 @@ def _solved(rack: _Rack, should_stop: Callable[[], bool]) -> _Pairs:
     ends = np.cumsum([len(each) for each in tails])
     left, taken, stays, goes = np.split(flow, ends)[:4]
     moved = np.bincount(rack.holder[starts], weights=left, minlength=width).astype(np.int64)
-    kept, waiting = _dealt(types, stays, goes)
+    kept, waiting = _distribute_rows(types, stays, goes)
     return _sets_of_rack(rack, moved, taken, [kept], np.concatenate([rack.empty, waiting]))
 
 
-class _Types(NamedTuple):
+class _RowTypes(NamedTuple):
     """Types of rows that several brokers of a rack hold: rows with equal holders and costs."""
 
     rows: NDArray[np.int64]
@@ -270,14 +276,14 @@ class _Types(NamedTuple):
     """Cost of leaving all holders, [stages, types]."""
 
 
-def _types(rack: _Rack) -> _Types:
+def _row_types(rack: _RackProblem) -> _RowTypes:
     """The types in the order of their first rows."""
     rows, first, row = np.unique(rack.many[0], return_index=True, return_inverse=True)
     holders = np.bincount(row)
     gone = rack.many_costs[:2, first]
-    told = np.full((int(holders.max()), len(rows)), -1, dtype=np.int64)
-    told[np.arange(len(row)) - first[row], row] = rack.many[1] * 2 + rack.many_costs[2]
-    keys = np.concatenate([gone, told])
+    holder_keys = np.full((int(holders.max()), len(rows)), -1, dtype=np.int64)
+    holder_keys[np.arange(len(row)) - first[row], row] = rack.many[1] * 2 + rack.many_costs[2]
+    keys = np.concatenate([gone, holder_keys])
     order = np.lexsort(keys[::-1])
     is_new = np.append(True, (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0))
     type_ = np.empty(len(rows), dtype=np.int64)
@@ -286,7 +292,7 @@ def _types(rack: _Rack) -> _Types:
     counts = holders[model]
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     held = np.repeat(first[model], counts) + within
-    return _Types(
+    return _RowTypes(
         rows=rows[np.argsort(type_, kind="stable")],
         sizes=np.bincount(type_),
         node=np.repeat(np.arange(len(model)), counts),
@@ -296,25 +302,25 @@ def _types(rack: _Rack) -> _Types:
     )
 
 
-def _dealt(
-    types: _Types, stays: NDArray[np.int64], goes: NDArray[np.int64]
-) -> tuple[_Pairs, NDArray[np.int64]]:
+def _distribute_rows(
+    types: _RowTypes, stays: NDArray[np.int64], goes: NDArray[np.int64]
+) -> tuple[_RowBrokerPairs, NDArray[np.int64]]:
     """Which rows stay and on which broker, and which move; of equal rows the last ones move."""
     node = np.append(types.node, np.arange(len(goes)))
     broker = np.append(types.broker, np.full(len(goes), -1))
     order = np.argsort(node, kind="stable")
     chosen = np.repeat(broker[order], np.append(stays, goes)[order])
     is_kept = chosen >= 0
-    return _Pairs(types.rows[is_kept], chosen[is_kept]), types.rows[~is_kept]
+    return _RowBrokerPairs(types.rows[is_kept], chosen[is_kept]), types.rows[~is_kept]
 
 
-def _spare(rack: _Rack) -> NDArray[np.int64]:
+def _group_remainders(rack: _RackProblem) -> NDArray[np.int64]:
     """The part of each group's total above the lows of its brokers."""
     lows = np.bincount(rack.group, weights=rack.low, minlength=len(rack.totals))
     return rack.totals - lows.astype(np.int64)
 
 
-def _class_starts(rack: _Rack) -> NDArray[np.int64]:
+def _run_starts(rack: _RackProblem) -> NDArray[np.int64]:
     """The first of each run of rows with the same holder and cost."""
     if not len(rack.holder):
         return np.zeros(0, dtype=np.int64)

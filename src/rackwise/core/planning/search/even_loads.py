@@ -50,7 +50,7 @@ def even_flow(
     base = _sums(heads, flow, is_in & ~is_open, width) + network.supplies[:width]
     hubs = np.flatnonzero(is_in & is_open & (network.hub[:exits] >= 0) & (network.row[:exits] < 0))
     capacities[hubs] = np.minimum(
-        capacities[hubs], _levels(instance, network, face, base)[hubs] - base[heads[hubs]]
+        capacities[hubs], _highest_loads(instance, network, face, base)[hubs] - base[heads[hubs]]
     ).clip(min=0)
     most = base + _sums(heads, capacities, is_in & is_open, width)
     extra = most - base
@@ -88,7 +88,7 @@ def _sums(
     return found[:width].astype(np.int64)
 
 
-def _levels(
+def _highest_loads(
     instance: Instance, network: SetNetwork, face: Face, base: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """For each arc from a hub to a broker, the highest load that the broker can end with."""

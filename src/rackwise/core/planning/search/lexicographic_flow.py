@@ -47,25 +47,32 @@ if TYPE_CHECKING:
     Solve = Callable[[Network], NDArray[np.int64]]
 
 
-ROUGHER = 4
-"""Bits by which a cost is made smaller when the solver refuses it."""
+SHIFT_STEP = 4
+"""Bits by which a cost is divided further each time that the solver rejects it."""
 
 
 class Arcs(NamedTuple):
-    """Arcs as columns, int64 [arcs], with `supplies` int64 [nodes]; `shared` nodes come first."""
+    """The arcs of a network as columns, and the supplies of its nodes."""
 
     tails: NDArray[np.int64]
+    """Node at the start of each arc, int64 [arcs]."""
     heads: NDArray[np.int64]
+    """Node at the end of each arc, int64 [arcs]."""
     capacities: NDArray[np.int64]
+    """Most units on each arc, int64 [arcs]."""
     supplies: NDArray[np.int64]
+    """Units that each node supplies, int64 [nodes]; negative is a demand."""
     shared: int
+    """Number of shared nodes; they come before the nodes of rows."""
 
 
 class Face(NamedTuple):
-    """A flow and the arcs on which others may differ from it, bool [arcs]."""
+    """A cheapest flow, and the arcs on which other cheapest flows may differ from it."""
 
     flow: NDArray[np.int64]
+    """Units on each arc, int64 [arcs]."""
     is_open: NDArray[np.bool_]
+    """Whether another cheapest flow may differ on the arc, bool [arcs]."""
 
 
 def cheapest(
@@ -82,7 +89,7 @@ def cheapest(
     but the first; if it returns true, the later costs are not minimised. Raises `NoFlow`,
     `MissingDependency`.
     """
-    return _solved(arcs, costs, should_stop, solve, start=start, has_face=False).flow
+    return _solve_stages(arcs, costs, should_stop, solve, start=start, has_face=False).flow
 
 
 def cheapest_face(
@@ -97,10 +104,10 @@ def cheapest_face(
     The arcs are derived from the costs as they were solved: rounded costs have other cheapest flows
     than exact ones.
     """
-    return _solved(arcs, costs, should_stop, solve, start=None, has_face=True)
+    return _solve_stages(arcs, costs, should_stop, solve, start=None, has_face=True)
 
 
-def _solved(
+def _solve_stages(
     arcs: Arcs,
     costs: Sequence[NDArray[np.int64]],
     should_stop: Callable[[], bool],
@@ -115,32 +122,32 @@ def _solved(
     for number, cost in enumerate(merged):
         if number and should_stop():
             break
-        flow = _exactly(arcs, face, cost, solve)
+        flow = _exact_flow(arcs, face, cost, solve)
         face = face._replace(flow=flow)
         if has_face or number + 1 < len(merged):
-            face = Face(flow, tight(arcs, face.is_open, flow, cost))
+            face = Face(flow, open_arcs(arcs, face.is_open, flow, cost))
     return face
 
 
 def merge(costs: Sequence[NDArray[np.int64]], shared: int, nodes: int) -> list[NDArray[np.int64]]:
     """Neighbouring costs combined where they fit; costs that are 0 everywhere are left out."""
     found: list[NDArray[np.int64]] = []
-    steps = _steps(shared)
+    steps = _max_costs_on_path(shared)
     for cost in costs:
         largest = _largest(cost)
         if not largest:
             continue
         divisor = int(np.gcd.reduce(cost))
-        one, largest = cost // divisor, largest // divisor
-        worth = steps * largest + 1
-        if found and (_largest(found[-1]) * worth + largest) * (nodes + 1) * steps < COST_LIMIT:
-            found[-1] = found[-1] * worth + one
+        scaled, largest = cost // divisor, largest // divisor
+        weight = steps * largest + 1
+        if found and (_largest(found[-1]) * weight + largest) * (nodes + 1) * steps < COST_LIMIT:
+            found[-1] = found[-1] * weight + scaled
         else:
-            found.append(rounded(one, _shift(one, steps)))
+            found.append(rounded(scaled, _bits_to_fit(scaled, steps)))
     return found or [np.zeros_like(costs[0])]
 
 
-def _steps(shared: int) -> int:
+def _max_costs_on_path(shared: int) -> int:
     """The largest number of arcs with a cost on a path through the network."""
     return 2 * (shared + 1)
 
@@ -150,7 +157,7 @@ def rounded(cost: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
     return cost if not shift else -((-cost) >> shift)
 
 
-def _shift(cost: NDArray[np.int64], times: int) -> int:
+def _bits_to_fit(cost: NDArray[np.int64], times: int) -> int:
     """The number of bits by which a cost must be shifted to fit so many times."""
     shift = 0
     while (_largest(cost) >> shift) * times >= COST_LIMIT:
@@ -162,34 +169,34 @@ def _largest(cost: NDArray[np.int64]) -> int:
     return max(int(cost.max(initial=0)), -int(cost.min(initial=0)))
 
 
-def _exactly(arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve) -> NDArray[np.int64]:
+def _exact_flow(arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve) -> NDArray[np.int64]:
     """The cheapest flow on a face, from a rounded cost if the solver rejects the exact one."""
-    flow, shift = _rough(arcs, face, cost, solve)
-    change = (_steps(arcs.shared) + 1) << shift
+    flow, shift = _rounded_flow(arcs, face, cost, solve)
+    change = (_max_costs_on_path(arcs.shared) + 1) << shift
     if not shift or change >= _largest(cost):
         return flow
-    price = prices(arcs, face.is_open, flow, rounded(cost, shift)) << shift
+    price = node_prices(arcs, face.is_open, flow, rounded(cost, shift)) << shift
     reduced = cost + price[arcs.tails] - price[arcs.heads]
     is_open = face.is_open & (np.abs(reduced) <= change)
-    return _exactly(arcs, Face(flow, is_open), np.where(is_open, reduced, 0), solve)
+    return _exact_flow(arcs, Face(flow, is_open), np.where(is_open, reduced, 0), solve)
 
 
-def _rough(
+def _rounded_flow(
     arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve
 ) -> tuple[NDArray[np.int64], int]:
     """The cheapest flow by a cost that the solver accepts, and the bits it was shifted by."""
-    shift = _shift(cost, len(arcs.supplies) + 1)
+    shift = _bits_to_fit(cost, len(arcs.supplies) + 1)
     while True:
-        rough = rounded(cost, shift)
+        rounded_cost = rounded(cost, shift)
         try:
-            return _flow(arcs, face.is_open, face.flow, rough, solve), shift
+            return _flow_on_face(arcs, face.is_open, face.flow, rounded_cost, solve), shift
         except OptimumTooLarge:
-            if _largest(rough) <= _steps(arcs.shared) + 1:
+            if _largest(rounded_cost) <= _max_costs_on_path(arcs.shared) + 1:
                 raise
-        shift += ROUGHER
+        shift += SHIFT_STEP
 
 
-def _flow(
+def _flow_on_face(
     arcs: Arcs,
     is_open: NDArray[np.bool_],
     flow: NDArray[np.int64],
@@ -216,17 +223,17 @@ def _flow(
     return found
 
 
-def tight(
+def open_arcs(
     arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.int64], cost: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Arcs on which cheapest flows may differ; `flow` is cheapest on the open arcs."""
-    price = prices(arcs, is_open, flow, cost)
+    price = node_prices(arcs, is_open, flow, cost)
     reduced: NDArray[np.int64] = cost + price[arcs.tails] - price[arcs.heads]
     found: NDArray[np.bool_] = is_open & (reduced == 0)
     return found
 
 
-def prices(
+def node_prices(
     arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.int64], cost: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The length of the shortest path to each node over arcs with room: int64 [nodes].

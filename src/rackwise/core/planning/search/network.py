@@ -40,7 +40,7 @@ from rackwise.core.planning.problem.rack_bounds import (
     rack_bounds,
     rack_capacity,
 )
-from rackwise.core.planning.search.network_columns import NONE, Piece, joined
+from rackwise.core.planning.search.network_columns import NONE, Piece, join_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,14 +55,22 @@ if TYPE_CHECKING:
 
 def network_of(instance: Instance, targets: Targets) -> SetNetwork:
     """The network of all rows; every row has a legal set."""
-    return _Builder(instance, targets).built()
+    return _Builder(instance, targets).build()
 
 
 class _Builder:
+    """Builds the arcs of a `SetNetwork` from blocks of rows.
+
+    Node numbers, in this order: for each aggregate (0 is all topics without caps, then one for each
+    capped topic) a node per broker; for each aggregate a hub per finest rack; the groups of
+    brokers, or one sink; then the nodes of rows.
+    """
+
     def __init__(self, instance: Instance, targets: Targets) -> None:
         self.instance = instance
         self.targets = targets
         self.width = len(instance.brokers)
+        # Aggregate of each topic of the table, int64 [topics].
         self.capped = np.full(len(instance.is_capped), 0, dtype=np.int64)
         self.capped[list(targets.caps)] = np.arange(1, len(targets.caps) + 1)
         self.aggregates = len(targets.caps) + 1
@@ -71,22 +79,26 @@ class _Builder:
         self.group_base = self.hub_base + self.aggregates * instance.leaves
         self.nodes = self.group_base + groups
         self.shared = self.nodes
+        # Parts of the arcs; (nodes, units) that are supplied; (row, leaf, hub) of units in hubs.
         self.arcs: list[Piece] = []
         self.supply: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         self.waiting: list[NDArray[np.int64]] = []
 
-    def built(self) -> SetNetwork:
+    def build(self) -> SetNetwork:
+        """Add all arcs and supplies."""
         for class_, rows, is_plain in self._blocks():
             self._add_rows(class_, rows, is_plain=is_plain)
         self._add_pins()
-        self._add_hubs()
+        self._add_arcs_from_hubs()
         exits = sum(len(piece.tails) for piece in self.arcs)
         self._add_exits()
         supplies = np.zeros(self.nodes, dtype=np.int64)
         for nodes, units in self.supply:
             np.add.at(supplies, nodes, units)
-        self._add_wanted(supplies)
-        return joined(self.arcs, supplies, shared=self.shared, exits=exits, waiting=self.waiting)
+        self._add_demands(supplies)
+        return join_pieces(
+            self.arcs, supplies, shared=self.shared, exits=exits, waiting=self.waiting
+        )
 
     def _blocks(self) -> Iterator[tuple[PartitionClass, NDArray[np.int64], bool]]:
         """Blocks of rows of one class, those without pins and excluded brokers separately."""
@@ -110,7 +122,7 @@ class _Builder:
         self.nodes += count
         return found
 
-    def _give(self, nodes: NDArray[np.int64], units: NDArray[np.int64]) -> None:
+    def _supply_nodes(self, nodes: NDArray[np.int64], units: NDArray[np.int64]) -> None:
         some = units > 0
         self.supply.append((nodes[some], units[some]))
 
@@ -122,12 +134,14 @@ class _Builder:
         some = (tails >= 0) & (heads >= 0) & (capacities > 0)
         self.arcs.append(Piece(tails[some], heads[some], capacities[some]))
 
-    def _entry(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _entry_nodes(
+        self, rows: NDArray[np.int64], brokers: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         """The node through which replicas of rows reach brokers."""
         aggregate: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
         return aggregate * self.width + brokers
 
-    def _hub(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _hub_nodes(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
         aggregate: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
         return self.hub_base + aggregate * self.instance.leaves + leaves
 
@@ -137,13 +151,15 @@ class _Builder:
             np.broadcast_to(room.pinned, (len(rows), self.instance.leaves)),
             np.broadcast_to(room.free, (len(rows), self.instance.leaves)),
         )
-        held = self._held(rows)
+        held = self._free_replicas(rows)
         if class_.has_boxes:
-            self._boxes(class_, rows, room, held)
+            self._add_box_nodes(class_, rows, room, held)
         else:
-            self._chain(class_, rows, room, held)
+            self._add_distinct_racks(class_, rows, room, held)
 
-    def _held(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _free_replicas(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(position in rows, broker) of the held replicas that are not pinned."""
         held = self.instance.held.take(rows)
         at, brokers = held.rows, held.values.astype(np.int64)
@@ -153,7 +169,7 @@ class _Builder:
         is_free = ~np.isin(rows[at] * self.width + brokers, keys)
         return at[is_free], brokers[is_free]
 
-    def _boxes(
+    def _add_box_nodes(
         self,
         class_: PartitionClass,
         rows: NDArray[np.int64],
@@ -164,25 +180,25 @@ class _Builder:
         finest = len(class_.up) - 1
         spare = (shape.units - shape.low[0].sum(axis=1))[:, None]
         above = self._new_nodes(spare > 0)
-        self._give(above[above >= 0], spare[above >= 0])
+        self._supply_nodes(above[above >= 0], spare[above >= 0])
         parents = np.zeros(shape.low[0].shape[1], dtype=np.int64)
         for level in range(finest):
             low, high = shape.low[level], shape.high[level]
             more = np.minimum(high - low, spare[:, parents])
             starts = np.flatnonzero(np.diff(class_.up[level], prepend=-1))
             below = class_.up[level + 1][starts]
-            owed = low - np.add.reduceat(shape.low[level + 1], below, axis=1)
-            here = self._new_nodes(owed + more > 0)
+            required = low - np.add.reduceat(shape.low[level + 1], below, axis=1)
+            here = self._new_nodes(required + more > 0)
             self._link(above[:, parents], here, more)
-            self._give(here[here >= 0], owed[here >= 0])
-            above, spare = here, owed + more
+            self._supply_nodes(here[here >= 0], required[here >= 0])
+            above, spare = here, required + more
             first_leaf = np.flatnonzero(np.diff(class_.up[level + 1], prepend=-1))
             parents = class_.up[level][first_leaf]
         low = shape.low[finest]
         more = np.minimum(shape.high[finest] - low, spare[:, parents])
-        self._leaves(rows, room, held, low, more, above[:, parents])
+        self._add_rack_nodes(rows, room, held, low, more, above[:, parents])
 
-    def _leaves(
+    def _add_rack_nodes(
         self,
         rows: NDArray[np.int64],
         room: RackCapacity,
@@ -191,32 +207,36 @@ class _Builder:
         more: NDArray[np.int64],
         above: NDArray[np.int64],
     ) -> None:
-        """The finest racks: nodes where a replica is held or brokers must be distinguished."""
+        """The finest racks: nodes where a replica is held or brokers must be distinguished.
+
+        `low`: units that each rack must take, `more`: further units that it may take, `above`: the
+        node above each rack or -1; all int64 [rows, leaves].
+        """
         at, brokers = held
         leaf = self.instance.leaf
         holds = np.zeros(low.shape, dtype=np.bool_)
         holds[at, leaf[brokers]] = True
         units = low + more
-        are_racks_independent = (units > 1) | ((units > 0) & (room.pinned > 0))
-        here = self._new_nodes((units > 0) & (holds | are_racks_independent))
+        is_distinguished = (units > 1) | ((units > 0) & (room.pinned > 0))
+        here = self._new_nodes((units > 0) & (holds | is_distinguished))
         self._link(above, here, more)
-        self._give(here[here >= 0], low[here >= 0])
+        self._supply_nodes(here[here >= 0], low[here >= 0])
         tails = here[at, leaf[brokers]]
         some = tails >= 0
-        self._to_brokers(tails[some], rows[at[some]], brokers[some], is_new=False)
+        self._add_broker_arcs(tails[some], rows[at[some]], brokers[some], is_new=False)
         takes = np.bincount(leaf[self.instance.is_open], minlength=self.instance.leaves) > 0
-        is_hub = (units > 0) & ~are_racks_independent & takes
+        is_hub = (units > 0) & ~is_distinguished & takes
         at_row, at_leaf = np.nonzero(is_hub & (here >= 0))
-        self._to_hubs(here[at_row, at_leaf], rows[at_row], at_leaf)
+        self._add_hub_arcs(here[at_row, at_leaf], rows[at_row], at_leaf)
         at_row, at_leaf = np.nonzero(is_hub & (here < 0) & (more > 0))
-        self._to_hubs(above[at_row, at_leaf], rows[at_row], at_leaf)
+        self._add_hub_arcs(above[at_row, at_leaf], rows[at_row], at_leaf)
         at_row, at_leaf = np.nonzero(is_hub & (here < 0) & (low > 0))
-        hubs = self._hub(rows[at_row], at_leaf)
-        self._give(hubs, low[at_row, at_leaf])
+        hubs = self._hub_nodes(rows[at_row], at_leaf)
+        self._supply_nodes(hubs, low[at_row, at_leaf])
         self.waiting.append(np.stack([rows[at_row], at_leaf, hubs - self.hub_base], axis=1))
-        self._apart(rows, np.where(are_racks_independent, here, NONE), held)
+        self._add_new_broker_arcs(rows, np.where(is_distinguished, here, NONE), held)
 
-    def _to_brokers(
+    def _add_broker_arcs(
         self,
         tails: NDArray[np.int64],
         rows: NDArray[np.int64],
@@ -227,7 +247,7 @@ class _Builder:
         self.arcs.append(
             Piece(
                 tails,
-                self._entry(rows, brokers),
+                self._entry_nodes(rows, brokers),
                 np.ones_like(tails),
                 row=rows,
                 broker=brokers,
@@ -236,10 +256,10 @@ class _Builder:
             )
         )
 
-    def _to_hubs(
+    def _add_hub_arcs(
         self, tails: NDArray[np.int64], rows: NDArray[np.int64], leaves: NDArray[np.int64]
     ) -> None:
-        hubs = self._hub(rows, leaves)
+        hubs = self._hub_nodes(rows, leaves)
         self.arcs.append(
             Piece(
                 tails,
@@ -252,7 +272,7 @@ class _Builder:
             )
         )
 
-    def _apart(
+    def _add_new_broker_arcs(
         self,
         rows: NDArray[np.int64],
         nodes: NDArray[np.int64],
@@ -276,9 +296,9 @@ class _Builder:
             keys = rows[wide] * self.width + targets
             is_new = ~np.isin(keys, known)
             wide, targets = wide[is_new], targets[is_new]
-            self._to_brokers(nodes[wide, leaf], rows[wide], targets, is_new=True)
+            self._add_broker_arcs(nodes[wide, leaf], rows[wide], targets, is_new=True)
 
-    def _chain(
+    def _add_distinct_racks(
         self,
         class_: PartitionClass,
         rows: NDArray[np.int64],
@@ -292,31 +312,31 @@ class _Builder:
         placed = np.zeros_like(left)
         for level, fresh, wanted in fresh_racks(class_, room.pinned):
             more = np.maximum(wanted - placed, 0)
-            self._spread_out(above, more)
+            self._supply_any_node(above, more)
             placed = placed + more
             nodes = class_.up[level]
             first_leaf = np.flatnonzero(np.diff(nodes, prepend=-1))
             here = self._new_nodes(class_.at(level, room.free) > 0)
             self._link(above[:, up[first_leaf]], here, fresh.astype(np.int64))
             above, up = here, nodes
-        self._spread_out(above, left - placed)
+        self._supply_any_node(above, left - placed)
         at, brokers = held
         tails = above[at, up[self.instance.leaf[brokers]]]
-        self._to_brokers(tails, rows[at], brokers, is_new=False)
-        self._apart(rows, above[:, up], held)
+        self._add_broker_arcs(tails, rows[at], brokers, is_new=False)
+        self._add_new_broker_arcs(rows, above[:, up], held)
 
-    def _spread_out(self, nodes: NDArray[np.int64], units: NDArray[np.int64]) -> None:
+    def _supply_any_node(self, nodes: NDArray[np.int64], units: NDArray[np.int64]) -> None:
         """Units of each row that may enter any of its nodes."""
         entry = self._new_nodes(units > 0)
-        self._give(entry[units > 0], units[units > 0])
+        self._supply_nodes(entry[units > 0], units[units > 0])
         self._link(entry[:, None], nodes, units[:, None])
 
     def _add_pins(self) -> None:
         pins = self.instance.pins
-        entries = self._entry(pins.rows, pins.values.astype(np.int64))
-        self._give(entries, np.ones_like(entries))
+        entries = self._entry_nodes(pins.rows, pins.values.astype(np.int64))
+        self._supply_nodes(entries, np.ones_like(entries))
 
-    def _add_hubs(self) -> None:
+    def _add_arcs_from_hubs(self) -> None:
         """Arcs from hubs to the brokers that take replicas, and from capped topics to brokers."""
         instance = self.instance
         takers = np.flatnonzero(instance.is_open)
@@ -327,8 +347,8 @@ class _Builder:
         for topic, caps in self.targets.caps.items():
             aggregate = int(self.capped[topic])
             most[aggregate] = caps[takers]
-            everyone = np.arange(self.width)
-            self.arcs.append(Piece(aggregate * self.width + everyone, everyone, caps))
+            all_brokers = np.arange(self.width)
+            self.arcs.append(Piece(aggregate * self.width + all_brokers, all_brokers, caps))
         self.arcs.append(
             Piece(
                 (self.hub_base + hubs).ravel(),
@@ -340,20 +360,23 @@ class _Builder:
         )
 
     def _add_exits(self) -> None:
-        everyone = np.arange(self.width)
+        all_brokers = np.arange(self.width)
         ranges = self.targets.ranges
         if ranges is None:
             most = np.full(self.width, int(self.instance.replicas.sum()), dtype=np.int64)
             heads = np.full(self.width, self.group_base, dtype=np.int64)
-            self.arcs.append(Piece(everyone, heads, most, broker=everyone))
+            self.arcs.append(Piece(all_brokers, heads, most, broker=all_brokers))
             return
         self.arcs.append(
             Piece(
-                everyone, self.group_base + ranges.group, ranges.high - ranges.low, broker=everyone
+                all_brokers,
+                self.group_base + ranges.group,
+                ranges.high - ranges.low,
+                broker=all_brokers,
             )
         )
 
-    def _add_wanted(self, supplies: NDArray[np.int64]) -> None:
+    def _add_demands(self, supplies: NDArray[np.int64]) -> None:
         ranges = self.targets.ranges
         if ranges is None:
             supplies[self.group_base] -= int(self.instance.replicas.sum())

@@ -74,7 +74,7 @@ class Piece(NamedTuple):
     is_new: bool = False
 
 
-def joined(
+def join_pieces(
     pieces: Sequence[Piece],
     supplies: NDArray[np.int64],
     *,
@@ -88,18 +88,18 @@ def joined(
         heads=np.concatenate([piece.heads for piece in pieces]),
         capacities=np.concatenate([piece.capacities for piece in pieces]),
         supplies=supplies,
-        row=_column(pieces, "row"),
-        broker=_column(pieces, "broker"),
-        leaf=_column(pieces, "leaf"),
-        hub=_column(pieces, "hub"),
-        is_new=_column(pieces, "is_new").astype(np.bool_),
+        row=_join_column(pieces, "row"),
+        broker=_join_column(pieces, "broker"),
+        leaf=_join_column(pieces, "leaf"),
+        hub=_join_column(pieces, "hub"),
+        is_new=_join_column(pieces, "is_new").astype(np.bool_),
         shared=shared,
         exits=exits,
         waiting=np.concatenate([np.zeros((0, 3), dtype=np.int64), *waiting]),
     )
 
 
-def _column(pieces: Sequence[Piece], name: str) -> NDArray[np.int64]:
+def _join_column(pieces: Sequence[Piece], name: str) -> NDArray[np.int64]:
     return np.concatenate(
         [
             np.broadcast_to(np.asarray(getattr(piece, name), dtype=np.int64), len(piece.tails))

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.problem.instance import Instance
 
 PASSES = 3
+"""How often all single moves are tried; a pass can make a move of the next pass possible."""
 MOST_TOUCHED = 200_000
 """Above this number of changed partitions the local search is skipped."""
 
@@ -51,10 +52,10 @@ TRIES = 64
 
 def break_ties(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]) -> Ragged:
     """Sets of equal cost and fairness that change as few partitions, and sort lowest."""
-    return read_smallest(instance, fewer_touched(instance, sets, caps))
+    return sort_targets(instance, reduce_touched(instance, sets, caps))
 
 
-def untouched(instance: Instance, sets: Ragged) -> NDArray[np.bool_]:
+def is_untouched(instance: Instance, sets: Ragged) -> NDArray[np.bool_]:
     """Rows whose set is the placed one: bool [P]."""
     inside = instance.holds(sets.rows, sets.values.astype(np.int64))
     same: NDArray[np.bool_] = (
@@ -65,7 +66,7 @@ def untouched(instance: Instance, sets: Ragged) -> NDArray[np.bool_]:
     return same
 
 
-class _Unit(NamedTuple):
+class _SingleMove(NamedTuple):
     """Row `row` moves one replica, from `old` to `new`, and could stay unchanged."""
 
     row: int
@@ -73,21 +74,21 @@ class _Unit(NamedTuple):
     new: int
 
 
-def fewer_touched(
+def reduce_touched(
     instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]
 ) -> Ragged:
     """Pass single moves on to partitions that change anyway."""
-    units = _single_moves(instance, sets)
-    if not units or int((~untouched(instance, sets)).sum()) > MOST_TOUCHED:
+    moves = _single_moves(instance, sets)
+    if not moves or int((~is_untouched(instance, sets)).sum()) > MOST_TOUCHED:
         return sets
-    search = _Search(instance, sets, caps)
+    index = _MoveIndex(instance, sets, caps)
     for _ in range(PASSES):
-        left = [unit for unit in units if not search.hand_over(unit)]
-        units = [unit for unit in left if search.is_single(unit)]
-    return search.sets()
+        left = [move for move in moves if not index.hand_over(move)]
+        moves = [move for move in left if index.is_single(move)]
+    return index.sets()
 
 
-def _single_moves(instance: Instance, sets: Ragged) -> list[_Unit]:
+def _single_moves(instance: Instance, sets: Ragged) -> list[_SingleMove]:
     """Rows that move one replica and whose placed set is legal."""
     held, placed = instance.held, instance.view.placed
     is_new = ~instance.holds(sets.rows, sets.values.astype(np.int64))
@@ -102,10 +103,10 @@ def _single_moves(instance: Instance, sets: Ragged) -> list[_Unit]:
     kept = before.rows * width + before.values
     new = chosen.values[~np.isin(keys, kept)].tolist()
     old = before.values[~np.isin(kept, keys)].tolist()
-    return [_Unit(*unit) for unit in zip(rows.tolist(), old, new, strict=True)]
+    return [_SingleMove(*move) for move in zip(rows.tolist(), old, new, strict=True)]
 
 
-class _Search:
+class _MoveIndex:
     """The sets of the touched rows, and an index of the rows that could take a move.
 
     The index is by the broker that a row keeps, whether that broker is its old leader, and the cost
@@ -117,7 +118,7 @@ class _Search:
     ) -> None:
         self._instance = instance
         self._before = sets
-        rows = np.flatnonzero(~untouched(instance, sets))
+        rows = np.flatnonzero(~is_untouched(instance, sets))
         names = rows.tolist()
         self._sets = {row: set(found) for row, found in zip(names, _lists(sets, rows), strict=True)}
         self._held = {
@@ -133,55 +134,55 @@ class _Search:
         self._open = instance.is_open.tolist()
         self._exchanges: dict[tuple[int, tuple[int, ...]], NDArray[np.bool_]] = {}
         self._caps = caps
-        self._on: dict[tuple[int, int], int] = {}
+        self._load: dict[tuple[int, int], int] = {}
         if caps:
             keys = instance.topic[sets.rows].astype(np.int64) * len(self._leaf) + sets.values
             places, numbers = np.unique(keys, return_counts=True)
             for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
-                self._on[divmod(place, len(self._leaf))] = number
+                self._load[divmod(place, len(self._leaf))] = number
 
     def _key(self, row: int, broker: int) -> tuple[int, bool, int]:
         return broker, self._first[row] == broker, self._price[row]
 
-    def is_single(self, unit: _Unit) -> bool:
+    def is_single(self, move: _SingleMove) -> bool:
         """Whether the row still makes this one move; it may have taken another one meanwhile."""
-        found = self._sets.get(unit.row)
-        return found is not None and found - self._held[unit.row] == {unit.new}
+        found = self._sets.get(move.row)
+        return found is not None and found - self._held[move.row] == {move.new}
 
-    def hand_over(self, unit: _Unit) -> bool:
+    def hand_over(self, move: _SingleMove) -> bool:
         """Let another row make the move, if one may."""
-        if not self.is_single(unit) or not self._open[unit.new]:
+        if not self.is_single(move) or not self._open[move.new]:
             return False
-        alike = self._keepers.get(self._key(unit.row, unit.old), {})
-        for row in islice(alike, TRIES):
-            if self._may_take(row, unit):
-                self._move(unit, row)
+        candidates = self._keepers.get(self._key(move.row, move.old), {})
+        for row in islice(candidates, TRIES):
+            if self._can_take(row, move):
+                self._hand_over_to(move, row)
                 return True
         return False
 
-    def _may_take(self, row: int, unit: _Unit) -> bool:
+    def _can_take(self, row: int, move: _SingleMove) -> bool:
         return (
-            unit.new not in self._sets[row]
-            and unit.new not in self._held[row]
-            and row != unit.row
-            and self._fits_caps(row, unit)
-            and self._stays_legal(row, unit)
+            move.new not in self._sets[row]
+            and move.new not in self._held[row]
+            and row != move.row
+            and self._fits_caps(row, move)
+            and self._stays_legal(row, move)
         )
 
-    def _fits_caps(self, row: int, unit: _Unit) -> bool:
-        gives, takes = (int(self._instance.topic[at]) for at in (unit.row, row))
-        if gives == takes:
+    def _fits_caps(self, row: int, move: _SingleMove) -> bool:
+        from_topic, to_topic = (int(self._instance.topic[at]) for at in (move.row, row))
+        if from_topic == to_topic:
             return True
-        return self._has_room(takes, unit.new) and self._has_room(gives, unit.old)
+        return self._has_room(to_topic, move.new) and self._has_room(from_topic, move.old)
 
     def _has_room(self, topic: int, broker: int) -> bool:
-        return topic not in self._caps or self._on.get((topic, broker), 0) < int(
+        return topic not in self._caps or self._load.get((topic, broker), 0) < int(
             self._caps[topic][broker]
         )
 
-    def _stays_legal(self, row: int, unit: _Unit) -> bool:
-        old, new = self._leaf[unit.old], self._leaf[unit.new]
-        if unit.old in self._instance.pins.row(row):
+    def _stays_legal(self, row: int, move: _SingleMove) -> bool:
+        old, new = self._leaf[move.old], self._leaf[move.new]
+        if move.old in self._instance.pins.row(row):
             return False
         if old == new:
             return True
@@ -192,19 +193,19 @@ class _Search:
             self._exchanges[key] = self._instance.classes[class_].exchanges(counts)
         return bool(self._exchanges[key][old, new])
 
-    def _move(self, unit: _Unit, taker: int) -> None:
+    def _hand_over_to(self, move: _SingleMove, taker: int) -> None:
         topics = self._instance.topic
-        for row, gone, come in (
-            (unit.row, unit.new, unit.old),
-            (taker, unit.old, unit.new),
+        for row, removed, added in (
+            (move.row, move.new, move.old),
+            (taker, move.old, move.new),
         ):
             topic = int(topics[row])
-            self._on[topic, gone] = self._on.get((topic, gone), 0) - 1
-            self._on[topic, come] = self._on.get((topic, come), 0) + 1
-        for broker in self._sets.pop(unit.row) & self._held[unit.row]:
-            self._keepers[self._key(unit.row, broker)].pop(unit.row, None)
-        self._sets[taker] = (self._sets[taker] - {unit.old}) | {unit.new}
-        self._keepers[self._key(taker, unit.old)].pop(taker)
+            self._load[topic, removed] = self._load.get((topic, removed), 0) - 1
+            self._load[topic, added] = self._load.get((topic, added), 0) + 1
+        for broker in self._sets.pop(move.row) & self._held[move.row]:
+            self._keepers[self._key(move.row, broker)].pop(move.row, None)
+        self._sets[taker] = (self._sets[taker] - {move.old}) | {move.new}
+        self._keepers[self._key(taker, move.old)].pop(taker)
 
     def sets(self) -> Ragged:
         """The present set of every row: touched rows as found, the others as placed."""
@@ -232,7 +233,7 @@ def _lists(rows: Ragged, chosen: NDArray[np.int64]) -> list[list[int]]:
     return [values[offsets[i] : offsets[i + 1]] for i in range(len(chosen))]
 
 
-def read_smallest(instance: Instance, sets: Ragged) -> Ragged:
+def sort_targets(instance: Instance, sets: Ragged) -> Ragged:
     """Targets of moves into one rack, in canonical order over the rows."""
     rows, brokers = sets.rows, sets.values.astype(np.int64)
     is_new = ~instance.holds(rows, brokers)
