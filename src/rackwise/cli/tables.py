@@ -1,4 +1,4 @@
-"""Text tables for people: columns, sizes, findings by rule, unchecked rules, colours."""
+"""Text output for people: columns, labelled lines, sizes, findings, unchecked rules, colours."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rackwise.core.findings import Severity
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from rackwise.core.findings import Rule
+    from rackwise.core.findings import Finding, Rule
 
 
 SHOWN = 50
@@ -19,6 +19,10 @@ SHOWN = 50
 
 COLORS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
 """Severity, worst first -> ANSI colour."""
+
+
+LABEL = 9
+"""Width of the labels of `labelled_text`."""
 
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -44,15 +48,46 @@ def columns_text(
     /eu/a     3
     /eu/b    12
     """
-    table = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join(
-        "  ".join(
+    return "\n".join(aligned_lines([header, *rows], numbers=numbers))
+
+
+def aligned_lines(
+    rows: Sequence[Sequence[str]], *, numbers: Collection[int] = (), mark: str = ""
+) -> list[str]:
+    """Align columns without a header, two spaces apart. `mark`: the start of each line.
+
+    >>> aligned_lines([("orders-4", "1,2 -> 1,3", "rack"), ("a-0", "1 -> 2", "fair")], mark="~ ")
+    ['~ orders-4  1,2 -> 1,3  rack', '~ a-0       1 -> 2      fair']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        mark
+        + "  ".join(
             cell.rjust(width) if index in numbers else cell.ljust(width)
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
-        for row in table
-    )
+        for row in rows
+    ]
+
+
+def arrow_column(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Format pairs as cells of one column, their arrows below each other.
+
+    >>> arrow_column([("1,2,4", "1,3,4"), ("1", "2")])
+    ['1,2,4 -> 1,3,4', '1     -> 2']
+    """
+    width = max((len(before) for before, _ in pairs), default=0)
+    return [f"{before.ljust(width)} -> {after}" for before, after in pairs]
+
+
+def labelled_text(rows: Iterable[tuple[str, str]]) -> str:
+    """Format one line per label and text. A row without a text is left out.
+
+    >>> print(labelled_text([("goal", "repair"), ("price", ""), ("proof", "proved")]))
+    goal     repair
+    proof    proved
+    """
+    return "\n".join(f"{label.ljust(LABEL)}{text}".rstrip() for label, text in rows if text)
 
 
 def summary_text(counts: Mapping[str, int], rules: Mapping[str, Rule]) -> str:
@@ -70,6 +105,20 @@ def severity_text(severity: Severity, *, has_color: bool) -> str:
     """Format the severity, padded to one width."""
     text = severity.ljust(max(map(len, COLORS)))
     return f"\x1b[{COLORS[severity]}m{text}\x1b[0m" if has_color else text
+
+
+def finding_text(finding: Finding, *, has_color: bool) -> str:
+    """Format one finding: its severity and its message."""
+    return f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"
+
+
+def rest_lines(total: int) -> list[str]:
+    """Format how many rows the text does not list; empty if it lists all.
+
+    >>> rest_lines(60), rest_lines(50)
+    (['and 10 more; --json has all 60'], [])
+    """
+    return [f"and {total - SHOWN} more; --json has all {total}"] if total > SHOWN else []
 
 
 def skipped_text(not_checked: Mapping[str, str]) -> str:

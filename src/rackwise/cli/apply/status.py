@@ -134,11 +134,12 @@ def _text(session: ApplySession, found: PlanStatus) -> str:
 def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
     """`~ orders-4  moving  1,2,4 -> 1,3,4  2.10 GiB of 12.4 GiB copied` for each running move."""
     from rackwise.cli.plan.text import ids
+    from rackwise.cli.tables import aligned_lines
 
     moves = {(move.topic, move.partition): move for move in session.plan.moves}
     rows = [
         (
-            f"~ {name_of(key)}",
+            name_of(key),
             class_,
             f"{ids(moves[key].before)} -> {ids(moves[key].after)}",
             _copied(moves[key], found.seen.get(key)),
@@ -146,8 +147,7 @@ def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
         for key, class_ in found.status.classes.items()
         if class_ == "moving"
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return aligned_lines(rows, mark="~ ")
 
 
 def _copied(move: Move, seen: ObservedPartition | None) -> str:

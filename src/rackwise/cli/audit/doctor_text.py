@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rackwise.cli.tables import SHOWN, severity_text, skipped_text, summary_text
+from rackwise.cli.tables import SHOWN, finding_text, rest_lines, skipped_text, summary_text
 from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from rackwise.core.fetch_diagnosis import ReadingFacts
-    from rackwise.core.findings import Finding, FindingList
+    from rackwise.core.findings import FindingList
 
 
 def doctor_text(facts: ReadingFacts, findings: FindingList, *, has_color: bool) -> str:
@@ -42,14 +42,8 @@ def _listed(findings: FindingList, *, has_color: bool) -> str:
         line
         for hint, group in groupby(findings[:SHOWN], key=lambda each: each.hint)
         for line in (
-            *(_line(each, has_color=has_color) for each in group),
+            *(finding_text(each, has_color=has_color) for each in group),
             f"  hint: {escaped(hint or '')}",
         )
     ]
-    if len(findings) > SHOWN:
-        lines.append(f"and {len(findings) - SHOWN} more; --json has all {len(findings)}")
-    return "\n".join(lines)
-
-
-def _line(finding: Finding, *, has_color: bool) -> str:
-    return f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"
+    return "\n".join([*lines, *rest_lines(len(findings))])

@@ -9,7 +9,8 @@ from rackwise.cli.tables import (
     COLORS,
     SHOWN,
     columns_text,
-    severity_text,
+    finding_text,
+    rest_lines,
     size_text,
     skipped_text,
     summary_text,
@@ -61,13 +62,8 @@ def partition_names(partitions: Sequence[tuple[str, int]]) -> list[str]:
 def _listed(findings: Findings, *, has_color: bool) -> str:
     """List the worst findings first."""
     worst = chain.from_iterable(findings.of_severity(severity)[:SHOWN] for severity in COLORS)
-    lines = [
-        f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"
-        for finding in islice(worst, SHOWN)
-    ]
-    if len(findings) > SHOWN:
-        lines.append(f"and {len(findings) - SHOWN} more; --json has all {len(findings)}")
-    return "\n".join(lines)
+    lines = [finding_text(finding, has_color=has_color) for finding in islice(worst, SHOWN)]
+    return "\n".join([*lines, *rest_lines(len(findings))])
 
 
 def _lost(losses: Sequence[RackLoss]) -> str:

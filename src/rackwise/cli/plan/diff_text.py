@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.text import dollars
-from rackwise.cli.tables import COLORS, SHOWN, columns_text, severity_text, size_text
+from rackwise.cli.tables import (
+    COLORS,
+    SHOWN,
+    aligned_lines,
+    arrow_column,
+    columns_text,
+    finding_text,
+    rest_lines,
+    size_text,
+)
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rackwise.core.findings import Finding
     from rackwise.core.planning.diff import BrokerDiff, Diff, PartitionDiff, ReplicaLists, TotalDiff
+    from rackwise.core.racks import Rack
 
 ABSENT = "-"
 TOTALS = {
@@ -41,8 +51,8 @@ def diff_text(found: Diff, *, has_color: bool) -> str:
         return "equal"
     parts = [
         _summary(found),
-        "\n".join(map(_broker, found.brokers)),
-        "\n".join(_partitions(found.partitions)),
+        _brokers_text(found.brokers),
+        _partitions_text(found.partitions),
         findings_text("fixed", found.fixed, has_color=has_color),
         findings_text("introduced", found.introduced, has_color=has_color),
         totals_text(found.totals, ("a", "b")),
@@ -58,25 +68,31 @@ def _summary(found: Diff) -> str:
     )
 
 
-def _broker(each: BrokerDiff) -> str:
-    texts = [
-        ABSENT
-        if seen is None
-        else f"{'no rack' if seen[0] is None else escaped(seen[0].text)}"
-        f"{'' if seen[1] else ', not live'}"
-        for seen in (each.a, each.b)
+def _brokers_text(differing: Sequence[BrokerDiff]) -> str:
+    states = arrow_column([(_broker(each.a), _broker(each.b)) for each in differing])
+    rows = [
+        (f"broker {each.id}", arrow, KINDS[each.what])
+        for each, arrow in zip(differing, states, strict=True)
     ]
-    return f"~ broker {each.id}  {texts[0]} -> {texts[1]}  {KINDS[each.what]}"
+    return "\n".join(aligned_lines(rows, mark="~ "))
 
 
-def _partitions(differing: Sequence[PartitionDiff]) -> Iterable[str]:
-    names = [escaped(f"{each.topic}-{each.partition}") for each in differing]
-    a = [_lists(each.a) for each in differing]
-    b = [_lists(each.b) for each in differing]
-    widths = [max(map(len, column), default=0) for column in (names, a, b)]
-    for each, *cells in zip(differing, names, a, b, strict=True):
-        name, old, new = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        yield f"~ {name}  {old} -> {new}  {KINDS[each.what]}"
+def _broker(broker: tuple[Rack | None, bool] | None) -> str:
+    """Format `/eu/a`, or `/eu/a, not live`."""
+    if broker is None:
+        return ABSENT
+    rack, is_live = broker
+    name = "no rack" if rack is None else escaped(rack.text)
+    return name if is_live else f"{name}, not live"
+
+
+def _partitions_text(differing: Sequence[PartitionDiff]) -> str:
+    lists = arrow_column([(_lists(each.a), _lists(each.b)) for each in differing])
+    rows = [
+        (escaped(f"{each.topic}-{each.partition}"), arrow, KINDS[each.what])
+        for each, arrow in zip(differing, lists, strict=True)
+    ]
+    return "\n".join(aligned_lines(rows, mark="~ "))
 
 
 def _lists(lists: ReplicaLists | None) -> str:
@@ -96,13 +112,8 @@ def findings_text(what: str, findings: Sequence[Finding], *, has_color: bool) ->
     lines = [f"{counted(len(findings), 'finding')} {what}"]
     ranks = {severity: rank for rank, severity in enumerate(COLORS)}
     worst = sorted(findings, key=lambda finding: ranks[finding.severity])
-    lines += [
-        f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"
-        for finding in worst[:SHOWN]
-    ]
-    if len(findings) > SHOWN:
-        lines.append(f"and {len(findings) - SHOWN} more; --json has all {len(findings)}")
-    return "\n".join(lines)
+    lines += [finding_text(finding, has_color=has_color) for finding in worst[:SHOWN]]
+    return "\n".join([*lines, *rest_lines(len(findings))])
 
 
 def totals_text(totals: Sequence[TotalDiff], sides: tuple[str, str]) -> str:

@@ -54,8 +54,8 @@ def proof(
         rows = files.plan_prices(made, where=str(plan))
         verdict = check(cluster, policy, made, prices=rows)
         if verdict.is_proved:
-            claims = false_statements(cluster, policy, made, verdict, prices=rows)
-            verdict = replace(verdict, problems=claims)
+            problems = false_statements(cluster, policy, made, verdict, prices=rows)
+            verdict = replace(verdict, problems=problems)
     if shell.is_json:
         from rackwise.cli.plan.documents import CODEC
 
@@ -96,20 +96,20 @@ def cluster_of_plan(
 def _text(plan: Plan, verdict: Verdict, name: str) -> str:
     from rackwise.cli.plan.goals import goal_text
     from rackwise.cli.plan.text import amount, objective_of, proof_text
+    from rackwise.cli.tables import labelled_text
 
     objective = objective_of(plan)
     parts = [f"{escaped(name)}: {goal_text(plan.goal)}"]
     parts += [f"{counted(len(plan.moves), 'partition')} to change"]
     if objective in TO:
         parts.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
-    lines = [
-        ", ".join(parts),
-        f"legal    {'yes: every set follows the rules' if verdict.is_legal else 'no'}",
-        f"fair     {'yes: no fairer loads exist' if verdict.is_fair else 'no'}",
-        f"minimal  {proof_text(verdict, objective)}",
-        *(f"problem  {escaped(problem)}" for problem in verdict.problems),
-    ]
-    return "\n".join(lines)
+    rows = (
+        ("legal", "yes: every set follows the rules" if verdict.is_legal else "no"),
+        ("fair", "yes: no fairer loads exist" if verdict.is_fair else "no"),
+        ("minimal", proof_text(verdict, objective)),
+        *(("problem", escaped(problem)) for problem in verdict.problems),
+    )
+    return f"{', '.join(parts)}\n{labelled_text(rows)}"
 
 
 def _document(plan: Plan, verdict: Verdict) -> ProofDocument:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.goals import goal_text
-from rackwise.cli.tables import columns_text, size_text
+from rackwise.cli.tables import aligned_lines, arrow_column, columns_text, labelled_text, size_text
 from rackwise.core.text import counted, escaped
 from rackwise.core.traffic import NANO
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 CUTS_SHOWN = 5
 BROKERS_SHOWN = 12
-LABEL = 9
-"""Width of the labels of the totals."""
 MONTH_DAYS = 30
 UNITS = {"moves": "replicas", "bytes": "bytes", "usd": "dollars", "leaders": "leader changes"}
 """Objective -> its unit."""
@@ -26,21 +24,23 @@ UNITS = {"moves": "replicas", "bytes": "bytes", "usd": "dollars", "leaders": "le
 
 def plan_text(plan: Plan, *, has_color: bool) -> str:
     """Format one line per move, an empty line and the summary."""
-    lines = list(move_lines(plan.moves, has_color=has_color))
-    return "\n".join([*lines, *([""] if lines else []), *summary_lines(plan)])
+    lines = move_lines(plan.moves, has_color=has_color)
+    return "\n".join([*lines, *([""] if lines else []), summary_text(plan)])
 
 
-def move_lines(moves: Sequence[Move], *, has_color: bool) -> Iterator[str]:
+def move_lines(moves: Sequence[Move], *, has_color: bool) -> list[str]:
     """Format each move: `~ orders-4  1,2,4 -> 1,3,4  spread-even  12.4 GiB, 12.4 GiB cross`."""
-    names = [escaped(f"{move.topic}-{move.partition}") for move in moves]
-    before = [ids(move.before) for move in moves]
-    after = [ids(move.after) for move in moves]
-    reasons = [" ".join(map(escaped, move.reasons)) or "-" for move in moves]
-    widths = [max(map(len, column), default=0) for column in (names, before, after, reasons)]
-    mark = "\x1b[33m~\x1b[0m" if has_color else "~"
-    for move, *cells in zip(moves, names, before, after, reasons, strict=True):
-        name, old, new, why = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        yield f"{mark} {name}  {old} -> {new}  {why}  {copied_text(move)}"
+    lists = arrow_column([(ids(move.before), ids(move.after)) for move in moves])
+    rows = [
+        (
+            escaped(f"{move.topic}-{move.partition}"),
+            arrow,
+            " ".join(map(escaped, move.reasons)) or "-",
+            copied_text(move),
+        )
+        for move, arrow in zip(moves, lists, strict=True)
+    ]
+    return aligned_lines(rows, mark="\x1b[33m~\x1b[0m " if has_color else "~ ")
 
 
 def copied_text(move: Move) -> str:
@@ -58,10 +58,10 @@ def ids(brokers: Iterable[int]) -> str:
     return ",".join(map(str, brokers))
 
 
-def summary_lines(plan: Plan) -> Iterator[str]:
+def summary_text(plan: Plan) -> str:
     """Format totals, fair loads, proof and price, each with a label."""
     totals = plan.totals
-    rows = [
+    rows = (
         ("goal", _goal(plan)),
         ("moves", _moves(totals)),
         ("leaders", _leaders(totals)),
@@ -72,15 +72,13 @@ def summary_lines(plan: Plan) -> Iterator[str]:
         ("proof", proof_text(plan.verdict, objective_of(plan))),
         *(("", escaped(problem)) for problem in plan.verdict.problems),
         ("solver", escaped(plan.solver)),
-    ]
-    for word, text in rows:
-        if text:
-            yield f"{word.ljust(LABEL)}{text}".rstrip()
+    )
+    return labelled_text(rows)
 
 
 def _goal(plan: Plan) -> str:
-    supposed = ", of a hypothetical cluster" if plan.hypothetical else ""
-    return f"{goal_text(plan.goal)}, fewest {UNITS[objective_of(plan)]}{supposed}"
+    suffix = ", of a hypothetical cluster" if plan.hypothetical else ""
+    return f"{goal_text(plan.goal)}, fewest {UNITS[objective_of(plan)]}{suffix}"
 
 
 def _moves(totals: Totals) -> str:
