@@ -81,7 +81,7 @@ def at_once(df, name):  # noqa: ARG001 (the shape of `Persist`)
     return df.localCheckpoint()
 
 
-def judged(spark, rows, fleet, *, has_direction=True, **options):
+def collect_facts(spark, rows, fleet, *, has_direction=True, **options):
     """Facts of the rows in their order."""
     from rackwise.pipeline.ingest.formats import flow_facts
 

@@ -36,7 +36,7 @@ def first_file(options):
 
 
 class TestLogs:
-    def test_what_is_written_is_what_was_made(self, tmp_path):
+    def test_the_file_has_the_generated_values(self, tmp_path):
         file = first_file(OPTIONS)
         write_flow_parquet(tmp_path / "flows.parquet", file)
         assert parquet.read_table(tmp_path / "flows.parquet").to_pylist() == rows_of(file)
@@ -52,7 +52,7 @@ class TestLogs:
         for name in ("srcaddr", "pkt_dstaddr", "log_status", "flow_direction", "account_id"):
             assert schema.field(name).type == pa.string()
 
-    def test_version_2_knows_neither_direction_nor_packet(self, tmp_path):
+    def test_version_2_has_neither_direction_nor_packet_addresses(self, tmp_path):
         write_flow_parquet(tmp_path / "flows.parquet", first_file(replace(OPTIONS, log_version=2)))
         names = parquet.read_schema(tmp_path / "flows.parquet").names
         assert names[-1] == "log_status"
@@ -77,7 +77,7 @@ def test_equal_files_have_equal_bytes(tmp_path):
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
-def test_a_folder_that_is_not_there(tmp_path):
+def test_a_folder_that_does_not_exist(tmp_path):
     with pytest.raises(InvalidConfig, match=r"cannot write flows\.parquet: ") as caught:
         write_flow_parquet(tmp_path / "nowhere" / "flows.parquet", first_file(OPTIONS))
     assert (
@@ -85,7 +85,7 @@ def test_a_folder_that_is_not_there(tmp_path):
     )
 
 
-def test_the_bundled_day_is_what_its_command_writes():
+def test_the_bundled_day_is_the_output_of_its_command():
     cluster = files.read_snapshot(DEMO / "snapshot.json.gz")
     options = FleetOptions(flows=40_000, first_day=date(2026, 11, 22))
     fleet = fleet_of_clusters(options, [cluster])
@@ -93,9 +93,9 @@ def test_the_bundled_day_is_what_its_command_writes():
     for file, _ in made:
         table = parquet.read_table(DEMO / "flows" / f"{file.name}.parquet")
         assert table.to_pylist() == rows_of(file)
-    told = truth(fleet, [tally for _, tally in made], prices_of(files.shipped_prices(), "aws"))
+    expected = truth(fleet, [tally for _, tally in made], prices_of(files.shipped_prices(), "aws"))
     written = (DEMO / "truth.json").read_bytes()
-    assert parse(written, where="truth.json", error=InvalidConfig) == told
+    assert parse(written, where="truth.json", error=InvalidConfig) == expected
     subnets = files.read_subnets(DEMO / "subnets.csv")
     table = [(row.network.with_prefixlen, row.rack.text) for row in subnets]
     assert table == list(fleet.subnets)

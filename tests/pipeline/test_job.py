@@ -1,4 +1,4 @@
-"""The whole job: from snapshots, flows and rates to tables and a summary."""
+"""The whole job, from snapshots, flows and rates to tables and a summary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 TWO_CENTS = price(nano_usd_per_gb_out=2 * CENT, nano_usd_per_gb_in=0)
 LEVELS = ("region", "zone")
 CODES = ("broker", "topic", "partition", "member", "rack", "cluster", "client", "snapshot")
-"""Silver tables that say what the codes of facts stand for."""
+"""Silver tables with the names of the codes in facts."""
 
 
 DEMO = cluster(groups=[DEMO_READERS], size=GIB)
@@ -163,7 +163,7 @@ class TestDemo:
             assert sum(c["bytes"] for key, c in cells.items() if key[0] == level) == 27 * GIB
 
     @pytest.mark.connect
-    def test_what_each_change_saves(self, spark, made):
+    def test_the_savings_of_each_change(self, spark, made):
         part = made.summary["savings"]
         steps = [
             (step["saving"], step["eps"], step["bytes_saved"] // GIB, step["usd_saved"])
@@ -182,9 +182,9 @@ class TestDemo:
             "usd_saved_30d": "7.200000000",
         }
         columns, rows = made.csv["savings"]
-        told = [dict(zip(columns, row, strict=True)) for row in rows]
-        assert table(spark, made, "gold/savings").count() == len(told)
-        assert {row["quality"] for row in told} == {"estimated"}
+        listed = [dict(zip(columns, row, strict=True)) for row in rows]
+        assert table(spark, made, "gold/savings").count() == len(listed)
+        assert {row["quality"] for row in listed} == {"estimated"}
 
     @pytest.mark.connect
     def test_blast_radius_and_findings(self, made):
@@ -196,7 +196,7 @@ class TestDemo:
         reasons = {row["rule"] for row in made.summary["findings"]["not_checked"]}
         assert "replica-balance" in reasons
 
-    def test_where_everything_came_from(self, made):
+    def test_the_summary_names_its_inputs(self, made):
         method = made.summary["method"]
         assert method["outcomes"] == [{"reason": "kept", "rows": 9, "bytes": 27 * GIB}]
         assert (method["rows_in"], method["bytes_in"]) == (9, 27 * GIB)
@@ -231,7 +231,7 @@ class TestDemo:
         _, found = made.csv["findings"]
         assert len(list(found)) == made.summary["rows"]["findings"]
 
-    def test_steps_are_told_in_order(self, made, steps):
+    def test_steps_are_reported_in_order(self, made, steps):
         assert made
         assert [step.partition(" ")[2] for step in steps] == [
             *("snapshots", "bronze: flow files", "silver: flow facts", "gold: traffic"),
@@ -240,7 +240,7 @@ class TestDemo:
         ]
         assert steps[0] == "1/12 snapshots"
 
-    def test_bronze_is_kept_when_asked(self, spark, made):
+    def test_bronze_is_kept_on_request(self, spark, made):
         from rackwise.pipeline.schemas import BRONZE_INPUT
 
         kept = table(spark, made, "bronze/flow")
@@ -259,7 +259,7 @@ class TestDemo:
             )
 
     @pytest.mark.long
-    def test_how_flows_are_cut_into_files_changes_nothing(self, spark, made, home):
+    def test_the_division_of_flows_into_files_changes_nothing(self, spark, made, home):
         rows = list(demo_flows())
         write_flows(home / "cut", rows[5:][::-1], "a.parquet")
         write_flows(home / "cut", rows[:5], "b.parquet")
@@ -293,7 +293,7 @@ class TestRates:
         RateRow(cluster="demo", topic="gone", bytes_in_per_s=1),
     )
 
-    def test_days_are_those_asked_for(self, spark, tmp_path):
+    def test_only_the_requested_days_are_modelled(self, spark, tmp_path):
         days = {"first_day": date(2026, 11, 1), "last_day": date(2026, 11, 3)}
         made = analyzed(spark, tmp_path, rates=self.rates, **days)
         kinds = by(made.summary, "by_kind", "kind")
@@ -309,7 +309,7 @@ class TestRates:
         assert note.endswith("the first is gone of cluster demo")
 
     @pytest.mark.long
-    def test_flows_that_come_from_rates_and_rates_are_one_source(self, spark, tmp_path):
+    def test_flows_with_the_source_rates_are_added_to_rates(self, spark, tmp_path):
         rows = [flow("replicate", 1, 90, peer_broker_id=2, source="rates")]
         path = write_flows(tmp_path / "flows", rows)
         made = analyzed(spark, tmp_path / "t", flows=[path], rates=self.rates)
@@ -317,7 +317,7 @@ class TestRates:
         assert kinds["replicate"]["bytes_cross"] == 86_400 * 3 * GIB + 90
 
     @pytest.mark.long
-    def test_flows_come_first_and_rates_fill_what_they_lack(self, spark, tmp_path):
+    def test_rates_fill_the_gaps_of_flows(self, spark, tmp_path):
         rows = [flow("produce", 1, 90, topic=None, client_rack="/eu/b")]
         path = write_flows(tmp_path / "flows", rows)
         made = analyzed(spark, tmp_path / "t", flows=[path], rates=self.rates)
@@ -331,7 +331,7 @@ class TestRates:
 
 class TestUnhappy:
     @pytest.mark.long
-    def test_malformed_rows_are_kept_apart_up_to_a_share(self, spark, tmp_path):
+    def test_malformed_rows_are_quarantined_up_to_a_share(self, spark, tmp_path):
         rows = [*demo_flows(), flow("produce", 1, -5), flow("nonsense", 1, 7)]
         path = write_flows(tmp_path / "flows", rows)
         with pytest.raises(QuarantineExceeded, match="malformed:bytes 1, malformed:kind 1"):
@@ -346,7 +346,7 @@ class TestUnhappy:
         assert made.summary["quality"]["rows_quarantined"] == 2
         assert made.summary["verdict"]["bytes_total"] == 27 * GIB
 
-    def test_a_row_lost_on_the_way_stops_the_run(self, spark, tmp_path, monkeypatch):
+    def test_a_lost_row_stops_the_run(self, spark, tmp_path, monkeypatch):
         from rackwise.pipeline import job
 
         whole = job.flow_facts
@@ -357,7 +357,7 @@ class TestUnhappy:
         with pytest.raises(BytesLost, match="expected 9 rows of all outcomes, got 6; nothing"):
             analyzed(spark, tmp_path / "t", flows=[path])
 
-    def test_bytes_lost_behind_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
+    def test_bytes_lost_after_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
         from rackwise.pipeline.bill import gold
 
         whole = gold.price_traffic
@@ -371,7 +371,7 @@ class TestUnhappy:
         ):
             analyzed(spark, tmp_path / "t", flows=[path])
 
-    def test_flow_logs_want_an_address_of_every_broker(self, spark, tmp_path):
+    def test_flow_logs_require_an_address_of_every_broker(self, spark, tmp_path):
         blind = replace(DEMO, brokers=(*DEMO.brokers, Broker(id=4, rack=Rack("/eu/a"))))
         with pytest.raises(InvalidSnapshot, match="got none for broker 4 of cluster demo"):
             analyzed(
@@ -382,12 +382,12 @@ class TestUnhappy:
                 flow_format="vpc",
             )
 
-    def test_deep_racks_want_names_to_be_priced(self, spark, tmp_path):
+    def test_prices_of_several_levels_require_names(self, spark, tmp_path):
         path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(InvalidPrices, match="expected names of 2 rack levels"):
             analyzed(spark, tmp_path / "t", flows=[path], levels=())
 
-    def test_sums_beyond_63_bits_are_refused(self, spark, tmp_path):
+    def test_sums_beyond_63_bits_are_rejected(self, spark, tmp_path):
         rows = [flow("produce", 1, 2**62), flow("produce", 1, 2**62)]
         path = write_flows(tmp_path / "flows", rows)
         with pytest.raises(
@@ -395,7 +395,7 @@ class TestUnhappy:
         ):
             analyzed(spark, tmp_path / "t", flows=[path])
 
-    def test_flows_of_nobody_we_know_are_counted_and_are_no_traffic(self, spark, tmp_path):
+    def test_flows_without_a_known_broker_are_counted_but_not_billed(self, spark, tmp_path):
         rows = [flow("produce", 1, 5, window_start=datetime(2026, 10, 1, tzinfo=UTC))]
         path = write_flows(tmp_path / "flows", rows)
         made = analyzed(spark, tmp_path / "t", flows=[path], first_day=date(2026, 11, 1))
@@ -407,8 +407,8 @@ class TestUnhappy:
 
 
 @pytest.mark.connect
-def test_a_folder_for_tables_that_a_server_does_not_see(spark, tmp_path, monkeypatch):
-    """`/proc/self/cwd` is another folder in each process, as a path is on two machines."""
+def test_a_tables_folder_that_spark_cannot_see(spark, tmp_path, monkeypatch):
+    """`/proc/self/cwd` is a different folder in each process, like a path on two machines."""
     from rackwise.pipeline.request import check_shared
 
     (tmp_path / "elsewhere").mkdir()
@@ -431,7 +431,7 @@ class TestRunId:
         files = more.pop("files", ())
         return run_id(request(tmp_path, **more), files)
 
-    def test_it_is_twelve_hex_digits_of_what_went_in(self, tmp_path):
+    def test_it_is_twelve_hex_digits_of_the_inputs(self, tmp_path):
         from rackwise.pipeline.ingest.files import FlowFile
 
         file = FlowFile(uri="file:/x/a.log", path="/x/a.log", size=5)
@@ -449,7 +449,7 @@ class TestRunId:
         ]
         assert len({first, *others}) == 6
 
-    def test_a_folder_that_is_there_is_left_alone(self, spark, tmp_path):
+    def test_an_existing_folder_is_not_used(self, spark, tmp_path):
         from rackwise.pipeline.request import claim_folder
 
         names = [claim_folder(spark, f"{tmp_path}/", "abc") for _ in range(3)]
@@ -457,7 +457,7 @@ class TestRunId:
         assert Path(names[2]).is_dir()
 
     @pytest.mark.connect
-    def test_so_is_one_behind_a_uri(self, spark, tmp_path):
+    def test_an_existing_folder_behind_a_uri_is_not_used(self, spark, tmp_path):
         from rackwise.pipeline.request import claim_folder
 
         uri = f"file://{tmp_path}"

@@ -1,4 +1,4 @@
-"""How Spark goes about facts: joins of integers by broadcast, no row through Python alone."""
+"""Spark's plans: broadcast joins of integers, and no Python function that runs per row."""
 
 import re
 
@@ -23,15 +23,15 @@ def facts_of(spark, form, fleet):
     from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST
 
     schema = BRONZE_INPUT if form == "canonical" else BRONZE_REQUEST
-    told = {"emitter": "host/1", "revision": 1}  # else Spark sees that nothing replaces it
-    row = tuple(told.get(name) for name in schema.names)
+    values = {"emitter": "host/1", "revision": 1}  # else Spark sees that nothing replaces it
+    row = tuple(values.get(name) for name in schema.names)
     rows = bronze(spark, [ROW]) if form == "vpc" else spark.createDataFrame([row], schema)
     once = lambda df, _: df  # noqa: E731 (the whole plan at once)
     return flow_facts(rows, fleet, buckets_of(fleet), format=form, persist=once)
 
 
 @pytest.mark.parametrize("form", ["vpc", "canonical", "request-log"])
-def test_facts_and_their_traffic(spark, capsys, form):
+def test_the_plan_of_facts_and_of_traffic(spark, capsys, form):
     from rackwise.pipeline.bill.traffic import traffic
 
     fleet = fleet_of(spark)

@@ -1,4 +1,4 @@
-"""Two real Spark workers in racks of their own read real brokers: which broker sends the bytes."""
+"""Two Spark workers in two racks read from real brokers; counts the bytes of each broker."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def workers(java_home, tmp_path_factory):
 
 
 def run(*command, rack="az1"):
-    """A driver of its own, as there is one Spark session a process; its exit code and document."""
+    """Exit code and document of a command; a new process, because it has one Spark session."""
     environment = {name: value for name, value in os.environ.items() if name != "CLIENT_RACK"}
     if rack is not None:
         environment["CLIENT_RACK"] = rack
@@ -94,7 +94,7 @@ def bootstrap_of(proxies):
 
 
 def read(proxies, workers, options):
-    """Read the topic with these options; the share of the bytes that each broker sent."""
+    """Read the topic with these options; returns the share of the bytes that each broker sent."""
     given = {
         "master": workers.master,
         "conf": workers.conf,
@@ -107,14 +107,14 @@ def read(proxies, workers, options):
         },
     }
     with counted(proxies.fetched, CLIENT) as shares:
-        _, told = run(str(TESTS / "rack_reading_job.py"), json.dumps(given))
-    assert told == {"rows": RECORDS, "bytes": RECORDS * SIZE}
+        _, document = run(str(TESTS / "rack_reading_job.py"), json.dumps(given))
+    assert document == {"rows": RECORDS, "bytes": RECORDS * SIZE}
     return shares
 
 
 @contextmanager
 def counted(count, client):
-    """The share of the bytes of a client that each broker has in the block, told at its end."""
+    """The share of a client's bytes on each broker during the block; filled at its end."""
     before = [count(broker, client) for broker in range(3)]
     shares = []
     yield shares
@@ -126,7 +126,7 @@ def counted(count, client):
 
 @pytest.mark.usefixtures("brokers")
 def test_each_executor_reads_from_its_own_rack(proxies, workers):
-    """The law: the broker of a rack without executors sends next to nothing with the recipe."""
+    """Law: with the recipe, the broker of a rack without executors sends almost no bytes."""
     without = read(proxies, workers, {})
     assert without[FOREIGN] >= 0.25
     shares = read(proxies, workers, client_rack_options())
@@ -138,20 +138,20 @@ def test_each_executor_reads_from_its_own_rack(proxies, workers):
 def test_each_task_of_the_connector_in_python_reads_from_its_executors_rack(
     proxies, workers, tmp_path
 ):
-    """The same law; the driver, which is in az3, has no say in it."""
+    """The same law; the rack of the driver, az3, has no effect."""
     place = ["--out", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "mark")]
     start = ["-m", "rackwise.cli", "--json", "stream", "run", "--connector", "python", *place]
     server = ["--bootstrap-server", bootstrap_of(proxies), "--topic", TOPIC]
     spark = ["--master", workers.master, *conf_of(workers)]
     with counted(proxies.fetched, "rackwise") as shares:
-        code, told = run(*start, *server, *spark, rack="az3")
-    assert (code, told["messages"]) == (0, RECORDS)
+        code, document = run(*start, *server, *spark, rack="az3")
+    assert (code, document["messages"]) == (0, RECORDS)
     assert shares[FOREIGN] <= 0.05
     assert min(shares[:FOREIGN]) > 0.1
 
 
 def test_each_task_of_the_sink_writes_to_leaders_in_its_executors_rack(proxies, workers, brokers):
-    """The same law, of what is sent; and the columns are those of Spark's connector."""
+    """The same law for written bytes; the columns are those of Spark's connector."""
     with closing(connect(brokers.bootstrap)) as admin:
         create(admin, "sunk", [[(p + k) % 3 for k in range(3)] for p in range(PARTITIONS)])
     given = {
@@ -164,8 +164,8 @@ def test_each_task_of_the_sink_writes_to_leaders_in_its_executors_rack(proxies, 
         "partitions": 8,
     }
     with counted(proxies.produced, "rackwise") as shares:
-        _, told = run(str(TESTS / "rack_writing_job.py"), json.dumps(given), rack="az3")
-    assert told == {"rows": 4000, "is_same": True}
+        _, document = run(str(TESTS / "rack_writing_job.py"), json.dumps(given), rack="az3")
+    assert document == {"rows": 4000, "is_same": True}
     assert shares[FOREIGN] <= 0.05
     assert min(shares[:FOREIGN]) > 0.1
 
@@ -180,45 +180,45 @@ def command(brokers, workers, *more):
     return [*start, *conf_of(workers), *server, *more]
 
 
-def test_the_check_tells_two_executors_apart_and_finds_nothing(brokers, workers):
-    code, told = run(*command(brokers, workers))
-    assert (code, told["findings"], told["not_checked"]) == (0, [], {})
-    assert told["racks"] == {"az1": 1, "az2": 1}
-    assert [each["rack"] for each in told["executors"]] != ["az1", "az1"]
-    assert {each["kafka_clients"] for each in told["executors"]} == {"3.9.2"}
-    assert told["asked"] == 8
+def test_the_check_sees_two_executors_and_has_no_findings(brokers, workers):
+    code, document = run(*command(brokers, workers))
+    assert (code, document["findings"], document["not_checked"]) == (0, [], {})
+    assert document["racks"] == {"az1": 1, "az2": 1}
+    assert [each["rack"] for each in document["executors"]] != ["az1", "az1"]
+    assert {each["kafka_clients"] for each in document["executors"]} == {"3.9.2"}
+    assert document["asked"] == 8
 
 
-def test_a_constant_is_found_where_executors_differ(brokers, workers):
-    code, told = run(*command(brokers, workers, "--kafka-option=kafka.client.rack=az9"))
+def test_a_constant_is_a_finding_if_executors_differ(brokers, workers):
+    code, document = run(*command(brokers, workers, "--kafka-option=kafka.client.rack=az9"))
     assert code == 2
-    assert [each["rule"] for each in told["findings"]] == [
+    assert [each["rule"] for each in document["findings"]] == [
         "rack-is-constant",
         "reading-client-rack",
     ]
-    assert told["findings"][0]["had"] == "az9 for executors in az1, az2"
+    assert document["findings"][0]["had"] == "az9 for executors in az1, az2"
 
 
-def test_a_driver_without_the_variable_is_told(brokers, workers):
-    code, told = run(*command(brokers, workers), rack=None)
+def test_a_driver_without_the_variable_is_reported(brokers, workers):
+    code, document = run(*command(brokers, workers), rack=None)
     assert code == 2
-    (only,) = told["findings"]
+    (only,) = document["findings"]
     assert (only["rule"], only["where"], only["severity"]) == ("variable-unset", "driver", "info")
-    assert told["racks"] == {"az1": 1, "az2": 1}
+    assert document["racks"] == {"az1": 1, "az2": 1}
 
 
-def test_a_job_whose_java_forbids_the_provider_is_told_before_its_clients_fail(brokers, workers):
+def test_a_java_that_forbids_the_provider_is_reported(brokers, workers):
     forbidding = f"spark.executor.extraJavaOptions=-D{AUTOMATIC}=none"
-    code, told = run(*command(brokers, workers, "--conf", forbidding))
+    code, document = run(*command(brokers, workers, "--conf", forbidding))
     assert code == 2
-    assert [each["rule"] for each in told["findings"]] == ["providers-disabled"]
-    assert told["findings"][0]["had"].startswith("none on ")
+    assert [each["rule"] for each in document["findings"]] == ["providers-disabled"]
+    assert document["findings"][0]["had"].startswith("none on ")
 
 
-def test_clients_that_cannot_read_the_environment_are_told():
+def test_clients_that_cannot_read_the_environment_are_reported():
     jar = next(each for each in resolve("kafka-clients-0.10.0.1") if "kafka-clients" in each.name)
     spark = ["--master", "local[2]", "--conf", f"spark.jars={jar}"]
-    code, told = run("-m", "rackwise.cli", "spark-check", "--json", *spark)
+    code, document = run("-m", "rackwise.cli", "spark-check", "--json", *spark)
     assert code == 2
-    (only,) = told["findings"]
+    (only,) = document["findings"]
     assert (only["rule"], only["had"]) == ("clients-too-old", "0.10.0.1")

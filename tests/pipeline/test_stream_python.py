@@ -45,7 +45,7 @@ def read(bootstrap, home, *more):
 
 
 @pytest.mark.usefixtures("spark")
-def test_what_is_there_is_read_once_and_what_comes_later_by_the_next_run(bootstrap, tmp_path):
+def test_each_run_reads_the_records_that_are_new(bootstrap, tmp_path):
     send(bootstrap, TOPIC, [message(f"e{number}") for number in range(7)])
     assert read(bootstrap, tmp_path) == {
         "format": "rackwise.stream-run/1",
@@ -56,8 +56,8 @@ def test_what_is_there_is_read_once_and_what_comes_later_by_the_next_run(bootstr
         "bytes": 700,
     }
     send(bootstrap, TOPIC, [b"no telemetry", message(v=2), None])
-    told = read(bootstrap, tmp_path)
-    assert told["reasons"] == {"malformed:json": 2, "malformed:version": 1}
+    report = read(bootstrap, tmp_path)
+    assert report["reasons"] == {"malformed:json": 2, "malformed:version": 1}
     found = offsets(tmp_path)
     assert set(found.values()) == {1}
     assert sorted(found) == [(0, at) for at in range(6)] + [(1, at) for at in range(4)]
@@ -65,7 +65,7 @@ def test_what_is_there_is_read_once_and_what_comes_later_by_the_next_run(bootstr
 
 
 def source(bootstrap, *, most=10, takes_filters=False, rack_file=None):
-    """The data source of the topic, read and written."""
+    """The data source of the topic, for reading and writing."""
     reach = Reach(bootstrap=bootstrap, rack_file=rack_file)
     topic = KafkaTopic(
         name=TOPIC,
@@ -77,7 +77,7 @@ def source(bootstrap, *, most=10, takes_filters=False, rack_file=None):
     return source_of(topic, takes_filters=takes_filters)
 
 
-def test_available_now_goes_to_the_end_in_batches_of_a_given_size(bootstrap, spark, tmp_path):
+def test_available_now_reads_to_the_end_in_limited_batches(bootstrap, spark, tmp_path):
     send(bootstrap, TOPIC, [b"%d" % number for number in range(25)])
     spark.dataSource.register(source(bootstrap))
     seen = []
@@ -92,12 +92,12 @@ def test_available_now_goes_to_the_end_in_batches_of_a_given_size(bootstrap, spa
     query.awaitTermination()
     assert [len(each) for each in seen] == [9, 10, 6]
     assert {int(row.value) for each in seen for row in each} == set(range(25))
-    told = (tmp_path / "offsets" / "2").read_text().splitlines()[-1]
-    assert told == f'{{"{TOPIC}": {{"0": 13, "1": 12}}}}'
+    stored = (tmp_path / "offsets" / "2").read_text().splitlines()[-1]
+    assert stored == f'{{"{TOPIC}": {{"0": 13, "1": 12}}}}'
 
 
 @pytest.mark.parametrize("is_on", [False, True])
-def test_a_table_is_filtered_by_the_brokers_where_spark_lets_it(bootstrap, spark, is_on):
+def test_filters_limit_what_is_read_if_spark_pushes_them_down(bootstrap, spark, is_on):
     send(bootstrap, TOPIC, [b"%d" % number for number in range(20)])
     spark.conf.set(PUSHDOWN, str(is_on).lower())
     try:
@@ -116,7 +116,9 @@ def test_a_table_is_filtered_by_the_brokers_where_spark_lets_it(bootstrap, spark
         spark.conf.unset(PUSHDOWN)
 
 
-def test_rows_without_a_key_go_near_and_keys_where_they_always_go(bootstrap, spark, tmp_path):
+def test_rows_without_a_key_stay_in_the_rack_and_keys_keep_their_partition(
+    bootstrap, spark, tmp_path
+):
     (tmp_path / "rack").write_text("b")
     spark.dataSource.register(source(bootstrap, rack_file=str(tmp_path / "rack")))
     values = spark.range(60).select(F.col("id").cast("string").alias("value"))

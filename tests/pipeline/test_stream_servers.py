@@ -1,4 +1,4 @@
-"""Telemetry from real Kafka by Spark's connector, killed at each point on the way and run again."""
+"""Telemetry from real Kafka with Spark's connector, killed at several points and run again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mar
 
 POINTS = {"sums": 0, "commit:0": 0, "commit:1": 0, "commit:2": 0, "commit:3": 2}
 POINTS |= {"commit:4": 12, "end": 14}
-"""Where a run is killed, two messages after the one before -> messages that count then."""
+"""Point at which a run is killed, two messages after the last point -> messages that count."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def topic(brokers, name, **configs):
 
 @pytest.mark.fault
 def test_killed_at_each_point_every_message_counts_once(brokers, tmp_path):
-    """F27: every message of the topic is in one batch that counts; no reader sees half a one."""
+    """F27: every message is in exactly one committed batch; a reader never sees half a batch."""
     name = topic(brokers, "killed")
     command = reading(brokers.bootstrap, name, tmp_path)
     with Looking(lambda: len(rows(tmp_path))) as reader:
@@ -64,8 +64,8 @@ def test_killed_at_each_point_every_message_counts_once(brokers, tmp_path):
             assert was_killed(point, *command)
             assert len(rows(tmp_path)) == expected
         send(brokers.bootstrap, name, [message(), message(v=2)])
-        told = run(*command)
-    assert (told["batches"], told["messages"]) == (1, 2)
+        report = run(*command)
+    assert (report["batches"], report["messages"]) == (1, 2)
     assert reader.seen == [0, 2, 12, 14, 16]
     assert offsets(tmp_path) == dict.fromkeys(((p, at) for p in range(2) for at in range(8)), 1)
     assert run(*command)["batches"] == 0
@@ -87,14 +87,14 @@ BAD = [
 
 
 @pytest.mark.parametrize("connector", ["jvm", "python"])
-def test_what_is_no_telemetry_is_quarantined_with_its_place(brokers, tmp_path, connector):
-    """F26: of each its topic, partition, offset and reason are kept, and the start of its text."""
+def test_malformed_records_are_quarantined_with_their_place(brokers, tmp_path, connector):
+    """F26: topic, partition, offset, reason and the start of the text of each message are kept."""
     name = topic(brokers, f"bad-{connector}", max_message_bytes=str(4 << 20))
     values = [value for value, _ in BAD]
     send(brokers.bootstrap, name, values, max_request_size=4 << 20)
     is_jvm = connector == "jvm"
     command = reading(brokers.bootstrap, name, tmp_path, "--connector", connector, jars=is_jvm)
-    told = run(*command)
+    report = run(*command)
     found = {(row["kafka_partition"], row["kafka_offset"]): row for row in rows(tmp_path)}
     assert set(offsets(tmp_path).values()) == {1}
     for number, (value, reason) in enumerate(BAD):
@@ -104,16 +104,16 @@ def test_what_is_no_telemetry_is_quarantined_with_its_place(brokers, tmp_path, c
         assert row["raw"] == text
         assert row["rows"] is None
     assert found == {}
-    assert sum(told["reasons"].values()) == told["messages"] == len(BAD)
-    assert told["kept"] == 0
+    assert sum(report["reasons"].values()) == report["messages"] == len(BAD)
+    assert report["kept"] == 0
 
 
 MANY = 40_000
 
 
 @pytest.mark.fault
-def test_an_executor_killed_in_the_middle_of_a_batch_costs_nothing(brokers, tmp_path, java_home):
-    """F27: its task is run again elsewhere, and nothing of the first try is in the batch."""
+def test_a_batch_survives_the_kill_of_an_executor(brokers, tmp_path, java_home):
+    """F27: another executor runs the task again; the batch has nothing of the first attempt."""
     name = topic(brokers, "executor")
     send(brokers.bootstrap, name, [message(f"e{number}") for number in range(MANY)])
     with SparkCluster(("az1", "az2"), java_home=java_home, folder=tmp_path / "spark") as cluster:
@@ -127,8 +127,8 @@ def test_an_executor_killed_in_the_middle_of_a_batch_costs_nothing(brokers, tmp_
             before = cluster.executors()
             os.kill(before[0][0], signal.SIGKILL)
             assert rows(tmp_path) == []
-            told = document(process)
-    assert (told["batches"], told["kept"], told["bytes"]) == (1, MANY, 100 * MANY)
+            report = document(process)
+    assert (report["batches"], report["kept"], report["bytes"]) == (1, MANY, 100 * MANY)
     assert offsets(tmp_path).total() == len(offsets(tmp_path)) == MANY
     assert reader.seen == [0, MANY]
     left = list((tmp_path / "out").rglob("_temporary"))
@@ -140,7 +140,7 @@ STORED = Path(__file__).with_name("stored_stream")
 
 @pytest.fixture(scope="module")
 def stored_topic(brokers):
-    """A topic with the records that the stored stream was read from."""
+    """A topic with the records of the stored stream."""
     name = topic(brokers, "stored")
     send(brokers.bootstrap, name, stored_messages())
     return name
@@ -148,18 +148,18 @@ def stored_topic(brokers):
 
 @pytest.fixture
 def stored(brokers, stored_topic, tmp_path):
-    """A stream that was stored after two batches, where it can go on: the command."""
+    """The command that continues a stream that was stored after two batches."""
     shutil.copytree(STORED, tmp_path, dirs_exist_ok=True)
     return reading(brokers.bootstrap, stored_topic, tmp_path)
 
 
-def test_a_run_goes_on_from_a_stored_checkpoint(brokers, stored_topic, stored, tmp_path):
-    """The contract of the format: what an earlier Rackwise has written down is gone on from."""
+def test_a_run_continues_from_a_stored_checkpoint(brokers, stored_topic, stored, tmp_path):
+    """The contract of the format: a run continues from the files of an earlier Rackwise."""
     assert len(rows(tmp_path)) == len(stored_messages())
     later = [message("later"), b"no telemetry", message("latest")]
     send(brokers.bootstrap, stored_topic, later)
-    told = run(*stored)
-    assert (told["batches"], told["messages"], told["kept"]) == (1, 3, 2)
+    report = run(*stored)
+    assert (report["batches"], report["messages"], report["kept"]) == (1, 3, 2)
     assert set(offsets(tmp_path).values()) == {1}
     assert offsets(tmp_path).total() == len(stored_messages()) + 3
     assert [each.batch_id for each in Store(str(tmp_path / "out")).batches()] == [0, 1, 2]
@@ -173,8 +173,8 @@ def test_a_run_goes_on_from_a_stored_checkpoint(brokers, stored_topic, stored, t
         (lambda home: (home / "mark" / "offsets" / "1").unlink(), "the last is 1"),
     ],
 )
-def test_a_stored_checkpoint_that_does_not_fit_is_refused(stored, tmp_path, spoil, said):
-    """F27: nothing is read, and the way out is said."""
+def test_a_damaged_or_foreign_checkpoint_is_rejected(stored, tmp_path, spoil, said):
+    """F27: nothing is read, and the hint says what to do."""
     spoil(tmp_path)
     before = rows(tmp_path)
     code, out, err = ended(started("-m", "rackwise.cli", *stored))

@@ -1,4 +1,4 @@
-"""What the summary adds up over the clusters of a fleet, and what it leaves whole."""
+"""The parts of the summary that are summed over the clusters of a fleet, and those that are not."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -29,7 +29,7 @@ def bill(*, standings=(), **roll_ups):
     )
 
 
-def test_kinds_of_several_clusters_are_one_row_each_the_dearest_first():
+def test_kinds_are_merged_over_clusters_with_the_most_expensive_first():
     rows = [
         row("a", kind="fetch", usd="0.1"),
         row("a", kind="produce", usd="0.2"),
@@ -54,7 +54,7 @@ def test_no_day_is_left_out():
 
 
 @pytest.mark.parametrize("name", ["by_topic", "by_group", "by_pair"])
-def test_what_belongs_to_a_cluster_is_cut_and_not_added_up(name):
+def test_rows_of_one_cluster_are_cut_and_not_merged(name):
     rows = [row("a", **dict.fromkeys(ROLL_UPS[name], str(n)), usd="1") for n in range(SHOWN + 9)]
     assert _roll_up_rows(bill(**{name: rows}), name) == rows[:SHOWN]
 

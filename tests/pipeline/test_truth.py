@@ -1,4 +1,4 @@
-"""What `analyze` tells of generated files is their truth, to the byte and the nano-dollar."""
+"""`analyze` reports the generated truth of generated files, to the byte and the nano-dollar."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ CASES = {
     ),
 }
 SLOW = ("Parquet of version 2, two clusters, two days",)
-"""Cases for long runs alone."""
+"""Cases that only long runs have."""
 
 
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=[pytest.mark.long] * (case in SLOW)) for case in CASES]
 )
-def test_every_total_is_the_truth(spark, tmp_path, case):
-    told, request = write_fleet(CASES[case], tmp_path)
-    assert told["outcomes"]["kept"]["rows"] > 15_000
-    check_truth(spark, told, request)
+def test_every_total_equals_the_generated_truth(spark, tmp_path, case):
+    expected, request = write_fleet(CASES[case], tmp_path)
+    assert expected["outcomes"]["kept"]["rows"] > 15_000
+    check_truth(spark, expected, request)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("flow_format", FlowFormat)
-def test_five_million_rows_are_told_to_the_byte(spark, tmp_path, flow_format):
+def test_five_million_rows_are_counted_to_the_byte(spark, tmp_path, flow_format):
     options = FleetOptions(seed=104, flows=5_000_000, flow_format=flow_format)
-    told, request = write_fleet(options, tmp_path)
-    assert told["rows"] >= 5_000_000
-    check_truth(spark, told, request)
+    expected, request = write_fleet(options, tmp_path)
+    assert expected["rows"] >= 5_000_000
+    check_truth(spark, expected, request)
 
 
-def test_the_bundled_day_is_told_to_the_byte(spark, tmp_path):
-    told, request = request_of(DEMO)
-    assert told["rows"] == 42_000
-    check_truth(spark, told, replace(request, tables=str(tmp_path / "tables")))
+def test_the_bundled_day_is_counted_to_the_byte(spark, tmp_path):
+    expected, request = request_of(DEMO)
+    assert expected["rows"] == 42_000
+    check_truth(spark, expected, replace(request, tables=str(tmp_path / "tables")))

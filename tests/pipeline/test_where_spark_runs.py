@@ -27,19 +27,19 @@ FLEET = FleetOptions(
 )
 LEVELS = ("--levels", "region,zone")
 HERE = "/proc/self/cwd"
-"""Another folder in each process: what a disk is that two machines do not share."""
+"""A different folder in each process, like the local disks of two machines."""
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A generated fleet, told by flow logs."""
+    """A generated fleet with flow logs."""
     folder = tmp_path_factory.mktemp("fleet")
     write_fleet(FLEET, folder)
     return folder
 
 
 def ran(*command, cwd=None):
-    """Exit code, stdout and stderr of a command in a process of its own."""
+    """Exit code, stdout and stderr of a command in a new process."""
     done = subprocess.run(
         [sys.executable, "-m", "rackwise.cli", *map(str, command)],
         capture_output=True,
@@ -90,10 +90,12 @@ def on_cluster(workers):
 
 
 def check_same_result(found, wanted):
-    """Law: files are equal byte by byte, tables row by row, whatever Spark made them."""
-    files = {path.relative_to(wanted) for path in wanted.rglob("*") if is_told(path, wanted)}
+    """Law: files are equal byte by byte and tables row by row, wherever Spark runs."""
+    files = {path.relative_to(wanted) for path in wanted.rglob("*") if is_compared(path, wanted)}
     assert Path("summary.json") in files
-    assert {path.relative_to(found) for path in found.rglob("*") if is_told(path, found)} == files
+    assert {
+        path.relative_to(found) for path in found.rglob("*") if is_compared(path, found)
+    } == files
     for name in files:
         assert (found / name).read_bytes() == (wanted / name).read_bytes(), f"law broken: {name}"
     names = tables(wanted)
@@ -104,7 +106,7 @@ def check_same_result(found, wanted):
         assert rows(tables(found)[name]) == rows(path), f"law broken: {name}"
 
 
-def is_told(path, out):
+def is_compared(path, out):
     return path.is_file() and path.relative_to(out).parts[0] not in {"tables", "manifest.json"}
 
 
@@ -118,11 +120,11 @@ def rows(path):
 
 
 class TestConnect:
-    def test_a_server_elsewhere(self, classic, connect_server, home):
+    def test_a_running_server(self, classic, connect_server, home):
         found = analyzed(home, home / "connect", "--remote", connect_server.remote)
         check_same_result(found, classic)
 
-    def test_a_server_that_is_started_for_it(self, classic, home):
+    def test_a_server_that_the_command_starts(self, classic, home):
         found = analyzed(home, home / "started", "--remote", "local[2]")
         check_same_result(found, classic)
 
@@ -130,15 +132,15 @@ class TestConnect:
         asked = ["spark-check", "--json", "--variable", "PATH", "--remote", connect_server.remote]
         code, out, err = ran(*asked)
         assert (code, err) == (0, "")
-        told = parse(out.encode(), where="stdout", error=InvalidConfig)
-        assert [each["answers"] for each in told["executors"]] == [told["asked"]]
+        report = parse(out.encode(), where="stdout", error=InvalidConfig)
+        assert [each["answers"] for each in report["executors"]] == [report["asked"]]
 
     def test_a_folder_that_the_server_does_not_see(self, connect_server, home, tmp_path):
         asked = [*words(home, tmp_path / "out"), "--tables", f"{HERE}/tables"]
         code, out, err = ran(*asked, "--remote", connect_server.remote, cwd=tmp_path)
         check_not_shared(code, out, err, tmp_path)
 
-    def test_conf_that_is_fixed_when_a_server_starts(self, connect_server, home, tmp_path):
+    def test_conf_that_a_running_server_cannot_change(self, connect_server, home, tmp_path):
         asked = [*words(home, tmp_path / "out"), "--conf", "spark.executor.memory=3g"]
         code, out, err = ran(*asked, "--remote", connect_server.remote)
         assert (code, out) == (4, "")
@@ -150,7 +152,7 @@ class TestConnect:
         assert not (tmp_path / "out").exists()
 
     @pytest.mark.parametrize("command", ["analyze", "spark-check"])
-    def test_nobody_there(self, home, tmp_path, command):
+    def test_no_server(self, home, tmp_path, command):
         asked = words(home, tmp_path / "out") if command == "analyze" else [command]
         code, out, err = ran(*asked, "--remote", f"sc://{HOST}:{free_ports(1)[0]}")
         assert (code, out) == (1, "")

@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to over its debugging pipe: one page, what it asks for, what it says.
+"""A headless Chromium, controlled by its debugging pipe: one page, its requests and its log.
 
 The pipe carries JSON messages, each ended by a NUL byte; no port is opened.
 """
@@ -58,11 +58,11 @@ new Promise(done => {
   wait();
 })
 """
-"""Fulfilled once a report has unpacked its drawing code and drawn; at once in any other page."""
+"""Resolves when a report has unpacked and drawn its charts; at once on any other page."""
 
 
 class Page:
-    """One tab. `requests`: every address asked for; `complaints`: errors and warnings it logged."""
+    """One tab. `requests`: all requested addresses; `complaints`: logged errors and warnings."""
 
     def __init__(self, reader: int, writer: int) -> None:
         self._reader, self._writer = reader, writer
@@ -150,7 +150,7 @@ class Page:
 
 
 def _pipe() -> tuple[int, int]:
-    """A pipe whose ends are not where the browser wants its own."""
+    """A pipe whose ends do not have the numbers that the browser uses."""
     ends = os.pipe()
     moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, ABOVE_THEM) for end in ends)
     for end in ends:
@@ -160,7 +160,7 @@ def _pipe() -> tuple[int, int]:
 
 @contextlib.contextmanager
 def page(profile: Path) -> Iterator[Page]:
-    """A browser with an empty profile, ended with the block."""
+    """A browser with an empty profile; it ends with the block."""
     browser = installed()
     if browser is None:
         raise InvalidConfig(

@@ -1,4 +1,4 @@
-"""A page read back: its elements as a parser sees them, its texts, its tables."""
+"""A parsed page: its elements, texts and tables."""
 
 from collections import Counter
 from html.parser import HTMLParser

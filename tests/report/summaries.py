@@ -1,4 +1,4 @@
-"""A summary document whose totals are the sums of made-up flows, so that a report can be checked.
+"""Summary documents whose totals are the sums of invented flows, to check reports.
 
 `summary()` is what the pipeline gives for a small cluster; its arguments make it larger, poorer or
 hostile. Every name goes through `named`, so that two summaries can differ in nothing but names.
@@ -48,17 +48,17 @@ HOSTILE = (
     "javascript:window.ran=1",
     "-->]]><!--",
 )
-"""Names that try to be markup, script, control sequences or merely too long."""
+"""Names that are markup, scripts, control sequences, or too long."""
 
 
 def harmless(kind: str, index: int, name: str) -> str:
-    """The name as it is."""
+    """The name unchanged."""
     del kind, index
     return name
 
 
 def hostile(kind: str, index: int, name: str) -> str:
-    """A canary instead of the name, still unlike every other of its kind."""
+    """A hostile name instead; it is different from all others of its kind."""
     return f"{HOSTILE[(index + len(kind)) % len(HOSTILE)]}{name[-2:]}{index}"[:249]
 
 
@@ -271,7 +271,7 @@ def summary(
 
 
 def placement(names, racks, topics, *, partitions: int, depth: int) -> dict[str, Any]:
-    """What the audit of all clusters gives."""
+    """The results of the audit of all clusters."""
     findings = [
         {"rule": rule, "severity": severity, "count": weight * 17 * len(names), "sentence": text}
         for rule, severity, text, weight in RULES
@@ -294,7 +294,7 @@ def placement(names, racks, topics, *, partitions: int, depth: int) -> dict[str,
 
 
 def plans(names, named: Named) -> dict[str, Any]:
-    """A plan of every cluster but each third one, which breaks a rule that nothing mends."""
+    """A plan of every cluster except each third, whose broken rule no plan can repair."""
     rows = [
         {
             "cluster": name,
@@ -339,7 +339,7 @@ def plans(names, named: Named) -> dict[str, Any]:
 
 
 def traffic(rows, levels: Sequence[str], days: int) -> dict[str, Any]:
-    """Everything that stands on flows; empty lists and nulls without them."""
+    """The parts of the summary that depend on flows; empty lists and nulls without flows."""
     every = rolled_up(rows, lambda _: {"run": "all"}, levels, Decimal(0))
     total = Decimal(every[0]["usd"]) if every else Decimal(0)
 
@@ -404,7 +404,7 @@ STEPS = (
 
 
 def savings(rows, cluster: str, topic: str, group: str) -> dict[str, Any] | None:
-    """What each change saves of flows; None without any."""
+    """The savings of each change; None without flows."""
 
     def saved(gib: int) -> dict[str, Any]:
         dollars = Decimal("0.02") * gib

@@ -1,4 +1,4 @@
-"""The page in a real browser: it asks for nothing, complains of nothing, runs nothing foreign.
+"""The page in a real browser: no requests, no errors, no injected code.
 
 Without a browser on PATH these tests are skipped; `RACKWISE_REQUIRE_BROWSER=1`, as in `.ci/run`
 where one can be had, and the exhaustive profile make that a failure.
@@ -46,9 +46,9 @@ ALWAYS = {
     *(("hostile", 360, "light"), ("hostile", 1280, "dark")),
     *(("fleet", 360, "light"), ("no traffic", 360, "dark")),
 }
-"""Pages looked at in every run; the others in the long one."""
+"""Pages that every run checks; the long run checks all pages."""
 PAPER = 718
-"""A4 between margins of a centimetre."""
+"""A4 with margins of a centimetre."""
 ELEMENTS = """
 (() => {
   const counts = {};
@@ -104,7 +104,9 @@ def page(tmp_path_factory):
     ],
 )
 class TestEachPage:
-    def test_it_lives_quietly_fits_and_overlaps_nowhere(self, page, files, name, width, scheme):
+    def test_it_has_no_errors_fits_the_screen_and_overlaps_nowhere(
+        self, page, files, name, width, scheme
+    ):
         page.open(files[name], width=width, dark=scheme == "dark")
         assert page.complaints == []
         assert page.requests == [files[name].as_uri()]
@@ -113,7 +115,7 @@ class TestEachPage:
 
 
 class TestCharts:
-    def test_all_are_drawn_and_each_drawing_has_its_title_and_description(self, page, files):
+    def test_each_chart_is_drawn_with_title_and_description(self, page, files):
         page.open(files["a week"], width=1280)
         assert page.run("document.querySelectorAll('.chart .point path').length") > 30
         drawings = "[...document.querySelectorAll('svg.main-svg')]"
@@ -121,7 +123,7 @@ class TestCharts:
         named = f"{drawings}.every(s => s.querySelector('title') && s.querySelector('desc'))"
         assert page.run(named) is True
 
-    def test_they_follow_the_scheme_of_the_reader(self, page, files):
+    def test_they_follow_the_colour_scheme(self, page, files):
         page.open(files["a week"], width=1280)
         light = page.run(BAR_FILL)
         dark = [{"name": "prefers-color-scheme", "value": "dark"}]
@@ -130,7 +132,7 @@ class TestCharts:
         assert page.run(BAR_FILL) != light
         assert page.complaints == []
 
-    def test_on_paper_they_are_light_and_afterwards_as_before(self, page, files, tmp_path):
+    def test_they_are_light_in_print_only(self, page, files, tmp_path):
         page.open(files["a week"], width=1280)
         light = page.run(BAR_FILL)
         page.open(files["a week"], width=1280, dark=True)
@@ -141,7 +143,7 @@ class TestCharts:
         assert page.run(BAR_FILL) == dark
         assert page.complaints == []
 
-    def test_hovering_tells_the_name_and_the_bytes(self, page, files):
+    def test_the_tooltip_has_the_name_and_the_bytes(self, page, files):
         page.open(files["a week"], width=1280)
         page.run(
             "document.getElementById('chart-topic')"
@@ -152,14 +154,14 @@ class TestCharts:
             "(document.querySelector('#chart-topic .point path').getBoundingClientRect())"
         )
         page.call("Input.dispatchMouseEvent", type="mouseMoved", **box)
-        told = page.run(HOVER_TEXT)
-        assert "payments.authorised" in told
-        assert "crossing" in told
+        tooltip = page.run(HOVER_TEXT)
+        assert "payments.authorised" in tooltip
+        assert "crossing" in tooltip
         assert page.complaints == []
 
 
 class TestWithoutScripts:
-    def test_every_table_is_there_and_no_empty_place_for_a_chart(self, page, files, tmp_path):
+    def test_every_table_is_shown_and_no_empty_chart(self, page, files, tmp_path):
         bare = tmp_path / "bare.html"
         text = files["a week"].read_text()
         bare.write_text(text[: text.index("<script id=")] + "</body></html>")
@@ -170,14 +172,14 @@ class TestWithoutScripts:
 
 
 class TestHostileNames:
-    def test_none_of_them_ran(self, page, files):
+    def test_no_injected_code_runs(self, page, files):
         page.open(files["hostile"], width=1280)
         assert page.run("window.ran") is None
         assert (
             page.run("document.querySelectorAll('img, iframe, a:not([href^=\"#\"])').length") == 0
         )
 
-    def test_the_living_page_has_the_elements_of_a_harmless_one(self, page, files, tmp_path):
+    def test_the_rendered_page_has_the_elements_of_a_harmless_one(self, page, files, tmp_path):
         page.open(files["hostile"], width=1280)
         found = page.run(ELEMENTS)
         plain = tmp_path / "plain.html"
@@ -190,7 +192,7 @@ SUMS = "Object.fromEntries([...document.querySelectorAll('[id]')].map(e => [e.id
 WORDS = re.compile(r"_([a-z])")
 
 
-def test_sums_in_the_page_are_those_of_the_summary(page, files):
+def test_sums_in_the_page_equal_the_summary(page, files):
     document = summary(**CASES["a week"])
     verdict, plans = document["verdict"], document["plans"]
     page.open(files["a week"], width=360)
@@ -227,7 +229,7 @@ def test_the_picture_is_drawn(files, tmp_path):
     "name",
     ["hostile", "fleet", *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)],
 )
-def test_on_paper_nothing_is_cut_off(page, files, name):
+def test_nothing_is_cut_off_in_print(page, files, name):
     page.open(files[name], width=PAPER)
     page.call("Emulation.setEmulatedMedia", media="print")
     page.run("dispatchEvent(new Event('beforeprint'))")

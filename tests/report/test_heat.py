@@ -1,4 +1,4 @@
-"""Heat tables: who sends to whom, what is local, what is a sum."""
+"""Heat tables: cells from rack to rack, local bytes, and sums."""
 
 from decimal import Decimal
 
@@ -18,7 +18,7 @@ def pair(a, b, count, usd="0.000000000", cluster="demo", level=1):
     }
 
 
-def test_local_and_unknown_bytes_belong_to_no_sum():
+def test_sums_exclude_local_and_unknown_bytes():
     rows = [
         pair("a", "a", 5),
         pair("a", "b", 7, "0.000000007"),
@@ -33,14 +33,14 @@ def test_local_and_unknown_bytes_belong_to_no_sum():
     assert heat.crossing.bytes.text == "9"
 
 
-def test_a_rack_and_one_below_it_are_local():
+def test_a_rack_and_its_descendant_are_local():
     assert crossing_of("/eu", "/eu/a") == "local"
     assert crossing_of("/eu", "/europe") == "cross"
     assert crossing_of("eu", "eu/a") == "cross"
     assert crossing_of("", "a") == "unknown"
 
 
-def test_the_unknown_rack_comes_last_and_empty_rows_not_at_all():
+def test_the_unknown_rack_is_last_and_empty_rows_are_left_out():
     (heat,), _ = heat_maps([pair("z", "(unknown)", 1), pair("z", "a", 1)])
     assert [rack.text for rack in heat.racks] == ["a", "(unknown)"]
     assert [row.rack.text for row in heat.rows] == ["z"]
@@ -52,13 +52,13 @@ def test_warmth_is_the_share_of_the_largest_crossing_cell():
     assert steps == [None, 8, 1]
 
 
-def test_not_priced_is_no_number():
+def test_unpriced_cells_have_no_number():
     (heat,), _ = heat_maps([pair("a", "b", 80, None)])
     assert heat.crossing.usd.text == "not priced"
     assert heat.sums["usd"] is None
 
 
-def test_too_many_racks_leave_the_lightest_out_and_say_so():
+def test_racks_with_the_fewest_bytes_are_left_out_with_a_note():
     rows = [pair(f"r{i:02}", f"r{(i + 1) % 20:02}", i + 1) for i in range(20)]
     (heat,), _ = heat_maps(rows)
     assert len({rack.text for rack in heat.racks} | {row.rack.text for row in heat.rows}) == RACKS
@@ -66,7 +66,7 @@ def test_too_many_racks_leave_the_lightest_out_and_say_so():
     assert heat.sums["bytes-cross"] == sum(range(1, 21))
 
 
-def test_the_dearest_clusters_come_first_and_the_others_are_counted():
+def test_the_most_expensive_clusters_are_first_and_the_rest_is_counted():
     rows = [pair("a", "b", 1, f"0.00000000{i}", cluster=f"c{i}") for i in range(9)]
     maps, left_out = heat_maps(rows)
     assert [heat.cluster for heat in maps] == ["c8", "c7", "c6", "c5", "c4", "c3"]
@@ -80,7 +80,7 @@ def test_levels_of_a_cluster_stay_together_coarsest_first():
     assert maps[0].cluster == maps[1].cluster
 
 
-def test_a_level_adds_up_to_the_run():
+def test_cells_of_a_level_sum_to_the_run():
     document = summary()
     (heat,), _ = heat_maps(document["matrix"])
     assert Decimal(heat.sums["usd"]) == Decimal(document["verdict"]["usd"])

@@ -1,4 +1,4 @@
-"""The page as a parser reads it: offline, under its policy, whole, and deaf to hostile names."""
+"""The parsed page: offline, with a strict policy, complete, and safe with hostile names."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def hash_of(text):
 
 
 class TestOffline:
-    def test_no_attribute_holds_an_address_outside_the_page(self, page):
+    def test_no_attribute_has_an_external_address(self, page):
         found = {
             value
             for element in page.elements
@@ -74,7 +74,7 @@ class TestOffline:
         }
         assert {value[0] for value in found} == {"#"}
 
-    def test_nothing_that_loads_is_there(self, page):
+    def test_no_element_loads_anything(self, page):
         tags = {element.tag for element in page.elements}
         assert not tags & {"link", "img", "iframe", "object", "embed", "base", "form", "video"}
 
@@ -95,7 +95,7 @@ def policy(page):
 
 
 class TestPolicy:
-    def test_nothing_is_allowed_but_what_is_named(self, policy):
+    def test_only_listed_sources_are_allowed(self, policy):
         assert policy["default-src"] == ["'none'"]
         assert policy["img-src"] == ["data:"]
         assert set(policy) == {
@@ -107,18 +107,18 @@ class TestPolicy:
             "form-action",
         }
 
-    def test_each_script_that_runs_is_named_by_its_hash(self, page, policy):
+    def test_the_policy_has_the_hash_of_each_script(self, page, policy):
         (own,) = [s for s in page.all("script") if "type" not in s.attributes]
         assert policy["script-src"] == [hash_of(unpacked(page)), hash_of(own.text)]
 
-    def test_the_stylesheet_is_named_by_its_hash(self, page, policy):
+    def test_the_policy_has_the_hash_of_the_stylesheet(self, page, policy):
         assert policy["style-src"] == [hash_of(style.text) for style in page.all("style")]
 
     def test_no_inline_handler_and_no_inline_style(self, page):
         names = {name for element in page.elements for name in element.attributes}
         assert not [name for name in names if name.startswith("on") or name == "style"]
 
-    def test_plotly_finds_the_places_where_it_would_put_styles(self, page):
+    def test_plotly_finds_the_elements_for_its_styles(self, page):
         (style,) = page.all("style")
         assert style.attributes["id"] == "plotly.js-style-global"
         name = page.by_id("plotly").attributes["data-id"]
@@ -126,7 +126,7 @@ class TestPolicy:
 
 
 class TestStructure:
-    def test_sections_stand_in_their_order(self, page):
+    def test_sections_are_in_order(self, page):
         assert [s.attributes["id"] for s in page.all("section")] == SECTIONS
 
     def test_every_element_is_closed(self, page):
@@ -144,13 +144,13 @@ class TestStructure:
         assert page.all("h1")[0].text == sentence
         assert page.all("title")[0].text == f"Rackwise: {sentence}"
 
-    def test_what_cannot_be_saved_is_said(self, page):
+    def test_the_method_explains_what_cannot_be_saved(self, page):
         assert (
             "With RF 3 in 3 racks, replication always crosses racks for 2 x ingress; "
             "only client traffic can be saved" in page.by_id("method").text
         )
 
-    def test_the_method_names_prices_with_date_and_source_fates_and_run(self, page, document):
+    def test_the_method_lists_prices_outcomes_and_the_run(self, page, document):
         method = page.by_id("method").text
         for price in document["method"]["prices"]:
             assert price["valid_from"] in method
@@ -171,10 +171,10 @@ class TestStructure:
         assert "239 more rows in csv/findings.csv" in page.by_id("findings").text
         assert len(document["findings"]["worst"]) == 50
 
-    def test_rows_below_50_say_nothing(self, page):
+    def test_fewer_than_50_rows_have_no_note(self, page):
         assert "more row" not in page.by_id("top").text
 
-    def test_exact_values_stand_behind_rounded_ones(self, page, document):
+    def test_rounded_values_have_their_exact_value_as_tooltip(self, page, document):
         row = document["by_topic"][0]
         titles = {e.attributes.get("title") for e in page.elements}
         assert f"{row['usd']} USD" in titles
@@ -201,24 +201,24 @@ class TestSums:
         assert int(shown) == document["verdict"][key]
 
     @pytest.mark.parametrize("noun", ["topic", "group", "pair", "kind", "day"])
-    def test_each_roll_up_adds_up_to_the_verdict(self, page, document, noun):
+    def test_each_roll_up_sums_to_the_verdict(self, page, document, noun):
         for key in ("bytes_cross", "bytes_local", "bytes_unknown"):
             shown = attribute(page, f"table-{noun}", key.replace("_", "-"))
             assert int(shown) == document["verdict"][key]
         assert attribute(page, f"table-{noun}", "usd") == document["verdict"]["usd"]
 
-    def test_the_matrix_adds_up_to_the_verdict(self, page, document):
+    def test_the_matrix_sums_to_the_verdict(self, page, document):
         assert int(attribute(page, "heat-1", "bytes")) == document["verdict"]["bytes_total"]
         assert int(attribute(page, "heat-1", "bytes-cross")) == document["verdict"]["bytes_cross"]
         assert attribute(page, "heat-1", "usd") == document["verdict"]["usd"]
 
-    def test_kinds_of_a_fleet_are_added_up_over_its_clusters(self):
+    def test_kinds_are_summed_over_the_clusters_of_a_fleet(self):
         document = summary(clusters=3, **FLEET)
         page = page_of(document)
         assert page.by_id("table-kind").text.count("replicate") == 1
         assert attribute(page, "table-kind", "usd") == document["verdict"]["usd"]
 
-    def test_clusters_of_a_fleet_stand_with_what_each_costs_and_what_mends_it(self):
+    def test_clusters_of_a_fleet_have_their_cost_and_their_repair(self):
         document = summary(clusters=3, **FLEET)
         document["clusters"][1]["usd"] = "9999.000000000"
         page = page_of(document)
@@ -233,7 +233,7 @@ class TestSums:
 
 
 class TestCharts:
-    def test_each_figure_has_a_place_a_title_a_description_and_a_table_beside_it(self, page):
+    def test_each_figure_has_an_element_a_title_a_description_and_a_table(self, page):
         drawn = figures(page)
         assert set(drawn) == TRAFFIC_CHARTS | {"chart-rules", "chart-blast"}
         captions = [f.text.strip() for f in page.all("figcaption")]
@@ -245,7 +245,7 @@ class TestCharts:
             assert place.attributes["aria-label"]
             assert page.by_id(name.replace("chart-", "table-"))
 
-    def test_each_axis_that_counts_says_its_unit(self, page):
+    def test_each_numeric_axis_has_its_unit(self, page):
         titles = {
             name: [
                 figure["layout"][axis]["title"]["text"]
@@ -259,12 +259,12 @@ class TestCharts:
         assert titles["chart-rules"] == ["findings (count)"]
         assert titles["chart-blast"] == ["partitions (count)"]
 
-    def test_one_day_is_a_table_alone(self):
+    def test_one_day_has_a_table_and_no_chart(self):
         page = page_of(summary(days=1))
         assert "chart-day" not in figures(page)
         assert "2026-11-01" in page.by_id("table-day").text
 
-    def test_bytes_are_drawn_where_nothing_is_priced(self):
+    def test_charts_show_bytes_if_nothing_is_priced(self):
         page = page_of(unpriced(summary(days=2)))
         axis = figures(page)["chart-topic"]["layout"]["xaxis"]["title"]["text"]
         assert axis == "crossing bytes, GiB, over 2 days observed"
@@ -283,7 +283,7 @@ def unpriced(document):
 
 
 class TestPlans:
-    def test_one_plan_says_its_proof_its_price_and_its_commands(self, page, document):
+    def test_one_plan_has_its_proof_its_cost_and_its_commands(self, page, document):
         section = page.by_id("plans")
         assert "Repair moves 153 replicas (42.0 GiB, $0.80 once); proved" in section.text
         assert attribute(page, "plans", "moves") == "153"
@@ -294,7 +294,7 @@ class TestPlans:
         assert "Clusters without a plan" not in section.text
         assert "Replicas to move, repair153proved: no plan costs less" in page.by_id("verdict").text
 
-    def test_a_fleet_shows_most_to_move_first_and_why_others_have_none(self):
+    def test_a_fleet_lists_the_largest_plan_first_and_clusters_without_plan(self):
         page = page_of(summary(clusters=75, **FLEET))
         text = page.by_id("plans").text
         assert "no plan for 25 clusters" in text
@@ -304,7 +304,7 @@ class TestPlans:
         assert shown.index("cluster-000") < shown.index("cluster-001") < shown.index("cluster-003")
         assert "wants 3 distinct zones; 2 are usable" in page.by_id("table-unplanned").text
 
-    def test_a_gap_is_shown_and_a_bound_in_the_unit_of_its_plan(self):
+    def test_a_gap_and_a_bound_in_the_unit_of_its_plan(self):
         document = summary(clusters=3, **FLEET)
         first, second, _ = document["plans"]["rows"]
         first |= {"verdict": "gap 3", "lower_bound": 150}
@@ -318,7 +318,7 @@ class TestPlans:
         second |= {"minimise": "usd", "lower_bound": 1_500_000_000}
         assert "$1.50" in page_of(document).by_id("table-plans").text
 
-    def test_nothing_planned_and_nothing_asked_for(self):
+    def test_no_plan_and_no_plan_requested(self):
         document = summary()
         none = {"planned": 0, "proved": 0, "moves": 0, "bytes": 0, "usd": None}
         (row,) = document["plans"]["rows"]
@@ -337,9 +337,7 @@ def without_traffic():
 
 class TestPoorer:
     @pytest.mark.parametrize("section", ["quality", "matrix", "top", "days", "savings"])
-    def test_without_traffic_each_section_of_dollars_says_what_to_add(
-        self, without_traffic, section
-    ):
+    def test_without_traffic_sections_name_the_missing_input(self, without_traffic, section):
         text = without_traffic.by_id(section).text
         assert "--flows PATH" in text
         assert "--rates FILE" in text
@@ -351,12 +349,12 @@ class TestPoorer:
         assert not TRAFFIC_CHARTS & set(figures(without_traffic))
         assert "$" not in without_traffic.by_id("verdict").text
 
-    def test_without_price_the_page_says_what_to_add(self):
+    def test_without_price_the_page_names_the_missing_input(self):
         page = page_of(unpriced(summary()))
         assert "--prices FILE" in page.by_id("quality").text
         assert "not priced" in page.all("h1")[0].text
 
-    def test_a_safe_cluster_is_called_safe(self):
+    def test_a_safe_cluster(self):
         document = summary()
         document["verdict"] |= {"partitions_unsafe": 0, "findings": 0}
         document["findings"] = {"by_rule": [], "worst": [], "not_checked": []}
@@ -365,7 +363,7 @@ class TestPoorer:
         assert page.all("h1")[0].text.endswith("all 600 partitions are rack-safe")
         assert "No rule is broken" in page.by_id("findings").text
 
-    def test_racks_nobody_has_cannot_be_lost(self):
+    def test_without_racks_there_is_no_rack_loss(self):
         document = summary()
         document["blast"] = []
         assert "broker.rack" in page_of(document).by_id("blast").text
@@ -379,7 +377,7 @@ class TestPoorer:
         assert "600 partitions offline" not in page.by_id("verdict").text
         assert "/eu" in page.by_id("table-blast").text
 
-    def test_snapshots_that_could_not_be_read_are_named(self):
+    def test_unreadable_snapshots_are_listed(self):
         document = summary()
         document["failed"] = [
             {"snapshot": "old.json", "error": "InvalidSnapshot", "message": "cut", "hint": None}
@@ -390,7 +388,7 @@ class TestPoorer:
 
 
 class TestSavings:
-    def test_steps_are_in_their_order_and_add_up(self, page, document):
+    def test_steps_are_in_order_and_add_up(self, page, document):
         drawn = figures(page)["chart-steps"]
         bars = drawn["data"][0]
         today, *steps, left = bars["x"]
@@ -405,7 +403,7 @@ class TestSavings:
             for place in ("savings", "table-steps"):
                 assert attribute(page, place, key.replace("_", "-")) == str(total[key])
 
-    def test_what_a_change_requires_and_why_it_is_not_applied(self, page):
+    def test_requirements_of_a_change_and_why_it_is_not_applied(self, page):
         text = page.by_id("savings").text
         assert "replica.selector.class=org.apache.kafka.common.replica" in text
         assert "partitioner.rack.aware=true" in text
@@ -419,7 +417,7 @@ class TestSavings:
         assert "2.50" in page.by_id("table-bounds").text
         assert "53 more rows in csv/savings.csv" in page.by_id("savings").text
 
-    def test_without_a_price_bytes_are_drawn(self):
+    def test_without_a_price_charts_show_bytes(self):
         document = summary()
         document["verdict"]["usd"] = document["verdict"]["usd_30d"] = None
         page = page_of(document)
@@ -446,14 +444,14 @@ class TestSize:
         assert "394 more tables" in page.by_id("matrix").text
 
     @pytest.mark.long
-    def test_and_in_200_megabytes_of_memory(self):
-        told = subprocess.run(
+    def test_rendering_needs_at_most_200_megabytes(self):
+        done = subprocess.run(
             [sys.executable, "-c", PEAK],
             env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
             capture_output=True,
             check=True,
         )
-        assert int(told.stdout) * 1024 <= 200 * MB
+        assert int(done.stdout) * 1024 <= 200 * MB
 
 
 PEAK = f"""
@@ -485,7 +483,7 @@ class TestHostileNames:
         assert names == {name for element in harmless.elements for name in element.attributes}
 
     @pytest.mark.parametrize("index", range(len(HOSTILE)))
-    def test_they_are_text(self, hostile_page, index):
+    def test_they_are_shown_as_text(self, hostile_page, index):
         name = hostile("topic", index, "xx")
         topics = hostile_page.by_id("table-topic").text
         assert escaped(name.removesuffix(f"xx{index}")) in topics
@@ -497,7 +495,7 @@ class TestHostileNames:
     def test_embedded_data_cannot_end_its_script(self, hostile_page):
         assert not re.search("[<>&\u2028\u2029]", hostile_page.by_id("figures").text)
 
-    def test_labels_hold_no_markup_but_line_breaks(self, hostile_page):
+    def test_labels_have_no_markup_except_line_breaks(self, hostile_page):
         def strings(value):
             if isinstance(value, dict):
                 value = list(value.values())
@@ -509,7 +507,7 @@ class TestHostileNames:
         assert any("&lt;b&gt;" in text for text in texts)
         assert [text for text in texts if "<" in text or ">" in text] == []
 
-    def test_what_stands_outside_of_tables_is_hostile_too(self):
+    def test_texts_outside_tables_are_hostile_too(self):
         document = summary()
         document["clusters"][0]["name"] = "".join(HOSTILE)
         document["failed"] = [
@@ -524,6 +522,6 @@ class TestHostileNames:
         assert {e.tag for e in Page(ours).elements} <= {e.tag for e in page_of(summary()).elements}
 
 
-def test_dollars_of_the_page_are_sums_of_its_rows(page, document):
+def test_dollars_of_the_page_equal_the_sums_of_its_rows(page, document):
     shown = sum(Decimal(row["usd"]) for row in document["by_topic"])
     assert attribute(page, "table-topic", "usd") == f"{shown:.9f}"

@@ -49,7 +49,7 @@ def samples(text):
 PRODUCER_HELP = "# HELP rackwise_producer_{} {}"
 
 
-def test_a_family_each():
+def test_each_metric_has_its_family():
     text = producer_metrics({"orders": counted()})
     assert text.splitlines() == [
         PRODUCER_HELP.format(
@@ -63,20 +63,20 @@ def test_a_family_each():
         'rackwise_producer_bytes_total{topic="orders",ends="local",steered="false"} 0',
         'rackwise_producer_bytes_total{topic="orders",ends="cross",steered="false"} 20',
         'rackwise_producer_bytes_total{topic="orders",ends="unknown",steered="false"} 5',
-        "# HELP rackwise_producer_windows Windows begun, by the tier of their partition.",
+        "# HELP rackwise_producer_windows Windows started, by the tier of their partition.",
         "# TYPE rackwise_producer_windows counter",
         'rackwise_producer_windows_total{topic="orders",tier="local"} 3',
         "# HELP rackwise_producer_switches Windows ended, by reason.",
         "# TYPE rackwise_producer_switches counter",
         'rackwise_producer_switches_total{topic="orders",reason="size"} 3',
-        PRODUCER_HELP.format("fallbacks", "Windows in another than the preferred rack, by reason."),
+        PRODUCER_HELP.format("fallbacks", "Windows outside the preferred rack, by reason."),
         "# TYPE rackwise_producer_fallbacks counter",
         "# EOF",
     ]
     assert text.endswith("# EOF\n")
 
 
-def test_topics_in_order_and_labels_of_the_callers_own():
+def test_topics_are_in_order_and_extra_labels_are_added():
     text = producer_metrics({"b": counted(), "a": counted()}, labels={"client": "c"})
     labels = [dict(pairs) for _, pairs in samples(text)]
     assert [each["topic"] for each in labels[:12]] == ["a"] * 6 + ["b"] * 6
@@ -89,7 +89,7 @@ def test_no_topic():
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_hostile_names_are_read_as_they_were(name):
+def test_hostile_names_are_parsed_back_unchanged(name):
     text = producer_metrics({name: counted()})
     assert text.count("\n") == len(text.split("\n")) - 1
     lines = [line for line in text.split("\n")[:-1] if not line.startswith("#")]
@@ -116,7 +116,7 @@ LINE = re.compile(
 
 
 def figures(text):
-    """Sample with labels -> value, as a strict reader has them."""
+    """Sample with labels -> value, from a strict parser."""
     *lines, end, nothing = text.split("\n")
     assert (end, nothing) == ("# EOF", "")
     found, family, finished = {}, "", set()
@@ -140,14 +140,14 @@ def figures(text):
 
 
 @pytest.mark.parametrize("case", CASES, ids=["a day", "a week", "no traffic", "hostile", "fleet"])
-def test_each_family_stands_once_with_its_unit_and_each_sample_once(case):
+def test_each_family_and_each_sample_appears_once(case):
     document = summary(**case)
     found = figures(run_metrics(document))
     unsafe = [value for key, value in found.items() if key.startswith("rackwise_partitions_unsafe")]
     assert sum(map(int, unsafe)) == document["verdict"]["partitions_unsafe"]
 
 
-def test_figures_are_exactly_those_of_the_summary():
+def test_figures_equal_the_summary():
     document = summary(topics=24, days=7)
     found = figures(run_metrics(document))
     verdict = document["verdict"]
@@ -165,7 +165,7 @@ def test_figures_are_exactly_those_of_the_summary():
     assert found['rackwise_run_info{run_id="0f3a9c5e7b21",version="0.1.0"}'] == "1"
 
 
-def test_what_is_not_known_has_no_sample():
+def test_unknown_figures_have_no_sample():
     document = summary(has_traffic=False) | {"plans": None}
     document["clusters"][0]["taken_at"] = "yesterday"
     text = run_metrics(document)
@@ -173,6 +173,6 @@ def test_what_is_not_known_has_no_sample():
     assert 'rackwise_partitions{cluster="demo"} 600' in text
 
 
-def test_what_is_no_summary_is_refused():
+def test_an_invalid_summary_is_rejected():
     with pytest.raises(InvalidSummary):
         run_metrics({"format": "rackwise.summary/2"})

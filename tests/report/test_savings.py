@@ -1,4 +1,4 @@
-"""The lines that the report tells people to set or to run: they exist."""
+"""The settings and commands that the report recommends exist."""
 
 import importlib
 import re
@@ -15,26 +15,26 @@ LINES = [line for places in SETTINGS.values() for _, lines in places for line in
 IMPORT = re.compile(r"from ([\w.]+) import (\w+(?:, \w+)*)")
 
 
-def test_each_saving_has_some():
+def test_each_saving_has_settings():
     assert set(SETTINGS) == set(CONDITIONS)
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if line.startswith("from ")])
-def test_what_is_imported_is_there(line):
+def test_imports_of_the_settings_exist(line):
     module, names = IMPORT.fullmatch(line).groups()
     there = vars(importlib.import_module(module))
     assert [name for name in names.split(", ") if name not in there] == []
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if line.startswith("rackwise ")])
-def test_commands_have_their_options(line):
+def test_options_of_the_commands_exist(line):
     words = shlex.split(line)
     command = get_command(build_app(*COMMANDS)).commands[words[1]]
     options = {name for parameter in command.params for name in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options
 
 
-def test_a_bound_is_told_in_per_cent():
+def test_a_bound_is_shown_in_per_cent():
     assert [_bound(eps) for eps in ("0", "0.05", "0.125", "1", "inf", None)] == [
         *("0 %", "5 %", "12.5 %", "100 %", "no bound (KIP-1123)"),
         None,

@@ -1,4 +1,4 @@
-"""A summary that was cut, edited or is of another version is refused, with the place of it."""
+"""A truncated, edited or other summary is rejected with the path of the fault."""
 
 import contextlib
 
@@ -19,12 +19,12 @@ def refused(document):
 
 
 @pytest.mark.parametrize("case", [{}, {"has_traffic": False}, {"clusters": 3, "days": 2}])
-def test_what_the_pipeline_gives_passes(case):
+def test_documents_of_the_pipeline_pass(case):
     check(summary(**case))
 
 
 @pytest.mark.parametrize("had", ["rackwise.summary/2", "rackwise.plan/1", None])
-def test_another_format_is_refused(had):
+def test_another_format_is_rejected(had):
     error = refused(summary() | {"format": had})
     assert str(error).startswith("invalid summary at $.format: expected rackwise.summary/1, got ")
     assert error.where == "$.format"
@@ -32,11 +32,11 @@ def test_another_format_is_refused(had):
 
 
 @pytest.mark.parametrize("document", [[], "text", None, 7, {}])
-def test_what_is_no_summary_at_all_is_refused(document):
+def test_a_document_that_is_not_a_summary_is_rejected(document):
     assert refused(document).where == "$.format"
 
 
-def test_a_missing_key_is_named_with_its_place():
+def test_a_missing_key_is_reported_with_its_path():
     document = summary()
     del document["by_topic"][1]["usd"]
     error = refused(document)
@@ -60,7 +60,7 @@ def test_a_missing_key_is_named_with_its_place():
         (("run_id",), 9, "expected a text, got 9"),
     ],
 )
-def test_a_value_of_another_type_is_refused(path, value, message):
+def test_a_value_of_another_type_is_rejected(path, value, message):
     document = summary()
     *parents, last = path
     place = document
@@ -78,7 +78,7 @@ def test_all_faults_are_counted():
     assert str(error).endswith("$.run_id: expected a text, got 9 (and 3 more faults)")
 
 
-def test_further_keys_are_let_through():
+def test_additional_keys_are_accepted():
     check(summary() | {"later": [], "waterfall": []})
 
 
@@ -90,7 +90,7 @@ def test_a_hostile_value_is_shown_escaped():
 @pytest.mark.parametrize(
     "render", [html.render, lambda s: terminal.render(s, width=80, color=False)]
 )
-def test_both_renderers_refuse_it(render):
+def test_both_renderers_reject_it(render):
     with pytest.raises(InvalidSummary):
         render({"format": "other"})
 
@@ -103,7 +103,7 @@ JUNK = st.recursive(
 
 
 @given(key=st.sampled_from(sorted(summary())), junk=JUNK)
-def test_junk_in_any_place_renders_or_is_refused(key, junk):
+def test_an_arbitrary_value_renders_or_is_rejected(key, junk):
     document = summary(topics=2) | {key: junk}
     with contextlib.suppress(InvalidSummary):
         terminal.render(document, width=80, color=False)

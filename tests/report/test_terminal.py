@@ -1,4 +1,4 @@
-"""The summary for a terminal: 24 lines, within the width, whole without colour."""
+"""The summary for a terminal: 24 lines, within the width, complete without colour."""
 
 import re
 from copy import deepcopy
@@ -45,7 +45,7 @@ def test_it_holds_no_control_character(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_colour_adds_nothing_but_colour(name):
+def test_colour_changes_no_text(name):
     painted = terminal.render(DOCUMENTS[name], width=100, color=True)
     assert COLOR.search(painted)
     assert COLOR.sub("", painted) == terminal.render(DOCUMENTS[name], width=100, color=False)
@@ -58,7 +58,7 @@ def test_the_verdict_comes_first():
     )
 
 
-def test_the_banner_says_how_the_bytes_are_known():
+def test_the_banner_shows_the_quality_of_the_bytes():
     text = " ".join(" ".join(lines(DOCUMENTS["a week"])).split())
     assert "3.74 TiB of 4.74 TiB cross racks (78.9 %)" in text
     assert (
@@ -67,7 +67,7 @@ def test_the_banner_says_how_the_bytes_are_known():
     )
 
 
-def test_the_first_topics_are_there():
+def test_the_first_topics_are_shown():
     document = DOCUMENTS["a week"]
     shown = lines(document)
     start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
@@ -76,7 +76,7 @@ def test_the_first_topics_are_there():
     assert shown[start + 6].startswith("savings   up to $")
 
 
-def test_empty_lines_give_way_before_rules_do():
+def test_empty_lines_are_removed_before_rules():
     document = deepcopy(DOCUMENTS["a week"])
     crowded = lines(document)
     assert crowded.count("") == 2
@@ -86,7 +86,7 @@ def test_empty_lines_give_way_before_rules_do():
     assert lines(document).count("") == 4
 
 
-def test_what_changes_save_is_said_where_there_is_a_price():
+def test_savings_are_shown_if_there_is_a_price():
     document = deepcopy(DOCUMENTS["a week"])
     text = " ".join(" ".join(lines(document)).split())
     assert (
@@ -100,7 +100,7 @@ def test_what_changes_save_is_said_where_there_is_a_price():
     assert not [line for line in lines(document) if line.startswith("savings")]
 
 
-def test_findings_stand_by_rule_with_their_severity():
+def test_findings_are_listed_by_rule_with_their_severity():
     shown = "\n".join(lines(DOCUMENTS["a week"]))
     for row in DOCUMENTS["a week"]["findings"]["by_rule"]:
         assert re.search(rf"  {row['severity']} +{row['rule']} +{row['count']}  ", shown)
@@ -121,7 +121,7 @@ def test_rules_without_room_are_counted():
     assert len(lines(document)) == 24
 
 
-def test_the_worst_loss_and_what_mends_it_are_the_last_words():
+def test_the_worst_loss_and_the_repair_are_the_last_lines():
     text = " ".join(" ".join(lines(DOCUMENTS["a week"])).split())
     assert text.endswith(
         "blast losing rack use1-az4 takes 24 partitions offline, leaves 102 below min ISR "
@@ -135,11 +135,11 @@ def test_clusters_without_a_plan_are_counted():
     assert text.endswith("proved: no plan costs less; no plan for 1 cluster")
 
 
-def test_no_plans_are_no_line():
+def test_without_plans_there_is_no_line():
     assert not any(line.startswith("plans") for line in lines(summary() | {"plans": None}))
 
 
-def test_without_traffic_it_says_what_to_add():
+def test_without_traffic_it_names_the_missing_input():
     text = " ".join(" ".join(lines(DOCUMENTS["no traffic"])).split())
     assert "--flows PATH" in text
     assert "--rates FILE" in text
@@ -147,7 +147,7 @@ def test_without_traffic_it_says_what_to_add():
     assert text.count("$") == text.count("$0.80 once") == 1
 
 
-def test_no_finding_and_no_rack_are_said():
+def test_no_findings_and_no_racks_are_shown():
     document = summary()
     document["findings"]["by_rule"] = []
     document["blast"] = []
@@ -156,7 +156,7 @@ def test_no_finding_and_no_rack_are_said():
     assert "no broker has a rack" in text
 
 
-def test_wide_characters_keep_the_columns_straight():
+def test_columns_are_aligned_with_wide_characters():
     document = summary(named=lambda kind, _, name: f"日本{name}" if kind == "topic" else name)
     shown = lines(document)
     start = next(i for i, line in enumerate(shown) if line.startswith("topics"))

@@ -92,7 +92,7 @@ def prepare(shell: Shell, version: KraftVersion | None) -> tuple[Path, Callable[
     from rackwise.adapters.sandbox import KAFKA_3_9, KRAFT_JARS, Sandbox, locked_jars, resolve
     from rackwise.pipeline.runtime.java import find_java
 
-    java = find_java(os.environ, tell=shell.note)
+    java = find_java(os.environ, warn=shell.note)
     jars = KAFKA_3_9 if version is None else KRAFT_JARS[version]
     size = sum(jar.size for jar in locked_jars(jars))
     with shell.progress("bytes of jars", total=size) as advance:

@@ -274,7 +274,7 @@ def _producer_bytes(counters: Counters) -> Samples:
 
 @metric(
     "windows",
-    "Windows begun, by the tier of their partition.",
+    "Windows started, by the tier of their partition.",
     to=PRODUCER_METRICS,
     labels=("tier",),
 )
@@ -289,7 +289,7 @@ def _producer_switches(counters: Counters) -> Samples:
 
 @metric(
     "fallbacks",
-    "Windows in another than the preferred rack, by reason.",
+    "Windows outside the preferred rack, by reason.",
     to=PRODUCER_METRICS,
     labels=("reason",),
 )

@@ -1,4 +1,4 @@
-"""What the loss of each rack would do, as a table."""
+"""The effect of the loss of each rack, as a table."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_counts_are_those_of_core(spark):
         assert row["bytes_to_restore"] == loss.bytes_to_restore
 
 
-def test_what_is_not_known_is_null(spark):
+def test_unknown_values_are_null(spark):
     (row,) = rows_of(spark, {"a.json": cluster({1: "/eu/a"}, {"t": [(1,)]})})[1:]
     assert row["bytes_to_restore"] is None
     assert row["cross_bytes_to_restore"] is None
@@ -82,7 +82,7 @@ def test_what_is_not_known_is_null(spark):
     assert row["member_share_lost"] is None
 
 
-def test_clusters_come_by_name_and_one_without_racks_has_no_row(spark):
+def test_rows_are_in_order_of_cluster_names_and_need_racks(spark):
     clusters = {
         "b.json": cluster({1: "/eu/a"}, cluster_id="b"),
         "a.json": cluster({1: "/eu/b"}, cluster_id="a"),

@@ -1,4 +1,4 @@
-"""Findings of a fleet as a table: those of core, cluster by cluster."""
+"""Findings of a fleet as a table: the findings of core for each cluster."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_rows_are_the_findings_of_core_in_their_order(spark):
         st.lists(st.integers(1, 6), max_size=3, unique=True).map(tuple), min_size=1, max_size=6
     ),
 )
-def test_they_are_those_of_core_whatever_the_cluster(spark, racks, lists):
+def test_they_are_the_findings_of_core_for_any_cluster(spark, racks, lists):
     from rackwise.pipeline.audit.findings import audit_fleet, findings
 
     made = cluster(dict(enumerate(racks, start=1)), {"t": lists})
@@ -65,7 +65,7 @@ def test_they_are_those_of_core_whatever_the_cluster(spark, racks, lists):
     ]
 
 
-def test_every_rule_is_judged_or_named_as_not_checked(spark):
+def test_every_rule_is_checked_or_listed_as_not_checked(spark):
     from rackwise.pipeline.audit.findings import audit_fleet
 
     (one,) = audit_fleet(fleet_of(spark, {"a.json": cluster()}))
@@ -73,7 +73,7 @@ def test_every_rule_is_judged_or_named_as_not_checked(spark):
     assert fair <= set(one.findings.not_checked) <= set(RULES)
 
 
-def test_the_worst_come_first_and_then_the_order_of_the_table(spark):
+def test_worst_findings_are_by_severity_then_in_table_order(spark):
     from rackwise.pipeline.audit.findings import audit_fleet, worst
 
     made = {
@@ -92,7 +92,7 @@ def test_the_worst_come_first_and_then_the_order_of_the_table(spark):
     assert worst(found, 3) == rows[:3]
 
 
-def test_a_policy_that_names_what_is_not_there_is_refused(spark):
+def test_a_policy_that_names_an_unknown_broker_is_rejected(spark):
     from rackwise.pipeline.audit.findings import audit_fleet
 
     policy = Policy(brokers=BrokerPolicy(drain=(99,)))

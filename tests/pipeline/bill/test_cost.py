@@ -95,7 +95,7 @@ class TestMoney:
             max_size=30,
         )
     )
-    def test_it_is_that_of_core(self, spark, rows):
+    def test_it_equals_the_function_of_core(self, spark, rows):
         assert self.nanos(spark, rows) == [usd_nano(*row) for row in rows]
 
     def test_a_large_price_of_few_bytes(self, spark):
@@ -149,7 +149,7 @@ class TestLevels:
         found = billed(spark, rows, prices=prices, levels=("area", "zone")).collect()
         assert {row.usd for row in found} == {Decimal("0.02")}
 
-    def test_a_sender_without_region_has_the_price_of_any(self, spark):
+    def test_a_sender_without_region_has_the_price_for_any_region(self, spark):
         levels = ("planet", "region", "zone")
         rows = [
             {"from": "/mars", "to": "/earth/eu/a", "bytes": GIB},
@@ -167,7 +167,7 @@ class TestLevels:
         (row,) = billed(spark, rows, levels=("zone",)).collect()
         assert (row.level, row.level_name, row.usd) == (1, "zone", Decimal("0.02"))
 
-    def test_each_day_has_its_price(self, spark):
+    def test_the_price_of_each_day(self, spark):
         later = DAY_NUMBER + 1
         rows = [
             {"from": "/eu/a", "to": "/eu/b", "bytes": GIB},
@@ -181,7 +181,7 @@ class TestLevels:
         found = billed(spark, rows, prices=prices, days=[DAY, turn]).collect()
         assert {row.day: row.usd for row in found} == {DAY: Decimal("0.02"), turn: Decimal("0.01")}
 
-    def test_a_day_without_a_price_is_refused(self, spark):
+    def test_a_day_without_a_price_is_rejected(self, spark):
         rows = [{"from": "/eu/a", "to": "/eu/b", "bytes": GIB}]
         with pytest.raises(InvalidPrices, match="no price for level zone on 2026-11-01"):
             billed(spark, rows, prices=[price(valid_to=date(2026, 6, 1))])
@@ -221,7 +221,7 @@ class TestRollUps:
             ("demo", "produce", Decimal("0.02"), 0.25),
         ]
 
-    def test_shares_are_of_bytes_where_nothing_has_dollars(self, spark):
+    def test_shares_are_shares_of_bytes_if_there_are_no_dollars(self, spark):
         gold = billed(spark, ROWS, prices=[price(level="rack")])
         found = {row.level: (row.usd, row.share) for row in self.rows(gold, "by_level")}
         assert found == {
@@ -231,14 +231,14 @@ class TestRollUps:
             -1: (None, 11 / 27),
         }
 
-    def test_roll_ups_come_one_after_the_other(self, spark):
+    def test_roll_ups_are_in_order(self, spark):
         from rackwise.pipeline.bill.cost import roll_up
 
         names = [row.roll_up for row in roll_up(billed(spark, ROWS), KEYS).collect()]
         assert list(dict.fromkeys(names)) == list(KEYS)
         assert len(names) == 2 + 2 + 4
 
-    def test_nothing_rolls_up_to_nothing(self, spark):
+    def test_roll_ups_of_no_rows_are_empty(self, spark):
         from rackwise.pipeline.bill.cost import matrix, roll_up
 
         gold = billed(spark, []).cache()

@@ -1,4 +1,4 @@
-"""Rate tables as Parquet: what a row must have, and what is no table of rates."""
+"""Rate tables as Parquet: valid rows, invalid rows, and files that are not rate tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_rows_are_those_of_the_file_in_its_order():
     )
 
 
-def test_columns_of_groups_may_be_missing_and_others_are_not_read():
+def test_group_columns_are_optional_and_unknown_columns_are_ignored():
     data = data_of(ROW, types={"owner": pa.int8()}, without=("client_group", "bytes_out_per_s"))
     assert parse_rate_parquet(data, where="r") == (
         RateRow(cluster="demo", topic="orders", bytes_in_per_s=7),
@@ -80,7 +80,7 @@ def test_columns_of_groups_may_be_missing_and_others_are_not_read():
         ),
     ],
 )
-def test_a_row_that_is_no_rate_has_its_number(changes, message, hint):
+def test_an_invalid_row_is_reported_with_its_number(changes, message, hint):
     error = refused(data_of(ROW, ROW | changes))
     assert error.message == f"r.parquet: row 1: {message}"
     assert (error.hint, error.where) == (hint, "r.parquet: row 1")
@@ -112,7 +112,7 @@ def test_a_row_that_is_no_rate_has_its_number(changes, message, hint):
         ),
     ],
 )
-def test_what_is_no_table_of_rates(data, message, hint):
+def test_a_file_that_is_not_a_rate_table(data, message, hint):
     error = refused(data)
     assert (error.message, error.hint) == (f"r.parquet: {message}", hint)
 
@@ -124,7 +124,7 @@ def test_what_is_no_table_of_rates(data, message, hint):
         data_of(ROW)[:-9],
     ],
 )
-def test_what_pyarrow_cannot_read_has_its_reason(data):
+def test_an_error_of_pyarrow_is_part_of_the_message(data):
     error = refused(data)
     assert error.message.startswith("r.parquet: expected Parquet, got an error from pyarrow: ")
     assert error.hint == "write CSV or Parquet"
@@ -137,7 +137,7 @@ GOLDEN = data_of(ROW, ROW | {"client_group": "g", "bytes_out_per_s": 5})
     st.lists(st.tuples(st.integers(0, len(GOLDEN) - 1), st.integers(0, 255)), max_size=3),
     st.integers(0, len(GOLDEN)),
 )
-def test_only_our_errors_leave(changes, end):
+def test_no_other_exception_than_invalid_rates(changes, end):
     data = bytearray(GOLDEN)
     for place, byte in changes:
         data[place] = byte

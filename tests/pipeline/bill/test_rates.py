@@ -37,7 +37,7 @@ def rate(topic, in_, group=None, out=None):
 
 
 def crossing(frame):
-    """Bytes per kind, and those that cross."""
+    """Bytes per kind, and crossing bytes per kind."""
     total, cross = Counter(), Counter()
     for row in frame.collect():
         far = row.peer_rack if row.kind == 2 else row.client_rack
@@ -82,7 +82,7 @@ class TestEvenCase:
         }
 
 
-def test_members_read_at_their_racks(spark):
+def test_members_read_in_their_racks(spark):
     fleet = fleet_of(spark, cluster(groups=[DEMO_READERS]))
     found = model_traffic(spark, fleet, [rate("orders", None, "readers", 3)])
     assert {(row.partition, row.client_rack, row.bytes) for row in found.collect()} == {
@@ -92,7 +92,7 @@ def test_members_read_at_their_racks(spark):
     }
 
 
-def test_a_partition_two_members_hold_is_read_once(spark):
+def test_a_partition_of_two_members_is_read_once(spark):
     both = group("g", ("m", "/eu/a", None, [("orders", 0)]), ("n", "/eu/b", None, [("orders", 0)]))
     fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2)]}, groups=[both]))
     found = model_traffic(spark, fleet, [rate("orders", None, "g", 5)]).collect()
@@ -101,18 +101,18 @@ def test_a_partition_two_members_hold_is_read_once(spark):
     ]
 
 
-def test_a_member_without_rack_reads_from_an_unknown_one(spark):
+def test_a_member_without_rack_reads_in_an_unknown_rack(spark):
     idle = group("g", ("m", None, None, [("orders", 0)]))
     fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2)]}, groups=[idle]))
     found = model_traffic(spark, fleet, [rate("orders", None, "g", 5)]).collect()
     assert [(row.client_rack, row.client) for row in found] == [(0, 1)]
 
 
-def test_a_member_is_where_the_run_knows_it_to_be(spark):
+def test_the_rack_of_a_member_comes_from_the_given_function(spark):
     from rackwise.pipeline.bill.rates import model_traffic
 
-    told = group("g", ("m", None, None, [("orders", 0)]), ("n", "/eu/a", None, [("orders", 1)]))
-    fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2), (2, 3)]}, groups=[told]))
+    group_ = group("g", ("m", None, None, [("orders", 0)]), ("n", "/eu/a", None, [("orders", 1)]))
+    fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2), (2, 3)]}, groups=[group_]))
     where = {"m": Rack("/eu/c"), "n": Rack("/eu/b")}
     found = model_traffic(
         spark,
@@ -127,7 +127,7 @@ def test_a_member_is_where_the_run_knows_it_to_be(spark):
     }
 
 
-def test_every_byte_of_a_day_is_somewhere(spark):
+def test_flows_of_a_day_sum_to_its_bytes(spark):
     lists = [(1, 2), (2,), (3, 1, 2), (2, 9), ()]
     fleet = fleet_of(spark, cluster(topics={"odd": lists, "orders": [(1, 2)]}))
     rows = [rate("odd", 7), rate("odd", None, "g", 11), rate("orders", 0)]
@@ -146,13 +146,13 @@ def test_every_byte_of_a_day_is_somewhere(spark):
     }
 
 
-def test_a_cluster_without_racks_has_unknown_ones(spark):
+def test_a_cluster_without_racks_has_unknown_racks(spark):
     fleet = fleet_of(spark, cluster({1: None}, {"orders": [(1,)]}))
     found = model_traffic(spark, fleet, [rate("orders", 5)]).collect()
     assert [(row.client_rack, row.broker_rack, row.bytes) for row in found] == [(0, 0, 5 * DAY_S)]
 
 
-def test_topics_without_partitions_are_named(spark):
+def test_topics_without_partitions_are_listed(spark):
     from rackwise.pipeline.bill.rates import unknown_topics
 
     fleet = fleet_of(spark, cluster())

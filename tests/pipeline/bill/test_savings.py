@@ -1,4 +1,4 @@
-"""What each change saves, as a table: the rows of core for each cluster, whatever task it is in."""
+"""The table of savings has the rows of core for each cluster, in any Spark task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS = 86_400
 
 
 def flows(size):
-    """The demo's flows, `size` GiB each, one of them from a rack that is not known."""
+    """The demo's flows, `size` GiB each; one flow is from an unknown rack."""
     kinds = {
         "produce": ((A, A), (A, B), (A, C)),
         "fetch": ((A, B), (B, A), (C, C), (A, None)),
@@ -37,7 +37,7 @@ def flows(size):
 
 
 def cross_rack(spark, by_cluster):
-    """CROSS_RACK, as far as savings need it."""
+    """The columns of CROSS_RACK that savings need."""
     from rackwise.pipeline.schemas import CROSS_RACK, UNKNOWN_RACK
 
     rows = [
@@ -54,7 +54,7 @@ def cross_rack(spark, by_cluster):
     return spark.createDataFrame([tuple(row.get(n) for n in names) for row in rows], CROSS_RACK)
 
 
-def test_rows_are_those_of_core_for_each_cluster(spark, tmp_path):
+def test_rows_equal_those_of_core_for_each_cluster(spark, tmp_path):
     from rackwise.pipeline.bill.savings import saving_rows, savings
     from rackwise.pipeline.fleet.fleet import frames
     from rackwise.pipeline.fleet.snapshots import read_snapshots
@@ -158,7 +158,7 @@ class TestSummary:
             ("follower-fetch", "0.040000000", None),
         ]
 
-    def test_what_has_no_price_is_null(self):
+    def test_dollars_without_a_price_are_null(self):
         from rackwise.pipeline.bill.savings import savings_part
 
         part = savings_part([saving("assignment", 1, None)], most=1)
@@ -174,7 +174,7 @@ class Named(NamedTuple):
 def test_a_cluster_as_a_row_has_the_same_layout():
     from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
 
-    told = replace(
+    members = replace(
         DEMO_READERS,
         assignor="range",
         members=(
@@ -185,7 +185,7 @@ def test_a_cluster_as_a_row_has_the_same_layout():
     made = cluster(
         {1: A, 2: B, 3: None, 4: C},
         {"orders": [(1, 2), (2, 3, 4), (), (4, 1)], "other": [(3,)]},
-        groups=[told],
+        groups=[members],
     )
     selector = {
         "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"

@@ -54,7 +54,7 @@ class TestRows:
             (DAY_NUMBER, 1, 3, 1, 0, 1, 0, 0, 2, 3, 5): 1,
         }
 
-    def test_bytes_without_a_topic_keep_what_can_tell_it(self, spark):
+    def test_bytes_without_a_topic_keep_the_address_or_the_pair_of_brokers(self, spark):
         from rackwise.pipeline.bill.traffic import traffic
 
         fleet = fleet_of(spark)
@@ -80,7 +80,7 @@ class TestRows:
 
         assert counted(traffic(facts(spark, []), fleet_of(spark))) == {}
 
-    def test_one_hash_aggregate_and_no_join_but_a_broadcast(self, spark, capsys):
+    def test_the_plan_has_one_hash_aggregate_and_only_broadcast_joins(self, spark, capsys):
         from rackwise.pipeline.bill.traffic import traffic
 
         fleet = fleet_of(spark)
@@ -161,7 +161,7 @@ class TestApportion:
             )
 
     @pytest.mark.connect
-    def test_a_client_reads_what_its_address_is_assigned(self, spark):
+    def test_bytes_of_a_client_go_to_the_partitions_assigned_at_its_address(self, spark):
         both = [
             group("g", ("m", None, "10.1.0.1", [("a", 0), ("a", 1), ("a", 2)])),
             group("h", ("n", None, "10.1.0.1", [("b", 0)])),
@@ -171,14 +171,14 @@ class TestApportion:
         row = {"kind": 1, "client_ip": ip("10.1.0.1"), "bytes": 101}
         assert self.spread(spark, fleet, [row]) == {(1, 1, 1, 1, 76): 1, (1, 2, 2, 1, 25): 1}
 
-    def test_a_client_at_an_ipv6_address_reads_what_it_is_assigned(self, spark):
+    def test_bytes_of_a_client_at_an_ipv6_address(self, spark):
         six = group("g", ("m", None, "2001:db8::7", [("a", 0), ("b", 0)]))
         topics = {"a": [(1,)], "b": [(1,)]}
         fleet = fleet_of(spark, {"a.json": cluster(topics=topics, groups=[six])})
         row = {"kind": 1, "client_ip": ip("2001:db8:0::7"), "bytes": 5}
         assert self.spread(spark, fleet, [row]) == {(1, 1, 1, 1, 3): 1, (1, 2, 1, 1, 2): 1}
 
-    def test_partitions_weigh_their_rate_where_all_topics_have_one(self, spark):
+    def test_weights_are_rates_if_all_topics_have_a_rate(self, spark):
         both = [group("g", ("m", None, "10.1.0.1", [("a", 0), ("a", 1), ("b", 0)]))]
         topics = {"a": [(1,)] * 2, "b": [(1,)]}
         fleet = fleet_of(spark, {"a.json": cluster(topics=topics, groups=both)})
@@ -190,7 +190,7 @@ class TestApportion:
         found = self.spread(spark, fleet, [row], rates_of([rate_b]))
         assert found == {(1, 1, 1, 1, 67): 1, (1, 2, 1, 1, 33): 1}
 
-    def test_a_less_trusted_source_weighs_first(self, spark):
+    def test_weights_come_from_a_less_trusted_source_if_there_is_one(self, spark):
         fleet = fleet_of(spark, topics=[("demo", "clicks")])
         row = {"kind": 1, "client": 1, "client_ip": ip("10.1.0.1"), "bytes": 100}
         lower = [
@@ -202,7 +202,7 @@ class TestApportion:
         found = self.spread(spark, fleet, [row], lower=lower)
         assert found == {(1, 1, 1, 1, 75): 1, (1, 2, 1, 1, 25): 1}
 
-    def test_copies_go_to_what_the_sender_leads_and_the_receiver_follows(self, spark):
+    def test_replication_goes_to_partitions_of_the_leader_and_the_follower(self, spark):
         topics = {"a": [(1, 2), (1, 2), (2, 1)], "b": [(1, 2, 3)], "c": [(1, 3)]}
         fleet = fleet_of(spark, {"a.json": cluster(topics=topics)})
         rows = [
@@ -216,7 +216,7 @@ class TestApportion:
             (2, 0, 0, 2, 5): 1,  # nothing is led there: the topic stays unknown
         }
 
-    def test_a_client_that_nobody_knows_keeps_the_unknown_topic(self, spark):
+    def test_bytes_of_an_unknown_client_keep_the_unknown_topic(self, spark):
         rows = [{"kind": 1, "client_ip": ip("10.9.0.1"), "bytes": 5}, {"kind": 0, "bytes": 7}]
         assert self.spread(spark, fleet_of(spark), rows) == {(1, 0, 0, 0, 5): 1, (0, 0, 0, 0, 7): 1}
 

@@ -1,4 +1,4 @@
-"""Address texts to integers, against Python's own reading of them."""
+"""Address texts as integers, compared with Python's `ipaddress`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ODD = """
 1:::2 ::1:: :1 1: 2001:DB8::FF00:42:8329 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 8000:: : . 1 x
 1:2:3:4:5:6:7:8:9
 """
-"""Texts at the edge of being an address, between blanks."""
+"""Texts that are almost an address, separated by blanks."""
 
 
 def drawn(rng):
@@ -35,7 +35,7 @@ def drawn(rng):
 
 
 def expected(text):
-    """Version, number of IPv4 or upper half of IPv6 as a signed long; None for no address."""
+    """Version, and number of IPv4 or upper half of IPv6 as a signed long; None for other texts."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -47,14 +47,14 @@ def expected(text):
 
 
 def numbers(text):
-    """What Python's own reading of a text gives, null as on Spark."""
+    """The numbers of a text from `ipaddress`, None where Spark has null."""
     from rackwise.pipeline.columns.addresses import NONE, address_number
 
     ip, prefix = address_number(text)
     return None if ip == NONE else ip, prefix if ip < NONE else None
 
 
-def told(row):
+def actual(row):
     if row.ip is None:
         return None
     return (4, row.ip) if row.prefix is None else (6, row.prefix)
@@ -91,8 +91,8 @@ def rows(spark):
 
 
 @pytest.mark.spark
-def test_a_text_is_an_address_exactly_when_python_says_so(rows):
-    assert [(row.t, told(row)) for row in rows] == [(row.t, expected(row.t)) for row in rows]
+def test_a_text_is_an_address_exactly_if_python_accepts_it(rows):
+    assert [(row.t, actual(row)) for row in rows] == [(row.t, expected(row.t)) for row in rows]
 
 
 @pytest.mark.spark
@@ -101,7 +101,7 @@ def test_its_numbers_are_the_same_in_columns_and_in_python(rows):
 
 
 @pytest.mark.spark
-def test_ipv6_is_negative_and_equal_however_it_is_written(spark):
+def test_all_spellings_of_an_ipv6_address_give_one_negative_number(spark):
     short, long, other, four = read(
         spark, ["2001:db8::7", "2001:DB8:0:0:0:0:0:0007", "2001:db8::8", "32.1.13.184"]
     )
@@ -111,7 +111,7 @@ def test_ipv6_is_negative_and_equal_however_it_is_written(spark):
 
 
 @pytest.mark.spark
-def test_what_is_no_address_is_null(spark):
+def test_other_texts_are_null(spark):
     found = read(spark, [None, "fe80::1%eth0", "10.0.0.256"])
     assert [(row.ip, row.prefix) for row in found] == [(None, None)] * 3
 
@@ -120,7 +120,7 @@ def test_what_is_no_address_is_null(spark):
     st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), unique=True, max_size=12),
     st.sampled_from([(1, 1), (1, 9_092), (2**40, 1), (2**40, 9_092)]),
 )
-def test_a_pair_is_found_where_it_stands_and_nowhere_else(drawn, apart):
+def test_the_index_finds_exactly_its_pairs(drawn, apart):
     from rackwise.pipeline.columns.addresses import PairIndex
 
     ip_step, small_step = apart
@@ -139,7 +139,7 @@ def test_a_pair_is_found_where_it_stands_and_nowhere_else(drawn, apart):
         )
     )
 )
-def test_numbers_however_far_apart_are_found_and_no_others(drawn):
+def test_the_lookup_finds_exactly_its_numbers(drawn):
     from rackwise.pipeline.columns.addresses import NumberLookup
 
     ordered = sorted(drawn)
@@ -150,7 +150,7 @@ def test_numbers_however_far_apart_are_found_and_no_others(drawn):
     assert found.tolist() == [ordered.index(n) if n in drawn else -1 for n in asked]
 
 
-def test_what_travels_to_workers_is_not_much_larger_than_the_numbers():
+def test_a_lookup_is_small_when_it_is_sent_to_workers():
     from pyspark.serializers import CloudPickleSerializer
 
     from rackwise.pipeline.columns.addresses import SPARSEST, NumberLookup

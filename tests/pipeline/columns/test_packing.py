@@ -1,4 +1,4 @@
-"""Small numbers side by side in longs, on Spark and in numpy."""
+"""Small numbers packed into longs, on Spark and in numpy."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def arrays(rows):
     return named(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
 
 
-def test_fields_lie_side_by_side():
+def test_fields_are_packed_into_one_long():
     from rackwise.pipeline.columns.packing import packed_arrays
 
     keys = packed_arrays(arrays([(3, 2, 1, 1, 2)]), named((16, 12, 2, 3, 3)))
     assert {name: key.tolist() for name, key in keys.items()} == {"key1": [3146314]}
 
 
-def test_more_than_63_bits_take_more_longs():
+def test_more_than_63_bits_need_several_longs():
     from rackwise.pipeline.columns.packing import key_names
 
     assert key_names(named((16, 31, 16))) == ("key1",)
@@ -34,7 +34,7 @@ def test_more_than_63_bits_take_more_longs():
 @pytest.mark.spark
 @settings(max_examples=15)
 @given(st.lists(st.integers(0, 31), min_size=1, max_size=12), st.randoms(use_true_random=False))
-def test_what_was_packed_comes_out_again(spark, widths, rng):
+def test_unpacking_returns_the_packed_values(spark, widths, rng):
     from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
     from rackwise.pipeline.columns.packing import packed, packed_arrays, unpacked

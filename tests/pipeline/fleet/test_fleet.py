@@ -1,4 +1,4 @@
-"""Snapshots to frames: codes, history, and what is refused."""
+"""Snapshots as frames: codes, history, and invalid snapshots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(df, *columns):
     return [tuple(row) for row in df.select(*columns).orderBy(*columns).collect()]
 
 
-def test_codes_follow_the_order_of_the_names_whatever_the_order_of_the_files(spark):
+def test_codes_do_not_depend_on_the_order_of_the_files(spark):
     from rackwise.pipeline.fleet.fleet import fleet_frames
 
     contents, parse = parsed(
@@ -125,7 +125,7 @@ def _with(value, **changes):
     return replace(value, **changes)
 
 
-def test_a_cluster_without_partitions_takes_none_from_those_after_it(spark):
+def test_a_cluster_without_partitions_does_not_end_the_table(spark):
     clusters = {f"{name}.json": cluster(cluster_id=name) for name in ("a", "c", "d")}
     clusters["b.json"] = cluster(topics={}, cluster_id="b")
     found = frames_of(spark, clusters).partitions
@@ -144,7 +144,7 @@ def test_members_are_listed_by_topic(spark):
     ]
 
 
-def test_further_names_get_codes_as_well(spark):
+def test_names_from_flows_get_codes_too(spark):
     fleet = frames_of(
         spark,
         {"a.json": cluster()},
@@ -169,7 +169,7 @@ class TestHistory:
             "0.json": at("2026-11-01T08:10:00.000001Z", 2),
         }
 
-    def test_a_snapshot_speaks_from_the_next_full_hour_on(self, spark):
+    def test_a_snapshot_covers_hours_from_the_next_full_hour_on(self, spark):
         fleet = frames_of(spark, self.snapshots())
         hours = [datetime(2026, 11, 1, hour, tzinfo=UTC) for hour in (9, 10, 11)]
         # The session's timestamps come back as local time; as epoch seconds they are themselves.
@@ -190,7 +190,7 @@ class TestHistory:
         assert fleet.has_history
         assert [s.file for s in fleet.latest] == ["3.json"]
 
-    def test_the_first_hours_that_snapshots_speak_for_are_told_by_cluster(self, spark):
+    def test_the_first_hours_of_snapshots_by_cluster(self, spark):
         other = cluster(cluster_id="other", taken_at="2026-11-01T12:00:00Z")
         fleet = frames_of(spark, self.snapshots() | {"o.json": other})
         midnight = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()) // 3600
@@ -199,7 +199,7 @@ class TestHistory:
             2: (midnight + 12,),
         }
 
-    def test_one_snapshot_is_no_history(self, spark):
+    def test_one_snapshot_is_not_a_history(self, spark):
         assert not frames_of(spark, {"a.json": cluster()}).has_history
 
     def test_a_cluster_without_id_is_named_for_its_file(self, spark):
@@ -223,14 +223,14 @@ class TestRefused:
             frames_of(spark, {"b.json": cluster(), "a/demo.json": cluster(cluster_id=None)})
         assert caught.value.hint.startswith("rename one of the two files")
 
-    def test_nothing_at_all(self, spark):
+    def test_no_snapshot(self, spark):
         with pytest.raises(
             InvalidSnapshot, match="expected at least one readable snapshot"
         ) as caught:
             frames_of(spark, {})
         assert "rackwise snapshot" in caught.value.hint
 
-    def test_what_the_parser_refuses_stands_beside_the_rest(self, spark):
+    def test_a_snapshot_that_cannot_be_parsed_does_not_stop_the_others(self, spark):
         from rackwise.pipeline.fleet.fleet import fleet_frames
         from rackwise.pipeline.fleet.snapshots import read_snapshots
 

@@ -1,4 +1,4 @@
-"""Snapshots as they were read: what clients send as their rack stops nobody."""
+"""Parsed snapshots: invalid racks of clients do not stop a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def members_of(*racks, **more):
 
 
 @pytest.mark.parametrize("odd", ["/a/b/c/d/e", "/eu//a", "", "x\x1b[2J"])
-def test_a_member_whose_rack_is_none_has_an_unknown_one_and_a_note_says_so(odd):
+def test_a_member_with_an_invalid_rack_gets_no_rack_and_a_note(odd):
     racks, (note,) = members_of("/eu/a", odd, None, odd)
     assert racks == [Rack("/eu/a"), None, None, None]
     assert note.kind == "client-rack"
@@ -32,7 +32,7 @@ def test_a_member_whose_rack_is_none_has_an_unknown_one_and_a_note_says_so(odd):
     assert "\x1b" not in note.text
 
 
-def test_several_are_counted_and_one_is_shown():
+def test_invalid_racks_are_counted_and_the_first_is_shown():
     _, (note,) = members_of("/b//", "/a//", "/a//")
     assert note.text.endswith('that are not valid: 2; one is "/a//"')
 

@@ -1,4 +1,4 @@
-"""Racks of addresses by subnet: the lookup on Spark, and that it equals the plain one."""
+"""Racks of addresses by subnet: the lookup on Spark equals a search through all networks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_longest_prefix_wins_and_no_row_is_lost(spark):
     assert rows[0].asDict().keys() == {"address", "rack"}
 
 
-def test_codes_are_those_that_are_given(spark):
+def test_given_codes_are_used(spark):
     codes = {"/eu/a": 12, "/eu/b": 5, "/eu/c": 7}
     assert looked_up(spark, ["10.0.5.17"], NESTED, codes=codes).collect()[0].rack == 7
 
@@ -97,7 +97,7 @@ def drawn_table(rng):
     return tuple(Subnet(network=network, rack=rack) for network, rack in nets.items())
 
 
-def test_the_lookup_equals_the_plain_one(spark):
+def test_the_lookup_equals_a_search_through_all_networks(spark):
     from rackwise.pipeline.columns.addresses import AddressReader
     from rackwise.pipeline.fleet.subnet_racks import RackLookup, subnet_buckets
 

@@ -112,7 +112,7 @@ def flow_facts_of(fleet, rows, **options):
     )
 
 
-def judged(spark, fleet, rows, **options):
+def collect_facts(spark, fleet, rows, **options):
     facts = flow_facts_of(fleet, rows_of(spark, rows), **options)
     return sorted(facts.collect(), key=lambda fact: fact.row_offset)
 
@@ -120,7 +120,7 @@ def judged(spark, fleet, rows, **options):
 @pytest.fixture(scope="module")
 def facts(spark, fleet):
     rows = [*(row for row, _ in FAULTS), *(row for row, _ in RACKS), *MORE]
-    return judged(spark, fleet, rows, days=(date(2026, 10, 31), date(2026, 11, 1)))
+    return collect_facts(spark, fleet, rows, days=(date(2026, 10, 31), date(2026, 11, 1)))
 
 
 @pytest.mark.parametrize("place", range(len(FAULTS)), ids=lambda place: f"{FAULTS[place][0]}")
@@ -147,7 +147,7 @@ def test_columns_that_no_file_has_are_null_in_all_rows(spark, fleet):
 
 
 @pytest.mark.parametrize("place", range(len(RACKS)), ids=lambda place: f"{RACKS[place][0]}")
-def test_the_client_s_rack_is_the_first_that_answers(facts, place):
+def test_the_rack_of_the_client_is_the_first_known(facts, place):
     fact = facts[len(FAULTS) + place]
     assert (fact.reason, fact.client_rack, fact.raw) == ("kept", RACKS[place][1], None)
 
@@ -175,7 +175,7 @@ HOURS = {
     "the second's first hour": (-2, 1, (0, C)),
     "long after": (9, 1, (0, C)),
     "a broker that came later": (-5, 3, (2, C)),
-    "the same where it is told": (-1, 3, (0, C)),
+    "a broker that came later, in a covered hour": (-1, 3, (0, C)),
     "a broker that left": (3, 2, (2, B)),
 }
 
@@ -195,11 +195,13 @@ def test_racks_of_brokers_are_those_of_the_latest_snapshot_at_or_before_the_hour
         for hour, id_, _ in HOURS.values()
     ]
     copy = {"kind": "replicate", "peer_broker_id": 3, "window_start": AT - timedelta(hours=5)}
-    facts = judged(spark, fleet_of(spark, files), [row | {"cluster": "demo"} for row in rows])
+    facts = collect_facts(
+        spark, fleet_of(spark, files), [row | {"cluster": "demo"} for row in rows]
+    )
     assert {
         case: (fact.quality, fact.broker_rack) for case, fact in zip(HOURS, facts, strict=True)
     } == {case: wanted for case, (_, _, wanted) in HOURS.items()}
-    (fact,) = judged(spark, fleet_of(spark, files), [copy])
+    (fact,) = collect_facts(spark, fleet_of(spark, files), [copy])
     assert (fact.quality, fact.broker_rack, fact.peer_rack) == (2, A, C)
 
 
@@ -209,13 +211,13 @@ def test_a_replicate_row_has_its_receiver_as_peer(facts):
     assert fact.client_ip is None
 
 
-def test_equal_rows_are_one_when_asked(spark, fleet):
+def test_equal_rows_count_once_with_dedupe_exact(spark, fleet):
     rows = [{}, {}, {"packets": 8}, {"bytes": -1}, {"bytes": -1}]
-    reasons = [fact.reason for fact in judged(spark, fleet, rows, dedupe="exact")]
+    reasons = [fact.reason for fact in collect_facts(spark, fleet, rows, dedupe="exact")]
     assert reasons == ["kept", "duplicate-row", "kept", "malformed:bytes", "malformed:bytes"]
 
 
-def test_a_higher_revision_replaces_what_its_emitter_said_of_the_window(spark, fleet):
+def test_a_higher_revision_replaces_the_window(spark, fleet):
     later = AT + timedelta(minutes=1)
     rows = [
         ({}, "superseded"),
@@ -229,11 +231,11 @@ def test_a_higher_revision_replaces_what_its_emitter_said_of_the_window(spark, f
         ({"emitter": None}, "kept"),
         ({"emitter": None, "revision": 3}, "kept"),
     ]
-    facts = judged(spark, fleet, [row for row, _ in rows])
+    facts = collect_facts(spark, fleet, [row for row, _ in rows])
     assert [fact.reason for fact in facts] == [reason for _, reason in rows]
 
 
-def test_names_are_listed_once_for_those_who_make_codes(spark):
+def test_each_name_is_listed_once(spark):
     from rackwise.pipeline.ingest.names import distinct_names
 
     rows = [{}, {}, {"cluster": "other", "client_rack": None, "client_group": "writers"}]
@@ -246,8 +248,8 @@ def test_names_are_listed_once_for_those_who_make_codes(spark):
     }
 
 
-def test_a_client_without_rack_moves_bytes_only_into_unknown(spark, fleet):
-    """Law: what is known of the others stays as it is, to the byte."""
+def test_a_client_without_rack_changes_only_unknown_bytes(spark, fleet):
+    """Law: the bytes of all other clients stay exactly the same."""
     from rackwise.pipeline.bill.traffic import traffic
 
     nobody = NOWHERE | {"client_address": None, "bytes": 77}
@@ -271,23 +273,23 @@ def test_a_client_without_rack_moves_bytes_only_into_unknown(spark, fleet):
     assert before.items() <= after.items()
 
 
-def test_the_address_of_a_broker_is_a_client_s_like_any_other(spark, fleet):
-    fact = judged(spark, fleet, [NOWHERE | {"client_address": BROKER}])[0]
+def test_a_client_at_the_address_of_a_broker(spark, fleet):
+    fact = collect_facts(spark, fleet, [NOWHERE | {"client_address": BROKER}])[0]
     assert (fact.kind, fact.client_ip) == (0, 10 * 2**24 + 1)
 
 
-def test_a_text_is_a_rack_exactly_when_the_core_says_so(spark, fleet):
+def test_a_text_is_a_rack_exactly_if_core_accepts_it(spark, fleet):
     texts = ["a", "/", "a/b", "a b", "/a b", "/a/b", "/a/b/", "//", "a//", "/1/2/3/4", "/1/2/3/4/5"]
     texts += ["", " ", "\u200b", "\x1b", "/a\n", "\u2028", "\u00a0", "z\u00fcrich", "\u6771/\u4eac"]
-    found = judged(spark, fleet, [{"client_rack": text} for text in texts])
+    found = collect_facts(spark, fleet, [{"client_rack": text} for text in texts])
     assert [(text, fact.reason) for text, fact in zip(texts, found, strict=True)] == [
         (text, "kept" if is_rack(text) else "malformed:client_rack") for text in texts
     ]
 
 
 @pytest.mark.connect
-def test_no_cell_of_a_file_stops_a_run(spark, fleet, tmp_path):
-    """Text that is no UTF-8, numbers too wide for a fact, moments beyond any calendar."""
+def test_no_value_of_a_file_stops_a_run(spark, fleet, tmp_path):
+    """Text that is not UTF-8, numbers that do not fit a fact, times beyond any calendar."""
     from rackwise.pipeline.ingest.formats import read_flows
     from rackwise.pipeline.ingest.names import find_names
     from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
@@ -324,7 +326,7 @@ def test_no_cell_of_a_file_stops_a_run(spark, fleet, tmp_path):
 
 
 def column(name, rows):
-    """As a file has it; bytes make a column of text that is not always UTF-8."""
+    """The column as in a file; if it has bytes, it is text that may not be UTF-8."""
     values = [row[name] for row in rows]
     if name == "window_start":
         return pa.array(values, pa.timestamp("us", tz="UTC"))

@@ -1,4 +1,4 @@
-"""The registry of flow formats: what the command line, the generator and the checks read there."""
+"""The registry of flow formats, which the command line, the generator and the checks use."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ def test_an_unknown_name_lists_the_known_ones():
 
 
 @pytest.mark.parametrize("generated", FlowFormat)
-def test_each_generated_format_is_read_by_exactly_one(generated):
+def test_exactly_one_format_reads_each_generated_format(generated):
     assert len([each for each in FORMATS.values() if generated in each.generated_as]) == 1
 
 

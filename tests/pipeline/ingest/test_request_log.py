@@ -1,4 +1,4 @@
-"""Requests that real brokers logged, and lines that no broker should: each row and its outcome."""
+"""Request logs of real brokers, and malformed lines: the outcome of each row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ B = "/eu/b"
 
 
 def read(spark, folder, fleet, **options):
-    """Facts of the request logs below a folder, with the names of what their codes stand for."""
+    """Facts of the request logs in a folder, with names instead of codes."""
     from rackwise.pipeline.ingest.formats import flow_facts, read_flows
 
     rows = read_flows(spark, [str(folder)], "request-log")
@@ -36,7 +36,7 @@ def read(spark, folder, fleet, **options):
     return facts.collect()
 
 
-def told(fleet, fact):
+def values_of(fleet, fact):
     """Kind, topic, partition, bytes, broker, receiving broker and the client's rack of a fact."""
     from rackwise.pipeline.schemas import KINDS
 
@@ -55,12 +55,12 @@ BROKERS = {
     "3.9.2": ({0: 35645, 1: 49039}, "BJpVTaGXSc-2ZuKHFdN7Mw", 16312, 22041, 1),
     "4.3.1": ({0: 59681, 1: 41899}, ORDERS_ID, 16313, 22151, 2),
 }
-"""What a person reads in each file: ports, the topic's id, bytes written and read; controllers."""
+"""Values in each file: ports, the topic id, bytes produced and fetched, controllers."""
 
 
 @pytest.mark.parametrize("version", BROKERS)
 @pytest.mark.connect
-def test_lines_of_real_brokers_are_read_as_they_are_meant(spark, tmp_path, version):
+def test_lines_of_real_brokers(spark, tmp_path, version):
     ports, topic_id, written, fetched, strangers = BROKERS[version]
     small = cluster({0: "a", 1: "b"}, {"orders": ((0, 1), (1, 0))})
     brokers = tuple(
@@ -77,7 +77,7 @@ def test_lines_of_real_brokers_are_read_as_they_are_meant(spark, tmp_path, versi
         | ({"not-kafka": 2} if version == "4.3.1" else {})
     )
     kept = [fact for fact in facts if fact.reason == "kept"]
-    assert sorted(map(str, (told(fleet, fact) for fact in kept))) == sorted(
+    assert sorted(map(str, (values_of(fleet, fact) for fact in kept))) == sorted(
         map(
             str,
             [
@@ -106,7 +106,7 @@ def line(
     """A line as brokers write it; by default a Produce of 100 bytes to orders-2."""
     document = {
         "requestHeader": {"requestApiKey": api, "correlationId": 7, "clientId": client_id},
-        "request": wrote(("orders", 2, 100)) if request is None else request,
+        "request": produce(("orders", 2, 100)) if request is None else request,
         "response": {} if response is None else response,
         "connection": connection,
         "principal": principal,
@@ -115,7 +115,7 @@ def line(
     return f"[{at}] DEBUG Completed request:{text} (kafka.request.logger)"
 
 
-def wrote(*sizes):
+def produce(*sizes):
     return {
         "topicData": [
             {"name": topic, "partitionData": [{"index": partition, "recordsSizeInBytes": size}]}
@@ -125,7 +125,7 @@ def wrote(*sizes):
 
 
 def fetch(*sizes, replica=-1, rack="", key="topic", **more):
-    """A Fetch of the oldest shape with `replicaId`, or, where `replica` is none, without."""
+    """A Fetch of the oldest version with `replicaId`; without it if `replica` is None."""
     topics = [
         {key: topic, "partitions": [{"partitionIndex": partition, "recordsSizeInBytes": size}]}
         for topic, partition, size in sizes
@@ -136,7 +136,7 @@ def fetch(*sizes, replica=-1, rack="", key="topic", **more):
 
 MALFORMED = [
     (line()[:-40], "json"),
-    (line(request=wrote(("orders", 0, "many"))), "json"),
+    (line(request=produce(("orders", 0, "many"))), "json"),
     (line(request={"topicData": "none"}), "json"),
     ("Completed request:", "json"),
     ("Completed request:{}", "json"),
@@ -146,8 +146,8 @@ MALFORMED = [
     (line(connection=""), "connection"),
     (line(client_id="\udcff"), "charset"),
     (line(client_id="x" * (4 << 20)), "line"),
-    (line(request=wrote(("orders", 0, -1))), "bytes"),
-    (line(request=wrote(("orders", -1, 1))), "partition"),
+    (line(request=produce(("orders", 0, -1))), "bytes"),
+    (line(request=produce(("orders", -1, 1))), "partition"),
     (line(connection=f"{BROKER}:9092-nowhere:40000-0-3"), "client_address"),
     (fetch(("orders", 0, 1), rack="/eu//a"), "client_rack"),
     (fetch(("orders", 0, 1), replica=9), "peer_broker_id"),
@@ -159,7 +159,7 @@ FATES = [
     (line(api=1, request={"rackId": "b"}, response=""), "no-bytes"),
     (line(api=1, request="", response={"responses": []}), "no-bytes"),
     (line(request={"topicData": []}), "no-bytes"),
-    (line(request=wrote(("orders", 0, None))), "no-bytes"),
+    (line(request=produce(("orders", 0, None))), "no-bytes"),
     (line(connection=f"10.9.9.9:9092-{CLIENT}:40000-0-3"), "not-kafka"),
     (line(at="2026-10-31 23:59:59,999"), "other-day"),
     (line(), "kept"),
@@ -186,13 +186,13 @@ def written(tmp_path_factory):
 
 
 @pytest.mark.connect
-def test_every_line_has_its_fate(spark, fleet, written):
+def test_every_line_has_its_outcome(spark, fleet, written):
     facts = read(spark, written, fleet, days=(date(2026, 11, 1), date(2026, 11, 1)))
     wanted = [f"malformed:{what}" for _, what in MALFORMED] + [fate for _, fate in FATES]
     assert Counter(fact.reason for fact in facts) == Counter(wanted)
 
 
-def test_racks_that_only_clients_say_have_codes(spark, tmp_path):
+def test_racks_that_only_clients_have_get_codes(spark, tmp_path):
     from rackwise.pipeline.ingest.formats import read_flows
     from rackwise.pipeline.ingest.names import FoundNames, find_names
 
@@ -203,7 +203,7 @@ def test_racks_that_only_clients_say_have_codes(spark, tmp_path):
 
 
 @pytest.mark.long
-def test_malformed_lines_are_found_again_by_their_number(spark, fleet, written):
+def test_malformed_lines_have_their_line_number(spark, fleet, written):
     from rackwise.pipeline.ingest.files import flow_files
     from rackwise.pipeline.ingest.formats import flow_facts, read_bronze
     from rackwise.pipeline.ingest.silver import quarantined_rows
@@ -230,7 +230,7 @@ KEPT = [
         line(connection=f"{THIRD}:19093-{CLIENT}:1-0-3"),
         ("produce", "orders", 2, 100, 3, None, "/eu/c"),
     ),
-    (line(request=wrote(("odd", 0, 5))), ("produce", None, 0, 5, 1, None, "/eu/c")),
+    (line(request=produce(("odd", 0, 5))), ("produce", None, 0, 5, 1, None, "/eu/c")),
     (fetch(("orders", 0, 7), rack=B, client_id="m1"), ("fetch", "orders", 0, 7, 1, None, B)),
     (fetch(("orders", 0, 7), replica=None), ("fetch", "orders", 0, 7, 1, None, "/eu/c")),
     (
@@ -253,12 +253,12 @@ TIMES = [
     ("2026-11-01T13:00:00,105+01:00", AT),
     ("2026-11-01 05:30:00.105-0630", AT),
 ]
-"""Moments without a zone are UTC, whatever the session's zone is."""
+"""Times without a zone are UTC, independent of the session's time zone."""
 
 
 @pytest.fixture(scope="module")
 def kept(spark, fleet, tmp_path_factory):
-    """The facts of the lines above, each from a file of its own, in their order."""
+    """The facts of the lines above, each from a separate file, in order."""
     folder = tmp_path_factory.mktemp("kept")
     texts = [*(text for text, _ in KEPT), *(line(at=text) for text, _ in TIMES)]
     for place, text in enumerate(texts):
@@ -274,11 +274,11 @@ def kept(spark, fleet, tmp_path_factory):
 
 
 @pytest.mark.parametrize("place", range(len(KEPT)))
-def test_what_a_line_says(fleet, kept, place):
+def test_values_of_a_line(fleet, kept, place):
     text, wanted = KEPT[place]
     assert len(kept) == len(KEPT) + len(TIMES)
     fact = kept[place]
-    assert (fact.reason, told(fleet, fact)) == ("kept", wanted)
+    assert (fact.reason, values_of(fleet, fact)) == ("kept", wanted)
     assert (fact.window_start.astimezone(UTC), fact.source, fact.quality) == (AT, 4, 0)
     groups = {code: name for name, code in fleet.codes.clients.items()}
     assert groups.get(fact.client) == ("readers" if '"m1"' in text else None)
@@ -289,26 +289,28 @@ def test_times_are_instants(kept):
     assert instants == [instant for _, instant in TIMES]
 
 
-def test_an_address_is_the_broker_s_that_had_it_then(spark, tmp_path):
+def test_an_address_belongs_to_the_broker_of_that_hour(spark, tmp_path):
     """A history: at 13:00 broker 2 has the address that broker 1 had before."""
 
-    def seen(taken_at, addresses):
+    def snapshot_at(taken_at, addresses):
         small = cluster(taken_at=taken_at)
         brokers = (replace(broker, addresses=(addresses[broker.id],)) for broker in small.brokers)
         return replace(small, brokers=tuple(brokers))
 
-    before = seen("2026-11-01T11:00:00Z", {1: BROKER, 2: SECOND, 3: THIRD})
-    after = seen("2026-11-01T13:00:00Z", {1: "10.0.0.9", 2: BROKER, 3: THIRD})
+    before = snapshot_at("2026-11-01T11:00:00Z", {1: BROKER, 2: SECOND, 3: THIRD})
+    after = snapshot_at("2026-11-01T13:00:00Z", {1: "10.0.0.9", 2: BROKER, 3: THIRD})
     fleet = fleet_of(spark, {"a.json": before, "b.json": after})
     hours = [line(at=f"2026-11-01 {hour}:30:00") for hour in (12, 13)]
     third = f"{THIRD}:1-{CLIENT}:40000-0-3"
-    hours.append(line(at="2026-11-01 13:30:00", connection=third, request=wrote(("orders", 0, 7))))
+    hours.append(
+        line(at="2026-11-01 13:30:00", connection=third, request=produce(("orders", 0, 7)))
+    )
     (tmp_path / "server.log").write_text("\n".join(hours))
     facts = sorted(read(spark, tmp_path, fleet), key=lambda fact: (fact.bytes, fact.window_start))
-    assert [told(fleet, fact)[4] for fact in facts] == [3, 1, 2]
+    assert [values_of(fleet, fact)[4] for fact in facts] == [3, 1, 2]
 
 
-def test_all_partitions_of_a_request_are_rows(spark, fleet, tmp_path):
+def test_each_partition_of_a_request_is_a_row(spark, fleet, tmp_path):
     many = fetch(("orders", 0, 1), ("orders", 1, 2), ("orders", 2, 4), ("odd", 0, 8))
     (tmp_path / "server.log").write_text(f"{many}\n{many}\n")
     once = read(spark, tmp_path, fleet, dedupe="exact")
@@ -323,7 +325,7 @@ def test_a_broken_file_is_one_row_and_the_others_are_read(spark, fleet, tmp_path
     assert sorted(fact.reason for fact in facts) == ["kept", "malformed:file"]
 
 
-def test_a_log_of_something_else_is_refused(spark, tmp_path):
+def test_a_log_without_requests_is_rejected(spark, tmp_path):
     from rackwise.pipeline.ingest.formats import read_flows
 
     (tmp_path / "server.log").write_text("[2026-11-01 12:00:00,105] INFO started\n")

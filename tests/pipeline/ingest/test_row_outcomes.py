@@ -1,4 +1,4 @@
-"""What became of every row, and what stops a publication."""
+"""The outcomes of all rows, and the checks that stop a publication."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_order_of_the_counts_does_not_matter(counts):
     assert RowOutcomes.of(counts, rows_in=100, bytes_in=1067) == outcomes()
 
 
-def test_nothing_is_no_quarantine():
+def test_no_rows_have_no_quarantine():
     found = RowOutcomes()
     found.check_conserved()
     found.check_quarantine(Decimal(0))
@@ -52,10 +52,10 @@ def test_nothing_is_no_quarantine():
 
 
 class TestQuarantine:
-    def test_the_share_that_is_allowed_passes(self):
+    def test_the_allowed_share_passes(self):
         outcomes().check_quarantine(Decimal("0.06"))
 
-    def test_more_is_refused_with_the_reasons(self):
+    def test_a_larger_share_is_rejected_with_the_reasons(self):
         with pytest.raises(
             QuarantineExceeded,
             match=r"expected a share of at most 0\.01 malformed rows, got 0\.060000 "
@@ -64,16 +64,16 @@ class TestQuarantine:
             outcomes().check_quarantine(Decimal("0.01"))
         assert "or allow them with --max-quarantine 0.060000, which" in caught.value.hint
 
-    def test_only_the_five_most_frequent_reasons_are_told(self):
+    def test_the_five_most_frequent_reasons_are_listed(self):
         counts = [("f", f"malformed:{name}", rows, None) for rows, name in enumerate("abcdefg", 1)]
         with pytest.raises(QuarantineExceeded) as caught:
             RowOutcomes.of(counts, rows_in=28, bytes_in=0).check_quarantine(Decimal("0.5"))
-        told = caught.value.message.rpartition("rows: ")[2]
-        assert told == (
+        listed = caught.value.message.rpartition("rows: ")[2]
+        assert listed == (
             "malformed:g 7, malformed:f 6, malformed:e 5, malformed:d 4, malformed:c 3)"
         )
 
-    def test_the_hint_is_enough(self):
+    def test_the_share_of_the_hint_passes(self):
         found = RowOutcomes.of([("f", "malformed:a", 1, None)], rows_in=3_000_000, bytes_in=0)
         with pytest.raises(QuarantineExceeded) as caught:
             found.check_quarantine(Decimal(0))
@@ -82,7 +82,7 @@ class TestQuarantine:
 
 
 class TestConserved:
-    def test_sums_that_agree_pass(self):
+    def test_equal_sums_pass(self):
         outcomes().check_conserved()
         outcomes().check_kept(90, 1000)
         check_bytes("cross_rack", {"a": 5, "b": 0}, {"a": 5})
@@ -98,18 +98,18 @@ class TestConserved:
             (100, 1066, "expected 1066 bytes of all outcomes, got 1067; nothing"),
         ],
     )
-    def test_a_row_or_byte_that_is_gone_stops_everything(self, rows_in, bytes_in, message):
+    def test_a_lost_row_or_byte_is_an_error(self, rows_in, bytes_in, message):
         with pytest.raises(BytesLost, match=message) as caught:
             outcomes(rows_in, bytes_in).check_conserved()
         assert caught.value.hint.startswith("this is a fault of Rackwise")
         assert caught.value.exit_code == 4
 
     @pytest.mark.parametrize(("rows", "bytes_"), [(89, 1000), (90, 1001)])
-    def test_what_is_written_is_what_is_kept(self, rows, bytes_):
+    def test_written_rows_and_bytes_must_equal_the_kept_ones(self, rows, bytes_):
         with pytest.raises(BytesLost, match=r"expected \d+ (rows|bytes) of flow_fact, got"):
             outcomes().check_kept(rows, bytes_)
 
     @pytest.mark.parametrize("had", [{}, {"a": 4}, {"a": 5, "b": 1}])
-    def test_a_key_with_other_bytes_stops_everything(self, had):
+    def test_different_bytes_of_a_key_are_an_error(self, had):
         with pytest.raises(BytesLost, match=r"expected \d bytes of cross_rack for [ab], got \d"):
             check_bytes("cross_rack", {"a": 5}, had)

@@ -1,4 +1,4 @@
-"""Flow files as tables: Parquet and its types, what is refused, and what is written."""
+"""Flow files as Parquet: their types, invalid files, and the tables that are written."""
 
 from __future__ import annotations
 
@@ -116,13 +116,13 @@ def test_text_and_parquet_are_read_together(spark, tmp_path):
     ]
 
 
-def test_names_that_globs_would_take_apart_are_opened_as_they_are(spark, tmp_path):
+def test_file_names_with_glob_characters(spark, tmp_path):
     log(tmp_path / "a [1]{x,y}*?.parquet", [{}])
     log(tmp_path / "a 1x.parquet", [{}, {}])
     assert read(spark, tmp_path).count() == 3
 
 
-def test_no_rows_are_no_error(spark, tmp_path):
+def test_a_file_without_rows(spark, tmp_path):
     (tmp_path / "empty.log").write_text("")
     rows = read(spark, tmp_path)
     assert rows.collect() == []
@@ -135,13 +135,13 @@ def test_no_rows_are_no_error(spark, tmp_path):
     assert read(spark, tmp_path / "empty.log", "request-log").collect() == []
 
 
-def test_a_path_that_is_not_there_is_refused(spark, tmp_path):
+def test_a_path_that_does_not_exist_is_rejected(spark, tmp_path):
     error = refused(spark, tmp_path / "nowhere")
     assert "PATH_NOT_FOUND" in error.message
     assert "--flows" in error.hint
 
 
-def test_a_missing_column_is_named_with_what_there_is(spark, tmp_path):
+def test_a_missing_column_is_reported_with_the_existing_ones(spark, tmp_path):
     log(tmp_path / "a.parquet", [{}], without=("bytes",))
     error = refused(spark, tmp_path)
     assert "got no bytes, but interface_id srcaddr" in error.message
@@ -149,7 +149,7 @@ def test_a_missing_column_is_named_with_what_there_is(spark, tmp_path):
     assert error.where.endswith("a.parquet")
 
 
-def test_the_other_format_is_proposed_where_it_would_fit(spark, tmp_path):
+def test_the_hint_names_the_format_that_fits(spark, tmp_path):
     log(tmp_path / "log.parquet", [{}])
     canonical(tmp_path / "input.parquet", INPUT)
     error = refused(spark, tmp_path / "input.parquet", "vpc")
@@ -173,7 +173,7 @@ def test_canonical_flows_are_parquet(spark, tmp_path):
         ("srcaddr", pa.int64(), 1, "string"),
     ],
 )
-def test_a_column_of_another_type_is_refused(spark, tmp_path, column, kind, value, wanted):
+def test_a_column_of_another_type_is_rejected(spark, tmp_path, column, kind, value, wanted):
     log(tmp_path / "a.parquet", [{column: value}], types={column: kind})
     error = refused(spark, tmp_path)
     assert f"expected {wanted}" in error.message
@@ -191,7 +191,7 @@ def test_canonical_columns_have_their_types_and_the_others_are_null(spark, tmp_p
     assert "time zone" in refused(spark, tmp_path, "canonical").hint
 
 
-def test_columns_of_a_file_that_have_the_names_of_ours_are_not_read(spark, tmp_path):
+def test_columns_with_reserved_names_are_ignored(spark, tmp_path):
     own = {"outcome": "kept", "Raw": "x", "source_file": "elsewhere", "row_offset": 9, "a`b": 1}
     path = canonical(tmp_path / "a.parquet", INPUT | own)
     (row,) = read(spark, path, "canonical").collect()
@@ -203,7 +203,7 @@ def test_columns_of_a_file_that_have_the_names_of_ours_are_not_read(spark, tmp_p
 
 
 @pytest.mark.connect
-def test_what_is_no_parquet_is_refused(spark, tmp_path):
+def test_a_file_that_is_not_parquet_is_rejected(spark, tmp_path):
     (tmp_path / "a.parquet").write_text("srcaddr dstaddr\n" * 10)
     error = refused(spark, tmp_path)
     assert error.message.startswith(
@@ -225,13 +225,11 @@ def test_a_table_is_written_with_its_schema_and_counted(spark, tmp_path):
     assert write_table(frame.limit(0), path, QUARANTINE) == WriteCounts(rows=0, bytes=0)
     assert spark.read.parquet(path).schema == QUARANTINE
     racks = spark.createDataFrame([(1, "a", 1, 1, 0, 0, 0)], RACK.fieldNames())
-    counts = write_table(racks, str(tmp_path / "rack"), RACK, partition_by=["depth"])
-    assert counts == WriteCounts(rows=1, bytes=None)
-    assert (tmp_path / "rack" / "depth=1").is_dir()
+    assert write_table(racks, str(tmp_path / "rack"), RACK) == WriteCounts(rows=1, bytes=None)
 
 
 @pytest.mark.connect
-def test_moments_in_tables_are_of_a_type_that_every_reader_knows(spark, tmp_path):
+def test_timestamps_in_tables_are_microseconds_in_utc(spark, tmp_path):
     from rackwise.pipeline.ingest.tables import write_table
     from rackwise.pipeline.schemas import FLOW_FACT
 
@@ -242,7 +240,7 @@ def test_moments_in_tables_are_of_a_type_that_every_reader_knows(spark, tmp_path
     assert (column.type, column.to_pylist()) == (pa.timestamp("us", tz="UTC"), [at])
 
 
-def test_stored_rows_are_the_same_with_what_is_known_of_their_columns(spark, tmp_path):
+def test_stored_rows_keep_values_and_metadata(spark, tmp_path):
     from rackwise.pipeline.ingest.tables import store
 
     log(tmp_path / "a.parquet", [{}, {"flow_direction": None}])
@@ -252,7 +250,7 @@ def test_stored_rows_are_the_same_with_what_is_known_of_their_columns(spark, tmp
     assert is_partial(kept) is True
 
 
-def test_longs_of_stored_rows_stand_as_they_are(spark, tmp_path):
+def test_longs_of_stored_rows_have_no_dictionary(spark, tmp_path):
     from rackwise.pipeline.ingest.tables import store
 
     rows = spark.createDataFrame([(1, "a"), (1, "a"), (2, "a")], "number long, name string")
@@ -262,7 +260,7 @@ def test_longs_of_stored_rows_stand_as_they_are(spark, tmp_path):
     assert [columns.column(n).has_dictionary_page for n in range(2)] == [False, True]
 
 
-def test_a_column_that_no_file_has_is_told_to_readers_alone(spark, tmp_path):
+def test_a_column_that_no_file_has_is_added_only_for_callers(spark, tmp_path):
     from rackwise.pipeline.ingest.files import flow_files
     from rackwise.pipeline.ingest.formats import read_bronze
     from rackwise.pipeline.schemas import BRONZE_INPUT
@@ -270,13 +268,15 @@ def test_a_column_that_no_file_has_is_told_to_readers_alone(spark, tmp_path):
     path = canonical(tmp_path / "a.parquet", INPUT)
     rows = read_bronze(spark, flow_files(spark, [path]), "canonical")
     assert rows.columns == [*INPUT, "source_file", "row_offset"]
-    told = read(spark, path, "canonical")
-    assert told.columns == BRONZE_INPUT.names
-    assert told.select(*rows.columns).collect() == rows.collect()
-    assert {told.collect()[0][name] for name in told.columns if name not in rows.columns} == {None}
+    complete = read(spark, path, "canonical")
+    assert complete.columns == BRONZE_INPUT.names
+    assert complete.select(*rows.columns).collect() == rows.collect()
+    assert {
+        complete.collect()[0][name] for name in complete.columns if name not in rows.columns
+    } == {None}
 
 
-def test_files_of_one_name_and_size_in_two_places_are_told(spark, tmp_path):
+def test_files_of_equal_name_and_size_are_reported(spark, tmp_path):
     from rackwise.pipeline.ingest.files import find_repeated, flow_files
 
     for place in ("x", "y", "z"):
@@ -296,7 +296,7 @@ def test_files_of_one_name_and_size_in_two_places_are_told(spark, tmp_path):
 
 
 @pytest.mark.connect
-def test_files_with_odd_names_are_numbered_and_named_again(spark, tmp_path):
+def test_files_with_special_names_get_numbers_and_names(spark, tmp_path):
     from rackwise.pipeline.ingest.files import file_named, flow_files, read_files, with_file_numbers
 
     for name in ("a b.parquet", "%41ü.parquet", "two\nlines.parquet", r"[x]\*{1}.parquet"):
@@ -314,7 +314,7 @@ def test_files_with_odd_names_are_numbered_and_named_again(spark, tmp_path):
 
 
 @pytest.mark.connect
-def test_too_many_files_and_rows_of_none_have_no_numbers(spark, tmp_path, monkeypatch):
+def test_without_numbers_rows_keep_their_file_names(spark, tmp_path, monkeypatch):
     from rackwise.pipeline.ingest import files
 
     rows = [log(tmp_path / name, [{}]) for name in ("a.parquet", "b.parquet")]

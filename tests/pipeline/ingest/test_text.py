@@ -1,4 +1,4 @@
-"""Flow logs as text: headers, hostile lines, broken files, and finding a bad line again."""
+"""Flow logs as text: headers, hostile lines, broken files, and the numbers of bad lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def bad(rows):
     )
 
 
-def test_fields_are_found_by_the_file_s_own_header(spark, tmp_path):
+def test_fields_follow_the_header_of_their_file(spark, tmp_path):
     (tmp_path / "a.log").write_text(f"{V2}\n{LINE}\n{LINE}\n")
     (tmp_path / "b.log.gz").write_bytes(gzip.compress(f"{V2}\n{LINE}".encode()))
     (tmp_path / "c.log").write_text(f"{OWN}\r\n{OWN_LINE}\r\n\r\n  \n")
@@ -65,7 +65,7 @@ def test_fields_are_found_by_the_file_s_own_header(spark, tmp_path):
     assert {row.raw for row in rows} == {LINE, OWN_LINE}
 
 
-def test_hostile_lines_are_bad_rows_and_nothing_else(spark, tmp_path):
+def test_hostile_lines_become_bad_rows(spark, tmp_path):
     lines = [
         V2.encode(),
         LINE.encode(),
@@ -95,7 +95,7 @@ def test_hostile_lines_are_bad_rows_and_nothing_else(spark, tmp_path):
 
 
 @pytest.mark.connect
-def test_bad_lines_are_found_again_by_their_number(spark, tmp_path, fleet):
+def test_bad_lines_have_their_line_number(spark, tmp_path, fleet):
     from rackwise.pipeline.ingest.formats import flow_facts
     from rackwise.pipeline.ingest.silver import quarantined_rows
 
@@ -167,7 +167,7 @@ def test_a_broken_gzip_file_is_one_bad_row_and_the_rest_is_read(spark, tmp_path,
     assert (row.reason, row.row_offset, row.bytes) == ("malformed:file", 0, None)
 
 
-def test_a_file_that_cannot_be_read_for_another_reason_is_refused(spark, tmp_path):
+def test_an_unreadable_file_is_rejected(spark, tmp_path):
     (tmp_path / "a.log").write_text(f"{V2}\n")
     (tmp_path / "b.log.bz2").write_bytes(bz2.compress(f"{V2}\n{LINE}\n".encode() * 2000)[:-40])
     with pytest.raises(InvalidFlows, match=r"Spark: \[FAILED_READ_FILE"):
@@ -187,7 +187,7 @@ def test_a_file_that_cannot_be_read_for_another_reason_is_refused(spark, tmp_pat
         (f"{V2} bytes\n", "got bytes twice"),
     ],
 )
-def test_a_file_without_a_fit_header_is_refused(spark, tmp_path, content, sentence):
+def test_a_file_without_a_valid_header_is_rejected(spark, tmp_path, content, sentence):
     (tmp_path / "a.log").write_text(content)
     with pytest.raises(InvalidFlows) as caught:
         read(spark, tmp_path)

@@ -1,7 +1,7 @@
 """Duplicates: which of two rows of one flow counts, with and without a direction in the log.
 
-Scenes are judged together, each on a day, with interfaces and addresses of its own: a plan costs
-more than its rows.
+All scenes are processed together, each on another day, because a Spark plan takes longer than its
+rows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from flow_rows import (
     THIRD,
     UNLOGGED,
     answer,
+    collect_facts,
     fleet_of,
-    judged,
 )
 from small_fleets import cluster
 
@@ -41,9 +41,9 @@ VECTOR = [
     ({"dstport": "443", "bytes": "77"}, "not-kafka"),
     ({**INGRESS, **NO_DATA, "log_status": "NODATA"}, "nodata"),
 ]
-"""Client and broker interfaces both logged, and one client that is not."""
+"""Interfaces of clients and brokers are logged, except that of one client."""
 
-TOLD = {
+WITH_DIRECTION = {
     "both sides logged": VECTOR,
     "logged on another day only": [(INGRESS, "kept")],
     "a malformed row tells who is logged": [
@@ -64,18 +64,18 @@ TOLD = {
 }
 
 
-def silent(scene):
-    """The scene as a log without directions tells it."""
+def without_directions(scene):
+    """The scene in a log without directions."""
     return [({**row, "flow_direction": None}, reason) for row, reason in scene]
 
 
 TEN, ELEVEN = "10.1.0.10", "10.1.0.11"
-UNTOLD = {
-    "both sides logged": silent(VECTOR),
-    "told in some rows": [
+WITHOUT_DIRECTION = {
+    "both sides logged": without_directions(VECTOR),
+    "direction in some rows": [
         ({"interface_id": "eni-t", "srcaddr": "10.1.0.8"}, "kept"),
         ({**INGRESS, "srcaddr": "10.1.0.8"}, "duplicate-side"),
-        *silent(
+        *without_directions(
             [
                 ({"interface_id": "eni-t", "srcaddr": "10.1.0.8", "bytes": "1"}, "kept"),
                 ({"interface_id": "eni-t", "srcaddr": "10.1.0.8", "dstport": "22"}, "not-kafka"),
@@ -83,7 +83,7 @@ UNTOLD = {
             ]
         ),
     ],
-    "an interface that only forwards": silent(
+    "an interface that only forwards": without_directions(
         [
             ({"interface_id": "eni-nat", "srcaddr": "10.1.0.9"}, "duplicate-side"),
             ({"interface_id": "eni-nat", "srcaddr": "10.1.5.9", "dstaddr": SECOND}, "kept"),
@@ -91,19 +91,19 @@ UNTOLD = {
             ({"interface_id": "eni-9", "srcaddr": "10.1.0.9", "dstaddr": TEN}, "not-kafka"),
         ]
     ),
-    "one pair, and nobody else's": silent(
+    "one pair, and nobody else's": without_directions(
         [
             ({"interface_id": "eni-l", "srcaddr": TEN, "dstaddr": THIRD}, "kept"),
             (answer(interface_id="eni-l", srcaddr=THIRD, dstaddr=TEN), "kept"),
         ]
     ),
-    "one pair, and the broker's address is another interface's": silent(
+    "one pair, and the broker's address is another interface's": without_directions(
         [
             ({"interface_id": "eni-o", "srcaddr": ELEVEN}, "kept"),
             ({"interface_id": "eni-b", "srcaddr": ELEVEN}, "duplicate-side"),
         ]
     ),
-    "one pair on two interfaces": silent(
+    "one pair on two interfaces": without_directions(
         [
             ({"interface_id": "eni-1", "srcaddr": "10.1.0.12", "dstaddr": SECOND}, "once"),
             ({"interface_id": "eni-2", "srcaddr": "10.1.0.12", "dstaddr": SECOND}, "once"),
@@ -120,24 +120,24 @@ def fleet(spark):
     return fleet_of(spark, {"demo.json": replace(made, brokers=brokers)})
 
 
-def played(spark, fleet, scenes, **options):
-    """Scene -> reasons of its rows; each scene has a day of its own."""
+def reasons_of_scenes(spark, fleet, scenes, **options):
+    """Scene -> reasons of its rows; each scene is on another day."""
     rows = []
     for number, scene in enumerate(scenes.values()):
         start = NOON + number * DAY_S
         rows += [{"start": str(start), "end": str(start + 60)} | row for row, _ in scene]
-    facts = iter(judged(spark, rows, fleet, **options))
+    facts = iter(collect_facts(spark, rows, fleet, **options))
     return {name: [next(facts) for _ in scene] for name, scene in scenes.items()}
 
 
 @pytest.fixture(scope="module")
-def told(spark, fleet):
-    return played(spark, fleet, TOLD)
+def with_direction(spark, fleet):
+    return reasons_of_scenes(spark, fleet, WITH_DIRECTION)
 
 
 @pytest.fixture(scope="module")
-def untold(spark, fleet):
-    return played(spark, fleet, UNTOLD, has_direction=False)
+def without_direction(spark, fleet):
+    return reasons_of_scenes(spark, fleet, WITHOUT_DIRECTION, has_direction=False)
 
 
 def reasons(facts):
@@ -145,30 +145,35 @@ def reasons(facts):
 
 
 @pytest.mark.connect
-@pytest.mark.parametrize("scene", TOLD)
-def test_a_flow_seen_from_both_sides_counts_once(told, scene):
-    assert reasons(told[scene]) == [reason for _, reason in TOLD[scene]]
+@pytest.mark.parametrize("scene", WITH_DIRECTION)
+def test_a_flow_logged_on_both_sides_counts_once(with_direction, scene):
+    assert reasons(with_direction[scene]) == [reason for _, reason in WITH_DIRECTION[scene]]
 
 
-def test_the_bytes_kept_are_those_of_each_flow_once(told, untold):
-    for facts in (told, untold):
+def test_each_flow_is_counted_once_in_bytes(with_direction, without_direction):
+    for facts in (with_direction, without_direction):
         kept = [fact for fact in facts["both sides logged"] if fact.reason == "kept"]
         assert sum(fact.bytes for fact in kept) == 2200
 
 
-@pytest.mark.parametrize("scene", [name for name in UNTOLD if "two interfaces" not in name])
-def test_without_direction_the_own_address_is_the_one_in_all_rows(untold, scene):
-    assert reasons(untold[scene]) == [reason for _, reason in UNTOLD[scene]]
+@pytest.mark.parametrize(
+    "scene", [name for name in WITHOUT_DIRECTION if "two interfaces" not in name]
+)
+def test_without_direction_the_own_address_is_the_one_in_all_rows(without_direction, scene):
+    assert reasons(without_direction[scene]) == [reason for _, reason in WITHOUT_DIRECTION[scene]]
 
 
-def test_interfaces_with_the_same_two_addresses_get_one_each(untold):
-    assert sorted(reasons(untold["one pair on two interfaces"])) == ["duplicate-side", "kept"]
+def test_interfaces_with_the_same_two_addresses_get_one_each(without_direction):
+    assert sorted(reasons(without_direction["one pair on two interfaces"])) == [
+        "duplicate-side",
+        "kept",
+    ]
 
 
 @pytest.mark.parametrize(("side", "kept"), [("egress", [0, 3, 8]), ("broker", [1, 2, 3, 8])])
-def test_a_side_taken_by_decree(spark, fleet, side, kept):
+def test_a_selected_side(spark, fleet, side, kept):
     between = answer(dstaddr=SECOND)
     rows = [row for row, _ in VECTOR]
     rows += [between, between | {"interface_id": "eni-c", "flow_direction": "ingress"}]
-    facts = judged(spark, rows, fleet, side=side)
+    facts = collect_facts(spark, rows, fleet, side=side)
     assert [fact.row_offset for fact in facts if fact.reason == "kept"] == kept

@@ -1,4 +1,4 @@
-"""Facts out of flow logs: kinds, racks, hours, and the outcome of rows that are no traffic."""
+"""Facts from flow logs: kinds, racks, hours, and the reasons of rows that do not count."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from flow_rows import (
     answer,
     bronze,
     buckets_of,
+    collect_facts,
     fleet_of,
-    judged,
 )
 from small_fleets import cluster, group
 
@@ -73,7 +73,7 @@ def facts(spark):
     rows = [{"interface_id": f"eni-{n}"} | row for n, row in enumerate(CASES.values())]
     rows = [{"end": str(int(row.get("start", NOON)) + 60)} | row for row in rows]
     days = (date(2026, 10, 31), date(2026, 11, 1))
-    made = judged(spark, rows, fleet, side="auto", days=days)
+    made = collect_facts(spark, rows, fleet, side="auto", days=days)
     return dict(zip(CASES, made, strict=True))
 
 
@@ -93,7 +93,7 @@ def facts(spark):
         ("broker of another cluster", 0, 0, 1, A, 0, 0),
     ],
 )
-def test_the_kind_and_the_racks_follow_from_who_is_who(
+def test_kind_and_racks_follow_from_the_two_ends(
     facts, case, kind, client_rack, broker, broker_rack, peer, peer_rack
 ):
     fact = facts[case]
@@ -118,12 +118,12 @@ def test_the_kind_and_the_racks_follow_from_who_is_who(
         ("the day after", "other-day"),
     ],
 )
-def test_the_fate_is_the_first_that_holds(facts, case, reason):
+def test_the_reason_is_the_first_that_holds(facts, case, reason):
     assert facts[case].reason == reason
 
 
 @pytest.mark.connect
-def test_a_fact_says_when_how_much_and_from_which_source(facts):
+def test_a_fact_has_time_bytes_and_source(facts):
     fact = facts["produce"]
     assert fact.window_start.timestamp() == NOON
     assert (fact.window_s, fact.day) == (60, NOON // 86_400)
@@ -169,9 +169,9 @@ HOURS = {
     "the second's first hour": (-2, BROKER, (0, C, 1)),
     "long after": (9, BROKER, (0, C, 1)),
     "a broker that came later": (-5, THIRD, (2, C, 3)),
-    "the same where it is told": (-1, THIRD, (0, C, 3)),
+    "a broker that came later, in a covered hour": (-1, THIRD, (0, C, 3)),
     "a broker that left": (3, SECOND, (2, B, 2)),
-    "the same where it was told": (-5, SECOND, (0, B, 2)),
+    "a broker that left, in a covered hour": (-5, SECOND, (0, B, 2)),
 }
 
 
@@ -188,7 +188,7 @@ def test_racks_are_those_of_the_latest_snapshot_at_or_before_the_hour(spark):
         for hour, broker, _ in HOURS.values()
     ]
     copies = [answer(dstaddr=SECOND), answer(srcaddr=SECOND, dstaddr=THIRD, start=str(NOON - 9000))]
-    facts = judged(spark, [*rows, *copies], fleet)
+    facts = collect_facts(spark, [*rows, *copies], fleet)
     assert {
         case: (fact.quality, fact.broker_rack, fact.broker)
         for case, fact in zip(HOURS, facts, strict=False)

@@ -1,4 +1,4 @@
-"""Rows of VPC flow logs: each way a row can be malformed, and what is missing without harm."""
+"""Rows of VPC flow logs: each way a row can be malformed, and values that may be missing."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ NO_NUMBERS = {fault["bytes"] for fault, _ in FAULTS if "bytes" in fault}
 
 
 def read(rows):
-    """What is read of rows that say what differs from `ROW`, and the same row by row."""
+    """The parsed rows, together and one by one; each row has the values that differ from `ROW`."""
     from rackwise.pipeline.columns.addresses import AddressReader
     from rackwise.pipeline.ingest.vpc_rows import parse_rows
 
@@ -78,7 +78,7 @@ def read(rows):
 
 
 def strings(texts):
-    """As Parquet may have them: bytes are text that is perhaps no UTF-8."""
+    """Arrow strings as Parquet may have them; bytes are text that may not be UTF-8."""
     cells = [text.encode() if isinstance(text, str) else text for text in texts]
     return pa.array(cells, pa.binary()).view(pa.string())
 
@@ -93,7 +93,7 @@ def test_a_malformed_row_names_its_first_bad_column(found):
     assert found.malformed.strings().to_pylist() == wanted
 
 
-def test_bytes_are_told_wherever_they_are_a_number(found):
+def test_bytes_have_a_value_whenever_they_are_a_number(found):
     for (fault, _), number in zip(FAULTS, found.numbers["bytes"], strict=False):
         text = fault.get("bytes", "1000")
         assert number == (-1 if text in {*NO_NUMBERS, "-", None} else 1000)
@@ -101,18 +101,18 @@ def test_bytes_are_told_wherever_they_are_a_number(found):
     assert found.numbers["packets"][len(FAULTS) + 4] == 7
 
 
-def test_a_malformed_row_is_shown_as_a_line_and_a_sound_one_is_not(found):
+def test_malformed_rows_are_kept_as_a_line(found):
     line = f"eni-k 10.0.0.256 {BROKER} 40000 9092 6 7 1000 {NOON} {NOON + 60} ACCEPT OK"
     raw = found.raw.to_pylist()
     assert raw[1] == line
     assert raw[len(FAULTS) :] == [None] * len(SOUND)
 
 
-def test_a_row_without_a_line_is_shown_up_to_4096_characters():
+def test_a_row_without_a_line_is_cut_to_4096_characters():
     assert len(read([{"srcaddr": "x" * 5000}]).raw[0].as_py()) == 4096
 
 
-def test_text_that_is_no_utf8_is_malformed_like_any_other():
+def test_text_that_is_not_utf8_is_malformed():
     columns = ("srcaddr", "dstport", "bytes", "log_status", "flow_direction")
     rows = read([*({name: b"1\xff"} for name in columns), {"interface_id": b"\xc3("}])
     faults = [*(f"malformed:{name}" for name in columns), None]
@@ -121,12 +121,12 @@ def test_text_that_is_no_utf8_is_malformed_like_any_other():
     assert rows.texts["interface_id"].names[-1] == "\ufffd("
 
 
-def test_the_line_of_a_text_file_is_shown_as_it_is():
+def test_the_line_of_a_text_file_is_kept_unchanged():
     line = "x " * 2000
     assert read([{"malformed": "malformed:columns", "raw": line}]).raw.to_pylist() == [line]
 
 
-def test_what_the_packet_carries_wins_over_what_the_interface_has():
+def test_addresses_of_the_packet_take_precedence():
     rows = read([{"srcaddr": "100.64.0.1", "pkt_srcaddr": "10.1.0.9", "dstaddr": "::1"}])
     numbers = {name: int(values[0]) for name, values in rows.addresses.items()}
     assert numbers["src_ip"] == 10 * 2**24 + 2**16 + 9
@@ -135,7 +135,7 @@ def test_what_the_packet_carries_wins_over_what_the_interface_has():
     assert numbers["dst_prefix"] == 0
 
 
-def test_numbers_of_parquet_are_taken_as_they_are():
+def test_integers_of_parquet_are_read_unchanged():
     from rackwise.pipeline.columns.addresses import AddressReader
     from rackwise.pipeline.ingest.vpc_rows import parse_rows
 

@@ -1,4 +1,4 @@
-"""The source of records in Python: which offsets a batch has, and what its tasks give."""
+"""The Kafka source in Python: the offsets of a batch, and the records of its tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENDS = {0: (10, 20), 1: (0, 0), 2: (5, 35)}
 
 
 def some_records(_partition, start, end):
-    """Two lists, as if they had arrived one after the other."""
+    """Two lists of records, as from two fetches."""
     for at in range(start, end, 2):
         yield [
             SimpleNamespace(
@@ -31,8 +31,8 @@ def reader(ends=ENDS, *, starting="earliest", most=100):
     )
 
 
-def places(told):
-    return [(each.partition, each.start, each.end) for each in told]
+def places(parts):
+    return [(each.partition, each.start, each.end) for each in parts]
 
 
 class TestOffsets:
@@ -40,10 +40,10 @@ class TestOffsets:
         ("starting", "expected"),
         [("earliest", {"0": 10, "1": 0, "2": 5}), ("latest", {"0": 20, "1": 0, "2": 35})],
     )
-    def test_a_new_checkpoint_begins_at_either_end(self, starting, expected):
+    def test_a_new_checkpoint_starts_at_the_earliest_or_latest_offset(self, starting, expected):
         assert reader(starting=starting).initialOffset() == {"t": expected}
 
-    def test_a_batch_goes_no_further_than_its_limit(self):
+    def test_a_batch_has_at_most_the_limit(self):
         made = reader(most=8)
         assert made.getDefaultReadLimit() == ReadMaxRows(8)
         start = made.initialOffset()
@@ -52,7 +52,7 @@ class TestOffsets:
         assert places(made.partitions(start, end)) == [(0, 10, 12), (2, 5, 11)]
         assert made.latestOffset(start, ReadAllAvailable()) == {"t": {"0": 20, "1": 0, "2": 35}}
 
-    def test_what_comes_later_waits_for_the_next_run(self):
+    def test_later_records_are_left_for_the_next_run(self):
         ends = {0: (0, 3)}
         made = reader(ends)
         made.prepareForTriggerAvailableNow()
@@ -62,11 +62,11 @@ class TestOffsets:
         assert made.latestOffset(end, ReadMaxRows(100)) == end
         assert made.partitions(end, end) == []
 
-    def test_a_new_partition_begins_at_its_first_record(self):
+    def test_a_new_partition_starts_at_its_first_record(self):
         made = reader({0: (0, 3), 1: (0, 2)})
         assert places(made.partitions({"t": {"0": 3}}, {"t": {"0": 3, "1": 2}})) == [(1, 0, 2)]
 
-    def test_a_topic_that_was_made_anew_is_not_read_backwards(self):
+    def test_offsets_of_a_recreated_topic_never_decrease(self):
         made = reader({0: (0, 3)})
         start = {"t": {"0": 9}}
         assert made.latestOffset(start, ReadMaxRows(100)) == start
@@ -76,7 +76,7 @@ class TestOffsets:
         st.dictionaries(st.integers(0, 5), st.tuples(st.integers(0, 50), st.integers(0, 50))),
         st.integers(1, 60),
     )
-    def test_batches_reach_the_end_and_none_is_too_large(self, backlog, most):
+    def test_limited_batches_reach_the_end(self, backlog, most):
         """Law: no batch has more than its limit, each goes on, and the last one ends at the end."""
         start = {number: first for number, (first, _) in backlog.items()}
         ends = {number: first + lag for number, (first, lag) in backlog.items()}
@@ -89,7 +89,7 @@ class TestOffsets:
 
 
 class TestRecords:
-    def test_a_task_gives_the_records_of_its_partition(self):
+    def test_a_task_reads_the_records_of_its_partition(self):
         batches = list(reader().read(Part(2, 5, 8)))
         rows = [row for batch in batches for row in batch.to_pylist()]
         assert [(row["partition"], row["offset"], row["value"]) for row in rows] == [

@@ -1,4 +1,4 @@
-"""The data source `rackwise-kafka` beside its stream: a topic as a table, and written to."""
+"""The data source `rackwise-kafka`: a topic as a table, and writing to a topic."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def places(table):
 
 
 class TestTable:
-    def test_it_has_all_records_that_are_there(self):
+    def test_it_has_all_records(self):
         table = TopicTable(topic())
         assert places(table) == WHOLE
         (batch,) = table.read(table.partitions()[0])
@@ -60,7 +60,7 @@ class TestTable:
             ([EqualTo(("offset",), 12), IsNotNull(("offset",))], [(0, 12, 13), (2, 12, 13)]),
         ],
     )
-    def test_filters_on_partition_and_offset_are_taken(self, filters, expected):
+    def test_filters_on_partition_and_offset_are_applied(self, filters, expected):
         table = FilteredTable(topic())
         assert table.pushFilters(filters) == []
         assert places(table) == expected
@@ -69,14 +69,14 @@ class TestTable:
         "other",
         [EqualTo(("key",), b"k"), IsNull(("offset",)), EqualTo(("partition",), None)],
     )
-    def test_others_are_given_back(self, other):
+    def test_other_filters_are_returned_to_spark(self, other):
         table = FilteredTable(topic())
         assert table.pushFilters([other]) == [other]
         assert places(table) == WHOLE
 
 
 class TestSource:
-    def test_filters_are_taken_where_spark_hands_them_over(self):
+    def test_the_reader_depends_on_filter_pushdown(self):
         """Spark refuses a reader with `pushFilters` where the setting is off."""
         for takes, kind in ((False, TopicTable), (True, FilteredTable)):
             source = source_of(topic(), takes_filters=takes)({})
@@ -91,7 +91,7 @@ class TestSource:
             "timestamp timestamp, timestampType int"
         )
 
-    def test_it_is_appended_to(self):
+    def test_it_accepts_only_appends(self):
         schema = StructType().add("value", BinaryType())
         source = source_of(topic(write=dict))({})
         assert isinstance(source.writer(schema, overwrite=False), TopicWriter)
@@ -104,7 +104,7 @@ class TestSource:
 
 class TestSink:
     @pytest.mark.parametrize("kind", [TopicWriter, TopicStreamWriter])
-    def test_keys_and_values_come_as_bytes(self, kind):
+    def test_keys_and_values_are_written_as_bytes(self, kind):
         seen = []
 
         def write(records):

@@ -1,4 +1,4 @@
-"""The lower bound of plans, added up by Spark: core's, to the integer, on many clusters at once."""
+"""The lower bounds that Spark sums for many clusters at once equal those of core exactly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLAIN = Policy()
 
 
 def named(clusters):
-    """The same clusters, each with its name for an id."""
+    """The clusters, with their names as cluster ids."""
     return {name: replace(one, cluster_id=name) for name, one in clusters.items()}
 
 
@@ -39,7 +39,7 @@ def generated(largest):
 
 
 def tiny():
-    """The hand-made clusters whose policy says nothing: on two levels, with mixed replication."""
+    """The small clusters with the default policy: two levels, mixed replication factors."""
     found = {
         case.name: case.cluster
         for case in tiny_cases()
@@ -49,7 +49,7 @@ def tiny():
 
 
 def drawn(certificate, rng):
-    """The certificate with prices that prove little; one cannot be believed, one is nobody's."""
+    """The certificate with random prices; one is out of range, one is of an unknown broker."""
     prices = {id_: rng.randrange(-3, 4) for id_ in certificate.prices}
     prices[min(prices)] = 2**60
     return replace(certificate, prices=prices | {99_999: 7})
@@ -78,7 +78,7 @@ def core_bounds(clusters, certificates, *, goal, policy=PLAIN):
     return found
 
 
-def test_bounds_of_many_clusters_are_those_of_core_to_the_integer(spark):
+def test_bounds_of_many_clusters_equal_core(spark):
     clusters = generated(6000) | tiny()
     plans = {name: plan(one, PLAIN, Balance()) for name, one in clusters.items()}
     certificates = {name: one.certificates[0] for name, one in plans.items()}
@@ -96,7 +96,7 @@ def test_bounds_of_many_clusters_are_those_of_core_to_the_integer(spark):
     assert all(found[name] < found[name[:-1]] for name in others)
 
 
-def test_bytes_brokers_to_drain_and_brokers_that_take_nothing_new(spark):
+def test_bounds_in_bytes_with_drained_and_excluded_brokers(spark):
     policy = Policy(brokers=BrokerPolicy(drain=(3,), exclude=(4,)))
     random = generated_cluster("random", 12, 3, 600, 3)
     sizes = np.array(Random(3).choices(range(2**40), k=600), dtype=np.int64)

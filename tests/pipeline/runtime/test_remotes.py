@@ -1,4 +1,4 @@
-"""Where a server of Spark Connect is: told before Spark's own client asks for ten minutes."""
+"""A missing Spark Connect server is reported before Spark's client retries for ten minutes."""
 
 import socket
 from contextlib import closing
@@ -16,7 +16,7 @@ TOKEN = "dapi-0123"  # noqa: S105 (one that must not be shown)
     ("place", "expected"),
     [("local", True), ("local[2]", True), ("sc://local", False), ("spark://local:7077", False)],
 )
-def test_a_local_place_is_this_process(place, expected):
+def test_is_local(place, expected):
     assert remotes.is_local(place) is expected
 
 
@@ -36,7 +36,7 @@ def test_the_host(remote, host):
 @pytest.mark.parametrize(
     "remote", ["spark://h:7077", "h:15002", "sc://", "sc://h:port", "sc://h:99999", "yarn"]
 )
-def test_what_is_no_remote_is_refused_and_no_token_is_shown(remote):
+def test_an_invalid_remote_is_rejected_without_showing_its_token(remote):
     with pytest.raises(
         InvalidConfig, match=r"invalid --remote: expected sc://HOST\[:PORT\]"
     ) as refused:
@@ -45,7 +45,7 @@ def test_what_is_no_remote_is_refused_and_no_token_is_shown(remote):
     assert TOKEN not in str(refused.value.as_dict())
 
 
-def test_where_somebody_listens_nothing_is_said_and_where_nobody_does_it_is():
+def test_a_server_that_does_not_listen_is_reported():
     with closing(socket.create_server((HOST, 0))) as server:
         port = server.getsockname()[1]
         remotes.check_answers(f"sc://{HOST}:{port}")
@@ -58,13 +58,13 @@ def test_where_somebody_listens_nothing_is_said_and_where_nobody_does_it_is():
     assert TOKEN not in str(refused.value.as_dict())
 
 
-def test_a_port_that_is_taken_is_told_before_a_server_is_started(monkeypatch):
+def test_a_port_in_use_is_reported_before_a_server_is_started(monkeypatch):
     with closing(socket.create_server((HOST, 0))) as server:
         monkeypatch.setattr(remotes, "PORT", server.getsockname()[1])
         with pytest.raises(
             WorldError, match=r"to be free for a Spark Connect server, got a listener"
-        ) as told:
+        ) as raised:
             remotes.check_is_free()
-    assert "--remote sc://localhost" in told.value.hint
+    assert "--remote sc://localhost" in raised.value.hint
     monkeypatch.setattr(remotes, "PORT", free_ports(1)[0])
     remotes.check_is_free()

@@ -1,4 +1,4 @@
-"""Sessions: quiet, in UTC, exact; an active one is taken as it is or refused."""
+"""Sessions: no output, UTC, ANSI mode; an active session is used unchanged or rejected."""
 
 import os
 import subprocess
@@ -11,14 +11,14 @@ from rackwise.core.errors import SessionConflict, SparkMissing
 from rackwise.pipeline.runtime.session import check_version, large_batches, session, settings
 
 
-def test_a_small_session_is_made_to_start_soon():
+def test_the_conf_of_the_small_profile():
     small = settings("local[2]", "small", {})
     assert small["spark.sql.shuffle.partitions"] == "2"
     assert "-XX:+UseSerialGC" in small["spark.driver.extraJavaOptions"]
     assert "spark.sql.shuffle.partitions" not in settings("local[2]", "batch", {})
 
 
-def test_what_is_asked_for_wins():
+def test_the_conf_of_the_caller_wins():
     assert settings("local", "small", {"spark.driver.memory": "3g"})["spark.driver.memory"] == "3g"
 
 
@@ -31,7 +31,7 @@ def test_only_local_masters_are_bound_to_loopback(master, expected):
 
 @pytest.mark.spark
 @pytest.mark.connect
-def test_rows_go_to_python_through_a_file(spark):
+def test_rows_travel_to_python_through_a_unix_socket(spark):
     def ways(batches):
         for _ in batches:
             yield pa.RecordBatch.from_pylist([{"way": os.environ["PYTHON_UNIX_DOMAIN_ENABLED"]}])
@@ -40,14 +40,14 @@ def test_rows_go_to_python_through_a_file(spark):
     assert [row["way"] for row in made] == ["True"]
 
 
-def test_without_pyspark_the_pip_line_is_said(monkeypatch):
+def test_without_pyspark_the_hint_has_the_pip_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(SparkMissing, match="PySpark is not installed") as missing, session():
         pass
     assert missing.value.hint == 'pip install "rackwise[spark]"'
 
 
-def test_a_master_and_a_remote_contradict_each_other():
+def test_a_master_with_a_remote_is_rejected():
     asked = {"master": "local[2]", "remote": "sc://there/;token=t0k3n"}
     with pytest.raises(SessionConflict, match="got both") as refused, session(**asked):
         pass
@@ -57,7 +57,7 @@ def test_a_master_and_a_remote_contradict_each_other():
 @pytest.mark.parametrize(
     ("version", "is_fit"), [("3.5.4", False), ("4.1.1", False), ("4.2.0", True)]
 )
-def test_an_older_spark_is_refused(version, is_fit):
+def test_an_older_spark_is_rejected(version, is_fit):
     if is_fit:
         check_version(version)
         return
@@ -68,7 +68,7 @@ def test_an_older_spark_is_refused(version, is_fit):
 
 @pytest.mark.spark
 @pytest.mark.connect
-def test_an_active_session_is_taken_and_left_running(spark):
+def test_an_active_session_is_used_and_not_stopped(spark):
     with session() as same:
         assert same is spark
     assert spark.range(3).count() == 3
@@ -76,7 +76,7 @@ def test_an_active_session_is_taken_and_left_running(spark):
 
 @pytest.mark.spark
 @pytest.mark.connect
-def test_large_batches_are_for_the_time_of_an_action(spark):
+def test_large_batches_restore_the_conf(spark):
     key = "spark.sql.execution.arrow.maxRecordsPerBatch"
     before = spark.conf.get(key)
     with large_batches(spark):
@@ -96,7 +96,7 @@ def test_large_batches_are_for_the_time_of_an_action(spark):
         ({"conf": {"spark.sql.session.timeZone": "CET"}}, "spark.sql.session.timeZone"),
     ],
 )
-def test_an_active_session_that_contradicts_is_refused(spark, asked, key):
+def test_an_active_session_with_another_conf_is_rejected(spark, asked, key):
     with (
         pytest.raises(SessionConflict, match="got the active one with") as refused,
         session(**asked),
@@ -110,7 +110,7 @@ def test_an_active_session_that_contradicts_is_refused(spark, asked, key):
 
 @pytest.mark.spark
 @pytest.mark.classic
-def test_a_session_of_our_own_is_in_utc_and_says_nothing():
+def test_a_new_session_is_in_utc_and_prints_nothing():
     script = (
         "from rackwise.pipeline.runtime.session import session\n"
         "with session(master='local[1]', profile='small') as spark:\n"

@@ -1,4 +1,4 @@
-"""What is said of the options and executors of a Spark job that reads Kafka."""
+"""Findings about the options and executors of a Spark job that reads Kafka."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def answers(values=("a", "b"), *, driver="a", is_allowed=True, **more):
     )
 
 
-def found(options=RECIPE, told=None, cluster=None):
-    return diagnose_spark(options, "CLIENT_RACK", told or answers(), cluster)
+def found(options=RECIPE, replies=None, cluster=None):
+    return diagnose_spark(options, "CLIENT_RACK", replies or answers(), cluster)
 
 
 def rules(*given, **named):
@@ -54,12 +54,12 @@ def without(*keys, **more):
 
 
 class TestTheRecipe:
-    def test_it_has_four_options_and_nothing_is_found_about_them(self):
+    def test_its_four_options_give_no_findings(self):
         assert len(RECIPE) == 4
         whole = found(cluster=healthy())
         assert (list(whole), whole.not_checked) == ([], {})
 
-    def test_another_variable_goes_through_all_of_it(self):
+    def test_it_works_with_another_variable(self):
         options = client_rack_options("ZONE")
         assert (variable_of(options, "CLIENT_RACK"), allow_list(options)) == ("ZONE", "ZONE")
 
@@ -85,44 +85,44 @@ def test_options(options, expected):
 
 
 class TestAConstant:
-    def test_it_is_wrong_where_executors_have_several_racks(self):
+    def test_it_is_an_error_if_executors_have_several_racks(self):
         (only,) = found({RACK: "a"})
         assert only.message == (
             "option kafka.client.rack: rack-is-constant: wanted ${env:CLIENT_RACK}; "
             "had a for executors in a, b"
         )
 
-    def test_it_is_right_where_they_have_one(self):
+    def test_it_is_correct_if_all_executors_have_one_rack(self):
         assert rules({RACK: "a"}, answers(("a", "a"))) == []
 
-    def test_it_is_not_judged_where_they_tell_none(self):
-        told = found({RACK: "a"}, answers((None, None)))
-        assert list(told) == []
-        assert told.not_checked["rack-is-constant"] == "no executor has CLIENT_RACK"
+    def test_it_is_not_checked_if_no_executor_has_a_rack(self):
+        result = found({RACK: "a"}, answers((None, None)))
+        assert list(result) == []
+        assert result.not_checked["rack-is-constant"] == "no executor has CLIENT_RACK"
 
-    def test_brokers_are_asked_about_it(self):
+    def test_it_is_checked_against_the_brokers(self):
         assert rules({RACK: "z"}, answers(("a", "a")), healthy()) == ["reading-client-rack"]
 
 
 class TestJvms:
-    def test_an_executor_without_the_variable_is_told_with_the_number_of_all(self):
-        (only,) = found(told=answers(("a", None, "")))
+    def test_executors_without_the_variable_are_counted(self):
+        (only,) = found(replies=answers(("a", None, "")))
         assert (only.rule, only.place) == ("variable-unset", "2 of 3 executors")
         assert only.had == "none on h pid 1, h pid 2"
 
-    def test_a_driver_without_it_is_told_as_well_and_weighs_less(self):
-        (only,) = found(told=answers(driver=None))
+    def test_a_driver_without_it_is_a_finding_of_severity_info(self):
+        (only,) = found(replies=answers(driver=None))
         assert (only.rule, only.place, str(only.severity)) == ("variable-unset", "driver", "info")
 
-    def test_a_driver_that_is_the_executor_is_told_once(self):
+    def test_a_driver_that_is_also_the_executor_is_reported_once(self):
         one = jvm(1, None)
-        told = found(told=Answers(executors={one: 8}, driver=one, asked=8))
-        assert [each.place for each in told] == ["1 of 1 executor"]
+        result = found(replies=Answers(executors={one: 8}, driver=one, asked=8))
+        assert [each.place for each in result] == ["1 of 1 executor"]
 
-    def test_a_driver_that_gave_no_answer_is_not_judged(self):
-        told = found(told=Answers(executors={jvm(1, "a"): 8}, driver=None, asked=8))
-        assert list(told) == []
-        assert told.not_checked["variable-unset"] == "the driver could not be asked"
+    def test_a_driver_without_an_answer_is_not_checked(self):
+        result = found(replies=Answers(executors={jvm(1, "a"): 8}, driver=None, asked=8))
+        assert list(result) == []
+        assert result.not_checked["variable-unset"] == "the driver could not be asked"
 
     @pytest.mark.parametrize(
         ("value", "expected"),
@@ -134,35 +134,35 @@ class TestJvms:
             ("", ["providers-disabled"]),
         ],
     )
-    def test_hardening_that_forbids_the_provider(self, value, expected):
-        assert rules(told=answers(providers=value)) == expected
+    def test_a_jvm_that_forbids_the_provider_is_reported(self, value, expected):
+        assert rules(replies=answers(providers=value)) == expected
 
     @pytest.mark.parametrize(
         ("version", "expected"),
         [("3.4.1", ["clients-too-old"]), ("3.5.0", []), ("4.0.0", []), ("10.0", [])],
     )
     def test_clients(self, version, expected):
-        assert rules(told=answers(clients=version)) == expected
+        assert rules(replies=answers(clients=version)) == expected
 
-    def test_without_clients_their_version_is_not_judged(self):
+    def test_without_kafka_clients_its_version_is_not_checked(self):
         assert (
             "kafka-clients is missing"
-            in (found(told=answers(clients=None)).not_checked["clients-too-old"])
+            in (found(replies=answers(clients=None)).not_checked["clients-too-old"])
         )
 
     @pytest.mark.parametrize(
         ("is_allowed", "had"), [(False, "CLIENT_RACK"), (None, "CLIENT_RACK, which is invalid")]
     )
     def test_an_allow_list(self, is_allowed, had):
-        (only,) = found(told=answers(is_allowed=is_allowed))
+        (only,) = found(replies=answers(is_allowed=is_allowed))
         assert (only.rule, only.had) == ("allowlist-blocks", had)
 
 
 class TestBrokers:
-    def test_a_rack_that_no_broker_has_and_a_selector_that_is_off(self):
+    def test_a_rack_without_brokers_and_a_missing_selector(self):
         values = dict.fromkeys((1, 2, 3))
-        told = found(told=answers(("a", "B")), cluster=healthy(values=values))
-        assert [each.rule for each in told] == ["reading-selector", "reading-client-rack"]
+        result = found(replies=answers(("a", "B")), cluster=healthy(values=values))
+        assert [each.rule for each in result] == ["reading-selector", "reading-client-rack"]
 
     def test_partitions_without_a_replica_in_a_rack_of_executors(self):
         lists = {"t-0": [1, 2], "t-1": [2, 3], "t-2": [2, 1]}
@@ -171,53 +171,53 @@ class TestBrokers:
             "rack a: rf-below-racks: wanted a replica of each of 3 partitions; had of 2"
         )
 
-    def test_without_racks_coverage_is_not_judged(self):
-        told = found(told=answers((None,)), cluster=healthy())
-        assert told.not_checked["rf-below-racks"] == "no executor has a rack"
+    def test_without_racks_coverage_is_not_checked(self):
+        result = found(replies=answers((None,)), cluster=healthy())
+        assert result.not_checked["rf-below-racks"] == "no executor has a rack"
 
 
-def test_every_rule_is_judged_or_said_not_to_be():
-    """Law: a rule that is silent is one that was judged."""
+def test_every_rule_is_checked_or_listed_with_a_reason():
+    """Law: a rule without findings was checked, or is listed as not checked."""
     for options in (RECIPE, {}, {RACK: "a"}):
-        told = found(options, answers((None,)))
-        assert set(told.counts) | set(told.not_checked) <= set(RULES)
+        result = found(options, answers((None,)))
+        assert set(result.counts) | set(result.not_checked) <= set(RULES)
         if not options:
-            assert set(told.not_checked) >= set(SPARK_RULES) - {"rack-not-set"}
+            assert set(result.not_checked) >= set(SPARK_RULES) - {"rack-not-set"}
 
 
 @pytest.mark.spark
 class TestTheProbe:
     @pytest.mark.connect
-    def test_all_partitions_are_answered_by_the_one_jvm(self, spark):
+    def test_one_jvm_answers_for_all_partitions(self, spark):
         from rackwise.pipeline.spark_racks.probe import ask
 
-        told = ask(spark, "PATH", "P.*H")
-        ((executor, number),) = told.executors.items()
-        assert (number, told.asked, told.is_allowed) == (8, 8, True)
-        assert told.driver == executor
+        result = ask(spark, "PATH", "P.*H")
+        ((executor, number),) = result.executors.items()
+        assert (number, result.asked, result.is_allowed) == (8, 8, True)
+        assert result.driver == executor
         assert executor.value
         assert (executor.clients, executor.providers) == (None, None)
 
     @pytest.mark.parametrize(
         ("pattern", "expected"), [("PAT", False), ("(", None), ("A|PATH", True)]
     )
-    def test_the_allow_list_is_a_pattern_of_javas(self, spark, pattern, expected):
+    def test_the_allow_list_is_a_java_pattern(self, spark, pattern, expected):
         from rackwise.pipeline.spark_racks.probe import _is_allowed
 
         assert _is_allowed(spark, "PATH", pattern) is expected
 
-    def test_what_is_asked_and_judged_in_one(self, spark):
+    def test_the_probe_and_the_check_in_one_call(self, spark):
         from rackwise.pipeline.spark_racks.probe import check_client_rack
 
         options = client_rack_options("PATH")
-        told = check_client_rack(spark, options, variable="CLIENT_RACK")
-        assert list(told) == []
+        result = check_client_rack(spark, options, variable="CLIENT_RACK")
+        assert list(result) == []
 
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 class TestTheCommand:
-    def test_it_asks_a_session_and_says_what_it_found(self, tmp_path):
+    def test_it_checks_a_session_and_prints_findings(self, tmp_path):
         write_snapshot(healthy(), tmp_path / "s.json")
         given = ["spark-check", "--snapshot", tmp_path / "s.json", "--variable", "NOT_SET"]
         code, out, _ = called(*given)
@@ -229,11 +229,11 @@ class TestTheCommand:
 
     def test_as_json(self):
         code, out, err = called("spark-check", "--json", "--variable", "PATH")
-        told = parse(out.encode(), where="stdout", error=InvalidConfig)
+        result = parse(out.encode(), where="stdout", error=InvalidConfig)
         assert (code, err) == (0, "")
-        assert (told["format"], told["asked"]) == ("rackwise.spark-check/1", 8)
-        assert told["options"] == client_rack_options("PATH")
-        assert [each["answers"] for each in told["executors"]] == [8]
+        assert (result["format"], result["asked"]) == ("rackwise.spark-check/1", 8)
+        assert result["options"] == client_rack_options("PATH")
+        assert [each["answers"] for each in result["executors"]] == [8]
 
 
 FILES = "org.apache.kafka.common.config.provider.FileConfigProvider"
@@ -257,15 +257,15 @@ def checked(options, *more):
     pairs = [word for key, value in given.items() for word in ("--kafka-option", f"{key}={value}")]
     code, out, err = called("spark-check", "--json", *pairs, *more)
     assert err == ""
-    told = parse(out.encode(), where="stdout", error=InvalidConfig)
-    return code, {each["rule"] for each in told["findings"]}
+    result = parse(out.encode(), where="stdout", error=InvalidConfig)
+    return code, {each["rule"] for each in result["findings"]}
 
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 class TestEachFinding:
     @pytest.mark.parametrize(("rule", "options", "cluster"), REAL, ids=[row[0] for row in REAL])
-    def test_it_appears_and_the_exit_code_says_so(self, tmp_path, rule, options, cluster):
+    def test_it_is_printed_and_changes_the_exit_code(self, tmp_path, rule, options, cluster):
         more = []
         if cluster is not None:
             write_snapshot(cluster, tmp_path / "s.json")
@@ -313,7 +313,7 @@ def test_refused(options, message, hint):
     check_refused(["spark-check", *options], message, hint)
 
 
-def test_without_pyspark_the_pip_line_is_said(monkeypatch):
+def test_without_pyspark_the_hint_has_the_pip_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     code, out, err = called("spark-check")
     assert (code, out) == (1, "")

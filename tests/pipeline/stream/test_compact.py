@@ -1,4 +1,4 @@
-"""A day's bill from telemetry: what a batch run says of the same flows."""
+"""The bill of a day from telemetry equals that of a batch run over the same flows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAY = "2026-11-01"
 PARTS = ("bytes_local", "bytes_cross", "bytes_unknown")
 LEVELS = ("--levels", "region,zone")
 SAME = ("verdict", "by_topic", "by_group", "by_pair", "by_level", "by_day", "by_kind", "matrix")
-"""What a day's bill and a batch run over the same flows must agree on."""
+"""Parts of the summary that must be equal for a day and for a batch run over its flows."""
 
 
 @pytest.fixture
@@ -50,22 +50,22 @@ def document(said):
     return parse(out.encode(), where="stdout", error=InvalidConfig)
 
 
-def test_two_of_one_stream_wait_for_each_other(stream, tmp_path, monkeypatch):
+def test_two_compactions_of_one_stream_wait_for_each_other(stream, tmp_path, monkeypatch):
     folder = tmp_path / "out" / "stream"
-    descriptor, told = os.open(folder, os.O_RDONLY), []
+    descriptor, warnings = os.open(folder, os.O_RDONLY), []
     fcntl.flock(descriptor, fcntl.LOCK_EX)
 
     def warn(_shell, text):
-        told.append(text)
+        warnings.append(text)
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     monkeypatch.setattr(Shell, "warn", warn)
     assert called(*stream)[0] == 0
     os.close(descriptor)
-    assert told == [f"another compaction is at work in {folder}; it is waited for"]
+    assert warnings == [f"another compaction is at work in {folder}; it is waited for"]
 
 
-def test_rows_of_clients_that_telemetry_does_not_name_are_told(stream, tmp_path):
+def test_rows_of_clients_for_which_telemetry_has_no_column_are_reported(stream, tmp_path):
     clients = tmp_path / "clients.csv"
     clients.write_text("principal,rack\nUser:a,/eu/a\n")
     code, _, err = called(*stream, "--clients", clients)
@@ -73,8 +73,8 @@ def test_rows_of_clients_that_telemetry_does_not_name_are_told(stream, tmp_path)
     assert f"warning: {clients}: 1 row of principal is not used" in err
 
 
-def test_the_day_is_that_of_a_batch_run(stream, tmp_path):
-    """Law: what a stream says of a day is what `analyze` says of the flows that count."""
+def test_the_day_equals_a_batch_run_over_the_same_flows(stream, tmp_path):
+    """Law: the result of a day is that of `analyze` over the flows that count."""
     values, counting = demo_messages()
     day = document(called("--json", *stream))
     assert day["telemetry"] == {
@@ -113,7 +113,7 @@ def test_the_day_is_that_of_a_batch_run(stream, tmp_path):
 
 
 def billed(home):
-    """The bytes of a published day in its summary and in its tables; None before there is one."""
+    """The bytes of a published day in its summary and in its tables; None before publication."""
     while (home / "manifest.json").exists():
         try:
             published = read_published(home)
@@ -121,14 +121,14 @@ def billed(home):
         except OSError:
             continue  # it was taken away by the next publication
         if read_published(home).tables == published.tables:
-            told = published.summary["by_day"], table.to_pylist()
-            return tuple(sum(row[name] for row in rows for name in PARTS) for rows in told)
+            tables = published.summary["by_day"], table.to_pylist()
+            return tuple(sum(row[name] for row in rows for name in PARTS) for rows in tables)
     return None
 
 
 @pytest.fixture
 def reopened(spark, stream, tmp_path):
-    """A day that was compacted, and a message that came late: the command, bytes before, after."""
+    """A compacted day that a late message reopens: the command, the bytes before and after."""
     from rackwise.pipeline.stream.run import keep_batch
 
     document(called("--json", *stream))
@@ -147,8 +147,8 @@ def points(home):
 
 
 @pytest.mark.fault
-def test_a_compaction_killed_at_any_step_leaves_the_bill_as_it_was_or_whole(reopened, tmp_path):
-    """F27: a reader sees the bill of before or of after; run again, the totals are exact."""
+def test_a_killed_compaction_leaves_the_old_or_the_new_bill(reopened, tmp_path):
+    """F27: a reader sees the old or the new bill; after a second run, the totals are exact."""
     command, before, after = reopened
     home = tmp_path / "out" / "days" / DAY
     old = read_published(home).tables

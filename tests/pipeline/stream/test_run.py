@@ -1,4 +1,4 @@
-"""Telemetry into tables: every message once, with its outcome; Kafka's side is in another file."""
+"""Telemetry in tables: every message once, with its outcome (without Kafka)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ REASONS = [
 @pytest.mark.spark
 class TestMessages:
     @pytest.mark.connect
-    def test_each_has_one_reason_and_its_text_is_kept_where_it_is_malformed(self, spark):
+    def test_each_message_has_one_reason_and_malformed_ones_keep_their_text(self, spark):
         from rackwise.pipeline.stream.messages import TELEMETRY, messages
 
         values = [value for value, _ in REASONS]
@@ -87,7 +87,7 @@ class TestMessages:
 @pytest.mark.spark
 class TestBatches:
     @pytest.mark.connect
-    def test_a_batch_counts_once_whatever_is_run_again(self, spark, tmp_path):
+    def test_a_repeated_batch_counts_once(self, spark, tmp_path):
         """Killed before the mark: written anew. After it: left as it is."""
         from rackwise.pipeline.stream.run import keep_batch
 
@@ -131,13 +131,13 @@ class TestBatches:
         assert store.batches() == (batch,)
 
     @pytest.mark.long
-    def test_of_all_messages_of_a_window_one_is_accepted(self, spark, tmp_path):
+    def test_one_message_of_a_window_is_accepted(self, spark, tmp_path):
         from rackwise.pipeline.stream.compact import compact
         from rackwise.pipeline.stream.run import keep_batch
 
         late_s, next_day_s, too_late_s = 2 * 3600 + 61, 86_400, 3 * 86_400 + 61
         again = message("e2", minute=1, rows=[(*ROW[:4], 9)])
-        told = [
+        sent = [
             message(rows=[(*ROW[:4], 1)]),
             message(revision=1, rows=[(*ROW[:4], 2)]),
             message(revision=1, rows=[(*ROW[:4], 3), ROW]),
@@ -149,7 +149,7 @@ class TestBatches:
         store = Store(str(tmp_path))
         for number, rows in enumerate(
             (
-                arriving(told),
+                arriving(sent),
                 arriving([message("e3")], late_s=late_s, first=10),
                 arriving([message("e4"), b"no"], late_s=too_late_s, first=11),
                 arriving([b"no", b"no"], late_s=next_day_s, first=13),
@@ -185,9 +185,7 @@ class TestBatches:
             compact(spark, str(tmp_path), date(2026, 11, 3))
 
     @pytest.mark.long
-    def test_sums_of_five_minutes_add_up_and_a_window_told_twice_counts_twice(
-        self, spark, tmp_path
-    ):
+    def test_sums_of_five_minutes_count_a_repeated_window_twice(self, spark, tmp_path):
         """Law: over the batches they are what was kept; once it is compacted, what counts."""
         from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
@@ -195,8 +193,8 @@ class TestBatches:
         from rackwise.pipeline.stream.run import keep_batch
 
         store = Store(str(tmp_path))
-        told = [message(minute=number, rows=[ROW, ROW]) for number in (0, 4, 5, 9, 10)]
-        for number, values in enumerate((told[:3], [*told[3:], b"no"], told[:2])):
+        sent = [message(minute=number, rows=[ROW, ROW]) for number in (0, 4, 5, 9, 10)]
+        for number, values in enumerate((sent[:3], [*sent[3:], b"no"], sent[:2])):
             rows = spark.createDataFrame(arriving(values, first=10 * number), KAFKA)
             keep_batch(rows, number, store=store, token=TOKEN)
         folders = [store.folder_of(each, table="stream_gold") for each in store.batches()]
@@ -210,7 +208,7 @@ class TestBatches:
         assert compact(spark, str(tmp_path), DAY)[0].bytes == 1000
 
     @pytest.mark.connect
-    def test_a_session_without_the_connector_is_told(self, spark, tmp_path):
+    def test_a_session_without_the_connector_is_reported(self, spark, tmp_path):
         from rackwise.pipeline.stream.run import StreamOptions, start
 
         place = {"out": str(tmp_path / "out"), "checkpoint": str(tmp_path / "mark")}
@@ -235,7 +233,7 @@ class TestBatches:
         "acks",
     ],
 )
-def test_what_spark_sets_itself_is_refused_at_once(key):
+def test_options_that_spark_sets_are_rejected(key):
     from rackwise.pipeline.stream.run import StreamOptions
 
     place = {"bootstrap": "h:1", "topic": "t", "out": "o", "checkpoint": "c"}
@@ -243,7 +241,7 @@ def test_what_spark_sets_itself_is_refused_at_once(key):
         StreamOptions(**place, kafka={key: "x"})
 
 
-def test_the_connector_is_the_running_versions_unless_jars_are_named():
+def test_the_connector_has_the_version_of_spark_unless_jars_are_named():
     import pyspark
 
     from rackwise.pipeline.stream.run import connector_conf
@@ -290,7 +288,7 @@ def test_refused(command, message, hint):
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-def test_a_day_without_messages_is_refused(tmp_path):
+def test_a_day_without_messages_is_rejected(tmp_path):
     code, out, err = called("stream", "compact", "s", "--out", tmp_path, "--date", "2026-11-01")
     assert (code, out) == (1, "")
     assert "expected messages of 2026-11-01, got a stream of these days: none" in err

@@ -1,4 +1,4 @@
-"""Batches that count: killed between any two steps there is a whole mark, or none."""
+"""Committed batches: after a kill between any two steps, a mark is complete or absent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def batch(**more):
 
 
 class TestMarks:
-    def test_what_is_committed_is_read_again(self, tmp_path):
+    def test_a_committed_batch_is_read_back(self, tmp_path):
         store = Store(str(tmp_path))
         wanted = (batch(batch_id=3), batch(batch_id=10, days=(7, 8)))
         for each in reversed(wanted):
@@ -32,7 +32,7 @@ class TestMarks:
         assert [store.committed(TOKEN, number) for number in (3, 4)] == [wanted[0], None]
         assert store.numbers(TOKEN) == [3, 10]
 
-    def test_of_two_attempts_the_first_that_is_committed_stays(self, tmp_path):
+    def test_the_first_committed_attempt_is_final(self, tmp_path):
         store = Store(str(tmp_path))
         for table in ("stream", "stream_gold"):
             for attempt in "ab":
@@ -44,7 +44,7 @@ class TestMarks:
         left = [path.parent.parent.parent.name for path in tmp_path.rglob("attempt=*")]
         assert sorted(left) == ["stream", "stream_gold"]
 
-    def test_one_of_another_format_is_refused(self, tmp_path):
+    def test_a_mark_of_another_format_is_rejected(self, tmp_path):
         store = Store(str(tmp_path))
         store.commit(batch(batch_id=3))
         mark = tmp_path / "stream" / "_committed" / f"{TOKEN}-3.json"
@@ -80,7 +80,7 @@ class TestCheckpoints:
         assert refused.value.hint
         return refused.value
 
-    def test_it_has_one_token_for_ever(self, place, tmp_path):
+    def test_its_token_never_changes(self, place, tmp_path):
         checkpoint, store = place
         assert token_of(str(checkpoint), store) == token_of(str(checkpoint), store)
         assert token_of(str(tmp_path / "other"), store) != token_of(str(checkpoint), store)
@@ -92,25 +92,25 @@ class TestCheckpoints:
         shutil.move(checkpoint, tmp_path / "elsewhere")
         assert token_of(str(tmp_path / "elsewhere"), Store(str(tmp_path / "moved"))) == token
 
-    def test_that_of_another_folder_is_refused(self, place, tmp_path):
+    def test_a_checkpoint_of_another_folder_is_rejected(self, place, tmp_path):
         error = self.refused(place[0], Store(str(tmp_path / "elsewhere")), "belongs to another")
         assert (
             error.hint == "give the --out that it was created with, or choose another --checkpoint"
         )
 
-    def test_that_of_another_maker_is_refused(self, tmp_path):
+    def test_a_checkpoint_of_another_program_is_rejected(self, tmp_path):
         (tmp_path / "foreign").mkdir()
         (tmp_path / "foreign" / "metadata").write_text("{}")
         self.refused(tmp_path / "foreign", Store(str(tmp_path / "out")), "another program created")
 
-    def test_one_begun_and_one_marked_batch_more_are_what_a_kill_leaves(self, place):
+    def test_states_that_a_kill_leaves_are_accepted(self, place):
         checkpoint, store = place
         spark_log(checkpoint, "offsets", 1)
         token = token_of(str(checkpoint), store)
         store.commit(batch(token=token, batch_id=1))
         assert token_of(str(checkpoint), store) == token
 
-    def test_one_put_back_from_a_copy_is_refused(self, place):
+    def test_a_checkpoint_restored_from_a_copy_is_rejected(self, place):
         """F27: what it reads next would have the number of a batch that counts, and be lost."""
         checkpoint, store = place
         store.commit(batch(token=token_of(str(checkpoint), store), batch_id=1))
@@ -118,12 +118,12 @@ class TestCheckpoints:
         assert error.hint.startswith("one of the two was restored from a copy: choose another")
 
     @pytest.mark.parametrize("begun", [(1, 2), (1, 2, 3)])
-    def test_tables_put_back_from_a_copy_are_refused(self, place, begun):
+    def test_tables_restored_from_a_copy_are_rejected(self, place, begun):
         for number in begun:
             spark_log(place[0], "offsets", number)
         self.refused(*place, f"expected batches up to {begun[-1]} .* the last is 0")
 
-    def test_a_batch_that_is_gone_is_missed(self, place):
+    def test_a_missing_batch_is_detected(self, place):
         checkpoint, store = place
         token = token_of(str(checkpoint), store)
         spark_log(checkpoint, "offsets", 1)
@@ -133,19 +133,19 @@ class TestCheckpoints:
 
     @pytest.mark.parametrize("name", ["offsets/0", "commits/0", "metadata"])
     @pytest.mark.parametrize("text", ["", "v1", "v1\n{", "\0\0\0", 'v1\n{"a":1}\n{"t'])
-    def test_a_log_that_was_cut_is_refused(self, place, name, text):
+    def test_a_truncated_log_is_rejected(self, place, name, text):
         """F27: with the way out."""
         (place[0] / name).write_text(text)
         error = self.refused(*place, "a file that was cut or changed")
         assert "choose another --checkpoint: the topic is read again" in error.hint
 
     @pytest.mark.parametrize("text", ["", "{", '{"format":"rackwise.stream/2"}'])
-    def test_a_token_of_another_format_is_refused(self, place, text):
+    def test_a_token_of_another_format_is_rejected(self, place, text):
         (place[0] / "rackwise.json").write_text(text)
         self.refused(*place, f"expected {FORMAT}, got")
 
     @pytest.mark.parametrize("token", ['"../x"', "7", "null"])
-    def test_a_damaged_token_is_refused(self, place, token):
+    def test_a_damaged_token_is_rejected(self, place, token):
         (place[0] / "rackwise.json").write_text(f'{{"format":"{FORMAT}","token":{token}}}')
         self.refused(*place, "invalid token .* expected 16 hex digits")
 
@@ -165,7 +165,7 @@ class KillingDisk(StoreDisk):
 
 
 def run(home, store, wanted):
-    """What a run does of a first batch, with Spark's log of it."""
+    """The steps of a run for its first batch, with Spark's log of it."""
     token = token_of(str(home / "mark"), store)
     spark_log(home / "mark", "offsets", 0)
     Path(store.folder(token, 0, wanted.attempt)).mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def run(home, store, wanted):
 
 
 def killed_at(step, home):
-    """A first run in a process of its own; whether it died before a step."""
+    """Run a first time in a new process; returns whether it died before the step."""
     child = os.fork()
     if child == 0:
         try:
@@ -187,7 +187,7 @@ def killed_at(step, home):
 @pytest.mark.fault
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_killed_at_any_step_a_batch_counts_once_or_not_yet(tmp_path):
-    """F27: a reader never sees half a mark; run again, it is as if nothing had been."""
+    """F27: a reader never sees half a mark; a second run has the result of an undisturbed run."""
     for step in range(100):
         home = tmp_path / str(step)
         marks = Store(str(home / "out"))

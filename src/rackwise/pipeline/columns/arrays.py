@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NO_NUMBER = -1
-"""Stands for a missing value and for a value that is not a number from 0."""
+"""The number of a missing value, and of a value that is not a number from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class TextColumn:
 
     @classmethod
     def of(cls, column: pa.Array, *, missing: str | None = None) -> TextColumn:
-        """The texts of an Arrow column of strings; `missing` is a text that stands for none."""
+        """The texts of an Arrow column of strings; `missing` is a text that means no text."""
         coded = column.dictionary_encode()
         # A null has the code -1, so that indexing with codes reads the last element: see `is_any`.
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)

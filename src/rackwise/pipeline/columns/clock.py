@@ -1,4 +1,4 @@
-"""Days and hours of epoch seconds, in UTC whatever the session's time zone, by integer division."""
+"""Days and hours of epoch seconds by integer division: always UTC, in any session time zone."""
 
 from __future__ import annotations
 

@@ -42,14 +42,14 @@ class UnfitColumns(Exception):
 
 
 def read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
-    """All columns of Parquet files, and the file and number of each row. Raises `InvalidFlows`."""
+    """All columns of Parquet files, and the file and index of each row. Raises `InvalidFlows`."""
     try:
         rows = (
             spark.read.option("mergeSchema", "true")
             .option("ignoreCorruptFiles", "false")
             .parquet(*(file.pattern for file in files))
         )
-        rows.schema  # noqa: B018 (Connect reads the files only when it is asked for something)
+        rows.schema  # noqa: B018 (Connect reads the files only on a request)
     except spark_failures() as error:
         had = failure_line(error)
         raise InvalidFlows(
@@ -68,12 +68,12 @@ def read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
 
 
 def existing_columns(rows: DataFrame, schema: StructType) -> DataFrame:
-    """The columns of `schema` that the rows have, in its order, with the types they have."""
+    """The columns of `schema` that the rows have, in its order and with the types of the rows."""
     return rows.select(*(name for name in schema.names if name in rows.columns))
 
 
-def shaped(rows: DataFrame, schema: StructType) -> DataFrame:
-    """The columns of `schema` in its order, with the types that rows have; null where missing."""
+def with_schema(rows: DataFrame, schema: StructType) -> DataFrame:
+    """The columns of `schema`, in its order; a missing column is null, others keep their type."""
     return rows.select(
         *(
             F.col(field.name)

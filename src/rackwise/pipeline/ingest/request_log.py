@@ -44,7 +44,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.pipeline.columns.address_columns import with_addresses
 from rackwise.pipeline.fleet.listeners import with_listeners
-from rackwise.pipeline.ingest.parquet_files import shaped
+from rackwise.pipeline.ingest.parquet_files import with_schema
 from rackwise.pipeline.ingest.text import CHARSET, FILE, LINE, OF_FILE, marked_lines
 from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST, LONGEST_TEXT
 
@@ -89,7 +89,7 @@ def read_request_logs(spark: SparkSession, files: Sequence[FlowFile]) -> DataFra
         [(FILE, file.uri, OF_FILE) for file in broken],
         "outcome string, source_file string, row_offset long",
     )
-    return request_rows(lines).unionByName(shaped(strays, BRONZE_REQUEST))
+    return request_rows(lines).unionByName(with_schema(strays, BRONZE_REQUEST))
 
 
 def request_rows(lines: DataFrame) -> DataFrame:

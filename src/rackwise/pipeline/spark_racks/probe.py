@@ -1,4 +1,4 @@
-"""Asks the JVMs of a session for their client settings; each executor answers for itself.
+"""Queries the client settings of all JVMs of a session with a Spark job.
 
 The JVM that runs a task also builds the consumer. So a static Java method that a task calls sees
 the same environment as the consumer. The number of partitions asked is much larger than the number

@@ -106,9 +106,9 @@ def read_bronze(spark: SparkSession, files: Sequence[FlowFile], format: str) -> 
 
 def with_all_columns(rows: DataFrame, format: str) -> DataFrame:  # noqa: A002
     """Rows of `read_bronze` with all columns of the bronze schema; a missing one is null."""
-    from rackwise.pipeline.ingest.parquet_files import shaped
+    from rackwise.pipeline.ingest.parquet_files import with_schema
 
-    return shaped(rows, input_format(format).bronze_schema())
+    return with_schema(rows, input_format(format).bronze_schema())
 
 
 def flow_facts(
@@ -129,7 +129,7 @@ def flow_facts(
     of one flow counts, see `vpc_duplicates`. `dedupe`: `exact` also counts equal rows once, at the
     price of a shuffle. `days`: first and last day to keep, both included. `clients`: `client_id`,
     `client_group` or `principal` -> name -> rack. `persist`: receives rows that several lookups
-    read, and a name for them, and returns the same rows; it may store them.
+    read, and a name, and returns the same rows; it may store them.
 
     `reason` is `kept`, or why a row does not count (`InputFormat.reasons`). `bytes` has a value
     wherever the row has a number; `raw` is the row as text for malformed rows, else null. Other
