@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 
 import numpy as np
@@ -86,6 +87,10 @@ class TestShapes:
 
 
 class TestNamesAndSizes:
+    def test_topic_names_are_made_of_lowercase_words(self):
+        assert all(re.fullmatch(r"[a-z]+\.[a-z]+(\.v\d+)?", name) for name in topic_names(4000))
+        assert "ledger.accepted" in topic_names(4000)
+
     def test_topic_names_are_distinct_and_in_order_of_their_bytes(self):
         for count in (1, 39, 2000, 2001, 4100):
             names = topic_names(count)

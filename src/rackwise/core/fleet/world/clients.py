@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 MAX_CLIENTS = 6000
 MIN_CLIENTS = 24
 FLOWS_PER_CLIENT = 500
+# One ticket per cent of the clients.
 ZONES = (
     *[Zone.STRANGE] * 4,
     *[Zone.NESTED] * 8,
@@ -44,11 +45,12 @@ ZONES = (
 LOGGED_SHARE = 0.5
 CONTAINER_SHARE = 0.2
 WAYS = 4
+"""The ways in which a client's rack is known; see `IN_ROW` and `IN_TABLE`."""
 PACKET_ADDRESSES_SINCE = 3
 """Version of the flow log format that first had the packet's own addresses."""
 IN_ROW, IN_TABLE = 0, 1
 """A client's number modulo `WAYS`: whether its rack is in its rows, or in the table of clients."""
-SERVICES = ("api", "batch", "etl", "indexer", "price_tally", "ranker", "reports", "scoring", "web")
+SERVICES = ("api", "batch", "etl", "indexer", "ledger", "ranker", "reports", "scoring", "web")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,7 @@ def generate_clients(
     count = each * clusters
     cluster = np.repeat(np.arange(clusters), each)
     is_ipv6 = stream.hits(options.ipv6, count) & np.array(has_ipv6)[cluster]
-    rows = _rows(stream, options, cluster, is_ipv6, racks)
+    rows = _draw_endpoints(stream, options, cluster, is_ipv6, racks)
     number = np.arange(count, dtype=np.int32)
     row_rack = stream.below(racks, count).astype(np.int32)
     services = [SERVICES[which] for which in stream.below(len(SERVICES), count)]
@@ -112,7 +114,7 @@ def generate_clients(
     )
 
 
-def _rows(
+def _draw_endpoints(
     stream: Stream,
     options: FleetOptions,
     cluster: NDArray[np.int64],
@@ -138,7 +140,7 @@ def _rows(
         rows.append(
             GeneratedEndpoint(
                 address=address,
-                rack=_owner(rack, zone, racks),
+                rack=_rack_of_zone(rack, zone, racks),
                 cluster=where,
                 machine=next(machines) if in_container and can_contain and not six else None,
                 is_logged=is_logged,
@@ -153,14 +155,15 @@ class _Addresses:
     def __init__(self) -> None:
         self._free: dict[tuple[int, Zone, bool], Iterator[str]] = {}
 
-    def next(self, rack: int, wanted: Zone, *, is_ipv6: bool) -> tuple[Zone, str]:
+    def next(self, rack: int, preferred: Zone, *, is_ipv6: bool) -> tuple[Zone, str]:
+        """An address that was not assigned before, and its zone."""
         return next(
             (zone, address)
-            for zone in (wanted, Zone.OTHER_LARGE, Zone.LARGE)
-            if (address := next(self._of(rack, zone, is_ipv6=is_ipv6), None)) is not None
+            for zone in (preferred, Zone.OTHER_LARGE, Zone.LARGE)
+            if (address := next(self._addresses_of(rack, zone, is_ipv6=is_ipv6), None)) is not None
         )
 
-    def _of(self, rack: int, zone: Zone, *, is_ipv6: bool) -> Iterator[str]:
+    def _addresses_of(self, rack: int, zone: Zone, *, is_ipv6: bool) -> Iterator[str]:
         zone = _v6_zone(zone) if is_ipv6 else zone
         key = (rack, zone, is_ipv6)
         if key not in self._free:
@@ -173,7 +176,8 @@ def _v6_zone(zone: Zone) -> Zone:
     return zone if zone in {Zone.NESTED, Zone.STRANGE} else Zone.LARGE
 
 
-def _owner(rack: int, zone: Zone, racks: int) -> int:
+def _rack_of_zone(rack: int, zone: Zone, racks: int) -> int:
+    """The rack that the longest matching prefix gives an address of this zone; -1 = none."""
     if zone is Zone.STRANGE:
         return NOBODY
     return (rack + 1) % racks if zone is Zone.NESTED else rack

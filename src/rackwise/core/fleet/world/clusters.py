@@ -43,12 +43,13 @@ PORTS = 3
 NOT_PREFERRED_SHARE = 0.02
 OUT_OF_SYNC_SHARE = 0.01
 JITTER = 1024
+"""Volumes vary in steps of 1 / 1024."""
 SAFE_REPLICATION = 3
 """The least replication with min.insync.replicas 2; below it is 1."""
 
 DOMAINS = (
     "billing", "catalog", "chat", "checkout", "clicks", "crm", "delivery", "devices", "docs",
-    "email", "fleet", "fraud", "games", "identity", "inventory", "invoices", "jobs", "price_tally",
+    "email", "fleet", "fraud", "games", "identity", "inventory", "invoices", "jobs", "ledger",
     "loyalty", "maps", "media", "metrics", "orders", "parcels", "payments", "photos", "pricing",
     "profiles", "quotes", "refunds", "returns", "reviews", "risk", "search", "sessions",
     "shipping", "stock", "support", "tax", "video",
@@ -66,7 +67,7 @@ EVENTS = (
 def generate_cluster(options: FleetOptions, index: int) -> Cluster:
     """Cluster `index` of the fleet, as a snapshot taken at the start of the first day."""
     stream = Stream(options.seed, CLUSTER_STREAM, index)
-    cluster_id = _id(stream)
+    cluster_id = _draw_id(stream)
     rack_of = racks_of(options.shape, options.brokers, len(options.racks))
     is_live = np.ones(options.brokers, dtype=bool)
     is_live[0] = options.shape is not Shape.LOST
@@ -74,7 +75,7 @@ def generate_cluster(options: FleetOptions, index: int) -> Cluster:
     names = topic_names(options.topics)
     replicas = place_replicas(options.shape, rack_of, int(sizes.sum()), options.replication)
     rows = _planted_rows(stream, len(replicas), options)
-    replicas[rows] = _into_one_rack(replicas[rows], rack_of, is_live)
+    replicas[rows] = _move_into_one_rack(replicas[rows], rack_of, is_live)
     return Cluster(
         cluster_id=cluster_id,
         taken_at=f"{options.first_day.isoformat()}T00:00:00Z",
@@ -106,7 +107,7 @@ def topic_weights(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return weights
 
 
-def _id(stream: Stream) -> str:
+def _draw_id(stream: Stream) -> str:
     """An id as Kafka writes it: 16 bytes, URL-safe base64 without padding."""
     return urlsafe_b64encode(stream.raw(2).astype(">u8").tobytes()).rstrip(b"=").decode("ascii")
 
@@ -143,21 +144,22 @@ def _topics(stream: Stream, names: Sequence[str], options: FleetOptions) -> dict
 
 
 def _planted_rows(stream: Stream, partitions: int, options: FleetOptions) -> NDArray[np.int64]:
+    """The partitions whose replicas are moved into one rack, ascending."""
     order = stream.order(partitions)
     return np.sort(order[: round(options.violations * partitions)])
 
 
-def _into_one_rack(
+def _move_into_one_rack(
     replicas: NDArray[np.int32], rack_of: NDArray[np.int64], is_live: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
     """The replica lists with the followers moved to the leader's rack, to the next broker ids."""
     moved = replicas.copy()
-    for row, held in enumerate(replicas.tolist()):
-        neighbours = np.flatnonzero((rack_of == rack_of[held[0]]) & is_live).tolist()
-        start = sum(broker <= held[0] for broker in neighbours)
-        turned = [b for b in neighbours[start:] + neighbours[:start] if b != held[0]]
-        rest = [broker for broker in held[1:] if broker not in turned]
-        moved[row, 1:] = (turned[: len(held) - 1] + rest)[: len(held) - 1]
+    for row, ids in enumerate(replicas.tolist()):
+        neighbours = np.flatnonzero((rack_of == rack_of[ids[0]]) & is_live).tolist()
+        start = sum(broker <= ids[0] for broker in neighbours)
+        following = [b for b in neighbours[start:] + neighbours[:start] if b != ids[0]]
+        rest = [broker for broker in ids[1:] if broker not in following]
+        moved[row, 1:] = (following[: len(ids) - 1] + rest)[: len(ids) - 1]
     return moved
 
 
@@ -172,6 +174,7 @@ def _partitions(
     count, replication = replicas.shape
     topic = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
     starts = np.cumsum(sizes) - sizes
+    # bool [partitions, replication]; the leader is the first replica in sync
     in_sync = is_live[replicas]
     leads = in_sync.argmax(axis=1)
     if options.shape is Shape.MESSY and replication > 1:
@@ -186,8 +189,8 @@ def _partitions(
         topic=topic,
         partition=(rows - np.repeat(starts, sizes)).astype(np.int32),
         leader=np.where(has_leader, replicas[rows, leads], UNKNOWN).astype(np.int32),
-        replicas=_full(replicas),
-        isr=_full(replicas).keep(in_sync.ravel()),
+        replicas=_ragged(replicas),
+        isr=_ragged(replicas).keep(in_sync.ravel()),
         adding=Ragged.empty(count),
         removing=Ragged.empty(count),
         bytes=_volumes(stream, sizes, BYTES_PER_BROKER * options.brokers // replication),
@@ -195,7 +198,8 @@ def _partitions(
     )
 
 
-def _full(rows: NDArray[np.int32]) -> Ragged:
+def _ragged(rows: NDArray[np.int32]) -> Ragged:
+    """Rows of one length as a ragged array."""
     return Ragged(
         np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], np.ascontiguousarray(rows).ravel()
     )
