@@ -106,7 +106,7 @@ def test_a_hint_says_how_to_mend_it():
     with pytest.raises(SplitFileError) as raised:
         parse_split(TEXT.replace("0.75", "0.5", 1).encode(), where="s.json")
     assert raised.value.where == "$.shares.c"
-    assert raised.value.hint == "make the split again: rackwise producer split"
+    assert raised.value.hint == "compute the split again: rackwise producer split"
 
 
 def test_no_file(tmp_path):

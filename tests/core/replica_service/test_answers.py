@@ -137,7 +137,7 @@ class TestCodes:
         service = replace(SERVICE, limits=limits)
         assert asked(6, 3, of=service, node_ids=(0, 1, 2, 3)) == refused(
             42,
-            f"invalid request: expected at most {most} {noun}, got {had}; ask for less, or start "
+            f"invalid request: expected at most {most} {noun}, got {had}; request less, or start "
             "the service with a higher limit",
         )
 

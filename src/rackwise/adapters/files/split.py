@@ -48,7 +48,7 @@ SPLIT_FORMAT = "rackwise-split/1"
 CAPACITIES = ("leaders", "brokers")
 """What a rack's weight counts."""
 
-_AGAIN = "make the split again: rackwise producer split"
+_AGAIN = "compute the split again: rackwise producer split"
 _KEYS = (
     "capacity",
     "eps",

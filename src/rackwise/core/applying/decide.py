@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from rackwise.core.applying.model import ApplyState, PartitionClass, PartitionId, Progress
     from rackwise.core.planning.model import Move
 
+# With this many brokers down no leader is elected.
 _TOO_MANY_DOWN = 2
 
 
@@ -108,14 +109,15 @@ def _has_dead_leader(state: ApplyState, partition: PartitionId) -> bool:
 
 
 def _apply(state: ApplyState, look: Looked) -> Step:
+    """Execute the first row of the table for mode `apply` that applies."""
     is_open = _has_open_work(state)
     if not is_open:
         return begin_clearing(state)
     if state.is_stopping:
         return wind_down(state, "interrupted")
-    back = _cancel_or_reorder(state, dead_targets(state, look.at_ms), look.at_ms)
-    if back is not None:
-        return back
+    undo = _cancel_or_reorder(state, dead_targets(state, look.at_ms), look.at_ms)
+    if undo is not None:
+        return undo
     if lacks_throttle(state):
         return begin_setting(state)
     leaders = _electable(state, look.at_ms)
@@ -164,9 +166,9 @@ def _electable(state: ApplyState, at_ms: int) -> tuple[PartitionId, ...]:
     )
 
 
-def _can_still_cancel(state: ApplyState, partition: PartitionId) -> bool:
-    is_left = state.partitions[partition].cancels < MOST_TRIES
-    return is_left and can_cancel(state, partition)
+def _may_cancel_again(state: ApplyState, partition: PartitionId) -> bool:
+    has_tries_left = state.partitions[partition].cancels < MOST_TRIES
+    return has_tries_left and can_cancel(state, partition)
 
 
 def _cancel_or_reorder(state: ApplyState, ours: Iterable[PartitionId], at_ms: int) -> Step | None:
@@ -175,7 +177,7 @@ def _cancel_or_reorder(state: ApplyState, ours: Iterable[PartitionId], at_ms: in
         partition
         for partition in ours
         if state.partitions[partition].is_certain
-        and _can_still_cancel(state, partition)
+        and _may_cancel_again(state, partition)
         and _is_cancel_due(state, partition, at_ms)
     )
     if due:
@@ -207,7 +209,7 @@ def _is_cancel_due(state: ApplyState, partition: PartitionId, at_ms: int) -> boo
 
 def _is_waiting_useless(state: ApplyState, at_ms: int) -> bool:
     """Whether nothing can change by waiting: nothing moves, and nothing may be started."""
-    dead = {each for each in dead_targets(state, at_ms) if not _can_still_cancel(state, each)}
+    dead = {each for each in dead_targets(state, at_ms) if not _may_cancel_again(state, each)}
     for partition, progress in state.partitions.items():
         if partition in dead or progress.class_ == "dropped":
             continue
@@ -231,9 +233,9 @@ def _cancel(state: ApplyState, look: Looked) -> Step:
         for partition, progress in state.partitions.items()
         if progress.class_ == "moving" and not _needs_reorder(state.moves[partition], progress)
     )
-    back = _cancel_or_reorder(state, moving, look.at_ms)
-    if back is not None:
-        return back
+    undo = _cancel_or_reorder(state, moving, look.at_ms)
+    if undo is not None:
+        return undo
     if any(_may_still_be_undone(state, each) for each in state.partitions):
         return wait(state)
     if any(each.class_ == "moving" for each in state.partitions.values()):
@@ -248,4 +250,4 @@ def _may_still_be_undone(state: ApplyState, partition: PartitionId) -> bool:
         return progress.class_ != "dropped"
     if progress.class_ != "moving":
         return False
-    return _needs_reorder(state.moves[partition], progress) or _can_still_cancel(state, partition)
+    return _needs_reorder(state.moves[partition], progress) or _may_cancel_again(state, partition)

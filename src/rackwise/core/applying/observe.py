@@ -15,8 +15,8 @@ the reading shows                          believed
 ```
 
 Example: a request was accepted, and the next reading still shows `before`, not reassigning.
-Somebody may have cancelled it, or the broker does not know about it yet. The same reading for 3 s
-decides.
+Another tool may have cancelled it, or the broker does not know about it yet. The same reading for
+3 s decides.
 
 A partition whose request was not answered stays `intent` in the journal. If the request arrives
 later, the move is still known as ours.
@@ -57,7 +57,7 @@ SETTLE_MS = 3_000
 WINDOW_MS = 60_000
 """Rates are observed over this time."""
 
-_TWICE = 2
+_ENOUGH_READINGS = 2
 _JOURNALLED = FAILED | {"done", "cancelled"}
 
 
@@ -69,11 +69,11 @@ def apply_look(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[Parti
     for partition in state.queried:
         before = partitions[partition]
         noted = _with_observation(before, look.partitions.get(partition), look)
-        after = _classified(state.moves[partition], noted, look, state.mode)
+        after = _with_class(state.moves[partition], noted, look, state.mode)
         has_changed |= after.class_ != before.class_
         if _is_news(before, after):
             after = replace(after, journalled_class=after.class_)
-            lines.append(_line(partition, after))
+            lines.append(_partition_line(partition, after))
         partitions[partition] = after
     grown = add_sample(state, partitions, look)
     moved = grown.progress_ms if not has_changed else look.at_ms
@@ -99,7 +99,7 @@ def _baseline(look: Looked) -> Baseline:
     )
 
 
-def _line(partition: PartitionId, progress: Progress) -> PartitionLine:
+def _partition_line(partition: PartitionId, progress: Progress) -> PartitionLine:
     return PartitionLine(partition=partition, class_=progress.class_, code=progress.code)
 
 
@@ -129,7 +129,8 @@ def _lists(seen: ObservedPartition | None) -> object:
     return seen and (seen.topic_id, seen.replicas, seen.adding, seen.removing)
 
 
-def _classified(move: Move, progress: Progress, look: Looked, mode: Mode) -> Progress:
+def _with_class(move: Move, progress: Progress, look: Looked, mode: Mode) -> Progress:
+    """The progress with the class that the observation shows, where it is believed."""
     shown = classify(move, progress.seen, progress.sent)
     if not _is_believed(shown, progress, look):
         return replace(progress, is_certain=False)
@@ -147,11 +148,12 @@ def _classified(move: Move, progress: Progress, look: Looked, mode: Mode) -> Pro
 
 
 def _is_believed(shown: PartitionClass, progress: Progress, look: Looked) -> bool:
+    """Whether the class is certain, by the table at the head of this file."""
     if progress.seen is not None and progress.seen.is_reassigning:
         return True
     if look.by_controller or (shown == "not_started" and progress.sent == "none"):
         return True
-    if progress.looks < _TWICE:
+    if progress.looks < _ENOUGH_READINGS:
         return False
     since = look.at_ms if progress.seen_ms is None else progress.seen_ms
     return shown == "done" or look.at_ms - since >= SETTLE_MS
@@ -210,11 +212,12 @@ def _arrived_bytes(
     """Broker -> bytes that its adding replica received between two readings."""
     arrived: dict[int, int] = {}
     for broker in before.adding:
-        had = before.adding_bytes.get(broker, 0)
+        earlier = before.adding_bytes.get(broker, 0)
         if broker in after.adding:
-            now = after.adding_bytes.get(broker, had)
+            now = after.adding_bytes.get(broker, earlier)
         else:
-            now = (move.bytes or 0) if broker in after.replicas else had
-        if now > had:
-            arrived[broker] = now - had
+            # The replica is complete, or the move was cancelled.
+            now = (move.bytes or 0) if broker in after.replicas else earlier
+        if now > earlier:
+            arrived[broker] = now - earlier
     return arrived

@@ -117,17 +117,17 @@ def check_plan(
         for id_ in [(move.topic, move.partition)]
     }
     if stale and not allow_partial:
-        raise _stale(plan, tuple(stale.values()))
-    left = [move for move in plan.moves if (move.topic, move.partition) not in stale]
-    _check_room(left, facts)
+        raise _stale_plan(plan, tuple(stale.values()))
+    fresh = [move for move in plan.moves if (move.topic, move.partition) not in stale]
+    _check_room(fresh, facts)
     return PreflightResult(
         dropped=tuple(stale),
         differences=tuple(stale.values()),
-        is_done=not stale and all(_class(move, facts, sent) == "done" for move in left),
+        is_done=not stale and all(_class_of(move, facts, sent) == "done" for move in fresh),
     )
 
 
-def _class(move: Move, facts: ClusterFacts, sent: Mapping[PartitionId, RequestStatus]) -> str:
+def _class_of(move: Move, facts: ClusterFacts, sent: Mapping[PartitionId, RequestStatus]) -> str:
     id_ = (move.topic, move.partition)
     return classify(move, facts.partitions.get(id_), sent.get(id_, "none"))
 
@@ -146,7 +146,7 @@ def _check_foreign(
     names = sorted(f"{topic}-{number}" for topic, number in running)
     raise ForeignReassignment(
         f"expected no other reassignment, got {len(names)} that this plan did not start: "
-        f"{_listed(names)}",
+        f"{_names_text(names)}",
         wanted=0,
         had=", ".join(names),
         hint="wait until they end, or set --alongside: the limits then count them",
@@ -159,12 +159,12 @@ def _difference(
     """What changed for one move since the plan was made; None where nothing did."""
     id_ = (move.topic, move.partition)
     name = f"{move.topic}-{move.partition}"
-    class_ = _class(move, facts, sent)
+    class_ = _class_of(move, facts, sent)
     if class_ == "not_started":
         has_begun = any(each != "none" for each in sent.values())
-        changes = list(_of_brokers(plan, move, facts, is_new=not has_begun))
+        changes = list(_broker_changes(plan, move, facts, is_new=not has_begun))
         if not has_begun:
-            changes.extend(_of_topic(plan, move.topic, facts))
+            changes.extend(_topic_changes(plan, move.topic, facts))
         return f"{name}: {'; '.join(changes)}" if changes else None
     if class_ == "done" or sent.get(id_, "none") != "none":
         return None
@@ -174,11 +174,11 @@ def _difference(
     if class_ == "topic_gone":
         return f"{name}: expected topic id {move.topic_id}, got {seen.topic_id}"
     if seen.is_reassigning:
-        return f"{name}: another reassignment moves it to {_row(seen.target)}"
-    return f"{name}: expected replicas {_row(move.before)}, got {_row(seen.replicas)}"
+        return f"{name}: another reassignment moves it to {_ids_text(seen.target)}"
+    return f"{name}: expected replicas {_ids_text(move.before)}, got {_ids_text(seen.replicas)}"
 
 
-def _of_brokers(plan: Plan, move: Move, facts: ClusterFacts, *, is_new: bool) -> Iterator[str]:
+def _broker_changes(plan: Plan, move: Move, facts: ClusterFacts, *, is_new: bool) -> Iterator[str]:
     """Changes of the move's brokers. The run waits for a broker that dies after the start."""
     for id_ in dict.fromkeys((*move.after, *move.before)):
         planned = plan.made_from.brokers.get(id_)
@@ -191,17 +191,18 @@ def _of_brokers(plan: Plan, move: Move, facts: ClusterFacts, *, is_new: bool) ->
             yield f"expected broker {id_} in rack {planned.rack}, got {now.rack}"
 
 
-def _of_topic(plan: Plan, topic: str, facts: ClusterFacts) -> Iterator[str]:
+def _topic_changes(plan: Plan, topic: str, facts: ClusterFacts) -> Iterator[str]:
     """Partitions added to the topic. After the start they change no list of the plan."""
     planned, now = plan.made_from.partitions.get(topic), facts.counts.get(topic)
     if planned is not None and now is not None and planned != now:
         yield f"expected {counted(planned, 'partition')} in the topic, got {now}"
 
 
-def _stale(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
+def _stale_plan(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
     return StalePlan(
         f"the cluster has changed since the plan was made: {len(differences)} of "
-        f"{counted(len(plan.moves), 'move')} {are(len(differences))} stale: {_listed(differences)}",
+        f"{counted(len(plan.moves), 'move')} {are(len(differences))} stale: "
+        f"{_names_text(differences)}",
         wanted="the cluster as it was",
         had="; ".join(differences),
         hint="plan again from a new snapshot, or set --allow-partial to leave these moves out",
@@ -209,6 +210,7 @@ def _stale(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
 
 
 def _check_room(moves: list[Move], facts: ClusterFacts) -> None:
+    # broker -> bytes of the moves into it that are not done
     incoming: dict[int, int] = defaultdict(int)
     for move in moves:
         seen = facts.partitions.get((move.topic, move.partition))
@@ -216,20 +218,20 @@ def _check_room(moves: list[Move], facts: ClusterFacts) -> None:
             continue
         for broker in move.added:
             incoming[broker] += move.bytes or 0
-    for broker, wanted in sorted(incoming.items()):
-        room = _room(facts.brokers.get(broker))
-        if room is not None and room < wanted:
+    for broker, needed in sorted(incoming.items()):
+        room = _free_bytes(facts.brokers.get(broker))
+        if room is not None and room < needed:
             raise NoRoom(
-                f"not enough free disk on broker {broker}: expected {wanted} bytes, got {room} "
+                f"not enough free disk on broker {broker}: expected {needed} bytes, got {room} "
                 f"beside the reserve of {RESERVE} %",
-                wanted=wanted,
+                wanted=needed,
                 had=room,
                 hint="free or add disk space; Kafka deletes replicas that moved away after a delay",
                 where=f"broker {broker}",
             )
 
 
-def _room(broker: Broker | None) -> int | None:
+def _free_bytes(broker: Broker | None) -> int | None:
     """Bytes that a broker's disks can take; None where the sizes are unknown."""
     if broker is None:
         return None
@@ -244,11 +246,11 @@ def _room(broker: Broker | None) -> int | None:
     return max(0, usable - total * RESERVE // 100)
 
 
-def _row(brokers: tuple[int, ...]) -> str:
+def _ids_text(brokers: tuple[int, ...]) -> str:
     return ",".join(map(str, brokers))
 
 
-def _listed(names: tuple[str, ...] | list[str]) -> str:
+def _names_text(names: tuple[str, ...] | list[str]) -> str:
     shown = ", ".join(escaped(name) for name in names[:SHOWN])
     more = len(names) - SHOWN
     return f"{shown} and {more} more" if more > 0 else shown

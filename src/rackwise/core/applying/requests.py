@@ -43,12 +43,16 @@ Step: TypeAlias = "tuple[ApplyState, tuple[Action, ...]]"
 
 LEAST_WAIT_MS = 50
 MOST_WAIT_MS = 2_000
+"""Waits double between these two while nothing changes."""
 SIZES_EVERY_MS = 5_000
+"""The time between two readings of sizes, which need a request to every broker."""
 HORIZON = 1_000
 """Partitions not started that one reading covers; those that fit are started."""
 
 MOST_ELECTIONS = 3
+"""Elections requested for one partition before its leader is given up."""
 AGAIN_MS = 1_000
+"""The wait before a request is repeated, times the number of attempts so far."""
 
 
 def journal_first(lines: Iterable[Line], step: Step) -> Step:
@@ -59,12 +63,13 @@ def journal_first(lines: Iterable[Line], step: Step) -> Step:
 
 def look(state: ApplyState, at_ms: int) -> Step:
     """Read the partitions that may change or are to be started."""
-    asked = tuple(_to_look_at(state))
+    asked = tuple(_partitions_to_read(state))
     sizes = state.sizes_read_ms is None or at_ms - state.sizes_read_ms >= SIZES_EVERY_MS
     return replace(state, phase="looking", queried=asked), (Look(partitions=asked, sizes=sizes),)
 
 
-def _to_look_at(state: ApplyState) -> Iterable[PartitionId]:
+def _partitions_to_read(state: ApplyState) -> Iterable[PartitionId]:
+    """The open partitions, and the next `HORIZON` that are to be started."""
     pending = 0
     for partition, progress in state.partitions.items():
         if is_pending(progress) and progress.is_certain:
@@ -115,24 +120,25 @@ def move(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int, *, chang
     """Start these moves."""
     targets = tuple((each, state.moves[each].after) for each in batch)
     alter = Alter(targets=targets, allow_replication_factor_change=changes)
-    return _ask(state, "move", alter, at_ms)
+    return _request(state, "move", alter, at_ms)
 
 
 def cancel(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int) -> Step:
     """Cancel these moves."""
     targets = tuple((each, None) for each in batch)
     alter = Alter(targets=targets, allow_replication_factor_change=True)
-    return _ask(state, "cancel", alter, at_ms)
+    return _request(state, "cancel", alter, at_ms)
 
 
 def reorder(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int) -> Step:
     """Restore the old order of these cancelled partitions."""
     targets = tuple((each, state.moves[each].before) for each in batch)
     alter = Alter(targets=targets, allow_replication_factor_change=False)
-    return _ask(state, "reorder", alter, at_ms)
+    return _request(state, "reorder", alter, at_ms)
 
 
-def _ask(state: ApplyState, act: RequestKind, alter: Alter, at_ms: int) -> Step:
+def _request(state: ApplyState, act: RequestKind, alter: Alter, at_ms: int) -> Step:
+    """Journal the request, then send it; until its result is read, nothing is certain."""
     batch = tuple(partition for partition, _ in alter.targets)
     line = BatchIntent(batch=state.batch + 1, act=act, partitions=batch)
     partitions = dict(state.partitions)

@@ -9,7 +9,7 @@ Algorithm: the lines are folded in their order.
 ```
 batch_intent move           intent            batch_intent cancel      cancelling
 batch_result accepted       sent              ... accepted, unknown    cancelling
-             refused        intent            ... refused              sent
+             rejected       intent            ... rejected             sent
 partition moving            sent              partition cancelled, target_dead    none
 elect_result elected        the leader is not requested again
 throttle_intent             a throttle of ours; the first old value is the one to restore
@@ -91,8 +91,8 @@ class History:
         """Whether the last run completed the whole plan, leaders too, and left no throttle."""
         if self.mode != "apply" or self.end is None or self.ledger or self.awaiting_election:
             return False
-        left = self.end.failed + self.end.skipped + self.end.dropped
-        return self.end.stop is None and not left
+        missing = self.end.failed + self.end.skipped + self.end.dropped
+        return self.end.stop is None and not missing
 
     @singledispatchmethod
     def add(self, line: object) -> None:
@@ -226,7 +226,7 @@ def resume(
         caps=caps,
         mode=mode,
         rate=throttle if mode == "apply" else None,
-        partitions=_partitions(moves, history, caps, frozenset(dropped)),
+        partitions=_initial_progress(moves, history, caps, frozenset(dropped)),
         ledger=history.ledger,
         batch=history.batch,
     )
@@ -246,18 +246,19 @@ def start_restore(lines: Iterable[Line]) -> ApplyState:
     )
 
 
-def _partitions(
+def _initial_progress(
     moves: Mapping[PartitionId, Move],
     history: History,
     caps: Caps,
     dropped: frozenset[PartitionId],
 ) -> dict[PartitionId, Progress]:
+    """The first progress of every move, in the order of the plan."""
     progress = {}
     for place, partition in enumerate(moves):
-        is_out = partition in dropped or (caps.first is not None and place >= caps.first)
+        is_dropped = partition in dropped or (caps.first is not None and place >= caps.first)
         each = Progress(
             sent=history.sent.get(partition, "none"),
             is_elected=not caps.elect or partition in history.elected,
         )
-        progress[partition] = replace(each, class_="dropped") if is_out else each
+        progress[partition] = replace(each, class_="dropped") if is_dropped else each
     return progress

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rackwise.core.applying.actions import Looked
     from rackwise.core.applying.model import ApplyState, Caps, PartitionId
 
+# The number of partitions that a reason names.
 _NAMED = 3
 LARGEST_FETCH = 10 * 2**20
 """Bytes of the largest fetch of a follower (`replica.fetch.response.max.bytes`); after it the
@@ -44,7 +45,7 @@ follower waits until its throttle allows more."""
 
 def update_pauses(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[Pause | Go, ...]]:
     """The state with the reasons of its pause, and the journal line about a change."""
-    reasons = tuple(_reasons(state, look))
+    reasons = tuple(_pause_reasons(state, look))
     dead = {
         broker: state.dead_since_ms.get(broker, look.at_ms)
         for broker in sorted((_targets(state) | _next_targets(state)) - look.live)
@@ -54,12 +55,10 @@ def update_pauses(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[Pa
         if reasons
         else None
     )
-    update_pauses = replace(
-        state, pauses=reasons, paused_since_ms=paused_since_ms, dead_since_ms=dead
-    )
+    updated = replace(state, pauses=reasons, paused_since_ms=paused_since_ms, dead_since_ms=dead)
     if reasons == state.pauses:
-        return update_pauses, ()
-    return update_pauses, (Pause(reasons=reasons) if reasons else Go(),)
+        return updated, ()
+    return updated, (Pause(reasons=reasons) if reasons else Go(),)
 
 
 def brokers_down(state: ApplyState) -> frozenset[int]:
@@ -117,18 +116,18 @@ def _next_targets(state: ApplyState) -> frozenset[int]:
     )
 
 
-def _reasons(state: ApplyState, look: Looked) -> Iterable[str]:
+def _pause_reasons(state: ApplyState, look: Looked) -> Iterable[str]:
     base = state.baseline or Baseline()
     for broker in sorted(base.live - look.live):
         yield f"broker {broker} is down"
-    yield from _partitions(look.offline - base.offline, "offline")
-    yield from _partitions(look.under_min_isr - base.under_min_isr, "under min ISR")
+    yield from _describe_partitions(look.offline - base.offline, "offline")
+    yield from _describe_partitions(look.under_min_isr - base.under_min_isr, "under min ISR")
     for broker, path in sorted(look.bad_dirs - base.bad_dirs):
         yield f"broker {broker}: log folder {escaped(path)} has an error"
-    yield from _stall(state, look)
+    yield from _describe_stall(state, look)
 
 
-def _partitions(partitions: Collection[PartitionId], what: str) -> Iterable[str]:
+def _describe_partitions(partitions: Collection[PartitionId], what: str) -> Iterable[str]:
     """One sentence about all of these partitions; the first three by name."""
     if not partitions:
         return
@@ -138,7 +137,7 @@ def _partitions(partitions: Collection[PartitionId], what: str) -> Iterable[str]
     yield f"{named}{more} {are(len(names))} {what}"
 
 
-def _stall(state: ApplyState, look: Looked) -> Iterable[str]:
+def _describe_stall(state: ApplyState, look: Looked) -> Iterable[str]:
     targets = sorted(_targets(state))
     still_ms = look.at_ms - state.progress_ms
     is_measured = state.sizes_read_ms is not None and state.sizes_read_ms > state.progress_ms
@@ -149,7 +148,7 @@ def _stall(state: ApplyState, look: Looked) -> Iterable[str]:
     came = (
         f"no byte came in {counted(state.caps.stall_ms // 1_000, 'second')} into {noun} {brokers}"
     )
-    yield f"{came}; {_throttled(state, targets)}"
+    yield f"{came}; {_describe_throttle(state, targets)}"
 
 
 def may_cause_stall(rate: int, caps: Caps) -> bool:
@@ -160,7 +159,7 @@ def may_cause_stall(rate: int, caps: Caps) -> bool:
     return rate * (caps.stall_ms // 1_000) <= LARGEST_FETCH
 
 
-def _throttled(state: ApplyState, targets: list[int]) -> str:
+def _describe_throttle(state: ApplyState, targets: list[int]) -> str:
     """Whether a throttle may be the cause, and what to do then."""
     rates = {state.rates_in[each] for each in targets if each in state.rates_in}
     if not rates:

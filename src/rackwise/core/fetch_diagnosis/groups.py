@@ -62,15 +62,15 @@ def member_rack(view: FetchView) -> Results:
         if len(known) < len(group.members):
             why = _why_unknown(group)
             yield Unchecked("reading-member-rack", why, f"group {escaped(group.group)}")
-        silent = sorted(member.client_id for member in known if not _rack(member))
+        silent = sorted(member.client_id for member in known if not _rack_text(member))
         if silent:
             yield finding(
                 "reading-member-rack",
                 group=group.group,
                 wanted=f"a rack of each of {counted(len(group.members), 'member')}",
                 had=f"none of {len(silent)}: {names_text([escaped(name) for name in silent])}",
-                hint="set client.rack; kafka-python's own assignors do not send it even so: use "
-                "an assignor of rackwise.adapters.clients",
+                hint="set client.rack; kafka-python's own assignors do not send it: use an "
+                "assignor of rackwise.adapters.clients",
             )
 
 
@@ -124,12 +124,12 @@ def coverage(view: FetchView) -> Results:
         best = view.facts.best.get(group.group)
         if best is not None and best.best_local == best.partitions > 0:
             continue
-        racks = _racks_by_topic(view, group)
+        racks = _reader_racks_by_topic(view, group)
         if not racks:
             why = _why_uncovered(view, group)
             yield Unchecked("reading-coverage", why, f"group {escaped(group.group)}")
         for topic in sorted(racks):
-            yield from _covered(view, group, topic, sorted(racks[topic]))
+            yield from _check_coverage(view, group, topic, sorted(racks[topic]))
 
 
 @rule(
@@ -165,7 +165,8 @@ def best(view: FetchView) -> Results:
             )
 
 
-def _covered(view: FetchView, group: Group, topic: str, racks: list[str]) -> Results:
+def _check_coverage(view: FetchView, group: Group, topic: str, racks: list[str]) -> Results:
+    """Findings about partitions of the topic without a replica in one of the readers' racks."""
     name, rows = "reading-coverage", view.rows_of(topic)
     blind = view.is_blind[rows]
     if blind.any():
@@ -185,31 +186,31 @@ def _covered(view: FetchView, group: Group, topic: str, racks: list[str]) -> Res
         )
 
 
-def _racks_by_topic(view: FetchView, group: Group) -> dict[str, set[str]]:
+def _reader_racks_by_topic(view: FetchView, group: Group) -> dict[str, set[str]]:
     """Topic of the table -> racks of its readers, as far as brokers have them."""
     found: dict[str, set[str]] = {}
     for member in group.members:
-        rack = _rack(member)
+        rack = _rack_text(member)
         if rack in view.rack_names:
-            for topic in _topics(view, member):
+            for topic in _read_topics(view, member):
                 found.setdefault(topic, set()).add(rack)
     return found
 
 
-def _topics(view: FetchView, member: GroupMember) -> set[str]:
+def _read_topics(view: FetchView, member: GroupMember) -> set[str]:
     """Topics that a member subscribes to or is assigned, as far as they are in the table."""
     topics = {topic for topic, _ in member.partitions} | {*(member.topics or ())}
     rows = {topic: view.rows_of(topic) for topic in topics}
     return {topic for topic, found in rows.items() if found.start < found.stop}
 
 
-def _rack(member: GroupMember) -> str:
+def _rack_text(member: GroupMember) -> str:
     return member.rack.text if member.rack is not None else ""
 
 
 def _shows_rack(group: Group, member: GroupMember) -> bool:
     """Whether the member's rack would be visible if it had one."""
-    return bool(_rack(member)) or group.protocol == CONSUMER or member.topics is not None
+    return bool(_rack_text(member)) or group.protocol == CONSUMER or member.topics is not None
 
 
 def _has_server_assignor(group: Group) -> bool:
@@ -221,7 +222,7 @@ def _rebalances(group: Group) -> bool:
 
 
 def _why_uncovered(view: FetchView, group: Group) -> str:
-    if any(_topics(view, member) for member in group.members):
+    if any(_read_topics(view, member) for member in group.members):
         return "no member is in a rack of a broker"
     return _why_unknown(group) if _rebalances(group) else "no topic that it reads is known"
 

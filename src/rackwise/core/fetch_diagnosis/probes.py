@@ -51,7 +51,7 @@ def probe_questions(
     return tuple(
         question
         for rack in sorted(set(client_racks) & set(view.rack_names))
-        for question in _questions(view, rack, limit)
+        for question in _questions_for_rack(view, rack, limit)
     )
 
 
@@ -72,7 +72,7 @@ def doubtful_questions(facts: ReadingFacts) -> tuple[ProbeQuestion, ...]:
 )
 def probe(view: FetchView) -> Results:
     """Leaders that named no replica to a client, or one that is not in the client's rack."""
-    yield from _not_probed(view)
+    yield from _unprobed_racks(view)
     checked: dict[int, list[Probe]] = {}
     for each in view.facts.probes:
         asked = each.question
@@ -80,7 +80,7 @@ def probe(view: FetchView) -> Results:
             yield Unchecked(
                 "reading-probe",
                 f"the fetch failed with {each.error}",
-                f"{_name(each)} at broker {asked.leader}",
+                f"{_partition_name(each)} at broker {asked.leader}",
             )
         elif _is_explained(view, each):
             yield Unchecked(
@@ -97,15 +97,16 @@ def probe(view: FetchView) -> Results:
             yield finding(
                 "reading-probe",
                 broker=leader,
-                wanted=f"the replica in the client's rack, for {_name(wrong[0])} and client rack "
-                f"{escaped(first.client_rack)} {' or '.join(map(str, first.near))}",
-                had=f"{_answers(wrong)}; {len(wrong)} of {counted(len(probes), 'answer')} wrong",
+                wanted=f"the replica in the client's rack, for {_partition_name(wrong[0])} and "
+                f"client rack {escaped(first.client_rack)} {' or '.join(map(str, first.near))}",
+                had=f"{_answers_text(wrong)}; {len(wrong)} of {counted(len(probes), 'answer')} "
+                "wrong",
                 hint="restart the broker if its settings were changed since it started; search its "
                 "log for the selector",
             )
 
 
-def _not_probed(view: FetchView) -> Iterator[Unchecked]:
+def _unprobed_racks(view: FetchView) -> Iterator[Unchecked]:
     """Client racks without a probe, unless `not_read` says why already."""
     if "reading-probe" in view.facts.not_read:
         return
@@ -122,8 +123,13 @@ def _not_probed(view: FetchView) -> Iterator[Unchecked]:
             yield Unchecked("reading-probe", why, f"client rack {escaped(rack)}")
 
 
-def _questions(view: FetchView, rack: str, limit: int) -> Iterator[ProbeQuestion]:
+def _questions_for_rack(view: FetchView, rack: str, limit: int) -> Iterator[ProbeQuestion]:
+    """Fetches for a client in this rack; leaders take turns.
+
+    A partition qualifies if its leader is live and in another rack, and an in-sync replica is here.
+    """
     table, near = view.cluster.partitions, view.in_rack(rack)
+    # bool [partitions], whether an in-sync replica is in the rack
     has_replica = np.zeros(len(table), dtype=np.bool_)
     has_replica[table.isr.rows[np.isin(table.isr.values, near)]] = True
     live = np.array([broker.id for broker in view.live], dtype=np.int64)
@@ -163,11 +169,11 @@ def _is_near(view: FetchView, each: Probe) -> bool:
     )
 
 
-def _answers(probes: list[Probe]) -> str:
+def _answers_text(probes: list[Probe]) -> str:
     named = sorted({each.named for each in probes if each.named is not None})
     texts = [f"broker {broker}" for broker in named]
     return names_text([*(["none"] if any(p.named is None for p in probes) else []), *texts])
 
 
-def _name(each: Probe) -> str:
+def _partition_name(each: Probe) -> str:
     return f"{escaped(each.question.topic)}-{each.question.partition}"

@@ -3,8 +3,8 @@
 ```
 "partitioner.rack.aware": "True"     -> rack_aware=True          true or false, any case
 "batch.size": 0                      -> sticky_bytes=1           as Kafka reads it
-"partitioner.rack.awar": "true"      refused: partitioner.rack.aware is the nearest name
-"linger.ms": 5                       passed over: it is another part's
+"partitioner.rack.awar": "true"      rejected: partitioner.rack.aware is the nearest name
+"linger.ms": 5                       ignored: another part of the client reads it
 ```
 
 What this does not do: check values against each other. Source: `ProducerConfig` of Kafka 4.4.
@@ -52,7 +52,7 @@ def read_options(options: Mapping[str, object]) -> dict[str, Any]:
     return found
 
 
-def _refused(name: str, wanted: str, value: object) -> PartitionerConfigError:
+def _invalid_option(name: str, wanted: str, value: object) -> PartitionerConfigError:
     had = escaped(str(value))
     return PartitionerConfigError(
         f"invalid {name}: expected {wanted}, got {had}",
@@ -68,7 +68,7 @@ def _boolean(name: str, value: object) -> bool:
         return value
     text = value.strip().lower() if isinstance(value, str) else None
     if text not in {"true", "false"}:
-        raise _refused(name, "true or false", value)
+        raise _invalid_option(name, "true or false", value)
     return text == "true"
 
 
@@ -79,9 +79,11 @@ def _integer(name: str, value: object) -> int:
         try:
             found = int(_digits(value))
         except ValueError:
-            raise _refused(name, "an integer", value) from None
+            raise _invalid_option(name, "an integer", value) from None
     if not -LONG <= found < LONG:
-        raise _refused(name, "an integer of 64 bits", f"one of {found.bit_length() + 1} bits")
+        raise _invalid_option(
+            name, "an integer of 64 bits", f"one of {found.bit_length() + 1} bits"
+        )
     return found
 
 
@@ -104,7 +106,7 @@ def _number(name: str, value: object) -> float:
     try:
         return float(_digits(value))
     except ValueError:
-        raise _refused(name, "a number", value) from None
+        raise _invalid_option(name, "a number", value) from None
 
 
 def _maybe_integer(name: str, value: object) -> int | None:
@@ -117,7 +119,7 @@ def _maybe_number(name: str, value: object) -> float | None:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise _refused(name, "a text", value)
+        raise _invalid_option(name, "a text", value)
     return value
 
 

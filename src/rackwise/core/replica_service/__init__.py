@@ -1,8 +1,8 @@
 """CreateReplicaAssignment (KIP-879) as a service, without its sockets: frames in, frames out.
 
 ```
-calls     a frame of a client as what it asks for, and answers as frames
-answers   what is answered, with which of Kafka's error codes
+calls     reads frames of clients, and writes answers as frames
+answers   computes the answer to a request: replica lists, or one of Kafka's error codes
 ```
 """
 

@@ -1,8 +1,8 @@
-"""What CreateReplicaAssignment answers: rows of a placer, or one of Kafka's error codes (KIP-879).
+"""Answers CreateReplicaAssignment: rows of a placer, or one of Kafka's error codes (KIP-879).
 
-Goals, in order: what cannot be is refused before any work is done; the first check that fails
-names the code, so equal requests get equal codes; the sentence of a refusal is that of the command
-line, its hint behind it.
+Goals, in order: an impossible request is rejected before any work is done; the first check that
+fails decides the code, so equal requests get equal codes; the message of a rejection is the message
+of the command line, followed by its hint.
 
 ```
 num_partitions < 1                                   37 INVALID_PARTITIONS
@@ -11,20 +11,21 @@ a node id twice, negative or unknown                 39 INVALID_REPLICA_ASSIGNME
 over a limit; racks partial or malformed             42 INVALID_REQUEST
 ```
 
-The brokers left are all that may serve, or those that the request names: a name that nobody has
-counts here, so that it is refused as what it is. `force_simple_assignment` places as if there were
-no racks, whatever placer the service has: it is `--disable-rack-aware` of Kafka's tools.
+The brokers left are all brokers that may hold new replicas, or those of them that the request
+names. An unknown node id counts as a broker left, so that it is rejected with code 39 and not with
+code 38. `force_simple_assignment` ignores racks, whatever placer the service has. It is
+`--disable-rack-aware` of Kafka's tools.
 
-Every request has a seed of its own. The first is that of the service itself; those after it are
-mixed from it and the request's number (splitmix64), as neighbouring seeds of `java.util.Random`
-begin alike.
+Every request has its own seed. The first request has the seed of the service. Later seeds are mixed
+from it and the number of the request (splitmix64), because neighbouring seeds of `java.util.Random`
+give similar first numbers.
 
 ```
 seed 7   request 0   rows of seed 7
          request 1   rows of seed mixed(7, 1), below 2^31
 ```
 
-What this does not do: wait, log, or say what became of a placer that broke: it raises then.
+What this does not do: wait, or log. An error of the placer is raised, not answered.
 
 Source: KIP-879; `org.apache.kafka.common.protocol.Errors`; Steele, Lea and Flood, "Fast splittable
 pseudorandom number generators" (OOPSLA 2014).
@@ -58,7 +59,9 @@ if TYPE_CHECKING:
     from rackwise.core.wire.replica_assignment import AssignmentRequest
 
 MOST_WAIT_MS = 300_000
+"""The longest time that a request may wait for its answer."""
 _MASK = (1 << 64) - 1
+# The increment of splitmix64: the golden section of 2^64.
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -72,24 +75,26 @@ CODES: tuple[tuple[type[RackwiseError], ErrorCode], ...] = (
     (InvalidRack, ErrorCode.INVALID_REQUEST),
     (PartialRacks, ErrorCode.INVALID_REQUEST),
 )
-"""Errors that are the asker's; any other is the placer's or ours."""
+"""Errors that the request causes, with their codes; any other error is the placer's or ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
-    """The largest request that is worked on; `replicas` is partitions x replication."""
+    """The largest request that is answered with rows."""
 
     partitions: int = 100_000
     replication: int = 100
     node_ids: int = 20_000
     replicas: int = 2_000_000
+    """Partitions times replication."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What decides: who places, on which brokers, with which racks, load and limits."""
+    """The placer of the service, and its input besides the request."""
 
     brokers: tuple[Broker, ...]
+    """All brokers of the cluster."""
     placer: Placer
     racks: RackMode = RackMode.ENFORCED
     load: Load | None = None
@@ -97,12 +102,12 @@ class Service:
 
 
 def answer(service: Service, request: AssignmentRequest, seed: int) -> AssignmentResponse:
-    """Rows for partitions 0 on, equal to those of `place` with that seed, or an error code.
+    """The rows of partitions 0, 1, .., as `place` returns them with that seed, or an error code.
 
-    Raises what a broken placer raises, `InvalidPlacer` among it.
+    Raises what the placer raises, and `InvalidPlacer` for invalid rows.
     """
     try:
-        brokers = _checked(service, request)
+        brokers = _check_request(service, request)
         rows = place(
             brokers,
             request.num_partitions,
@@ -118,18 +123,18 @@ def answer(service: Service, request: AssignmentRequest, seed: int) -> Assignmen
 
 
 def refusal(error: RackwiseError) -> AssignmentResponse:
-    """The code of an error of `CODES`, with its sentence and hint."""
+    """The answer to a rejected request: the code of an error of `CODES`, its message and hint."""
     code = next(code for kind, code in CODES if isinstance(error, kind))
     return failure(code, str(error) if error.hint is None else f"{error}; {error.hint}")
 
 
 def failure(code: ErrorCode, message: str) -> AssignmentResponse:
-    """No rows, but a code and a sentence."""
+    """An answer without rows: a code and a message."""
     return AssignmentResponse(rows=None, error_code=int(code), error_message=message)
 
 
 def wait_ms(request: AssignmentRequest, most_ms: int = MOST_WAIT_MS) -> int:
-    """How long the request may wait for its answer: what it says, from 1 to `most_ms`."""
+    """How long the request may wait for its answer: its own limit, within 1 to `most_ms`."""
     return min(max(1, request.timeout_ms), most_ms)
 
 
@@ -147,25 +152,26 @@ def seed_of(seed: int, number: int) -> int:
     return (mixed ^ mixed >> 31) >> 33
 
 
-def _checked(service: Service, request: AssignmentRequest) -> Sequence[Broker]:
-    """The brokers that are placed on. Raises the first error, in the order of the codes."""
+def _check_request(service: Service, request: AssignmentRequest) -> Sequence[Broker]:
+    """The brokers for the placer. Raises the first error, in the order of the codes."""
     check_partitions(request.num_partitions, 0)
     check_replication(request.replication_factor, "")
     _check_replication(service, request)
-    chosen = _chosen(service, request)
+    brokers = _requested_brokers(service, request)
     _check_limits(service.limits, request)
-    return chosen
+    return brokers
 
 
 def _check_replication(service: Service, request: AssignmentRequest) -> None:
-    takes_fenced = isinstance(service.placer, Striped) and not request.force_simple_assignment
-    barred = {
+    """Reject a replication factor over the number of brokers left: `NotEnoughBrokers`."""
+    accepts_fenced = isinstance(service.placer, Striped) and not request.force_simple_assignment
+    excluded = {
         broker.id
         for broker in service.brokers
-        if not takes_fenced and (broker.is_fenced or not broker.is_live)
+        if not accepts_fenced and (broker.is_fenced or not broker.is_live)
     }
     named = set(request.node_ids) or {broker.id for broker in service.brokers}
-    left = len(named - barred)
+    left = len(named - excluded)
     if request.replication_factor > left:
         raise NotEnoughBrokers(
             f"replication {request.replication_factor} needs {request.replication_factor} "
@@ -176,7 +182,8 @@ def _check_replication(service: Service, request: AssignmentRequest) -> None:
         )
 
 
-def _chosen(service: Service, request: AssignmentRequest) -> Sequence[Broker]:
+def _requested_brokers(service: Service, request: AssignmentRequest) -> Sequence[Broker]:
+    """The brokers that the request names, by id; all brokers if it names none."""
     if not request.node_ids:
         return service.brokers
     known = {broker.id: broker for broker in service.brokers}
@@ -210,5 +217,5 @@ def _check_limits(limits: RequestLimits, request: AssignmentRequest) -> None:
                 f"invalid request: expected at most {most} {noun}, got {had}",
                 wanted=most,
                 had=had,
-                hint="ask for less, or start the service with a higher limit",
+                hint="request less, or start the service with a higher limit",
             )

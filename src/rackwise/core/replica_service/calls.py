@@ -1,21 +1,22 @@
-"""A frame of a client as what it asks for, and answers as frames.
+"""Reads frames of clients, and writes answers as frames.
 
 ```
 key  versions   answered with
 18   0 to 4     these three keys, and from 3 on the marker of the service
 18   others     version 0 with error 35 and the keys
 3    0 to 1     one broker, the service itself; no topics
-68   0          by the placer; the key may be moved
-else            nothing: the connection is closed, as Kafka does
+68   0          the placer's answer; another key may be configured
+else            no answer: the connection is closed, as Kafka does
 ```
 
-Header version 2, with tagged fields, comes with 18 from version 3 on and with the assignment. The
-answer to 18 and 3 has header version 0, that of the assignment 1. An unknown version of 18 is
-answered whatever its body holds: the client asks again with one that is known.
+Requests with key 18 from version 3 on, and the assignment, have header version 2 with tagged
+fields. Answers to keys 18 and 3 have header version 0, and the answer to the assignment has
+version 1. An unknown version of key 18 is answered whatever its body is, because the client then
+repeats the request with a known version.
 
-Names that clients give of themselves are bounded: they are written into the log.
+The length of client names is limited, because they are written to the log.
 
-What this does not do: place, or read a stream.
+What this does not do: place replicas, or read a stream.
 
 Source: KIP-35, KIP-511, KIP-879; Kafka's protocol guide.
 """
@@ -54,13 +55,14 @@ if TYPE_CHECKING:
 NODE_ID = 0
 """The id under which the service lists itself as the only broker."""
 MOST_NAME = 256
+"""The most characters of a client's name."""
 _NEWEST_METADATA = 1
 _FLEXIBLE_API_VERSIONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request for rows, and who asked."""
+    """A request for rows, and its client."""
 
     correlation_id: int
     client_id: str | None
@@ -68,18 +70,18 @@ class Call:
 
 
 def read_call(frame: bytes, *, api_key: int, host: str, port: int) -> Call | bytes:
-    """What a frame asks for, or the framed answer where it asks what is known here.
+    """The request of a frame, or the framed answer where no placer is needed.
 
-    `frame`: without its size. `api_key`: of the assignment. `host`, `port`: of the service, as
-    clients shall reach it. Raises `RemoteProtocolError` for all that is not answered.
+    `frame`: without its size. `api_key`: of the assignment. `host`, `port`: the address at which
+    clients reach the service. Raises `RemoteProtocolError` for a frame that is not answered.
     """
     key, version = read_api(frame)
     if key == api_versions.API_KEY:
-        return _versions(frame, version, api_key)
+        return _answer_api_versions(frame, version, api_key)
     if key == metadata.API_KEY and 0 <= version <= _NEWEST_METADATA:
-        return _metadata(frame, version, host, port)
+        return _answer_metadata(frame, version, host, port)
     if (key, version) == (api_key, 0):
-        header, body = _header(frame, version=2)
+        header, body = _read_header(frame, version=2)
         return Call(
             correlation_id=header.correlation_id,
             client_id=header.client_id,
@@ -93,20 +95,20 @@ def write_answer(correlation_id: int, response: AssignmentResponse) -> bytes:
     return write_frame(write_response_header(correlation_id, version=1) + write_response(response))
 
 
-def _versions(frame: bytes, version: int, api_key: int) -> bytes:
+def _answer_api_versions(frame: bytes, version: int, api_key: int) -> bytes:
     is_known = 0 <= version <= api_versions.NEWEST
     ranges = (
         ApiRange(api_key=metadata.API_KEY, least=0, most=_NEWEST_METADATA),
         ApiRange(api_key=api_versions.API_KEY, least=0, most=api_versions.NEWEST),
         ApiRange(api_key=api_key, least=0, most=0),
     )
-    header, body = _header(
+    header, body = _read_header(
         frame, version=2 if is_known and version >= _FLEXIBLE_API_VERSIONS else 1
     )
     if is_known:
-        asker = read_api_versions_request(body, version=version)
-        _check_name("client_software_name", asker.client_software_name)
-        _check_name("client_software_version", asker.client_software_version)
+        client = read_api_versions_request(body, version=version)
+        _check_name("client_software_name", client.client_software_name)
+        _check_name("client_software_version", client.client_software_version)
     answer = ApiVersionsResponse(
         error_code=0 if is_known else api_versions.UNSUPPORTED_VERSION,
         ranges=ranges,
@@ -116,16 +118,16 @@ def _versions(frame: bytes, version: int, api_key: int) -> bytes:
     return write_frame(write_response_header(header.correlation_id, version=0) + written)
 
 
-def _metadata(frame: bytes, version: int, host: str, port: int) -> bytes:
-    header, body = _header(frame, version=1)
+def _answer_metadata(frame: bytes, version: int, host: str, port: int) -> bytes:
+    header, body = _read_header(frame, version=1)
     read_metadata_request(body, version=version)
-    itself = MetadataBroker(node_id=NODE_ID, host=host, port=port, rack=None)
-    answer = MetadataResponse(brokers=(itself,), controller_id=NODE_ID, topics=())
+    service = MetadataBroker(node_id=NODE_ID, host=host, port=port, rack=None)
+    answer = MetadataResponse(brokers=(service,), controller_id=NODE_ID, topics=())
     written = write_metadata_response(answer, version=version)
     return write_frame(write_response_header(header.correlation_id, version=0) + written)
 
 
-def _header(frame: bytes, *, version: int) -> tuple[RequestHeader, bytes]:
+def _read_header(frame: bytes, *, version: int) -> tuple[RequestHeader, bytes]:
     header, offset = read_request_header(frame, version=version)
     _check_name("client_id", header.client_id or "")
     return header, frame[offset:]

@@ -62,10 +62,12 @@ def apply_follower_fetch(traffic: RackTraffic, layout: Layout) -> RackTraffic:
 
 
 def _is_read(key: TrafficKey) -> bool:
+    """Whether the bytes are reads of known partitions."""
     return key.kind == FETCH and key.pattern != UNATTRIBUTED
 
 
 def _read_nearest(key: TrafficKey, layout: Layout) -> TrafficKey:
+    """The key of the bytes where the client reads a replica in its own rack, else the leader."""
     racks = layout.racks[key.topic][key.pattern]
     return key._replace(near=key.far if key.far in racks else racks[0])
 
@@ -98,6 +100,7 @@ def reader_racks(
 
 
 def _withheld(assignment: Assignment) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
+    """(member, partitions) that the member gets in the next round."""
     return [(member, (partition,)) for partition, member in assignment.withheld.items()]
 
 
@@ -155,6 +158,10 @@ def _read_in_racks(
     *,
     follows: bool,
 ) -> None:
+    """Add the bytes to `after`, divided by the number of partitions that each rack reads.
+
+    `counts`: rack of the members, None where not known -> partitions of the pattern.
+    """
     racks = layout.racks[key.topic][key.pattern]
     rows = sorted(counts.items(), key=lambda row: row[0] or "")
     for (rack, _), share in zip(rows, apportion(bytes_, [n for _, n in rows]), strict=True):

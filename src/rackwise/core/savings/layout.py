@@ -76,6 +76,7 @@ class Layout:
         """The layout of a cluster; `rack_of` returns the rack of a group's member."""
         table, placed = cluster.partitions, cluster.partitions.placed
         racks = {b.id: None if b.rack is None else b.rack.text for b in cluster.brokers}
+        # [topics], racks of the replicas, leader first -> number of the pattern
         numbers: list[dict[tuple[str | None, ...], int]] = [{} for _ in table.topics]
         pattern, ordered = [], []
         for row, (topic, leader) in enumerate(
@@ -88,18 +89,18 @@ class Layout:
                 continue
             rest = sorted((racks.get(id_) or "", id_) for id_ in ids if id_ != leader)
             ordered.append((leader, *(id_ for _, id_ in rest)))
-            kind = tuple(racks.get(id_) for id_ in ordered[-1])
-            pattern.append(numbers[topic].setdefault(kind, len(numbers[topic])))
-        found = Counter(zip(table.topic.tolist(), pattern, strict=True))
+            replica_racks = tuple(racks.get(id_) for id_ in ordered[-1])
+            pattern.append(numbers[topic].setdefault(replica_racks, len(numbers[topic])))
+        counts = Counter(zip(table.topic.tolist(), pattern, strict=True))
         return cls(
             topics=table.topics,
             topic=table.topic,
             partition=table.partition,
             pattern=np.array(pattern, dtype=np.int64),
             replicas=Ragged.of(ordered),
-            racks={name: tuple(kinds) for name, kinds in zip(table.topics, numbers, strict=True)},
+            racks={name: tuple(known) for name, known in zip(table.topics, numbers, strict=True)},
             counts={
-                name: tuple(found[index, number] for number in range(len(numbers[index])))
+                name: tuple(counts[index, number] for number in range(len(numbers[index])))
                 for index, name in enumerate(table.topics)
             },
             may_lead=frozenset(b.id for b in cluster.brokers if b.is_live and b.rack is not None),
@@ -111,14 +112,15 @@ class Layout:
 def _group_readers(
     group: Group, rack_of: Callable[[Group, GroupMember], Rack | None]
 ) -> GroupReaders:
-    held = {topic for member in group.members for topic, _ in member.partitions}
+    assigned = {topic for member in group.members for topic, _ in member.partitions}
     listed = {topic for member in group.members for topic in member.topics or ()}
-    every = tuple(sorted(held | listed))
+    # Stands for the topics of a member that does not report them.
+    known_topics = tuple(sorted(assigned | listed))
     members = {}
     for member in group.members:
         rack = rack_of(group, member)
         members[member.member_id] = Member(
-            topics=every if member.topics is None else member.topics,
+            topics=known_topics if member.topics is None else member.topics,
             rack=None if rack is None else rack.text,
             owned=tuple(TopicPartition(*pair) for pair in member.partitions),
             generation=member.generation or 0,

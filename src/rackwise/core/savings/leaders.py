@@ -68,11 +68,11 @@ def apply_leader_moves(
         counts = sorted(chosen[key.topic, key.pattern].items())
         shares = apportion(bytes_, [count for _, count in counts])
         for (position, _), share in zip(counts, shares, strict=True):
-            after[_moved(key, layout, position, follows=follows)] += share
+            after[_key_with_leader(key, layout, position, follows=follows)] += share
     return after
 
 
-def _moved(
+def _key_with_leader(
     key: TrafficKey, layout: Layout, position: int, *, follows: Callable[[str], bool]
 ) -> TrafficKey:
     """The key of the bytes where the replica at that position leads."""
@@ -100,14 +100,14 @@ def _costs(
     for key, bytes_ in traffic.items():
         if key.pattern == UNATTRIBUTED:
             continue
-        kind = (key.topic, key.pattern)
+        pattern_key = (key.topic, key.pattern)
         width = len(layout.racks[key.topic][key.pattern])
-        costs = found[kind] or [0] * width
+        costs = found[pattern_key] or [0] * width
         for position in range(width):
-            moved = _moved(key, layout, position, follows=follows)
+            moved = _key_with_leader(key, layout, position, follows=follows)
             route = (moved.day, moved.kind, *moved.ends)
             costs[position] += value_of(tariff.cost(route, bytes_))
-        found[kind] = costs
+        found[pattern_key] = costs
     return found
 
 
@@ -123,26 +123,28 @@ def _choose(
         ids = layout.replicas.row(row)
         total = costs.get((topic, pattern), [0] * len(ids))
         count = layout.counts[topic][pattern]
-        may = sorted(
+        # Only the present leader, and brokers that are live and have a rack, may lead.
+        eligible = sorted(
             (id_, position)
             for position, id_ in enumerate(ids)
             if position == 0 or id_ in layout.may_lead
         )
-        sets.append([id_ for id_, _ in may])
-        positions.append(dict(may))
-        leader_costs += [total[position] // count for _, position in may]
+        sets.append([id_ for id_, _ in eligible])
+        positions.append(dict(eligible))
+        leader_costs += [total[position] // count for _, position in eligible]
     leaders = np.array([layout.replicas.row(row)[0] for row in rows.tolist()], dtype=np.int64)
     ragged = Ragged.of(sets)
+    # Costs count twice and a change of the leader once, so changes decide only between equal costs.
     is_change = (ragged.values != leaders[ragged.rows]).astype(np.int64)
-    chosen = choose_leaders(ragged, leaders, cost=2 * _scaled(leader_costs) + is_change)
+    chosen = choose_leaders(ragged, leaders, cost=2 * _scale_costs(leader_costs) + is_change)
     found: defaultdict[PatternKey, Counter[int]] = defaultdict(Counter)
     for number, (row, leader) in enumerate(zip(rows.tolist(), chosen.leader.tolist(), strict=True)):
-        kind = (layout.topics[layout.topic[row]], int(layout.pattern[row]))
-        found[kind][positions[number][leader]] += 1
+        pattern_key = (layout.topics[layout.topic[row]], int(layout.pattern[row]))
+        found[pattern_key][positions[number][leader]] += 1
     return found
 
 
-def _scaled(costs: list[int]) -> NDArray[np.int64]:
+def _scale_costs(costs: list[int]) -> NDArray[np.int64]:
     """The costs in a unit so coarse that `choose_leaders` and the solver accept them."""
     # The solver multiplies costs by nodes: at most one for each replica, and two for each broker.
     most = min(MOST_COST, COST_LIMIT // (3 * len(costs) + 1))

@@ -86,12 +86,13 @@ def _by_client_rack(free: Mapping[TrafficKey, int]) -> Mapping[TrafficKey, int]:
 
 
 class _TopicLeaders:
-    """The leaders of one topic. `patterns`: rack -> (pattern, partitions) of its leaders."""
+    """The leaders of one topic."""
 
     def __init__(self, layout: Layout, topic: str) -> None:
+        # rack -> (pattern, number of partitions) of the leaders there
         self.patterns: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        kinds = zip(layout.racks[topic], layout.counts[topic], strict=True)
-        for number, (racks, count) in enumerate(kinds):
+        patterns = zip(layout.racks[topic], layout.counts[topic], strict=True)
+        for number, (racks, count) in enumerate(patterns):
             if racks[0] is not None:
                 self.patterns[racks[0]].append((number, count))
 
@@ -114,7 +115,9 @@ class _TopicLeaders:
     ) -> Split | None:
         """The split for the whole observed period; None where racks cannot be compared."""
         rates = RackRates(_sums(free, "far"), _sums(pinned, "near"))
-        weights = {rack: sum(count for _, count in kinds) for rack, kinds in self.patterns.items()}
+        weights = {
+            rack: sum(count for _, count in patterns) for rack, patterns in self.patterns.items()
+        }
         try:
             return split_by_balance(rates, weights, eps)
         except SplitError:
@@ -128,14 +131,15 @@ class _TopicLeaders:
         shares = apportion(bytes_, [round(row[rack] * FINE) for rack in racks])
         for rack, share in zip(racks, shares, strict=True):
             if share:
-                kinds = self.patterns[rack]
-                parts = apportion(share, [count for _, count in kinds])
-                for (pattern, _), part in zip(kinds, parts, strict=True):
+                patterns = self.patterns[rack]
+                parts = apportion(share, [count for _, count in patterns])
+                for (pattern, _), part in zip(patterns, parts, strict=True):
                     sent[key._replace(near=rack, pattern=pattern)] = part
         return sent
 
 
 def _sums(keys: Mapping[TrafficKey, int], end: str) -> dict[str, float]:
+    """Rack -> bytes, by the field `near` or `far` of the key."""
     sums = Counter[str]()
     for key, bytes_ in keys.items():
         sums[getattr(key, end)] += bytes_

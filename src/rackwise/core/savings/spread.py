@@ -71,27 +71,33 @@ def _traffic_key(
 def _pattern_counts(
     layout: Layout, topic: str, kind: str, near: str | None, far: str | None
 ) -> PatternCounts:
-    kinds = layout.racks.get(topic, ())
+    """The candidates for bytes of this kind between these racks; unattributed if there are none."""
+    racks_of = layout.racks.get(topic, ())
     patterns: list[tuple[int, int]] = []
     if near is not None and far is not None:
-        patterns = list(_candidates(kinds, kind, near, far, follows=layout.follows))
+        patterns = list(_candidates(racks_of, kind, near, far, follows=layout.follows))
     if not patterns:
         return [(UNATTRIBUTED, 0)], [1]
     return patterns, [layout.counts[topic][pattern] for pattern, _ in patterns]
 
 
 def _candidates(
-    kinds: Sequence[tuple[str | None, ...]], kind: str, near: str, far: str, *, follows: bool
+    racks_of: Sequence[tuple[str | None, ...]], kind: str, near: str, far: str, *, follows: bool
 ) -> Iterator[tuple[int, int]]:
-    led = [number for number, racks in enumerate(kinds) if racks[0] == near]
+    """The patterns, and the position of the follower, that such bytes can belong to.
+
+    `racks_of`: for each pattern of the topic, the racks of its replicas, leader first. `near`: the
+    broker's rack. `far`: the rack of the client or of the follower.
+    """
+    with_leader = [number for number, racks in enumerate(racks_of) if racks[0] == near]
     if kind == PRODUCE:
-        yield from ((number, 0) for number in led)
+        yield from ((number, 0) for number in with_leader)
     elif kind == REPLICATE:
-        for number in led:
-            followers = enumerate(kinds[number][1:], start=1)
+        for number in with_leader:
+            followers = enumerate(racks_of[number][1:], start=1)
             yield from ((number, position) for position, rack in followers if rack == far)
     elif kind == FETCH:
-        held = [number for number, racks in enumerate(kinds) if near in racks]
+        with_replica = [number for number, racks in enumerate(racks_of) if near in racks]
         if follows:
-            led = [number for number in led if far not in kinds[number]]
-        yield from ((number, 0) for number in led or held)
+            with_leader = [number for number in with_leader if far not in racks_of[number]]
+        yield from ((number, 0) for number in with_leader or with_replica)

@@ -128,7 +128,7 @@ class Savings:
 
 
 class _BilledTraffic(NamedTuple):
-    """RackTraffic and its bill."""
+    """Some traffic and its bill."""
 
     traffic: RackTraffic
     bill: Bill
@@ -154,11 +154,12 @@ class _Step:
 
 
 class _ClusterSavings:
-    """The savings of one cluster. `left`: the traffic after `waterfall` has run."""
+    """Computes the savings of one cluster."""
 
     def __init__(self, today: RackTraffic, layout: Layout, tariff: Tariff) -> None:
         self._layout = layout
         self._tariff = tariff
+        # the traffic of the bill, and the traffic that is left after `waterfall` has run
         self.today = self.left = self._bill(today)
         self._is_priced = self.today.whole.nano > 0
 
@@ -180,9 +181,9 @@ class _ClusterSavings:
 
         assigned = self._assignment(reading.after, follows, optimal_assignment)
         produced = self._producing(assigned.after, eps, unkeyed)
-        led = self._leader_moves(produced.after, follows)
-        self.left = led.after
-        for step in (reading, assigned, produced, led):
+        leaders_moved = self._leader_moves(produced.after, follows)
+        self.left = leaders_moved.after
+        for step in (reading, assigned, produced, leaders_moved):
             yield from self._rows(WATERFALL, step)
         yield from self._rows(STOCK, self._assignment(reading.after, follows, stock_assignment))
 
@@ -218,6 +219,7 @@ class _ClusterSavings:
         return self._step(ASSIGNMENT, before, after, _by_group, unknown)
 
     def _unknown_reason(self, group: str, assign: AssignReaders) -> str | None:
+        """Why the group's assignment is not known; None where it can be computed."""
         readers = self._layout.groups.get(group)
         if readers is None:
             return "the snapshot has no members of the group"
@@ -247,9 +249,9 @@ class _ClusterSavings:
             unknown[None, None] = f"not known: {error.message}"
         return self._step(LEADER_MOVES, before, after, _by_cluster, unknown)
 
-    def _value_of(self, sum_: CrossingCost) -> int:
+    def _value_of(self, cost: CrossingCost) -> int:
         """Nano-dollars, or bytes where nothing has a price."""
-        return sum_.nano if self._is_priced else sum_.cross
+        return cost.nano if self._is_priced else cost.cross
 
     def _step(
         self,
@@ -288,6 +290,7 @@ class _ClusterSavings:
         )
 
     def _rejection(self, saved: CrossingCost) -> str | None:
+        """Why a unit is left out; None where the change saves or costs nothing."""
         if saved.nano < 0:
             return f"not applied: it would cost {exact_usd_text(-saved.nano)} USD"
         if saved.unpriced < 0 and self._is_priced:
@@ -299,7 +302,7 @@ class _ClusterSavings:
     def _rows(self, view: str, step: _Step) -> Iterator[Saving]:
         """Rows of changed topics and groups, rejected units, and topics with a load factor."""
         costs_before, costs_after = (
-            costs_by(one.bill, _by_topic_and_group) for one in (step.before, step.after)
+            costs_by(billed.bill, _by_topic_and_group) for billed in (step.before, step.after)
         )
         reported: set[str | None] = set()
         for changed in sorted(costs_before):
@@ -352,23 +355,23 @@ def _merge(
     rejected: Mapping[Unit, str],
 ) -> dict[KeyT, ValueT]:
     """The values before of the rejected units, and the values after of all others."""
-    stays = {key: value for key, value in before.items() if unit(key) in rejected}
-    return stays | {key: value for key, value in after.items() if unit(key) not in rejected}
+    unchanged = {key: value for key, value in before.items() if unit(key) in rejected}
+    return unchanged | {key: value for key, value in after.items() if unit(key) not in rejected}
 
 
 def _by_topic_and_group(row: TariffRow) -> tuple[str, str]:
     return row.topic, row.client_group
 
 
-def _by_group(one: TrafficKey | TariffRow) -> Unit:
-    return None, one.client_group
+def _by_group(key: TrafficKey | TariffRow) -> Unit:
+    return None, key.client_group
 
 
-def _by_topic(one: TrafficKey | TariffRow) -> Unit:
-    return one.topic, None
+def _by_topic(key: TrafficKey | TariffRow) -> Unit:
+    return key.topic, None
 
 
-def _by_cluster(_one: TrafficKey | TariffRow) -> Unit:
+def _by_cluster(_key: TrafficKey | TariffRow) -> Unit:
     return None, None
 
 

@@ -1,4 +1,4 @@
-"""The truth of a fleet: exact sums, shares and dollars of what was tally_rows."""
+"""The truth of a fleet: exact sums, shares and dollars of the tallied rows."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_what_are_no_shares(shares, message):
     with pytest.raises(SplitError) as raised:
         SplitSchedule(shares, S)
     assert raised.value.message == message
-    assert raised.value.hint == "make the split again: rackwise producer split"
+    assert raised.value.hint == "compute the split again: rackwise producer split"
 
 
 @pytest.mark.parametrize(

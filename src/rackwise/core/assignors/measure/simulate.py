@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Assign: TypeAlias = Callable[[Members, ReplicaRacks], Assignment]
 
 MAX_ROUNDS = 12
-"""The default; a cooperative group that settles needs far fewer, see `settle`."""
+"""The default; in the tests of the laws every cooperative group settles within 8 rounds."""
 
 
 def simulate_rounds(

@@ -35,16 +35,21 @@ KINDS = ("produce", "fetch", "replicate")
 """Kind code -> name."""
 
 FLOW_STREAM = 3
+# Shares in per cent: 30 produce, 45 fetch, 25 replicate.
 KIND_TICKETS = np.repeat(np.array([PRODUCE, FETCH, REPLICATE]), [30, 45, 25])
 FOLLOWER_ONE_IN = 5
 REQUEST_ONE_IN = 10
 FIRST_PORT = 32_768
+"""The first ephemeral port of Linux by default."""
 PORTS = 28_000
+"""The number of ephemeral ports in use; Linux has 28,232."""
 EPOCH_ORDINAL = 719_163
 """Proleptic Gregorian ordinal of 1970-01-01."""
 SEGMENT_BYTES = 1448
+"""Bytes of a TCP segment: an MTU of 1500 less 52 bytes of headers with timestamps."""
 LEAST_DIGITS = 10
 MOST_DIGITS = 30
+"""Sizes of a flow have this many binary digits: half a KiB to a GiB."""
 WINDOWS_S = np.array([60, 60, 60, 300, 600])
 
 
@@ -55,6 +60,7 @@ class Flows:
     kind: NDArray[np.int64]
     """Index into `KINDS`."""
     cluster: NDArray[np.int64]
+    """Index of the cluster."""
     topic: NDArray[np.int64]
     """Topic row in `Partitions`."""
     partition: NDArray[np.int64]
@@ -74,6 +80,7 @@ class Flows:
     start: NDArray[np.int64]
     """Epoch second."""
     window_s: NDArray[np.int64]
+    """Seconds that the flow's row covers."""
     bytes: NDArray[np.int64]
     packets: NDArray[np.int64]
 
@@ -109,15 +116,19 @@ def draw_flows(stream: Stream, options: FleetOptions, world: Topology, index: in
     topic = world.partitions.draw_topics(stream, cluster)
     partition = world.partitions.first[topic] + stream.below(world.partitions.size[topic])
     leader = world.partitions.leader[partition].astype(np.int64)
-    follower = _one_of(stream, world.partitions.followers, partition)
+    follower = _pick_from_rows(stream, world.partitions.followers, partition)
     kind = KIND_TICKETS[stream.below(len(KIND_TICKETS), count)]
     kind[(kind == REPLICATE) & (follower == NOBODY)] = PRODUCE
-    is_follower = (kind == FETCH) & (follower != NOBODY) & _one_in(stream, FOLLOWER_ONE_IN, count)
+    is_follower = (
+        (kind == FETCH) & (follower != NOBODY) & _hit_one_in(stream, FOLLOWER_ONE_IN, count)
+    )
     broker = np.where(is_follower, follower, leader)
     peer = np.where(kind == REPLICATE, follower, NOBODY)
     client = np.where(kind == REPLICATE, NOBODY, world.clients.draw(stream, cluster))
-    here, there = _ends(stream, options, world, cluster, broker, peer, client)
-    is_inward = (kind == PRODUCE) | ((kind == REPLICATE) & _one_in(stream, REQUEST_ONE_IN, count))
+    here, there = _draw_endpoints(stream, options, world, cluster, broker, peer, client)
+    is_inward = (kind == PRODUCE) | (
+        (kind == REPLICATE) & _hit_one_in(stream, REQUEST_ONE_IN, count)
+    )
     listener = world.endpoints.port[here].astype(np.int64)
     ephemeral = FIRST_PORT + stream.below(PORTS, count)
     size = stream.sizes(LEAST_DIGITS, MOST_DIGITS, count)
@@ -133,18 +144,18 @@ def draw_flows(stream: Stream, options: FleetOptions, world: Topology, index: in
         receiver=np.where(is_inward, here, there),
         sender_port=np.where(is_inward, ephemeral, listener),
         receiver_port=np.where(is_inward, listener, ephemeral),
-        start=_starts(stream, options, index, count),
+        start=_draw_starts(stream, options, index, count),
         window_s=WINDOWS_S[stream.below(len(WINDOWS_S), count)],
         bytes=size,
         packets=size // SEGMENT_BYTES + 1,
     )
 
 
-def _one_in(stream: Stream, many: int, count: int) -> NDArray[np.bool_]:
+def _hit_one_in(stream: Stream, many: int, count: int) -> NDArray[np.bool_]:
     return np.equal(stream.below(many, count), 0)
 
 
-def _one_of(stream: Stream, lists: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _pick_from_rows(stream: Stream, lists: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """A random value of each of these rows; -1 for an empty row."""
     lengths = lists.lengths[rows]
     drawn = stream.below(np.maximum(lengths, 1))
@@ -154,7 +165,7 @@ def _one_of(stream: Stream, lists: Ragged, rows: NDArray[np.int64]) -> NDArray[n
     return np.where(lengths > 0, lists.values[places], NOBODY).astype(np.int64)
 
 
-def _ends(
+def _draw_endpoints(
     stream: Stream,
     options: FleetOptions,
     world: Topology,
@@ -169,14 +180,20 @@ def _ends(
     among_brokers = client == NOBODY
     brokers_use_six = stream.hits(options.ipv6, count) & world.has_ipv6[cluster]
     is_six = np.where(among_brokers, brokers_use_six, world.clients.is_ipv6[client])
-    here = np.where(is_six, world.brokers.six[broker], _one_of(stream, world.brokers.four, broker))
+    here = np.where(
+        is_six, world.brokers.six[broker], _pick_from_rows(stream, world.brokers.four, broker)
+    )
     peer_end = np.where(
-        is_six, world.brokers.six[peer], _one_of(stream, world.brokers.four, np.maximum(peer, 0))
+        is_six,
+        world.brokers.six[peer],
+        _pick_from_rows(stream, world.brokers.four, np.maximum(peer, 0)),
     )
     return here, np.where(among_brokers, peer_end, client_end)
 
 
-def _starts(stream: Stream, options: FleetOptions, index: int, count: int) -> NDArray[np.int64]:
+def _draw_starts(
+    stream: Stream, options: FleetOptions, index: int, count: int
+) -> NDArray[np.int64]:
     """Epoch seconds within the file's part of its day."""
     day, part = divmod(index, options.files_per_day)
     first = (options.first_day.toordinal() - EPOCH_ORDINAL + day) * DAY_S

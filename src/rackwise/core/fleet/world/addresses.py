@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 RACK_ROOT = 10 * 2**24
 BLOCK = 2**16
 BLOCKS = 4
+"""The /16 networks of a rack: `10.(4k).0.0` to `10.(4k+3).0.0`."""
 CLIENTS, SMALLS, BROKERS, SECONDS = range(BLOCKS)
 NESTED = 5 * 2**8
 SMALL_STARTS = tuple(which * 64 * 2**8 for which in range(4))
@@ -45,7 +46,9 @@ RESOLVER = "10.255.255.2"
 SECOND_ONE_IN = 5
 FIRST_BROKER = 10
 STRIDE = 1021
+"""A prime, so that multiples of it visit every host of a network once, in a scattered order."""
 V6_STRIDE = 0x9E37_79B9_7F4A_7C15
+"""The golden section of 2^64: multiples of it are spread evenly over all hosts."""
 RESERVED = 4
 """Number of addresses at the start of a network that are not assigned; nor is the last one."""
 
@@ -131,6 +134,7 @@ def _v6_clients(rack: int, zone: Zone) -> Iterator[str]:
 
 
 def _scattered(size: int) -> Iterator[int]:
+    """The hosts of a network of `size` addresses that are assigned, in a scattered order."""
     for place in range(size):
         host = (place * STRIDE) % size
         if RESERVED <= host < size - 1:
@@ -138,6 +142,7 @@ def _scattered(size: int) -> Iterator[int]:
 
 
 def _block(rack: int, which: int) -> int:
+    """The first address of a rack's network; `which`: one of `CLIENTS` to `SECONDS`."""
     return RACK_ROOT + (BLOCKS * rack + which) * BLOCK
 
 

@@ -81,9 +81,9 @@ class PartitionerConfig:
 
     def __post_init__(self) -> None:
         if self.semantics not in {"kip", "upstream"}:
-            raise _refused("semantics", "kip or upstream", self.semantics)
+            raise _invalid_option("semantics", "kip or upstream", self.semantics)
         if self.draws not in {"random", "even"}:
-            raise _refused("draws", "random or even", self.draws)
+            raise _invalid_option("draws", "random or even", self.draws)
         _check_least("sticky_bytes", self.sticky_bytes, 1, hint="use the producer's batch.size")
         _check_least("availability_timeout_ms", self.availability_timeout_ms, 0)
         _check_least("backlog_cap_windows", self.backlog_cap_windows, 0)
@@ -191,7 +191,7 @@ class PartitionerConfig:
         _check_least("rack_depth", self.rack_depth, 1)
         levels = self.client_levels
         if levels and self.rack_depth > len(levels):
-            raise _refused(
+            raise _invalid_option(
                 "rack_depth",
                 f"1 to {len(levels)}, the levels of {escaped(str(self.rack))}",
                 self.rack_depth,
@@ -213,10 +213,14 @@ class PartitionerConfig:
             ("draws", self.draws, "random"),
         ):
             if value != plain:
-                raise _refused(name, "semantics kip", f"semantics upstream with {name} {value}")
+                raise _invalid_option(
+                    name, "semantics kip", f"semantics upstream with {name} {value}"
+                )
 
 
-def _refused(name: str, wanted: str, value: object, hint: str = HINT) -> PartitionerConfigError:
+def _invalid_option(
+    name: str, wanted: str, value: object, hint: str = HINT
+) -> PartitionerConfigError:
     had = escaped(value) if isinstance(value, str) else value
     return PartitionerConfigError(
         f"invalid {name}: expected {wanted}, got {had}",
@@ -235,4 +239,4 @@ PRODUCER_RULES.add(
 
 def _check_least(name: str, value: float, least: int, *, hint: str = HINT) -> None:
     if math.isnan(value) or value < least:
-        raise _refused(name, f">= {least}", value, hint)
+        raise _invalid_option(name, f">= {least}", value, hint)

@@ -128,11 +128,13 @@ class PartitionerCounters:
 
 
 class ByteCount:
-    """Running counts; `levels`: of the client's rack; `depth`: levels that make a leader local."""
+    """Running counts of records and bytes."""
 
     __slots__ = ("_by_common", "_depth", "_unknown", "records")
 
     def __init__(self, levels: int, depth: int) -> None:
+        """`levels`: of the client's rack. `depth`: the common levels that make a leader local."""
+        # [levels + 1], bytes by number of common levels
         self._by_common = [0] * (levels + 1)
         self._depth = depth
         self._unknown = 0

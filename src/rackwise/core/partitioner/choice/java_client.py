@@ -44,7 +44,9 @@ class LoadTable:
     """Running sums of weights, and the partition of each entry."""
 
     sums: tuple[int, ...]
+    """[entries], ascending."""
     partitions: tuple[int, ...]
+    """[entries]."""
 
     @classmethod
     def of(cls, sizes: tuple[int, ...], partitions: tuple[int, ...]) -> LoadTable:
@@ -129,7 +131,7 @@ class UpstreamChoice:
             is_local = self._tables is not None and table is self._tables.in_rack
             tier = "local" if is_local else "all"
             return Candidates(tier, table.partitions, self._reason(tier))
-        if not leaders.led:
+        if not leaders.with_leader:
             return Candidates("no-leader", leaders.all, "no-leader")
         tier, partitions = leaders.tiers[0]
         return Candidates(tier, partitions, self._reason(tier))
@@ -142,12 +144,14 @@ class UpstreamChoice:
         return among.partitions[number % len(among.partitions)]
 
     def _table(self) -> LoadTable | None:
+        """The table of the next draw; None: the draw is uniform."""
         tables = self._tables
         if tables is None:
             return None
         return tables.in_rack if tables.in_rack and tables.in_rack.sums else tables.total
 
     def _reason(self, tier: str) -> str | None:
+        """Why the tier is not local; None where it is, or where racks are ignored."""
         if tier == "local" or not self._config.rack_aware:
             return None
         if not self._leaders.is_matched:

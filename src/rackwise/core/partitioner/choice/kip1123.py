@@ -16,13 +16,14 @@ no-leader    all
 ```
 
 With racks of one level this is the KIP: "select the next partition from those nearby partitions";
-"from all partitions" where the client has no rack, none is led there, or all of those "are
-unavailable". A producer that is not rack-aware begins at `all`. Shares (a split, or the one number
-of `max_skew`) come before the tiers: the schedule's rack, while it has a usable partition.
+"from all partitions" where the client has no rack, no leader is there, or all of those "are
+unavailable". A producer that is not rack-aware begins at `all`. Shares (of a split, or from the one
+number `max_skew`) come before the tiers: the schedule's rack is used while it has a usable
+partition.
 
-The draw is one number of 31 bits, r: modulo the sum of all weights it falls on a candidate. A
-candidate that is q windows behind weighs m - q, where m is one more than the greatest q of the
-candidates; the answer is the first whose running sum is greater than r modulo the last:
+A draw is one number of 31 bits, r. A candidate that is q windows behind has the weight m - q, where
+m is one more than the greatest q of the candidates. The candidate that is drawn is the first one
+whose running sum of weights is greater than r modulo the last sum:
 
 ```
 q          0 3 1     m = 4
@@ -30,11 +31,11 @@ weights    4 1 3
 sums       4 5 8     r = 4, 12, ..: the second
 ```
 
-Even draws are not taken modulo the last sum but as a part of it, for the numbers lie evenly: each
-is a golden section after the one before it. Random windows come in clusters, which fill one batch
-while others are empty; these give each candidate its part of every few windows.
+Even draws do not use r modulo the last sum, but r / 2^31 of the last sum. Their numbers are spaced
+evenly: each one is a golden section after the one before it. Random windows come in clusters, which
+fill one batch while others are empty. Even draws give each candidate its part of every few windows.
 
-What this does not do: say when a window ends. Source: KIP-1123, KIP-794.
+What this does not do: decide when a window ends. Source: KIP-1123, KIP-794.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from rackwise.core.partitioner.choice.view import UpstreamLoad
 
 DRAW_BITS = 31
+"""The bits of a draw: Java draws a non-negative `int`."""
 NO_LOAD = PartitionLoad({})
 FEW = 4
 """If fewer than one candidate in this many has a backlog, only those with one are scanned."""
@@ -99,11 +101,13 @@ class KipChoice:
 
     def __init__(self, config: PartitionerConfig, leaders: LeadersByRack) -> None:
         self._config = config
+        # (number of 31 bits, total) -> place below total
         self._fall = fall_evenly if config.draws == "even" else mod
         self._load = NO_LOAD
         self._has_split = False
         self._shares: Mapping[str, float] | None = None
         self._schedule: SplitSchedule | None = None
+        # the schedule at the last draw, and the rack that the draw gave the window to
         self._charged: SplitSchedule | None = None
         self._window_rack = ""
         self._phase = 0
@@ -113,7 +117,7 @@ class KipChoice:
     def set_leaders(self, leaders: LeadersByRack) -> None:
         """Use other leaders."""
         self._leaders = leaders
-        self._look_at_load()
+        self._find_blocked()
         self._renew_schedule()
 
     def set_load(self, load: PartitionLoad | UpstreamLoad | None) -> None:
@@ -121,11 +125,11 @@ class KipChoice:
         if load is not None and not isinstance(load, PartitionLoad):
             raise TypeError(f"semantics kip: expected a PartitionLoad, got {type(load).__name__}")
         self._load = load or NO_LOAD
-        self._look_at_load()
+        self._find_blocked()
 
     def set_split(self, shares: Mapping[str, float] | None, *, phase: int, stale: bool) -> None:
         """Give windows to leader racks by share; None: no shares. Raises `SplitError`."""
-        schedule = None if shares is None else self._scheduled(shares, phase)
+        schedule = None if shares is None else self._new_schedule(shares, phase)
         self._has_split, self._phase, self._is_stale = shares is not None, phase, stale
         self._shares, self._schedule = shares, schedule
         self._renew_schedule()
@@ -133,7 +137,7 @@ class KipChoice:
     def leaves(self, partition: int) -> bool:
         """Whether the partition can take no more records and another can."""
         is_usable = self._leaders.has_leader(partition) and partition not in self._blocked
-        return not is_usable and len(self._blocked) < len(self._leaders.led)
+        return not is_usable and len(self._blocked) < len(self._leaders.with_leader)
 
     def window_done(self, size: int) -> None:
         """Charge the last drawn window to the rack that got it, unless shares have changed."""
@@ -143,7 +147,7 @@ class KipChoice:
     def candidates(self) -> Candidates:
         """The candidates of the next window; changes nothing."""
         leaders = self._leaders
-        if not leaders.led:
+        if not leaders.with_leader:
             return Candidates("no-leader", leaders.all, "no-leader")
         stale = "stale-split" if self._is_stale else None
         if self._schedule is not None:
@@ -154,7 +158,7 @@ class KipChoice:
             usable = self._usable(partitions)
             if usable:
                 return Candidates(tier, usable, stale or self._reason(tier))
-        return Candidates("any-leader", leaders.led, stale or self._reason("any-leader"))
+        return Candidates("any-leader", leaders.with_leader, stale or self._reason("any-leader"))
 
     def draw(self, among: Candidates, number: int) -> int:
         """The candidate at a number of 31 bits."""
@@ -171,11 +175,12 @@ class KipChoice:
             return partitions
         return tuple(p for p in partitions if p not in self._blocked)
 
-    def _look_at_load(self) -> None:
+    def _find_blocked(self) -> None:
         """Find the partitions that have a leader and are not usable."""
         cap, leaders = self._config.backlog_cap_windows, self._leaders
         windows, nodes = self._load.windows, self._load.excluded_nodes
         if not nodes and (not cap or not windows or max(windows.values()) < cap):
+            # excluded: partitions of excluded nodes; blocked: these, and those at the backlog cap
             self._excluded = self._blocked = _NONE
             return
         behind = (p for p, q in windows.items() if cap and q >= cap)
@@ -201,24 +206,25 @@ class KipChoice:
         """Renew the schedule; `max_skew` keeps one fixed part local, the rest goes by weight."""
         if self._has_split:
             return
-        shares = self._grade_a_shares()
+        shares = self._shares_of_max_skew()
         if shares != self._shares:
             self._shares = shares
-            self._schedule = None if shares is None else self._scheduled(shares, self._phase)
+            self._schedule = None if shares is None else self._new_schedule(shares, self._phase)
 
-    def _scheduled(self, shares: Mapping[str, float], phase: int) -> SplitSchedule:
+    def _new_schedule(self, shares: Mapping[str, float], phase: int) -> SplitSchedule:
         return SplitSchedule(shares, self._config.sticky_bytes, phase=phase)
 
-    def _grade_a_shares(self) -> Mapping[str, float] | None:
+    def _shares_of_max_skew(self) -> Mapping[str, float] | None:
+        """Leader rack -> share, from the one number `max_skew`; None without it."""
         config, leaders = self._config, self._leaders
         if config.max_skew is None or not config.rack_aware or not leaders.local:
             return None
         kept = uniform_local_weight(config.max_skew, config.eps)
         local = set(leaders.local)
         return {
-            rack: (1 - kept) * len(led) / len(leaders.led)
-            + kept * len(local.intersection(led)) / len(local)
-            for rack, led in leaders.by_rack.items()
+            rack: (1 - kept) * len(partitions) / len(leaders.with_leader)
+            + kept * len(local.intersection(partitions)) / len(local)
+            for rack, partitions in leaders.by_rack.items()
         }
 
 
@@ -243,9 +249,10 @@ def weighted(
         return _weighted_few(partitions, windows, number, fall)
     behind = list(map(windows.get, partitions, repeat(0)))
     full = max(behind) + 1
+    # The running sum of weights at place i is (i + 1) * full - missing[i].
     missing = list(accumulate(behind))
-    wanted = fall(number, count * full - missing[-1])
-    place = bisect_right(range(count), wanted, key=lambda each: (each + 1) * full - missing[each])
+    point = fall(number, count * full - missing[-1])
+    place = bisect_right(range(count), point, key=lambda each: (each + 1) * full - missing[each])
     return partitions[place]
 
 
@@ -257,22 +264,23 @@ def _weighted_few(
 ) -> int:
     """The same if few have a backlog: `place` skips full weights up to the next one of those."""
     count = len(partitions)
-    behind = sorted(_places(partitions, windows.items()))
+    behind = sorted(_places_behind(partitions, windows.items()))
     if not behind:
         return partitions[fall(number, count)]
     full = max(size for _, size in behind) + 1
-    wanted = fall(number, count * full - sum(size for _, size in behind))
+    point = fall(number, count * full - sum(size for _, size in behind))
     missing = 0
     for place, size in behind:
-        if wanted < (place + 1) * full - missing - size:
+        if point < (place + 1) * full - missing - size:
             break
         missing += size
-    return partitions[(wanted + missing) // full]
+    return partitions[(point + missing) // full]
 
 
-def _places(
+def _places_behind(
     partitions: tuple[int, ...], windows: Iterable[tuple[int, int]]
 ) -> Iterable[tuple[int, int]]:
+    """Place among `partitions` and backlog of each partition with a backlog."""
     for partition, size in windows:
         place = bisect_left(partitions, partition)
         if size and place < len(partitions) and partitions[place] == partition:

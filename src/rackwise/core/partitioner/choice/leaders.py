@@ -28,13 +28,7 @@ UNKNOWN = -1
 
 
 class LeadersByRack:
-    """The leaders of one view, in groups.
-
-    `all`: every partition. `led`: partitions with a leader. `local`: partitions with a leader in
-    the client's rack. `tiers`: name and partitions, nearest first, without empty ones, `all` last.
-    `by_rack`: rack's text, empty = none -> partitions; `by_node`: node -> partitions. `is_matched`:
-    whether a broker is in the client's rack.
-    """
+    """The leaders of one view, in groups."""
 
     __slots__ = (
         "_common",
@@ -43,9 +37,9 @@ class LeadersByRack:
         "by_node",
         "by_rack",
         "is_matched",
-        "led",
         "local",
         "tiers",
+        "with_leader",
     )
 
     def __init__(self, config: PartitionerConfig, view: TopicView) -> None:
@@ -58,18 +52,28 @@ class LeadersByRack:
             if rack
         }
         racks = [view.leader_rack(partition) or "" for partition in range(len(view.leaders))]
+        # [partitions], the common levels of the leader's rack and the client's, or `UNKNOWN`
         self._common = tuple(near.get(rack, UNKNOWN) for rack in racks)
+        # every partition
         self.all = tuple(range(len(racks)))
-        self.led = tuple(p for p in self.all if view.leaders[p] is not None)
-        self.by_rack = _grouped(racks, self.led)
-        self.by_node = _grouped(view.leaders, self.led)
+        # the partitions with a leader
+        self.with_leader = tuple(p for p in self.all if view.leaders[p] is not None)
+        # the leader's rack, empty = none -> partitions
+        self.by_rack = _group_by(racks, self.with_leader)
+        # the leader's node -> partitions
+        self.by_node = _group_by(view.leaders, self.with_leader)
+        # whether a broker is in the client's rack
         self.is_matched = bool(client) and any(common >= depth for common in near.values())
+        # the partitions with a leader in the client's rack
         self.local = self._at_least(depth) if client else ()
         finer = [("local", self.local)] + [
             (f"level-{level}", self._at_least(level)) for level in range(depth - 1, 0, -1)
         ]
         steps = finer if client and config.rack_aware else []
-        self.tiers = tuple((name, group) for name, group in [*steps, ("all", self.led)] if group)
+        # (name, partitions), nearest first, without empty ones; the last one is `all`
+        self.tiers = tuple(
+            (name, group) for name, group in [*steps, ("all", self.with_leader)] if group
+        )
 
     def has_leader(self, partition: int) -> bool:
         """Whether the partition exists and has a leader."""
@@ -85,10 +89,11 @@ class LeadersByRack:
         return self._common[partition] if 0 <= partition < len(self._common) else UNKNOWN
 
     def _at_least(self, level: int) -> tuple[int, ...]:
-        return tuple(p for p in self.led if self._common[p] >= level)
+        """The partitions whose leader's rack shares at least `level` levels with the client's."""
+        return tuple(p for p in self.with_leader if self._common[p] >= level)
 
 
-def _grouped(keys: Sequence[Key], partitions: tuple[int, ...]) -> dict[Key, tuple[int, ...]]:
+def _group_by(keys: Sequence[Key], partitions: tuple[int, ...]) -> dict[Key, tuple[int, ...]]:
     """Key -> partitions, keys in the order of their first partition."""
     found: dict[Key, list[int]] = {}
     for partition in partitions:

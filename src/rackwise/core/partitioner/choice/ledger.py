@@ -54,11 +54,15 @@ class _NodeState:
     marks: dict[int, int] = field(default_factory=dict)
     """Token -> time of the mark, oldest first."""
     state: str = IN_USE
+    """One of the four states in the table at the head of this file."""
     doublings: int = 0
+    """k: the next retry comes after T * 2^k."""
     due_ms: int = 0
     """The time of the retry."""
     probe: int = 0
+    """The token of the probe."""
     probed_ms: int = 0
+    """When the probe was sent."""
 
 
 _NO_NODES: frozenset[int] = frozenset()
@@ -67,8 +71,7 @@ _NO_NODES: frozenset[int] = frozenset()
 class WindowLedger:
     """The unacknowledged windows of one producer and topic; not thread-safe.
 
-    `availability_timeout_ms`: T, 0 = no node is ever excluded. `exclusions`, `readmissions`,
-    `probes`: number of nodes so far. `acknowledged`, `failed`: number of windows so far.
+    `availability_timeout_ms`: T, 0 = no node is ever excluded.
     """
 
     __slots__ = (
@@ -87,28 +90,34 @@ class WindowLedger:
 
     def __init__(self, availability_timeout_ms: int) -> None:
         self._timeout_ms = availability_timeout_ms
+        # the last token; each marked record has its own
         self._token = 0
+        # partition -> windows that ended and are not acknowledged, without zeros
         self._windows: dict[int, int] = {}
+        # token of a window's last record -> partition
         self._ends: dict[int, int] = {}
+        # token -> the node that must answer, only with a timeout
         self._owner: dict[int, int] = {}
         self._nodes: dict[int, _NodeState] = {}
+        # how often a node was excluded, admitted again, and probed
         self.exclusions = self.readmissions = self.probes = 0
+        # the windows that were acknowledged, and those that failed
         self.acknowledged = self.failed = 0
 
     def open_window(self, partition: int, node: int, now_ms: int) -> int:  # noqa: ARG002
         """Note that a window's first record is sent; returns the token for `done`."""
-        token = self._mark(node, now_ms)
+        token = self._add_mark(node, now_ms)
         if self._timeout_ms:
             self._advance(node, now_ms)
-            found = self._nodes[node]
-            if found.state == PROBING:
-                found.state, found.probe, found.probed_ms = WAITING, token, now_ms
+            node_state = self._nodes[node]
+            if node_state.state == PROBING:
+                node_state.state, node_state.probe, node_state.probed_ms = WAITING, token, now_ms
                 self.probes += 1
         return token
 
     def end_window(self, partition: int, node: int, now_ms: int) -> int:
         """Note that a window's last record is sent; returns the token for `done`."""
-        token = self._mark(node, now_ms)
+        token = self._add_mark(node, now_ms)
         self._ends[token] = partition
         self._windows[partition] = self._windows.get(partition, 0) + 1
         return token
@@ -119,12 +128,12 @@ class WindowLedger:
         if partition is not None:
             self.acknowledged += ok
             self.failed += not ok
-            left = self._windows.pop(partition) - 1
-            if left:
-                self._windows[partition] = left
+            remaining = self._windows.pop(partition) - 1
+            if remaining:
+                self._windows[partition] = remaining
         node = self._owner.pop(token, None)
         if node is not None:
-            self._answered(self._nodes[node], token, now_ms, ok=ok)
+            self._record_answer(self._nodes[node], token, now_ms, ok=ok)
 
     def load(self, now_ms: int) -> PartitionLoad:
         """The current load, for `TopicPartitioner.set_load`."""
@@ -137,56 +146,62 @@ class WindowLedger:
         for node in self._nodes:
             self._advance(node, now_ms)
         return frozenset(
-            node for node, found in self._nodes.items() if found.state in {LATE, WAITING}
+            node for node, node_state in self._nodes.items() if node_state.state in {LATE, WAITING}
         )
 
     @property
     def next_deadline_ms(self) -> int | None:
         """The next time when `excluded_nodes` may change without an answer; None: never."""
-        dues = (self._due_ms(found) for found in self._nodes.values())
+        dues = (self._due_ms(node_state) for node_state in self._nodes.values())
         return min((due for due in dues if due is not None), default=None)
 
-    def _mark(self, node: int, now_ms: int) -> int:
+    def _add_mark(self, node: int, now_ms: int) -> int:
+        """Mark a record that is sent to the node. Returns its token."""
         self._token += 1
         if self._timeout_ms:
             self._nodes.setdefault(node, _NodeState()).marks[self._token] = now_ms
             self._owner[self._token] = node
         return self._token
 
-    def _due_ms(self, found: _NodeState) -> int | None:
-        if found.state == LATE:
-            return found.due_ms
-        if found.state == WAITING:
-            return found.probed_ms + self._timeout_ms + 1
-        if found.state == IN_USE and found.marks:
-            return next(iter(found.marks.values())) + self._timeout_ms + 1
+    def _due_ms(self, node_state: _NodeState) -> int | None:
+        """When the node's state changes without an answer; None: never."""
+        if node_state.state == LATE:
+            return node_state.due_ms
+        if node_state.state == WAITING:
+            return node_state.probed_ms + self._timeout_ms + 1
+        if node_state.state == IN_USE and node_state.marks:
+            return next(iter(node_state.marks.values())) + self._timeout_ms + 1
         return None
 
     def _advance(self, node: int, now_ms: int) -> None:
         """Update a node's state to the current time."""
-        found = self._nodes[node]
-        due = self._due_ms(found)
+        node_state = self._nodes[node]
+        due = self._due_ms(node_state)
         if due is None or now_ms < due:
             return
-        if found.state == LATE:
-            found.state = PROBING
-        elif found.state == WAITING:
-            self._miss(found, now_ms)
+        if node_state.state == LATE:
+            node_state.state = PROBING
+        elif node_state.state == WAITING:
+            self._fail_probe(node_state, now_ms)
         else:
-            found.state, found.due_ms = LATE, now_ms + self._timeout_ms
+            node_state.state, node_state.due_ms = LATE, now_ms + self._timeout_ms
             self.exclusions += 1
 
-    def _miss(self, found: _NodeState, now_ms: int) -> None:
+    def _fail_probe(self, node_state: _NodeState, now_ms: int) -> None:
         """Note that the probe failed."""
-        found.doublings = min(LONGEST_WAIT, found.doublings + 1)
-        found.state, found.due_ms = LATE, now_ms + (self._timeout_ms << found.doublings)
+        node_state.doublings = min(LONGEST_WAIT, node_state.doublings + 1)
+        node_state.state, node_state.due_ms = (
+            LATE,
+            now_ms + (self._timeout_ms << node_state.doublings),
+        )
 
-    def _answered(self, found: _NodeState, token: int, now_ms: int, *, ok: bool) -> None:
-        del found.marks[token]
-        if found.state == IN_USE:
+    def _record_answer(self, node_state: _NodeState, token: int, now_ms: int, *, ok: bool) -> None:
+        """Update a node's state after the answer to a marked record."""
+        del node_state.marks[token]
+        if node_state.state == IN_USE:
             return
         if ok:
-            found.state, found.doublings = IN_USE, 0
+            node_state.state, node_state.doublings = IN_USE, 0
             self.readmissions += 1
-        elif found.state == WAITING and token == found.probe:
-            self._miss(found, now_ms)
+        elif node_state.state == WAITING and token == node_state.probe:
+            self._fail_probe(node_state, now_ms)

@@ -70,10 +70,10 @@ def penalty_step(
     whole = math.fsum(weights.values())
     penalties = {}
     for rack in sorted(weights):
-        had = penalty.get(rack, 0.0) if weights[rack] else 0.0
+        before = penalty.get(rack, 0.0) if weights[rack] else 0.0
         bound = (1 + eps) * total * (weights[rack] / whole)
         over = observed.get(rack, 0.0) / bound - 1 if bound else 0.0
-        penalties[rack] = max(0.0, had + gain * over)
+        penalties[rack] = max(0.0, before + gain * over)
     return MappingProxyType(penalties)
 
 
@@ -108,6 +108,10 @@ def shares_from_penalties(
         if weights[rack] and (far or rack == own_rack)
     }
     least = min(penalty.get(rack, 0.0) for rack in pull)
-    pull = {rack: had * math.exp(least - penalty.get(rack, 0.0)) for rack, had in pull.items()}
+    # Only differences of penalties count; relative to the least one no exponential underflows to 0
+    # for all racks.
+    pull = {
+        rack: weight * math.exp(least - penalty.get(rack, 0.0)) for rack, weight in pull.items()
+    }
     total = math.fsum(pull.values())
     return MappingProxyType({rack: pull.get(rack, 0.0) / total for rack in sorted(weights)})

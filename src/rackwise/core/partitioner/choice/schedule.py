@@ -40,18 +40,19 @@ OWED = 8
 
 
 class SplitSchedule:
-    """The windows of one producer and topic; not thread-safe.
-
-    `shares`: leader rack -> share of the bytes, adding up to 1. `sticky_bytes`: bytes of a window.
-    `phase`: number of windows to skip at first. Raises `SplitError`.
-    """
+    """The windows of one producer and topic; not thread-safe."""
 
     __slots__ = ("_credits", "_shares", "_sticky_bytes")
 
     def __init__(self, shares: Mapping[str, float], sticky_bytes: int, *, phase: int = 0) -> None:
+        """Start a schedule with credits of 0.
+
+        `shares`: leader rack -> share of the bytes, adding up to 1. `sticky_bytes`: bytes of a
+        window. `phase`: number of windows to skip at first. Raises `SplitError`.
+        """
         check_shares(shares)
-        _check_from("sticky_bytes", sticky_bytes, 1, hint="use the producer's batch.size")
-        _check_from("phase", phase, 0, hint="adapters draw one of 0 to 15")
+        _check_least("sticky_bytes", sticky_bytes, 1, hint="use the producer's batch.size")
+        _check_least("phase", phase, 0, hint="adapters draw one of 0 to 15")
         self._shares = {rack: shares[rack] for rack in sorted(shares) if shares[rack] > 0}
         self._credits = dict.fromkeys(self._shares, 0.0)
         self._sticky_bytes = sticky_bytes
@@ -60,16 +61,16 @@ class SplitSchedule:
 
     def next_rack(self) -> str:
         """The leader rack of the next window; changes nothing."""
-        had, size = self._credits, self._sticky_bytes
-        return max(self._shares, key=lambda rack: had[rack] + self._shares[rack] * size)
+        credit_of, size = self._credits, self._sticky_bytes
+        return max(self._shares, key=lambda rack: credit_of[rack] + self._shares[rack] * size)
 
     def window_done(self, rack: str, size: int) -> None:
         """Charge a window of `size` bytes to the rack that got it."""
-        had = self._credits
+        credit_of = self._credits
         bound = OWED * max(self._sticky_bytes, size)
         for each, share in self._shares.items():
             taken = size if each == rack else 0
-            had[each] = min(bound, max(-bound, had[each] + share * size - taken))
+            credit_of[each] = min(bound, max(-bound, credit_of[each] + share * size - taken))
 
 
 def check_shares(shares: Mapping[str, float]) -> None:
@@ -80,7 +81,7 @@ def check_shares(shares: Mapping[str, float]) -> None:
                 f"invalid share of {escaped(rack)}: expected 0 or more, got {shares[rack]}",
                 wanted="0 or more",
                 had=shares[rack],
-                hint="make the split again: rackwise producer split",
+                hint="compute the split again: rackwise producer split",
                 where=rack,
             )
     total = math.fsum(shares.values())
@@ -89,11 +90,11 @@ def check_shares(shares: Mapping[str, float]) -> None:
             f"invalid shares: expected a sum of 1, got {total:.9g}",
             wanted=1,
             had=total,
-            hint="make the split again: rackwise producer split",
+            hint="compute the split again: rackwise producer split",
         )
 
 
-def _check_from(name: str, value: int, least: int, *, hint: str) -> None:
+def _check_least(name: str, value: int, least: int, *, hint: str) -> None:
     if value < least:
         raise SplitError(
             f"invalid {name}: expected {least} or more, got {value}",

@@ -9,9 +9,10 @@ partition, so the record that crosses S stays. The window ends
 
 ```
 at S      if the client may switch: its last batch there is absent or full
-at 2 S    in any case: no 12 kB and 4 kB batches by turns, and none for ever
-earlier   semantics kip: the partition can no longer be used and another can; looked at by the
-          next `peek` after the view or the load changed
+at 2 S    in any case, so that batches of 12 kB and 4 kB do not alternate, and no window lasts for
+          ever
+earlier   semantics kip: the partition can no longer be used and another can; checked by the next
+          `peek` after the view or the load changed
 ```
 
 ```
@@ -20,7 +21,7 @@ S = 100     add 60   add 60 (may switch): 120 >= 100, ends
 ```
 
 When the next partition is drawn: under `kip` at the next `peek`, so that a load set in between
-counts; under `upstream` at once when a window ends, as `updatePartitionInfo` does it.
+counts; under `upstream` at once when a window ends, as `updatePartitionInfo` does.
 
 Some clients ask twice for the record that opens a batch (kafka-python: `partition`,
 `on_new_batch`, `partition`). They use `defer` and `new_batch`. `defer` holds a record and counts it
@@ -61,16 +62,13 @@ if TYPE_CHECKING:
     Load: TypeAlias = PartitionLoad | UpstreamLoad | None
 
 GOLDEN_SECTION = round((5**0.5 - 1) / 2 * 2**DRAW_BITS)
+"""The step between two even draws, in units of a draw of 31 bits."""
 NONE = -1
+"""The current partition where there is none; an integer keeps the hot path free of checks."""
 
 
 class TopicPartitioner:
-    """The choice for one topic; not thread-safe.
-
-    `rng` gives one `getrandbits(31)` per draw; with even draws only the first one is random.
-    `on_window_end`: called before the next draw, with the partition whose window ended by its size.
-    The load that it returns is set; None keeps the old load.
-    """
+    """The choice for one topic; not thread-safe."""
 
     __slots__ = (
         "_attributed",
@@ -108,6 +106,12 @@ class TopicPartitioner:
         rng: Random,
         on_window_end: Callable[[int], Load] | None = None,
     ) -> None:
+        """Start without a partition.
+
+        `rng` gives one `getrandbits(31)` per draw; with even draws only the first one is random.
+        `on_window_end`: called before the next draw, with the partition whose window ended by its
+        size. The load that it returns is set; None keeps the old load.
+        """
         self._config = config
         self._rng = rng
         self._on_window_end = on_window_end
@@ -117,10 +121,14 @@ class TopicPartitioner:
         self._choice: KipChoice | UpstreamChoice = choice(config, self._leaders)
         self._sticky_bytes = config.sticky_bytes
         self._current = NONE
+        # the candidates of the last draw
         self._drawn: Candidates | None = None
         self._last_number: int | None = None
+        # `add` and `hold` take their fast path below these sizes of the window; 0 = never
         self._quiet_below = self._hold_below = 0
+        # bytes of the window, and how many of them are counted as sent to a leader
         self._window_bytes = self._attributed = 0
+        # bytes of the held record; 0 = no record is held
         self._held = 0
         self._held_may_switch = False
         self._records = 0
@@ -134,7 +142,7 @@ class TopicPartitioner:
 
     def peek(self) -> int:
         """The partition of the next record; draws one if there is none."""
-        return self._current if self._quiet_below else self._look()
+        return self._current if self._quiet_below else self._check_partition()
 
     def ends_window(self, size: int, *, may_switch: bool = True) -> bool:
         """Whether `add` would end the window; changes nothing."""
@@ -172,13 +180,13 @@ class TopicPartitioner:
         if window_bytes < self._quiet_below:
             self._window_bytes = window_bytes
             self._held = size
-            self._hold_on(may_switch=may_switch)
+            self._allow_hold(may_switch=may_switch)
             return self._current
         if self._held:
             self._count(self._held, may_switch=self._held_may_switch)
         self._held = size
         partition = self.peek()
-        self._hold_on(may_switch=may_switch)
+        self._allow_hold(may_switch=may_switch)
         return partition
 
     def hold(self, size: int) -> int:
@@ -206,22 +214,22 @@ class TopicPartitioner:
     def redraw(self) -> int:
         """Draw again for a window that has no record yet, after `set_view`."""
         if self._drawn is not None and self._current != NONE:
-            self._tell(self._drawn, -1)
+            self._count_windows(self._drawn, -1)
             self._current = NONE
-            self._look_again()
+            self._recheck_later()
         return self.peek()
 
     def set_view(self, view: TopicView) -> None:
         """Use other leaders; never draws."""
-        self._attribute()
+        self._attribute_bytes()
         self._leaders = LeadersByRack(self._config, view)
         self._choice.set_leaders(self._leaders)
-        self._look_again()
+        self._recheck_later()
 
     def set_load(self, load: Load) -> None:
         """Use another load; never draws. Raises `TypeError` for the other semantics' load."""
         self._choice.set_load(load)
-        self._look_again()
+        self._recheck_later()
 
     def set_split(
         self, shares: Mapping[str, float] | None, *, phase: int = 0, stale: bool = False
@@ -241,11 +249,11 @@ class TopicPartitioner:
     def counters(self, ledger: WindowLedger | None = None) -> PartitionerCounters:
         """A snapshot with the counters of the topic's ledger; a held record counts as sent."""
         self._steered.records = self._records
-        left = self._window_bytes - self._attributed + self._held
+        uncounted = self._window_bytes - self._attributed + self._held
         is_placed = self._current != NONE
         common = self._leaders.common(self._current)
         return PartitionerCounters(
-            steered=self._steered.snapshot(common=common, size=left if is_placed else 0),
+            steered=self._steered.snapshot(common=common, size=uncounted if is_placed else 0),
             unsteered=self._unsteered.snapshot(),
             windows=nonzero_counts(self._windows),
             switches=nonzero_counts(self._switches),
@@ -316,14 +324,15 @@ class TopicPartitioner:
         return True
 
     def _close(self, why: str) -> None:
+        """End the window for this reason."""
         self._switches[why] += 1
-        self._attribute()
+        self._attribute_bytes()
         self._choice.window_done(self._window_bytes)
         self._window_bytes = self._attributed = 0
         self._current = NONE
-        self._look_again()
+        self._recheck_later()
 
-    def _look(self) -> int:
+    def _check_partition(self) -> int:
         """End the window if its partition is unusable and another is usable; draw if needed."""
         if self._current != NONE and self._choice.leaves(self._current):
             self._close("unusable")
@@ -332,24 +341,25 @@ class TopicPartitioner:
         self._quiet_below = self._sticky_bytes
         return self._current
 
-    def _look_again(self) -> None:
+    def _recheck_later(self) -> None:
         """Let the next `peek` check whether the partition is still usable."""
         self._quiet_below = self._hold_below = 0
 
-    def _hold_on(self, *, may_switch: bool) -> None:
+    def _allow_hold(self, *, may_switch: bool) -> None:
         """Let `hold` continue with the window, unless counting the held record may end it."""
         self._held_may_switch = may_switch
         self._hold_below = 0 if may_switch else 2 * self._quiet_below
 
     def _draw(self) -> None:
+        """Draw the partition of the next window."""
         among = self._choice.candidates()
-        self._current = self._choice.draw(among, self._number())
+        self._current = self._choice.draw(among, self._next_number())
         self._quiet_below = self._sticky_bytes
         self._draws += 1
         self._drawn = among
-        self._tell(among, 1)
+        self._count_windows(among, 1)
 
-    def _number(self) -> int:
+    def _next_number(self) -> int:
         """The next draw, of 31 bits. Every draw calls `rng`, so that a counting `rng` sees it."""
         drawn = self._rng.getrandbits(DRAW_BITS)
         if self._config.draws == "even":
@@ -358,12 +368,13 @@ class TopicPartitioner:
             self._last_number = drawn
         return drawn
 
-    def _tell(self, among: Candidates, windows: int) -> None:
+    def _count_windows(self, among: Candidates, windows: int) -> None:
+        """Add `windows` to the counters of the tier and of the reason of these candidates."""
         self._windows[among.tier] += windows
         if among.reason is not None:
             self._fallbacks[among.reason] += windows
 
-    def _attribute(self) -> None:
+    def _attribute_bytes(self) -> None:
         """Count the bytes of the window so far as sent to the current leader."""
         if self._current != NONE:
             size = self._window_bytes - self._attributed

@@ -53,10 +53,11 @@ MODES: tuple[Mode, ...] = ("uniform", "kip", "upstream", "bounded")
 PHASES = 16
 """Producers skip 0 to 15 windows of their schedule, so that they do not use one rack at once."""
 
+# Field that must be above 0 -> hint.
 _ABOVE_0 = {
     "sticky_bytes": "use the producer's batch.size",
     "record_bytes": "use the mean size of a record, 12 bytes of overhead in it",
-    "broker_bytes_per_s": "use what one broker of yours takes, such as 1e8",
+    "broker_bytes_per_s": "use what one of your brokers can process, such as 1e8",
     "duration_ms": "a minute is enough where a producer ends 100 windows in it",
 }
 
@@ -167,8 +168,12 @@ def simulate_producers(
     """Replay a scenario. `advance` receives the number of windows done. Raises `SplitError`."""
     columns = RackColumns.of(scenario.rates, scenario.weights)
     brokers = _Brokers(scenario)
-    senders: list[_Producer | _Pinned] = [*_producers(scenario, rng), *_pinned(scenario)]
+    senders: list[_Producer | _Pinned] = [
+        *_create_producers(scenario, rng),
+        *_create_pinned(scenario),
+    ]
     every = 1 << 10
+    # a heap of (time of the next window, index of the sender)
     queue = [(sender.window_ms * rng.random(), i) for i, sender in enumerate(senders)]
     heapq.heapify(queue)
     done = 0
@@ -179,31 +184,36 @@ def simulate_producers(
         done += 1
         if advance is not None and not done % every:
             advance(every)
-    return _result(scenario, columns, brokers, [s for s in senders if isinstance(s, _Producer)])
+    return _build_result(
+        scenario, columns, brokers, [s for s in senders if isinstance(s, _Producer)]
+    )
 
 
 class _Brokers:
-    """The FIFOs of the brokers, and the bytes of each partition; `load`: partition -> bytes."""
+    """The FIFOs of the brokers, and the bytes of each partition."""
 
     def __init__(self, scenario: ProducerScenario) -> None:
+        # [partitions], the bytes that each partition received
         self.load = [0] * len(scenario.view.leaders)
         self.undelivered = 0
         self._scenario = scenario
+        # node -> when its FIFO is empty
         self._free_at: dict[int, float] = {}
-        self._down = self._faults("down")
-        self._slow = self._faults("slow")
+        self._down = self._faults_by_broker("down")
+        self._slow = self._faults_by_broker("slow")
 
     def send(self, partition: int, now: float) -> float:
         """Put a window into the leader's FIFO; returns the answer's time, infinity if no leader."""
         scenario, size = self._scenario, self._scenario.window_bytes
         self.load[partition] += size
         node = scenario.view.leaders[partition]
-        answered = math.inf if node is None else self._answered(node, now, size)
+        answered = math.inf if node is None else self._answer_time(node, now, size)
         if answered > scenario.duration_ms:
             self.undelivered += size
         return answered
 
-    def _answered(self, node: int, now: float, size: int) -> float:
+    def _answer_time(self, node: int, now: float, size: int) -> float:
+        """When the node answers a window that arrives now, in ms."""
         start = max(now, self._free_at.get(node, 0.0))
         left = size * 1000 / self._scenario.broker_bytes_per_s
         for fault in self._down.get(node, ()):
@@ -216,7 +226,7 @@ class _Brokers:
         slow = [fault.rtt_ms for fault in self._slow.get(node, ()) if fault.covers(start)]
         return start + left + max(slow, default=self._scenario.rtt_ms)
 
-    def _faults(self, kind: str) -> dict[int, list[BrokerFault]]:
+    def _faults_by_broker(self, kind: str) -> dict[int, list[BrokerFault]]:
         found: dict[int, list[BrokerFault]] = {}
         for fault in sorted(self._scenario.faults, key=lambda fault: fault.at_ms):
             if fault.kind == kind:
@@ -239,13 +249,16 @@ class _Producer:
         self._size = scenario.window_bytes
         self._is_upstream = config.semantics == "upstream"
         self._ledger = WindowLedger(config.availability_timeout_ms)
+        # a heap of (time of the answer, token)
         self._answers: list[tuple[float, int]] = []
+        # the tokens of the window that is being sent
         self._tokens: list[int] = []
-        self._had: set[int] = set()
+        # the partitions that had a record
+        self._used: set[int] = set()
         self._now = 0.0
         own = Random(rng.getrandbits(64))  # noqa: S311 (a simulation)
         self.partitioner = TopicPartitioner(
-            config, scenario.view, rng=own, on_window_end=self._ended
+            config, scenario.view, rng=own, on_window_end=self._end_window
         )
 
     def window(self, now: float, brokers: _Brokers) -> None:
@@ -264,16 +277,16 @@ class _Producer:
             heapq.heappush(self._answers, (answered, token))
         self._tokens.clear()
 
-    def _ended(self, partition: int) -> PartitionLoad | UpstreamLoad | None:
+    def _end_window(self, partition: int) -> PartitionLoad | UpstreamLoad | None:
         """The load at the end of a window."""
         node, now = self._view.leaders[partition], int(self._now)
         if node is not None:
             self._tokens.append(self._ledger.end_window(partition, node, now))
-        self._had.add(partition)
+        self._used.add(partition)
         load = self._ledger.load(now)
-        return self._queues(load) if self._is_upstream else load
+        return self._upstream_load(load) if self._is_upstream else load
 
-    def _queues(self, load: PartitionLoad) -> UpstreamLoad | None:
+    def _upstream_load(self, load: PartitionLoad) -> UpstreamLoad | None:
         view = self._view
         return upstream_load(
             [
@@ -284,7 +297,7 @@ class _Producer:
                     load.windows.get(partition, 0),
                     excluded=view.leaders[partition] in load.excluded_nodes,
                 )
-                for partition in sorted(self._had)
+                for partition in sorted(self._used)
             ],
             len(view.leaders),
         )
@@ -304,7 +317,7 @@ class _Pinned:
         self._sent += 1
 
 
-def _producers(scenario: ProducerScenario, rng: Random) -> Iterator[_Producer]:
+def _create_producers(scenario: ProducerScenario, rng: Random) -> Iterator[_Producer]:
     rows = (
         split_by_balance(scenario.rates, scenario.weights, scenario.eps).shares
         if scenario.mode == "bounded"
@@ -326,11 +339,11 @@ def _producers(scenario: ProducerScenario, rng: Random) -> Iterator[_Producer]:
         yield producer
 
 
-def _pinned(scenario: ProducerScenario) -> Iterator[_Pinned]:
+def _create_pinned(scenario: ProducerScenario) -> Iterator[_Pinned]:
     view = scenario.view
     for rack, rate in scenario.rates.pinned.items():
-        led = [p for p in range(len(view.leaders)) if view.leader_rack(p) == rack]
-        if rate and not led:
+        partitions = [p for p in range(len(view.leaders)) if view.leader_rack(p) == rack]
+        if rate and not partitions:
             raise SplitError(
                 f"rack {escaped(rack)} receives pinned bytes but has no leader",
                 wanted="a leader",
@@ -339,10 +352,10 @@ def _pinned(scenario: ProducerScenario) -> Iterator[_Pinned]:
                 where=rack,
             )
         if rate:
-            yield _Pinned(led, scenario.window_bytes * 1000 / rate)
+            yield _Pinned(partitions, scenario.window_bytes * 1000 / rate)
 
 
-def _result(
+def _build_result(
     scenario: ProducerScenario,
     columns: RackColumns,
     brokers: _Brokers,

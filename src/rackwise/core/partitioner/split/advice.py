@@ -5,11 +5,11 @@ partitioning; the numbers of leaders per rack with which no bytes need to cross.
 
 ```
 rates a 1, b 1, c 0; 12 partitions, 4 leaders in each rack
-no racks looked at    local 0.333   load factor 1
+racks ignored         local 0.333   load factor 1
 bound 0               local 0.667   load factor 1
 bound 0.1             local 0.733   load factor 1.1
 no bound, KIP-1123    local 1       load factor 1.5
-leaders to have       a 6, b 6, c 0: local 1 at load factor 1
+advised leaders       a 6, b 6, c 0: local 1 at load factor 1
 ```
 
 The advice gives each rack a share of the partitions equal to its share of all rates. Whole numbers
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 BOUNDS = (0.0, 0.05, 0.1, 0.2, math.inf)
 """The bounds that are shown beside the requested one; the last is KIP-1123."""
 _PARTS = 10**12
+"""The greatest rate in integer parts, because `apportion` takes integers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ def split_advice(
     `broker_racks`: racks that can have leaders.
     """
     columns = RackColumns.of(rates, weights)
-    blind = _blind(columns, weights)
+    blind = _rack_blind_split(columns, weights)
     base = produce_cost(blind, rates, usd_per_gib=usd_per_gib)
     prices = [BoundPrice(eps=None, split=blind, cost=base, usd_saved=0.0)]
     for bound in sorted({*BOUNDS, eps}):
@@ -141,7 +142,7 @@ def advised_leaders(
     return MappingProxyType({rack: given.get(rack, 0) for rack in sent})
 
 
-def _blind(columns: RackColumns, weights: Mapping[str, float]) -> Split:
+def _rack_blind_split(columns: RackColumns, weights: Mapping[str, float]) -> Split:
     """The split by weight, the same for each sender."""
     row = uniform_shares(weights, "", 0.0)
     return split_of(

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rackwise.core.partitioner.split.rates import RackRates
 
 RENEWED = 0.02
-"""A share that has moved by more than this makes a split worth renewing."""
+"""A split is renewed when one of its shares has changed by more than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def split_by_balance(rates: RackRates, weights: Mapping[str, float], eps: float)
     """
     check_eps(eps)
     columns = RackColumns.of(rates, weights)
-    return split_of(columns, _shares(columns, eps), eps)
+    return split_of(columns, _match_shares(columns, eps), eps)
 
 
 def kip_load_factor(rates: RackRates, weights: Mapping[str, float]) -> float:
@@ -187,7 +187,8 @@ def split_of(columns: RackColumns, shares: Mapping[tuple[int, int], float], eps:
         ),
         local_share=by_levels[depth] / total if total else 1.0,
         load_factor=max(
-            (had / mean for had, mean in zip(load, columns.mean, strict=True) if mean), default=1.0
+            (used / mean for used, mean in zip(load, columns.mean, strict=True) if mean),
+            default=1.0,
         ),
     )
 
@@ -204,43 +205,43 @@ _ROUNDING = 1e-12
 """The relative error that sums in floating point may have."""
 
 
-def _shares(columns: RackColumns, eps: float) -> dict[tuple[int, int], float]:
+def _match_shares(columns: RackColumns, eps: float) -> dict[tuple[int, int], float]:
     """(client rack, leader rack) -> share of the client rack's free bytes, without zeros."""
-    match = _Match(columns, eps)
+    matching = _Matching(columns, eps)
     for level in range(columns.depth, 0, -1):
-        for subtree in _subtrees(columns.paths, level):
-            match.within(subtree)
-    match.rest()
-    return match.shares
+        for subtree in _group_subtrees(columns.paths, level):
+            matching.match_within(subtree)
+    matching.match_rest()
+    return matching.shares
 
 
-def _subtrees(paths: Sequence[tuple[str, ...]], level: int) -> list[list[int]]:
+def _group_subtrees(paths: Sequence[tuple[str, ...]], level: int) -> list[list[int]]:
+    """Racks, by number, that share their first `level` levels."""
     found: dict[tuple[str, ...], list[int]] = {}
     for place, path in enumerate(paths):
         found.setdefault(path[:level], []).append(place)
     return list(found.values())
 
 
-class _Match:
-    """The bytes matched so far.
-
-    `left`: rack -> part of its free bytes without a destination; `room`: rack -> bytes_per_s that
-    it can still take, or its weight if the room is infinite.
-    """
+class _Matching:
+    """The bytes matched so far."""
 
     def __init__(self, columns: RackColumns, eps: float) -> None:
         room = [
             max(0.0, (1 + eps) * mean - pinned) if mean else 0.0
             for mean, pinned in zip(columns.mean, columns.pinned, strict=True)
         ]
+        # (client rack, leader rack) -> share of the client rack's free bytes
         self.shares: dict[tuple[int, int], float] = {}
         self._free = columns.free
         self._weights = columns.weights
+        # [racks], the part of its free bytes, 0 to 1, that has no destination yet
         self._left = [1.0 if rate else 0.0 for rate in columns.free]
         self._is_bounded = math.isfinite(sum(room))
+        # [racks], the bytes_per_s that a rack can still take, or its weight if the room is infinite
         self._room = room if self._is_bounded else list(columns.weights)
 
-    def within(self, subtree: Sequence[int]) -> None:
+    def match_within(self, subtree: Sequence[int]) -> None:
         """Match the smaller of the remaining supply and the remaining room of a subtree's racks."""
         givers = [i for i in subtree if self._left[i]]
         takers = [j for j in subtree if self._room[j]]
@@ -254,7 +255,7 @@ class _Match:
         else:
             self._give(givers, takers, room / supply, 1.0)
 
-    def rest(self) -> None:
+    def match_rest(self) -> None:
         """Place the remainder: there is room for it, although rounding may hide the room."""
         givers = [i for i, left in enumerate(self._left) if left]
         if givers and not any(self._room):
