@@ -62,7 +62,7 @@ def test_the_order_of_the_rules_is_fixed():
     ]
 
 
-def test_the_vector_gives_exactly_its_findings():
+def test_vector_has_exactly_the_listed_findings():
     cluster, policy, vector = audit_vector()
     found = [
         {
@@ -78,13 +78,13 @@ def test_the_vector_gives_exactly_its_findings():
     assert found == vector["findings"]
 
 
-def test_the_vector_obeys_the_law():
+def test_vector_satisfies_the_audit_law():
     cluster, policy, _ = audit_vector()
     check_findings(audit(cluster, policy), cluster, policy)
 
 
 @given(st.data())
-def test_a_slow_audit_finds_the_same(data):
+def test_findings_equal_those_of_a_naive_audit(data):
     cluster = data.draw(crowded_clusters())
     policy = data.draw(policies(cluster))
     fair = data.draw(st.none() | fair_loads(cluster))
@@ -92,12 +92,12 @@ def test_a_slow_audit_finds_the_same(data):
 
 
 @given(st.from_type(Cluster))
-def test_any_snapshot_is_checked_by_the_default_policy(cluster):
+def test_default_policy_audits_any_snapshot(cluster):
     check_findings(audit(cluster), cluster, Policy())
 
 
 @given(st.data())
-def test_the_order_of_the_input_does_not_matter(data):
+def test_input_order_does_not_change_findings(data):
     cluster = data.draw(crowded_clusters())
     policy = data.draw(policies(cluster))
     shuffle = random.Random(data.draw(st.integers(0, 2**16)))
@@ -123,7 +123,7 @@ print([f.message for f in audit(cluster)], [repr(loss) for loss in blast_radius(
 """
 
 
-def test_the_hash_seed_does_not_matter():
+def test_hash_seed_does_not_change_findings():
     shown = {
         subprocess.run(
             [sys.executable, "-c", SHOW],
@@ -136,7 +136,7 @@ def test_the_hash_seed_does_not_matter():
     assert len(shown) == 1
 
 
-def test_a_cluster_without_anything_has_no_findings():
+def test_empty_cluster_has_no_findings():
     cluster = Cluster(
         cluster_id=None, taken_at="", brokers=(), topics={}, partitions=PartitionTable.of([])
     )
@@ -146,13 +146,13 @@ def test_a_cluster_without_anything_has_no_findings():
 class TestChoosingRules:
     cluster = small_cluster({1: "a", 2: "b"}, {"t-0": [1, 1], "t-1": [2]}, leaders={"t-1": None})
 
-    def test_only_those_asked_for_are_checked(self):
+    def test_only_requested_rules_are_checked(self):
         found = audit(self.cluster, rules=["offline"])
         assert [f.rule for f in found] == ["offline"]
         assert set(found.not_checked) == ALL_RULES - {"offline"}
         assert found.not_checked["replication"] == "not asked for"
 
-    def test_a_rule_that_does_not_exist_is_refused(self):
+    def test_unknown_rule_is_rejected(self):
         with pytest.raises(InvalidConfig, match='no rule is called "spread"') as caught:
             audit(self.cluster, rules=["spread"])
         assert "rack-missing, rack-depth" in caught.value.hint
@@ -162,7 +162,7 @@ class TestChoosingRules:
         assert "offline" not in found.counts
         assert found.not_checked["offline"] == "ignored by the policy"
 
-    def test_an_ignored_rule_that_does_not_exist_is_refused(self):
+    def test_unknown_ignored_rule_is_rejected(self):
         policy = Policy(audit=AuditPolicy(ignore=("offline", "spread")))
         message = r'^invalid policy at \$.audit.ignore\[1\]: no rule is called "spread"$'
         with pytest.raises(InvalidPolicy, match=message) as caught:
@@ -173,11 +173,11 @@ class TestChoosingRules:
             check_ignored(policy, where=lambda path: f"p.toml:{path[-2]}")
         assert caught.value.where == "p.toml:1"
 
-    def test_every_rule_is_checked_when_all_is_known(self):
+    def test_complete_snapshot_has_no_unchecked_rules(self):
         policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
         assert audit(self.cluster, policy, fair=FairLoads()).not_checked == {}
 
-    def test_without_fair_loads_the_rules_that_need_them_say_so(self):
+    def test_rules_that_need_fair_loads_report_that_they_are_missing(self):
         policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
         assert audit(self.cluster, policy).not_checked == dict.fromkeys(
             ("replica-balance", "leader-balance", "topic-spread"), "fair loads were not given"
@@ -187,7 +187,7 @@ class TestChoosingRules:
         assert needs_fair_loads(["offline", "topic-spread"])
         assert not needs_fair_loads(["offline", "unequal-racks", "no-such-rule"])
 
-    def test_balance_that_is_off_is_reported(self):
+    def test_disabled_balance_is_reported(self):
         policy = Policy(balance=BalancePolicy(replicas="off", leaders="keep"))
         assert audit(self.cluster, policy, fair=FairLoads()).not_checked == {
             "replica-balance": "balance.replicas is off",
@@ -196,7 +196,7 @@ class TestChoosingRules:
             "unequal-racks": "balance.replicas is off",
         }
 
-    def test_rack_loss_that_is_off_is_reported(self):
+    def test_disabled_rack_loss_is_reported(self):
         found = audit(self.cluster, Policy(audit=AuditPolicy(rack_loss=())))
         assert found.not_checked["rack-loss-offline"] == "audit.rack_loss is off"
         assert found.not_checked["rack-loss-min-isr"] == "audit.rack_loss is off"
@@ -225,14 +225,14 @@ class TestBrokersWithoutRack:
         cluster = small_cluster(racks or SOME_RACKS, lists)
         return audit(cluster, Policy(racks=RackPolicy(missing=missing)))
 
-    def test_error_reports_them_and_checks_the_replicas_in_racks(self):
+    def test_error_reports_brokers_and_checks_replicas_in_racks(self):
         found = self.checked("error")
         assert [f.broker for f in found.by_rule["rack-missing"]] == [4]
         assert [f.message for f in found.by_rule["spread-even"]] == [
             "t-0: spread-even at zone: wanted a 1, b 1; had a 2, b 0"
         ]
 
-    def test_one_rack_makes_them_a_rack(self):
+    def test_one_rack_groups_them_as_a_rack(self):
         found = self.checked("one-rack")
         assert [f.message for f in found.by_rule["spread-even"]] == [
             "t-0: spread-even at zone: wanted a 1, b 1; had a 2, b 0"
@@ -246,7 +246,7 @@ class TestBrokersWithoutRack:
             ).by_rule["spread-even"]
         ] == ["(no rack) 2, a 0"]
 
-    def test_unaware_checks_no_spread_while_a_live_broker_has_none(self):
+    def test_unaware_skips_spread_if_a_live_broker_has_no_rack(self):
         found = self.checked("unaware")
         assert "spread-even" not in found.counts
         for rule in ("spread-even", "spread-distinct", "spread-at-least", "rack-count"):
@@ -254,27 +254,27 @@ class TestBrokersWithoutRack:
                 "racks.missing is unaware and no rack is known of 1 live broker"
             )
 
-    def test_unaware_is_aware_when_all_have_one(self):
+    def test_unaware_checks_spread_if_all_live_brokers_have_racks(self):
         assert self.checked("unaware", {**SOME_RACKS, 4: "c"}).counts["spread-even"] == 1
 
-    def test_no_rack_at_all_is_reported(self):
+    def test_cluster_without_any_rack_is_reported(self):
         found = self.checked("error", dict.fromkeys(SOME_RACKS))
         assert found.counts["rack-missing"] == 4
         for rule in ("spread-even", "rack-count", "rack-loss-offline"):
             assert found.not_checked[rule] == "no broker has a rack"
 
 
-class TestRefusals:
-    def test_a_policy_that_names_what_is_not_there(self):
+class TestInvalidInput:
+    def test_policy_with_unknown_names(self):
         with pytest.raises(InvalidPolicy, match=r"brokers.drain\[0\]: no broker has id 7"):
             audit(TestChoosingRules.cluster, Policy(brokers=BrokerPolicy(drain=(7,))))
 
-    def test_a_malformed_rack(self):
+    def test_malformed_rack(self):
         with pytest.raises(InvalidRack, match="broker 1: rack path has an empty segment"):
             audit(small_cluster({1: "/a//b"}, {}))
 
 
-def test_findings_are_in_order_cluster_then_topic_then_partition_then_rule():
+def test_findings_are_ordered_by_cluster_topic_partition_rule():
     cluster = small_cluster(
         {1: "a", 2: "a", 3: None},
         {"b-10": [1, 2], "b-9": [1, 9], "a-0": [3]},
@@ -292,6 +292,6 @@ def test_findings_are_in_order_cluster_then_topic_then_partition_then_rule():
     ]
 
 
-def test_partition_values_make_the_same_table_in_any_order():
+def test_partition_order_does_not_change_the_table():
     rows = [Partition(topic="t", partition=n, replicas=(1,)) for n in (2, 0, 1)]
     assert PartitionTable.of(rows) == PartitionTable.of(reversed(rows))

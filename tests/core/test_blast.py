@@ -20,11 +20,11 @@ def lose(rack, racks, lists, policy=None, **options):
     return next(loss for loss in losses if loss.rack == rack)
 
 
-def test_audit_gives_it_too():
+def test_audit_module_exports_blast_radius():
     assert audit.blast_radius is blast_radius
 
 
-def test_the_vector():
+def test_vector():
     cluster, policy, vector = audit_vector()
     losses = blast_radius(cluster, policy)
     found = [
@@ -42,14 +42,14 @@ def test_the_vector():
 
 
 @given(st.data())
-def test_a_slow_count_finds_the_same(data):
+def test_losses_equal_a_naive_count(data):
     cluster = data.draw(crowded_clusters())
     policy = data.draw(policies(cluster))
     check_blast_radius(blast_radius(cluster, policy), cluster, policy)
 
 
 @given(st.from_type(Cluster))
-def test_any_snapshot_has_its_losses(cluster):
+def test_any_snapshot_has_losses_of_all_racks(cluster):
     check_blast_radius(blast_radius(cluster), cluster, Policy())
 
 
@@ -66,7 +66,7 @@ class TestDemo:
         assert (loss.leaders_lost, loss.top_survivor, loss.replicas_lost) == (1, (2, 2), 2)
         assert (loss.level, loss.level_name, loss.brokers) == (2, "level2", (1,))
 
-    def test_all_of_the_region(self):
+    def test_whole_region(self):
         loss = lose("/eu", DEMO, LISTS, min_isr=2)
         assert list(loss.offline) == [("t", 0), ("t", 1), ("t", 2)]
         assert (loss.leaders_lost, loss.top_survivor) == (3, None)
@@ -80,26 +80,26 @@ class TestNextLeader:
     def survivor(self, replicas, **options):
         return lose("a", ZONES, {"t-0": replicas}, **options).top_survivor
 
-    def test_is_the_first_in_list_order_outside(self):
+    def test_first_in_list_order_outside_the_rack(self):
         assert self.survivor([1, 2, 4, 3]) == (4, 1)
 
-    def test_is_in_sync_and_live(self):
+    def test_must_be_in_sync_and_live(self):
         assert self.survivor([1, 4, 3], isr={"t-0": [1, 3]}) == (3, 1)
         assert self.survivor([1, 4, 3], dead=[4]) == (3, 1)
 
-    def test_may_be_an_added_replica(self):
+    def test_can_be_an_added_replica(self):
         assert self.survivor([1, 4], adding={"t-0": [4]}) == (4, 1)
 
     def test_offline_partitions_have_no_leader(self):
         assert self.survivor([1, 2]) is None
 
-    def test_of_equals_the_lowest_id_is_reported(self):
+    def test_lowest_id_is_reported_for_equal_survivors(self):
         lists = {"t-0": [4], "t-1": [3], "t-2": [1]}
         assert lose("a", ZONES, lists).top_survivor == (3, 1)
 
 
 class TestRestore:
-    def test_bytes_of_known_sizes_and_the_number_of_others(self):
+    def test_known_bytes_are_summed_and_unknown_sizes_counted(self):
         loss = lose(
             "a",
             ZONES,
@@ -115,12 +115,12 @@ class TestRestore:
         sizes = dict.fromkeys(lists, 2**63 - 1)
         assert lose("a", ZONES, lists, sizes=sizes).bytes_to_restore == 5 * (2**63 - 1)
 
-    def test_added_replicas_are_not_there_yet(self):
+    def test_added_replicas_do_not_count(self):
         loss = lose("b", ZONES, {"t-0": [1, 3]}, adding={"t-0": [3]})
         assert loss.replicas_lost == 0
 
 
-def test_what_is_under_min_isr_already_is_so_after_any_loss():
+def test_partition_under_min_isr_stays_so_after_any_loss():
     racks = {1: "a", 2: "b", 3: "c"}
     options = {"isr": {"t-0": [1], "t-1": []}, "min_isr": 2}
     loss = lose("c", racks, {"t-0": [1, 2], "t-1": [1, 2]}, **options)
@@ -128,18 +128,18 @@ def test_what_is_under_min_isr_already_is_so_after_any_loss():
     assert list(loss.offline) == [("t", 1)]
 
 
-def test_brokers_without_rack_survive_unless_they_are_one_rack():
+def test_brokers_without_rack_survive_unless_grouped_as_one_rack():
     racks = {1: "a", 2: None}
     assert len(lose("a", racks, {"t-0": [1, 2]}).offline) == 0
     one_rack = Policy(racks=RackPolicy(missing="one-rack"))
     assert lose("(no rack)", racks, {"t-0": [2]}, one_rack).leaders_lost == 1
 
 
-def test_no_rack_no_loss():
+def test_no_rack_has_no_loss():
     assert blast_radius(small_cluster({1: None}, {"t-0": [1]})) == ()
 
 
-def test_partitions_are_a_sequence():
+def test_partitions_behave_as_a_sequence():
     cluster = small_cluster({1: "a"}, {"t-0": [1], "t-1": [1], "u-7": [1]})
     (loss,) = blast_radius(cluster)
     assert list(loss.offline) == [("t", 0), ("t", 1), ("u", 7)]

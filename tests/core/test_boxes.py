@@ -44,14 +44,14 @@ def test_one_level(spread_rule, replicas, wanted):
     assert found == (wanted and [wanted])
 
 
-def test_a_level_is_even_below_the_box_of_the_one_above():
+def test_even_level_divides_the_parent_box():
     assert boxes_of(TREE, TopicRules(spread=("even", "even")), 3) == [
         {"/e": (1, 2), "/w": (1, 2)},
         {"/e/a": (0, 1), "/e/b": (0, 1), "/w/a": (1, 2)},
     ]
 
 
-def test_a_level_that_is_off_is_passed_over():
+def test_level_that_is_off_is_skipped():
     assert boxes_of(TREE, TopicRules(spread=("off", "even")), 3)[1] == {
         "/e/a": (1, 1),
         "/e/b": (1, 1),
@@ -59,7 +59,7 @@ def test_a_level_that_is_off_is_passed_over():
     }
 
 
-def test_counted_racks_and_the_others():
+def test_counted_racks_and_other_racks():
     count = (RackCount(rack="/e", min=1, max=1),)
     rules = TopicRules(spread=("even", "off"), count=count, count_others="none")
     assert boxes_of(TREE, rules, 2) is None
@@ -71,7 +71,7 @@ def test_counted_racks_and_the_others():
     assert boxes_of(TREE, open_ended, 2)[0] == {"/e": (1, 2), "/w": (0, 1)}
 
 
-def test_counted_racks_of_two_levels_and_no_others():
+def test_counted_racks_on_two_levels_without_others():
     count = (RackCount(rack="/e", min=0, max=1), RackCount(rack="/e/a", min=0, max=0))
     rules = TopicRules(spread=("off", "off"), count=count, count_others="none")
     found = boxes_of(TREE, rules, 1)
@@ -79,7 +79,7 @@ def test_counted_racks_of_two_levels_and_no_others():
     assert {rack: box for rack, box in found[1].items() if box[1]} == {"/e/b": (1, 1)}
 
 
-def test_counted_racks_of_a_level_that_is_distinct():
+def test_counted_racks_on_a_distinct_level():
     count = (RackCount(rack="a", min=1),)
     found = boxes_of(ZONES, TopicRules(spread=("distinct",), count=count), 2)
     assert found == [{"a": (1, 1), "b": (0, 1), "c": (0, 1)}]
@@ -87,14 +87,14 @@ def test_counted_racks_of_a_level_that_is_distinct():
     assert boxes_of(ZONES, TopicRules(spread=("distinct",), count=two), 2) is None
 
 
-def test_an_even_share_that_no_count_above_can_give():
+def test_even_share_that_the_parent_cannot_hold():
     count = (RackCount(rack="/w", min=3, max=3),)
     assert boxes_of(TREE, TopicRules(spread=("even", "even"), count=count), 3) is None
 
 
 @given(st.data())
-def test_every_legal_set_is_in_the_boxes(data):
-    """Boxes are sound: no set of usable brokers that keeps the rules has a rack outside."""
+def test_every_legal_set_lies_in_the_boxes(data):
+    """No legal set of usable brokers has a rack outside its box."""
     cluster = data.draw(crowded_clusters())
     policy = data.draw(policies(cluster))
     tree = RackTree.of(((b.id, b.rack) for b in cluster.brokers), missing=policy.racks.missing)

@@ -20,16 +20,16 @@ from rackwise.core.errors import (
 from rackwise.core.identity.refusals import AmbiguousSpare, ClaimLost, KeyMissing, NotRegistered
 
 
-def leaves(branch=RackwiseError):
+def leaf_classes(branch=RackwiseError):
     for child in branch.__subclasses__():
         yield child
-        yield from leaves(child)
+        yield from leaf_classes(child)
 
 
-OWN = sorted({leaf for leaf in leaves() if leaf.__module__ == errors.__name__}, key=str)
+OWN = sorted({leaf for leaf in leaf_classes() if leaf.__module__ == errors.__name__}, key=str)
 
 
-def test_the_docstring_draws_the_whole_tree():
+def test_docstring_lists_the_whole_tree():
     tree = errors.__doc__.split("```")[1]
     drawn = set(re.findall(r"\b[A-Z][A-Za-z]+\b", tree.split("\n", 2)[2]))
     assert {leaf.__name__ for leaf in OWN} <= drawn
@@ -37,13 +37,13 @@ def test_the_docstring_draws_the_whole_tree():
 
 OF_PRODUCERS = {
     *(errors.PartitionerConfigError, errors.ViewError, errors.SplitError, errors.SplitFileError),
-    *(errors.RackSourceError, errors.MissingClientError, errors.MockClusterError),
+    *(errors.RackSourceError, errors.MissingClientError),
 }
 """Named as the public interface of the producers names them."""
 
 
 @pytest.mark.parametrize("leaf", OWN, ids=lambda leaf: leaf.__name__)
-def test_every_error_says_what_it_is(leaf):
+def test_every_error_has_a_docstring(leaf):
     assert leaf.__doc__
     is_of_the_wire = issubclass(leaf, ProtocolError)  # h11's names, which say whose fault it is
     has_suffix = leaf.__name__.endswith("Error")
@@ -61,25 +61,25 @@ AFTER_WRITES = {OutcomeUnknown, ClaimLost, NotRegistered}
 def test_exit_codes(branch, code):
     assert branch.exit_code == code
     odd = AFTER_WRITES | {PlanFailures}
-    assert {leaf.exit_code for leaf in leaves(branch) if leaf not in odd} <= {code}
+    assert {leaf.exit_code for leaf in leaf_classes(branch) if leaf not in odd} <= {code}
 
 
-def test_plans_that_are_missing_wrote_to_no_cluster():
+def test_missing_plans_have_an_exit_code_without_writes():
     assert PlanFailures.exit_code == RackwiseError.exit_code
 
 
-def test_only_what_may_come_after_a_write_ends_otherwise():
-    odd = {leaf for leaf in leaves(WorldError) if leaf.exit_code != WorldError.exit_code}
+def test_only_errors_after_a_write_have_other_exit_codes():
+    odd = {leaf for leaf in leaf_classes(WorldError) if leaf.exit_code != WorldError.exit_code}
     assert odd == AFTER_WRITES
     assert {leaf.exit_code for leaf in odd} == {PartialFailure.exit_code}
 
 
-def test_standard_kin():
+def test_standard_base_classes():
     assert issubclass(InputError, ValueError)
     assert issubclass(MissingDependency, ImportError)
 
 
-def test_fields_and_the_sentence():
+def test_fields_and_message():
     error = InvalidRack("rack is bad", wanted="good", had="bad", hint="mend it", where="broker 1")
     assert str(error) == error.message == "rack is bad"
     assert error.as_dict() == {
@@ -92,26 +92,26 @@ def test_fields_and_the_sentence():
     }
 
 
-def test_a_refused_identity_has_code_row_and_details():
+def test_identity_refused_has_code_row_and_details():
     error = AmbiguousSpare("two", row="D31", wanted="one", had="two", details={"ids": [7, 9]})
-    told = error.as_dict()
-    assert {name: told[name] for name in ("code", "row", "retryable", "details")} == {
+    fields = error.as_dict()
+    assert {name: fields[name] for name in ("code", "row", "retryable", "details")} == {
         "code": "AMBIGUOUS_SPARE",
         "row": "D31",
         "retryable": True,
         "details": {"ids": [7, 9]},
     }
-    assert told["error"] == "AmbiguousSpare"
+    assert fields["error"] == "AmbiguousSpare"
 
 
 @pytest.mark.parametrize(
     ("value", "plain"), [(None, None), (3, 3), (1.5, 1.5), ("a", "a"), ((1, 2), "(1, 2)")]
 )
-def test_values_that_json_lacks_become_text(value, plain):
+def test_values_without_json_type_become_text(value, plain):
     assert RackwiseError("x", wanted=value).as_dict()["wanted"] == plain
 
 
-def test_an_audit_that_failed_keeps_its_findings():
+def test_audit_failed_keeps_findings():
     error = AuditFailed("2 findings", findings=["a", "b"], hint="look")
     assert (error.wanted, error.had, list(error.findings)) == (0, 2, ["a", "b"])
     assert error.exit_code == 2
@@ -123,20 +123,20 @@ def test_a_partial_failure_keeps_every_item():
     assert (error.wanted, error.had) == (6, 2)
 
 
-def test_a_remedy_is_the_hint_where_none_is_given():
+def test_remedy_is_the_default_hint():
     assert KeyMissing("no key").hint == KeyMissing.remedy
     assert KeyMissing("no key", hint="set it").hint == "set it"
     assert InvalidRack("no rack").hint is None
 
 
-def test_a_conflict_keeps_the_operation_that_does_not_hold():
-    error = Conflict("told", had=("ids/7", 3))
+def test_conflict_keeps_the_failed_operation():
+    error = Conflict("message", had=("ids/7", 3))
     assert (error.had, error.exit_code) == (("ids/7", 3), 4)
 
 
-def test_a_server_that_refuses_has_its_code_and_name():
-    told = errors.ServerRefused("no", code=38, name="INVALID_REPLICATION_FACTOR", had=38, hint="h")
-    assert (told.code, told.name, told.had, told.hint) == (
+def test_server_refused_has_code_and_name():
+    error = errors.ServerRefused("no", code=38, name="INVALID_REPLICATION_FACTOR", had=38, hint="h")
+    assert (error.code, error.name, error.had, error.hint) == (
         38,
         "INVALID_REPLICATION_FACTOR",
         38,

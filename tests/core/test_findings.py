@@ -55,28 +55,28 @@ class TestSequence:
         assert names(findings) == NAMES
         assert len(findings) == 6
 
-    def test_takes_indices_from_both_ends(self, findings):
+    def test_accepts_positive_and_negative_indices(self, findings):
         assert findings[0] == next(iter(findings))
         assert findings[-1].rule == "rack-loss-offline"
         with pytest.raises(IndexError):
             findings[6]
 
-    def test_a_slice_is_findings_again(self, findings):
+    def test_slice_is_findings(self, findings):
         assert isinstance(findings[1:3], Findings)
         assert names(findings[1:3]) == NAMES[1:3]
 
     def test_contains(self, findings):
         assert findings[2] in findings
 
-    def test_equal_when_all_that_is_reported_is_equal(self, findings):
+    def test_equality_compares_all_reported_values(self, findings):
         assert findings == findings[:]
         assert findings != findings[:5]
         assert findings != list(findings)
 
-    def test_shows_counts_not_all_of_it(self, findings):
+    def test_repr_shows_counts(self, findings):
         assert repr(findings[:2]).startswith("Findings({'spread-even': 1, 'rack-loss-offline': 1}")
 
-    def test_many_findings_come_one_by_one(self):
+    def test_many_findings_are_created_one_by_one(self):
         rows = 70_000
         cluster = small_cluster({1: "a"}, {f"t-{n}": [1] for n in range(rows)})
         found = audit(cluster, rules=["rack-loss-offline"])
@@ -103,28 +103,28 @@ class TestSelections:
     @pytest.mark.parametrize(
         ("least", "number"), [("error", 2), ("warning", 5), ("info", 6), ("never", 0)]
     )
-    def test_at_least_a_severity(self, findings, least, number):
+    def test_at_least_severity(self, findings, least, number):
         assert len(findings.at_least(least)) == number
 
     def test_rows_of_partitions_each_once(self, findings):
         assert findings.rows().tolist() == [0, 1, 2]
         assert findings.rows(Severity.ERROR).tolist() == [0, 2]
 
-    def test_rows_leave_out_what_is_not_about_a_partition(self):
+    def test_rows_omit_findings_without_partition(self):
         found = audit(small_cluster({1: None}, {"t-0": [1]}), rules=["rack-missing"])
         assert found.rows().tolist() == []
 
-    def test_a_selection_keeps_what_was_not_checked(self, findings):
+    def test_selection_keeps_not_checked(self, findings):
         assert findings.at_least("error").not_checked == findings.not_checked
 
     @pytest.mark.parametrize("name", ["fatal", "never"])
-    def test_a_severity_that_does_not_exist(self, findings, name):
+    def test_unknown_severity(self, findings, name):
         with pytest.raises(InvalidConfig, match="expected a severity of error, warning, info"):
             findings.of_severity(name)
 
 
 class TestRaising:
-    def test_with_the_findings_and_the_first_as_hint(self, findings):
+    def test_error_has_findings_and_the_first_as_hint(self, findings):
         with pytest.raises(AuditFailed) as caught:
             findings.raise_if_any("error")
         assert str(caught.value) == "expected no finding of severity error or worse, got 2"
@@ -132,7 +132,7 @@ class TestRaising:
         assert names(caught.value.findings) == [NAMES[0], NAMES[3]]
         assert caught.value.exit_code == 2
 
-    def test_not_without_findings(self, findings):
+    def test_no_error_without_findings(self, findings):
         findings[:0].raise_if_any()
         findings.raise_if_any("never")
 
@@ -178,8 +178,8 @@ class TestFinding:
         }
 
     def test_optional_fields_come_last(self):
-        told = self.finding(where="here", hint="do it").as_dict("where", "hint")
-        assert list(told.items())[-3:] == [
+        texts = self.finding(where="here", hint="do it").as_dict("where", "hint")
+        assert list(texts.items())[-3:] == [
             ("message", "here: pin: wanted one; had none"),
             ("where", "here"),
             ("hint", "do it"),
@@ -195,22 +195,22 @@ class TestRuleTable:
         table.rule("d", Severity.INFO, "a d is wrong")(max)
         return table
 
-    def test_infos_come_last_and_all_else_as_it_was_added(self):
+    def test_infos_come_last_and_others_in_order_of_addition(self):
         assert list(self.table()) == ["b", "c", "a", "d"]
         assert len(self.table()) == 4
 
     def test_functions_that_check_a_rule(self):
         assert list(self.table().checks.items()) == [("b", len), ("d", max)]
 
-    def test_a_name_is_used_once(self):
+    def test_name_must_be_unique(self):
         with pytest.raises(InvalidConfig, match="expected each rule once, got a twice") as caught:
             self.table().add(Rule("a", Severity.ERROR, "another"))
         assert caught.value.hint == "give the second rule another name"
 
-    def test_a_finding_has_the_severity_of_its_rule_or_another(self):
-        told = {"wanted": "one", "had": "none", "hint": "do it"}
-        assert self.table().finding("b", broker=1, **told).severity == Severity.WARNING
-        found = self.table().finding("b", severity=Severity.INFO, **told)
+    def test_severity_defaults_to_that_of_the_rule(self):
+        texts = {"wanted": "one", "had": "none", "hint": "do it"}
+        assert self.table().finding("b", broker=1, **texts).severity == Severity.WARNING
+        found = self.table().finding("b", severity=Severity.INFO, **texts)
         assert found.severity == Severity.INFO
 
 
@@ -218,21 +218,21 @@ class TestFindingList:
     @staticmethod
     def found():
         table = TestRuleTable.table()
-        told = {"wanted": "one", "had": "none", "hint": "do it"}
+        texts = {"wanted": "one", "had": "none", "hint": "do it"}
         return FindingList(
             table,
             [
-                table.finding("a", **told),
-                table.finding("b", broker=2, **told),
+                table.finding("a", **texts),
+                table.finding("b", broker=2, **texts),
                 Unchecked("d", "no reason"),
-                table.finding("b", broker=1, **told),
+                table.finding("b", broker=1, **texts),
                 Unchecked("c", "not read", "broker 2"),
                 Unchecked("c", "not read", "broker 1"),
                 Unchecked("c", "not read", "broker 1"),
             ],
         )
 
-    def test_by_rule_and_then_by_place(self):
+    def test_ordered_by_rule_then_place(self):
         assert names(self.found()) == [("broker 1", "b"), ("broker 2", "b"), ("cluster", "a")]
         assert len(self.found()) == 3
         assert self.found()[0].broker == 1
@@ -245,18 +245,18 @@ class TestFindingList:
             ("d", "no reason"),
         ]
 
-    def test_shows_counts(self):
+    def test_repr_shows_counts(self):
         assert repr(self.found()).startswith("FindingList({'b': 2, 'a': 1}, not_checked=")
 
 
-def test_rules_say_when_they_are_broken():
+def test_rule_sentences_describe_the_broken_state():
     for name, rule in RULES.items():
         assert rule.name == name
         assert rule.sentence[0].islower()
         assert not rule.sentence.endswith(".")
 
 
-def test_findings_of_nothing():
+def test_no_findings():
     found = audit(small_cluster({}, {}), Policy())
     assert list(found) == []
     assert found.by_rule == {}

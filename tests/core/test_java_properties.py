@@ -1,4 +1,4 @@
-"""Properties files are read as Java reads them; what is written is read back."""
+"""Properties files are parsed as Java parses them, and written files are read back."""
 
 import pytest
 from hypothesis import given
@@ -19,36 +19,36 @@ class TestLines:
     @pytest.mark.parametrize(
         "data", [b"", b"\n\r\n\r", b"  \t\f\n", b"# a=b\n  ! c=d", b"#a\\\n", b"\\\n\n", b"\\\r\n"]
     )
-    def test_nothing(self, data):
+    def test_empty_input(self, data):
         assert parse_properties(data) == {}
 
     @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
-    def test_every_end_of_a_line(self, end):
+    def test_line_endings(self, end):
         assert parse_properties(end.join([b"a=1", b"", b"b=2", b""])) == {"a": "1", "b": "2"}
 
     @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
-    def test_a_backslash_before_the_end_continues_without_the_blanks(self, end):
+    def test_backslash_at_line_end_continues_without_leading_blanks(self, end):
         assert parse_properties(b"dirs=/a,\\" + end + b" \t\f/b" + end + b"c=d") == {
             "dirs": "/a,/b",
             "c": "d",
         }
 
-    def test_two_backslashes_before_the_end_are_one_and_continue_nothing(self):
+    def test_two_backslashes_at_line_end_do_not_continue(self):
         assert parse_properties(b"a=1\\\\\nb=2") == {"a": "1\\", "b": "2"}
 
-    def test_a_comment_is_not_continued_and_begins_no_continuation(self):
+    def test_comment_is_neither_continued_nor_a_continuation(self):
         assert parse_properties(b"#a=1\\\nb=2\\\n#3\n") == {"b": "2#3"}
 
-    def test_an_empty_line_ends_what_was_open(self):
+    def test_empty_line_ends_a_continuation(self):
         assert parse_properties(b"a=1\\\n\nb=2") == {"a": "1", "b": "2"}
         assert parse_properties(b"\\\n#a=1\nb=2") == {"b": "2"}
 
     @pytest.mark.parametrize("data", [b"a=1\\", b"a=1\\\n", b"a=1\\\r\n"])
-    def test_a_backslash_before_the_end_of_the_file_is_nothing(self, data):
+    def test_backslash_at_end_of_file_is_ignored(self, data):
         assert parse_properties(data) == {"a": "1"}
 
     @pytest.mark.parametrize("data", [b"\\", b"\\\n", b"\\\r", b"a=1\n \\"])
-    def test_alone_it_is_an_empty_key(self, data):
+    def test_single_backslash_is_an_empty_key(self, data):
         assert parse_properties(data)[""] == ""
 
     def test_an_entry_has_the_number_of_its_first_line(self):
@@ -56,24 +56,24 @@ class TestLines:
         assert property_entries(text) == [(1, "a", "1"), (3, "b", "xy"), (6, "c", "d")]
 
 
-class TestSides:
+class TestKeysAndValues:
     @pytest.mark.parametrize(
         "line", ["k=v", "k:v", "k v", "k\tv", " k = v", "k : v", "k\f=\tv", "k     v", "\\k=v"]
     )
-    def test_a_separator_is_equals_colon_or_blank(self, line):
+    def test_separators_are_equals_colon_and_blank(self, line):
         assert parse_properties(line.encode()) == {"k": "v"}
 
-    def test_only_one_is_taken_and_blanks_behind_a_value_are_kept(self):
+    def test_only_first_separator_counts_and_trailing_blanks_are_kept(self):
         assert parse_properties(b"k ==v ") == {"k": "=v "}
         assert parse_properties(b"k=:v") == {"k": ":v"}
 
-    def test_a_backslash_makes_it_part_of_the_key(self):
+    def test_escaped_separator_is_part_of_the_key(self):
         assert parse_properties(rb"a\ b\=c\:d=e") == {"a b=c:d": "e"}
 
-    def test_no_separator_is_an_empty_value(self):
+    def test_missing_separator_means_empty_value(self):
         assert parse_properties(b"version") == {"version": ""}
 
-    def test_the_last_of_a_key_counts_and_all_are_told(self):
+    def test_last_value_of_a_key_counts_and_pairs_keep_all(self):
         assert parse_properties(b"a=1\na=2\n") == {"a": "2"}
         assert property_pairs(b"a=1\na=2\n") == [("a", "1"), ("a", "2")]
 
@@ -89,17 +89,17 @@ class TestEscapes:
     @pytest.mark.parametrize(
         "data", [rb"a=\u12", rb"a=\u12g4", rb"a=\u", rb"\u00=1", rb"a=\uu0041"]
     )
-    def test_four_digits_or_an_error(self, data):
+    def test_unicode_escape_needs_four_digits(self, data):
         with pytest.raises(InvalidProperties, match="expected four hex digits after"):
             parse_properties(data)
 
     @pytest.mark.parametrize("data", [rb"a=\ud800", rb"\udc00=a", rb"a=\ude00\ud83d"])
-    def test_half_a_pair_has_no_text(self, data):
+    def test_half_a_surrogate_pair_is_rejected(self, data):
         with pytest.raises(InvalidProperties, match="without half a surrogate pair"):
             parse_properties(data)
 
 
-def test_the_cap():
+def test_size_limit():
     assert parse_properties(b"a=" + b"x" * (MAX_BYTES - 2))["a"] == "x" * (MAX_BYTES - 2)
     with pytest.raises(InvalidProperties, match=f"at most {MAX_BYTES} bytes") as refused:
         parse_properties(b"#" * (MAX_BYTES + 1))
@@ -108,12 +108,12 @@ def test_the_cap():
 
 
 @pytest.mark.parametrize("piece", [b"\\", b"\\\n", b"=", b" ", b"\\u0041", b"a\\\r\n"])
-def test_no_text_takes_more_than_linear_time(piece):
+def test_parsing_time_is_linear(piece):
     assert parse_properties(piece * (MAX_BYTES // len(piece))) is not None
 
 
 @given(st.dictionaries(TEXTS, TEXTS, max_size=4))
-def test_what_is_written_is_read_back(properties):
+def test_written_properties_are_read_back(properties):
     data = format_properties(properties)
     assert data.isascii()
     assert parse_properties(data) == properties
@@ -141,7 +141,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.binary(max_size=40) | st.lists(PIECES, max_size=20).map(b"".join))
-def test_any_bytes_are_text_or_the_one_error(data):
+def test_any_bytes_are_parsed_or_rejected(data):
     try:
         properties = parse_properties(data)
     except InvalidProperties as error:

@@ -20,7 +20,7 @@ NODES = 5
 ARCS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 9)), max_size=12)
 
 
-def test_flow_is_as_large_as_the_cut() -> None:
+def test_flow_equals_cut() -> None:
     network = FlowNetwork(4)
     arcs = [(0, 1, 3), (0, 2, 2), (1, 2, 5), (1, 3, 2), (2, 3, 3)]
     numbers = [network.add_arc(*arc) for arc in arcs]
@@ -29,7 +29,7 @@ def test_flow_is_as_large_as_the_cut() -> None:
     assert network.push(0, 3) == 0
 
 
-def test_what_is_added_later_carries_more() -> None:
+def test_arcs_added_later_increase_the_flow() -> None:
     network = FlowNetwork(2)
     middle = network.add_node()
     first = network.add_arc(0, middle, 1)
@@ -39,7 +39,7 @@ def test_what_is_added_later_carries_more() -> None:
     assert network.push(0, 1) == 2
 
 
-def test_reached_is_one_side_of_a_cut() -> None:
+def test_reached_nodes_are_one_side_of_a_cut() -> None:
     network = FlowNetwork(4)
     network.add_arc(0, 1, 9)
     network.add_arc(1, 2, 1)
@@ -49,7 +49,7 @@ def test_reached_is_one_side_of_a_cut() -> None:
     assert network.reached([2]) == [True, True, True, True]
 
 
-def test_random_networks_against_the_smallest_cut() -> None:
+def test_random_networks_match_the_smallest_cut() -> None:
     draw = random.Random(7)
     for _ in range(60):
         nodes = draw.randint(2, 6)
@@ -76,19 +76,19 @@ def all_cuts(arcs: list[Arc]) -> Iterator[tuple[int, frozenset[int]]]:
 
 
 @given(ARCS)
-def test_the_cut_is_the_smallest_of_the_minimum_cuts(arcs: list[Arc]) -> None:
+def test_cut_is_the_smallest_minimum_cut(arcs: list[Arc]) -> None:
     least = min(value for value, _ in all_cuts(arcs))
     smallest = frozenset.intersection(*(side for value, side in all_cuts(arcs) if value == least))
     assert min_cut(NODES, arcs, 0, 1) == (least, smallest)
 
 
-def test_the_network_of_the_module_docstring() -> None:
+def test_example_of_the_module_docstring() -> None:
     source, sink, x, y = range(4)
     arcs = [(source, x, 5), (source, y, 7), (x, sink, 9), (y, sink, 2)]
     assert min_cut(4, arcs, source, sink) == (7, frozenset({source, y}))
 
 
-def test_flow_on_a_path_is_undone_whichever_arc_is_tried_first() -> None:
+def test_flow_is_rerouted_in_any_arc_order() -> None:
     source, sink, a, b, c, d = range(6)
     ends = [(b, c, 1), (c, sink, 1), (d, sink, 1)]
     for first in permutations([(source, a, 1), (source, b, 1), (a, c, 1), (a, d, 1)]):

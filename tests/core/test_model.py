@@ -12,7 +12,7 @@ LISTS = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4))
 
 class TestRagged:
     @given(LISTS)
-    def test_gives_its_rows_back(self, lists):
+    def test_rows_round_trip(self, lists):
         ragged = Ragged.of(lists)
         assert len(ragged) == len(lists)
         assert [ragged.row(i) for i in range(len(ragged))] == [tuple(row) for row in lists]
@@ -57,19 +57,19 @@ FULL = Partition(
 
 
 class TestPartitionTable:
-    def test_is_in_byte_order_of_topics_then_by_number(self):
+    def test_rows_are_ordered_by_topic_bytes_then_number(self):
         names = [("b", 0), ("a", 10), ("a", 9), ("é", 0), ("z", 0)]
         table = PartitionTable.of(
             Partition(topic=topic, partition=number, replicas=(1,)) for topic, number in names
         )
         assert [table.name(i) for i in range(len(table))] == ["a-9", "a-10", "b-0", "z-0", "é-0"]
 
-    def test_gives_its_values_back(self):
+    def test_partitions_round_trip(self):
         bare = Partition(topic="t", partition=0, replicas=(1,))
         assert list(PartitionTable.of([FULL, bare])) == [bare, FULL]
 
     @given(crowded_clusters())
-    def test_is_the_same_from_its_own_values(self, cluster):
+    def test_table_from_its_own_values_is_equal(self, cluster):
         assert PartitionTable.of(list(cluster.partitions)[::-1]) == cluster.partitions
 
     @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ class TestPartitionTable:
             {"bytes_in_per_s": None},
         ],
     )
-    def test_equality_sees_every_column(self, other):
+    def test_equality_compares_every_column(self, other):
         assert PartitionTable.of([FULL]) != PartitionTable.of([replace(FULL, **other)])
 
-    def test_is_equal_to_tables_only(self):
+    def test_differs_from_other_types(self):
         assert PartitionTable.of([FULL]) != [FULL]
         with pytest.raises(TypeError, match="unhashable"):
             hash(PartitionTable.of([]))
@@ -100,11 +100,11 @@ class TestPlaced:
         table = PartitionTable.of(partitions)
         return [table.placed.row(i) for i in range(len(table))]
 
-    def test_leaves_out_what_is_being_added(self):
+    def test_omits_added_replicas(self):
         other = Partition(topic="u", partition=0, replicas=(2, 4))
         assert self.placed(FULL, other) == [(4, 1), (2, 4)]
 
-    def test_is_the_list_where_nothing_moves(self):
+    def test_equals_replicas_if_nothing_is_reassigning(self):
         table = PartitionTable.of([Partition(topic="u", partition=0, replicas=(2, 4))])
         assert table.placed is table.replicas
 

@@ -1,7 +1,7 @@
 from rackwise.core.override import override
 
 
-def test_a_mark_and_nothing_else():
+def test_override_returns_the_method():
     def method():
         return 1
 

@@ -127,12 +127,12 @@ class TestOneForm:
 
 class TestWaterFill:
     @pytest.mark.parametrize("case", planner_vectors()["water_filling"])
-    def test_the_vectors(self, case):
+    def test_vectors(self, case):
         shares = water_fill(case["free_brokers"], case["replicas"])
         assert (shares and [list(share) for share in shares]) == case["low_high"]
 
     @given(st.lists(st.integers(0, 4), max_size=4), st.integers(0, 9))
-    def test_the_fairest_of_all_ways(self, free, replicas):
+    def test_shares_are_the_fairest_possible(self, free, replicas):
         ways = [way for way in product(*(range(n + 1) for n in free)) if sum(way) == replicas]
         best = min((sum(n * n for n in way) for way in ways), default=None)
         fair = [way for way in ways if sum(n * n for n in way) == best]
@@ -171,13 +171,13 @@ class TestTree:
         assert self.tree.places(ids).tolist() == [4, 0, 5, 5, 5]
 
     @pytest.mark.parametrize("large", [6, 7, 2**31 - 1])
-    def test_places_are_the_same_whether_ids_are_less_than_their_number_or_not(self, large):
+    def test_lookup_table_and_binary_search_give_equal_places(self, large):
         tree = RackTree.of([(large, Rack("a")), (0, Rack("b"))])
         ids = np.array([large, -1, 2**31 - 1, 1, 0, 3, -(2**31)], dtype=np.int32)
         by_definition = [{0: 0, large: 1}.get(id_, 2) for id_ in ids.tolist()]
         assert tree.places(ids).tolist() == by_definition
 
-    def test_one_rack_gives_the_rackless_a_node_before_all_others(self):
+    def test_one_rack_puts_brokers_without_rack_into_the_first_node(self):
         tree = RackTree.of([(1, Rack("a")), (2, None)], missing="one-rack")
         assert tree.names == (("(no rack)", "a"),)
         assert tree.nodes.tolist() == [[1, 0, -1]]
@@ -188,11 +188,11 @@ class TestTree:
         assert (tree.depth, tree.names) == (1, ((),))
         assert RackTree.of([]).places(np.array([3, -1], dtype=np.int32)).tolist() == [0, 0]
 
-    def test_mixed_forms_are_refused(self):
+    def test_mixed_forms_are_rejected(self):
         with pytest.raises(InvalidRack, match="expected one form of rack"):
             RackTree.of([(1, Rack("a")), (2, Rack("/b"))])
 
-    def test_segments_sort_as_bytes_not_as_texts(self):
+    def test_segments_sort_as_bytes(self):
         tree = RackTree.of([(1, Rack("/a.b/x")), (2, Rack("/a/y")), (3, Rack("/é/z"))])
         assert tree.names[0] == ("/a", "/a.b", "/é")
         assert tree.names[1] == ("/a/y", "/a.b/x", "/é/z")

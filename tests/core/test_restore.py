@@ -1,4 +1,4 @@
-"""What it takes to be whole again after the loss of a rack."""
+"""The cost of restoring all replicas after the loss of a rack, and the groups that stop."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ PRICES = (
 WIDE = {1: "/eu/a", 2: "/eu/b", 3: "/us/a", 4: None}
 
 
-def restores(made, *, policy=REGION_ZONE, prices=PRICES, rack_of=lambda _, member: member.rack):
-    return rack_restores(made, policy, prices=prices, day=DAY, rack_of=rack_of)
+def restores(cluster, *, policy=REGION_ZONE, prices=PRICES, rack_of=lambda _, member: member.rack):
+    return rack_restores(cluster, policy, prices=prices, day=DAY, rack_of=rack_of)
 
 
 def sized(*partitions):
@@ -39,9 +39,9 @@ def of(*partitions, racks=WIDE):
     return replace(cluster(racks), partitions=sized(*partitions))
 
 
-def test_each_replica_comes_from_the_nearest_source():
-    made = of(((1, 2), (1, 2), GIB), ((1, 3), (1, 3), 2 * GIB), ((1,), (1,), 4 * GIB))
-    found = restores(made)
+def test_each_replica_is_copied_from_the_nearest_source():
+    cluster = of(((1, 2), (1, 2), GIB), ((1, 3), (1, 3), 2 * GIB), ((1,), (1,), 4 * GIB))
+    found = restores(cluster)
     assert list(found) == ["/eu", "/us", "/eu/a", "/eu/b", "/us/a"]
     assert (found["/eu/a"].level, found["/eu/a"].cross_bytes) == (2, 3 * GIB)
     assert found["/eu/a"].usd_nano == 2 * CENT + 2 * 5 * CENT
@@ -50,10 +50,10 @@ def test_each_replica_comes_from_the_nearest_source():
 
 
 def test_only_live_replicas_in_sync_are_sources():
-    made = of(((1, 2, 3), (1, 3), GIB))
-    assert restores(made)["/eu/a"].usd_nano == 5 * CENT
-    dead = [replace(broker, is_live=broker.id != 3) for broker in made.brokers]
-    assert restores(replace(made, brokers=tuple(dead)))["/eu/a"].cross_bytes == 0
+    cluster = of(((1, 2, 3), (1, 3), GIB))
+    assert restores(cluster)["/eu/a"].usd_nano == 5 * CENT
+    dead = [replace(broker, is_live=broker.id != 3) for broker in cluster.brokers]
+    assert restores(replace(cluster, brokers=tuple(dead)))["/eu/a"].cross_bytes == 0
 
 
 def test_the_region_of_the_source_sets_the_price():
@@ -102,7 +102,7 @@ class TestGroups:
         assert (found["/eu/b"].members_lost, found["/eu/b"].members) == (3, 6)
         assert found["/eu"].groups_lost == 2
 
-    def test_the_caller_says_where_a_member_is(self):
+    def test_caller_decides_the_rack_of_a_member(self):
         found = restores(
             cluster(groups=[DEMO_READERS]),
             rack_of=lambda group, member: Rack(f"/eu/{group.group[0]}/{member.member_id}"),
@@ -114,7 +114,7 @@ class TestGroups:
     st.lists(st.sampled_from(["/e/a", "/e/b", "/w/a", "/w/b", "/w/c"]), min_size=2, max_size=6),
     st.data(),
 )
-def test_it_is_what_one_partition_after_the_other_gives(racks, data):
+def test_sums_equal_a_naive_computation_by_partition(racks, data):
     brokers = dict(enumerate(racks, start=1))
     partitions = data.draw(
         st.lists(
@@ -127,9 +127,9 @@ def test_it_is_what_one_partition_after_the_other_gives(racks, data):
             max_size=6,
         )
     )
-    made = of(*partitions, racks=brokers)
-    rack = {broker.id: broker.rack for broker in made.brokers}
-    for name, found in restores(made).items():
+    cluster = of(*partitions, racks=brokers)
+    rack = {broker.id: broker.rack for broker in cluster.brokers}
+    for name, found in restores(cluster).items():
         inside = {id_ for id_, where in brokers.items() if f"{where}/".startswith(f"{name}/")}
         crossing = nano = 0
         for replicas, isr, size in partitions:
@@ -143,6 +143,6 @@ def test_it_is_what_one_partition_after_the_other_gives(racks, data):
 
 
 @pytest.mark.parametrize("racks", [{1: None, 2: None}, {1: "z1", 2: "z2"}])
-def test_plain_names_and_no_racks_are_fine(racks):
+def test_plain_names_and_missing_racks_are_accepted(racks):
     found = restores(of(((1, 2), (1, 2), GIB), racks=racks), policy=Policy())
     assert [loss.usd_nano for loss in found.values()] == ([2 * CENT] * 2 if racks[1] else [])

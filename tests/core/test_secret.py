@@ -1,4 +1,4 @@
-"""A secret is shown by no accident."""
+"""A secret is never shown by accident."""
 
 import copy
 import pickle  # noqa: TID251 (a secret must refuse it)
@@ -9,7 +9,7 @@ from rackwise.core.json.canonical import canonical_json
 from rackwise.core.secret import Secret
 
 
-def test_a_secret_shows_itself_nowhere():
+def test_secret_is_never_shown():
     secret = Secret("canary")
     shown = [repr(secret), str(secret), f"{secret}", f"{secret:>9}", "%s" % secret, repr([secret])]  # noqa: UP031 (each way is tried)
     assert not any("canary" in text for text in shown)

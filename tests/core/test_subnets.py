@@ -1,4 +1,4 @@
-"""Subnet tables: what is read, what is refused, how they are cut, and that lookups are right."""
+"""Subnet tables: valid and invalid rows, length classes, and lookups."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NESTED = "10.0.0.0/16,/eu/a\n10.0.5.0/24,/eu/b\n10.0.5.16/28,/eu/c"
         ({}, (), 0),
     ],
 )
-def test_the_cut_has_the_fewest_buckets(networks, classes, buckets):
+def test_length_classes_have_the_fewest_buckets(networks, classes, buckets):
     assert prefix_classes(networks) == classes
     assert buckets_of(networks, classes) == buckets
 
@@ -48,13 +48,13 @@ def test_the_cut_has_the_fewest_buckets(networks, classes, buckets):
         ("2001:db8::1", None),
     ],
 )
-def test_the_longest_prefix_wins(address, rack):
+def test_longest_prefix_decides(address, rack):
     found = rack_of(address, length_classes(parse_subnets(NESTED)))
     assert (found and found.text) == rack
 
 
 @pytest.mark.parametrize("text", ["10.0.0.256", "010.0.0.1", "x"])
-def test_what_is_no_address_is_no_question(text):
+def test_text_that_is_no_address_is_rejected(text):
     with pytest.raises(ValueError, match="does not appear to be"):
         rack_of(text, ())
 
@@ -73,11 +73,11 @@ def test_what_is_no_address_is_no_question(text):
         ("1.2..3", None),
     ],
 )
-def test_ipv4_is_four_octets_without_leading_zeros(text, number):
+def test_ipv4_needs_four_octets_without_leading_zeros(text, number):
     assert ipv4(text) == number
 
 
-def test_both_families_are_cut_apart_finest_class_first():
+def test_families_have_separate_classes_finest_first():
     classes = length_classes(parse_subnets(NESTED + "\n2001:db8::/32,x\n2001:db8:0:42::/64,y"))
     assert [(one.version, one.length, one.shift) for one in classes] == [
         (4, 28, 4),
@@ -90,7 +90,7 @@ def test_both_families_are_cut_apart_finest_class_first():
     assert rack_of("2001:db8:1::", classes) == Rack("x")
 
 
-def test_a_table_is_csv_with_or_without_header_and_comments():
+def test_csv_table_with_or_without_header_and_comments():
     with_header = 'cidr,rack\n# zones\n\n"10.0.0.0/16" , /eu/a\n10.0.5.0/24,/eu/b\n'
     rows = parse_subnets(with_header, where="s.csv")
     assert [(str(row.network), row.rack.text, row.where) for row in rows] == [
@@ -99,7 +99,7 @@ def test_a_table_is_csv_with_or_without_header_and_comments():
     ]
 
 
-def test_a_table_is_pairs_as_brokers_are_configured_with():
+def test_table_as_pairs_of_rack_and_cidr():
     rows = parse_subnets("use1-az1@10.0.0.0/19<>use1-az2@10.0.32.0/19 \n", where="s.txt")
     assert [(str(row.network), row.rack.text, row.where) for row in rows] == [
         ("10.0.0.0/19", "use1-az1", "s.txt pair 1"),
@@ -130,7 +130,7 @@ def test_a_table_is_pairs_as_brokers_are_configured_with():
         ("a@10.0.0.0/16<>nothing", "invalid pair 2 of s: expected rack@cidr, got 'nothing'"),
     ],
 )
-def test_a_bad_line_is_named(text, message):
+def test_error_names_the_invalid_line(text, message):
     with pytest.raises(InvalidSubnets) as caught:
         parse_subnets(text, where="s")
     assert caught.value.message.startswith(message)
@@ -138,7 +138,7 @@ def test_a_bad_line_is_named(text, message):
     assert caught.value.where
 
 
-def test_one_network_with_two_racks_is_refused_naming_both_lines():
+def test_network_with_two_racks_is_rejected_with_both_lines():
     twice = parse_subnets("10.0.0.0/16,a\n10.0.0.0/16,a\n10.0.0.0/16,b", where="s")
     with pytest.raises(InvalidSubnets) as caught:
         length_classes(twice)
@@ -146,17 +146,17 @@ def test_one_network_with_two_racks_is_refused_naming_both_lines():
     assert caught.value.hint == "delete s:1 or s:3"
 
 
-def test_ipv6_networks_are_at_most_64_long():
+def test_ipv6_prefixes_longer_than_64_are_rejected():
     with pytest.raises(
         InvalidSubnets, match="expected an IPv6 prefix of at most /64, got 2001:db8::/65"
     ):
         length_classes(parse_subnets("2001:db8::/65,a"))
 
 
-def test_too_many_buckets_are_refused():
-    apart = "2000::/4,a\n2001:d00::/24,b\n2001:db8:10::/44,c\n2001:db8:10:1::/64,d"
+def test_too_many_buckets_are_rejected():
+    table = "2000::/4,a\n2001:d00::/24,b\n2001:db8:10::/44,c\n2001:db8:10:1::/64,d"
     with pytest.raises(InvalidSubnets) as caught:
-        length_classes(parse_subnets(apart, where="s"))
+        length_classes(parse_subnets(table, where="s"))
     assert (caught.value.wanted, caught.value.had) == (2**20, 2**20 + 3)
     assert caught.value.message == (
         "expected a table of at most 1048576 buckets, got 1048579 for 4 networks of /4 to /64"
@@ -183,7 +183,7 @@ def tables(draw):
 
 
 @given(tables(), st.data())
-def test_the_lookup_equals_a_walk_over_all_networks(subnets, data):
+def test_lookup_equals_a_search_through_all_networks(subnets, data):
     classes = length_classes(subnets)
     last = data.draw(st.integers(0, 2**12 - 1))
     for address in (

@@ -17,7 +17,7 @@ from rackwise.core.text import escaped
         ("\ud800", r"\ud800"),
     ],
 )
-def test_what_cannot_be_shown_is_reported_by_its_code(text, shown):
+def test_unprintable_characters_are_escaped(text, shown):
     assert escaped(text) == shown
 
 

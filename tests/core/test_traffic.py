@@ -1,4 +1,4 @@
-"""Prices, money and shares."""
+"""The choice of prices, exact dollars, and shares of bytes."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def chosen(prices, *, region=None, level="zone", kind="fetch", day=DAY):
         (9 * 10**17, 2 * CENT, 2**30, 16_763_806_343_078_613),
     ],
 )
-def test_money_is_exact(bytes_, price, gb, nano):
+def test_dollars_are_exact(bytes_, price, gb, nano):
     assert usd_nano(bytes_, price, gb) == nano
 
 
 @given(st.integers(0, 10**18), st.integers(0, 10**12), st.sampled_from([10**9, 2**30]))
-def test_money_is_within_half_a_nano_dollar(bytes_, price, gb):
+def test_dollars_are_within_half_a_nano_dollar(bytes_, price, gb):
     nano = usd_nano(bytes_, price, gb)
     assert abs(2 * (nano * gb - bytes_ * price)) <= gb
 
@@ -86,7 +86,7 @@ def test_dollars_have_nine_digits(nano, text):
     assert exact_usd_text(nano) == text
 
 
-def test_a_day_is_scaled_to_thirty():
+def test_one_day_is_scaled_to_thirty():
     assert per_month(420_000_000, 86_400) == 12_600_000_000
 
 
@@ -105,12 +105,12 @@ def test_scaling_is_linear(nano, seconds, times):
         (10, (0, 5), (0, 10)),
     ],
 )
-def test_shares_go_by_largest_remainder(total, weights, shares):
+def test_shares_follow_the_largest_remainder(total, weights, shares):
     assert apportion(total, weights) == shares
 
 
 @given(st.integers(0, 10**18), st.lists(st.integers(0, 10**12), min_size=1).filter(any))
-def test_shares_sum_to_the_total_and_stay_within_one_of_their_part(total, weights):
+def test_shares_sum_to_the_total_and_differ_by_less_than_one(total, weights):
     shares = apportion(total, weights)
     whole = sum(weights)
     assert sum(shares) == total
@@ -120,7 +120,7 @@ def test_shares_sum_to_the_total_and_stay_within_one_of_their_part(total, weight
     )
 
 
-def test_weights_of_zero_share_nothing():
+def test_zero_weights_are_rejected():
     with pytest.raises(
         InvalidRates, match="expected weights above 0 to apportion 5 bytes, got 2 that are 0"
     ):
@@ -132,12 +132,12 @@ class TestLevels:
         assert named_levels(1, ()) == ("zone",)
         assert named_levels(0, ()) == ("zone",)
 
-    def test_given_names_are_taken_coarsest_first(self):
+    def test_names_are_used_coarsest_first(self):
         assert named_levels(2, ("region", "zone", "rack")) == ("region", "zone")
         assert named_levels(1, ("az",)) == ("az",)
 
     @pytest.mark.parametrize(("names", "had"), [((), "0"), (("region",), "1")])
-    def test_deeper_racks_need_names_to_be_priced(self, names, had):
+    def test_several_levels_need_names(self, names, had):
         with pytest.raises(
             InvalidPrices, match=f"expected names of 2 rack levels .* got {had}"
         ) as caught:
@@ -160,24 +160,24 @@ class TestChoice:
     def test_a_level_without_a_row_has_no_price(self):
         assert chosen([row()], level="region") is None
 
-    def test_the_row_of_the_day_is_taken(self):
+    def test_row_valid_on_the_day_is_used(self):
         old = row(valid_to=DAY)
         new = row(valid_from=DAY)
         assert chosen([old, new]) == PriceChoice(price=new, is_extrapolated=False)
         assert chosen([old, new], day=date(2026, 10, 31)).price is old
 
-    def test_a_day_before_the_oldest_row_takes_it_and_says_so(self):
+    def test_day_before_the_oldest_row_is_extrapolated(self):
         old = row(valid_to=DAY)
         choice = chosen([row(valid_from=DAY), old], day=date(2025, 1, 1))
         assert choice == PriceChoice(price=old, is_extrapolated=True)
 
-    def test_a_general_row_covers_the_days_a_special_one_leaves_out(self):
+    def test_general_row_covers_days_without_special_row(self):
         general = row()
         special = row(kind="fetch", valid_to=date(2026, 6, 1))
         assert chosen([general, special]).price is general
 
     @pytest.mark.parametrize("day", [DAY, date(2025, 1, 1)])
-    def test_two_equally_specific_rows_are_refused(self, day):
+    def test_two_equally_specific_rows_are_rejected(self, day):
         table = [row(source="a", row="line 2"), row(source="b", row="line 3")]
         with pytest.raises(
             InvalidPrices,
@@ -186,7 +186,7 @@ class TestChoice:
             chosen(table, day=day)
         assert "delete one" in caught.value.hint
 
-    def test_a_day_after_the_end_is_refused_with_a_line_to_add(self):
+    def test_day_after_the_last_row_is_rejected_with_a_line_to_add(self):
         with pytest.raises(
             InvalidPrices,
             match="no price for level zone on 2026-11-01: the row before ends",
@@ -197,7 +197,7 @@ class TestChoice:
             "aws,*,zone,*,<out>,<in>,1073741824,2026-11-01,,<source>,true"
         )
 
-    def test_a_gap_is_refused_with_the_rows_around_it(self):
+    def test_gap_is_rejected_with_the_rows_around_it(self):
         table = [
             row(valid_to=date(2026, 6, 1), row="line 2"),
             row(valid_from=date(2027, 1, 1), row="line 3"),
@@ -209,24 +209,24 @@ class TestChoice:
         ):
             chosen(table)
 
-    def test_one_provider_is_picked(self):
+    def test_rows_of_one_provider(self):
         aws, gcp = row(), row(provider="gcp")
         assert prices_of([aws, gcp], "gcp") == (gcp,)
 
     @pytest.mark.parametrize(("table", "had"), [([row()], "aws"), ([], "none")])
-    def test_a_provider_without_rows_is_refused(self, table, had):
+    def test_provider_without_rows_is_rejected(self, table, had):
         with pytest.raises(
             InvalidPrices, match=f'expected prices of provider "azure", got a table of {had}'
         ) as caught:
             prices_of(table, "azure")
         assert "--provider" in caught.value.hint
 
-    def test_a_line_to_add_is_safe_to_show(self):
+    def test_line_to_add_is_escaped(self):
         assert "\x1b" not in csv_line(row(region="\x1b[31m"), level="zone", day=DAY)
 
 
 class TestRates:
-    def test_rows_of_a_topic_are_put_together(self):
+    def test_rows_of_a_topic_are_combined(self):
         rates = rates_of(
             [
                 RateRow(cluster="c", topic="t", bytes_in_per_s=5),
@@ -267,7 +267,7 @@ class TestRates:
             ),
         ],
     )
-    def test_contradictions_are_refused(self, rows, message):
+    def test_contradictions_are_rejected(self, rows, message):
         with pytest.raises(InvalidRates, match=message) as caught:
             rates_of(rows)
         assert caught.value.hint

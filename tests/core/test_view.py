@@ -22,11 +22,11 @@ class TestDistinct:
         assert [rows[i] for i in example.tolist()] == sorted(set(rows))
 
     @given(ROWS)
-    def test_numbers_equal_rows_alike_in_rising_order(self, rows):
+    def test_equal_rows_get_equal_rising_codes(self, rows):
         self.check(rows)
 
     @given(ROWS)
-    def test_the_size_of_the_table_does_not_matter(self, rows):
+    def test_table_size_does_not_change_codes(self, rows):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(view_module, "_TABLE_SIZE", 1)
             self.check(rows)
@@ -50,7 +50,7 @@ class TestBlocks:
         assert rows.tolist() == [0, 1]
         assert index.tolist() == [[0, 1], [2, 3]]
 
-    def test_nothing_of_nothing(self):
+    def test_no_rows_have_no_blocks(self):
         assert list(blocks(Ragged.of([]))) == []
 
 
@@ -61,7 +61,7 @@ def test_matches_and_firsts():
     assert firsts(same).tolist() == [[True, False, True], [False, False, True]]
 
 
-def test_joined_lists_ids_rising_once_for_equal_rows():
+def test_id_texts_are_sorted_and_shared_by_equal_rows():
     code, texts = id_texts(Ragged.of([[3, 1], [], [1, 3], [20]]))
     assert [texts[i] for i in code.tolist()] == ["1, 3", "none", "1, 3", "20"]
     assert len(texts) == 3
@@ -97,7 +97,7 @@ class TestView:
     def test_usable_brokers_below_each_rack(self):
         assert self.view.usable_below(0).tolist() == [1, 0]
 
-    def test_rack_patterns_say_where_replicas_are_and_whether_their_brokers_are_usable(self):
+    def test_rack_patterns_have_racks_and_unusable_brokers(self):
         found = [
             (block.rows.tolist(), block.nodes.tolist(), block.unusable.tolist())
             for block in self.view.rack_patterns

@@ -1,4 +1,4 @@
-"""Where "rack-optimal" leaves a group."""
+"""The state of a group after rebalances with the assignor "rack-optimal"."""
 
 from hypothesis import given
 
@@ -13,7 +13,7 @@ GROUP = {
 }
 
 
-def test_it_gives_up_first_and_gives_later():
+def test_rack_optimal_withholds_first_and_assigns_later():
     found = simulate_assignor("rack-optimal", GROUP, replicas_in(t="b b a a"))
     assert (found.report.local, found.report.moves, found.rounds) == (4, 4, 2)
     assert not found.assignment.withheld

@@ -90,7 +90,7 @@ class TestKip881:
     @pytest.mark.parametrize(
         "case", [case for case in VECTORS if "explain" in case], ids=lambda case: case["id"]
     )
-    def test_locality_is_what_the_scarcest_racks_allow(self, case):
+    def test_scarcest_racks_limit_locality(self, case):
         assert assigned(case)[1].local == case["explain"]["best_local"]
 
     def test_balance_comes_before_locality(self):
@@ -98,7 +98,7 @@ class TestKip881:
         made = assign_optimal(members, replicas_in(t="a a a a"))
         assert [len(mine) for mine in made.partitions.values()] == [2, 2]
 
-    def test_the_drawn_group_which_sticky_never_mends(self):
+    def test_example_group_that_sticky_never_improves(self):
         racks = replicas_in(t="a ab b ba")
         member = Member(topics=("t",), rack="a", owned=tps("t-0 t-2"), generation=1)
         other = replace(member, rack="b", owned=tps("t-1 t-3"))
@@ -110,16 +110,16 @@ class TestKip881:
         ]
         assert sums == [(3, 0), (4, 2)]
 
-    def test_locality_comes_before_what_members_had(self):
+    def test_locality_comes_before_stickiness(self):
         member = Member(topics=("t",), rack="a", owned=tps("t-0 t-1"), generation=3)
         other = replace(member, rack="b", owned=tps("t-2 t-3"))
         made = assign_optimal({"m1": member, "m2": other}, replicas_in(t="b b a a"))
         assert made.partitions == {"m1": tps("t-2 t-3"), "m2": tps("t-0 t-1")}
 
 
-class TestNothingIsBetter:
+class TestOptimality:
     @given(few_partitions(), st.sampled_from(BALANCES), st.data())
-    def test_of_all_assignments(self, group, balance, data):
+    def test_no_assignment_is_better(self, group, balance, data):
         members, racks = group
         target = data.draw(st.sampled_from(["follower", "leader", "nearest"]))
         every = [(topic, number) for topic in racks for number in range(len(racks[topic]))]
@@ -134,7 +134,7 @@ class TestNothingIsBetter:
         check_optimum(assign_optimal(members, racks, **options), members, racks, **options)
 
     @given(few_partitions(same=True))
-    def test_locality_is_the_formula(self, group):
+    def test_locality_equals_the_formula(self, group):
         members, racks = group
         flat = {
             key: replace(member, rack=member.rack and member.rack.strip("/"))
@@ -148,7 +148,7 @@ class TestNothingIsBetter:
         assert local == Reading(flat, told).best_local()
 
     @given(consumer_groups(owned=True))
-    def test_sticky_is_not_more_local_where_it_is_as_even(self, group):
+    def test_sticky_with_equal_balance_is_not_more_local(self, group):
         members, racks = group
         reading = Reading(members, racks)
         best, other = (
@@ -158,14 +158,14 @@ class TestNothingIsBetter:
         assert best <= other
 
     @given(consumer_groups())
-    def test_range_is_not_more_local_than_columns(self, group):
+    def test_range_is_not_more_local(self, group):
         members, racks = group
         reading = Reading(members, racks, balance="columns")
         made = assign_optimal(members, racks, balance="columns")
         check_together(made, members, {topic: len(racks[topic]) for topic in racks})
         assert reading.value(made) <= reading.value(assign_range(members, racks))
 
-    def test_ten_topics_whose_columns_move_together(self):
+    def test_ten_topics_with_common_columns(self):
         (case,) = [case for case in VECTORS if case["id"] == "columns/10x12-rf1"]
         members, racks = vector_group(case)
         columns = evaluate(assign_optimal(members, racks, balance="columns"), members, racks)
@@ -175,8 +175,8 @@ class TestNothingIsBetter:
         )
 
 
-class TestSettling:
-    """KIP-429 in at most two rounds; then nothing moves, whoever leads."""
+class TestCooperativeRebalance:
+    """KIP-429: at most two rounds; then nothing moves, whichever member leads the group."""
 
     @pytest.mark.parametrize("balance", BALANCES)
     @given(group=consumer_groups(owned=True))
@@ -186,7 +186,7 @@ class TestSettling:
         check_settled(assign, members, racks)
 
     @given(consumer_groups(owned=True))
-    def test_what_is_withheld_is_only_late(self, group):
+    def test_withheld_partitions_are_assigned_later(self, group):
         members, racks = group
         made = assign_optimal(members, racks)
         waiting = assign_optimal(members, racks, cooperative=True)
@@ -197,17 +197,17 @@ class TestSettling:
 
 class TestOrder:
     @given(consumer_groups(owned=True), st.sampled_from(BALANCES))
-    def test_orders_and_names_of_racks_decide_nothing(self, group, balance):
+    def test_rack_order_and_names_do_not_change_the_result(self, group, balance):
         for check in (check_order_of_joining, check_names_of_racks):
             check(partial(assign_optimal, balance=balance), *group)
 
-    def test_a_topic_spreads_over_members(self):
+    def test_topic_spreads_over_members(self):
         racks = replicas_in(t="ab ba ab ba", u="ab ba ab ba", v="ab ba ab ba")
         made = assign_optimal(group_of("tuv", m1="a", m2="a", m3="b", m4="b"), racks)
         for topic in racks:
             assert [len(made.by_topic(m)[topic]) for m in made.partitions] == [1, 1, 1, 1]
 
-    def test_the_full_are_skipped(self):
+    def test_full_members_are_skipped(self):
         member = Member(topics=("t",), rack="a")
         full = replace(member, owned=tps("t-0 t-1"), generation=1)
         made = assign_optimal({"m1": full, "m2": member}, replicas_in(t="a a a a"))
@@ -215,7 +215,7 @@ class TestOrder:
 
 
 class TestDifferingSubscriptions:
-    def test_loads_as_even_as_subscriptions_allow(self):
+    def test_loads_are_as_even_as_subscriptions_allow(self):
         racks = replicas_in(t="a " * 8, u="a " * 2, v="a")
         members = {
             "m1": Member(topics=("t", "u")),
@@ -229,7 +229,7 @@ class TestDifferingSubscriptions:
         ("exclusive", "expected"),
         [(0, [13, 13, 14, 3]), (14, [18, 18, 18, 3]), (300, [300, 20, 20, 3])],
     )
-    def test_one_member_may_have_far_more_than_its_share(self, exclusive, expected):
+    def test_one_member_can_exceed_its_share(self, exclusive, expected):
         racks = replicas_in(t="a " * exclusive, u="b " * 40, v="c " * 3)
         members = {
             "m1": Member(topics=("t", "u", "v"), rack="a"),
@@ -243,7 +243,7 @@ class TestDifferingSubscriptions:
         assert sorted(loads) == sorted(expected)
         assert (loads[0] == 300, loads[3]) == (exclusive == 300, 3)
 
-    def test_loads_far_from_an_even_share_of_each_topic(self):
+    def test_loads_can_be_far_from_even_shares_of_topics(self):
         racks = replicas_in(t="a " * 300, u="b " * 90, v="b")
         members = {
             "m1": Member(topics=("t", "u")),
@@ -253,7 +253,7 @@ class TestDifferingSubscriptions:
         made = assign_optimal(members, racks)
         assert sorted(map(len, made.partitions.values())) == [45, 46, 300]
 
-    def test_lists_of_topics_in_another_order_are_the_same(self):
+    def test_topic_order_does_not_change_the_result(self):
         racks = replicas_in(t="a b", u="b a")
         members = {
             "m1": Member(topics=("t", "u"), rack="a"),
@@ -272,7 +272,7 @@ class TestDifferingSubscriptions:
         made = assign_optimal(members, replicas_in(t="a a b b"))
         assert made.partitions == {"m1": tps("t-0 t-1"), "m2": tps("t-2 t-3"), "m0": (), "m3": ()}
 
-    def test_nothing_to_read(self):
+    def test_no_partitions(self):
         for balance in BALANCES:
             made = assign_optimal(group_of(["t"], m1="a"), {"t": []}, balance=balance)
             assert made.partitions == {"m1": ()}
@@ -281,13 +281,13 @@ class TestDifferingSubscriptions:
 class TestPrices:
     RACKS = replicas_in(t="a a a b")
 
-    def test_the_lightest_crosses(self):
+    def test_lightest_partition_crosses(self):
         weights = dict(zip(tps("t-0 t-1 t-2"), [100, 1, 50], strict=True))
         members = group_of(["t"], m1="a", m2="b")
         made = assign_optimal(members, self.RACKS, weights=weights)
         assert made.partitions["m2"] == tps("t-1 t-3")
 
-    def test_two_near_reads_may_cost_more_than_a_far_one(self):
+    def test_two_near_reads_can_cost_more_than_one_far_read(self):
         racks = {"t": [["/e/b"], ["/e/b"], ["/w/d"]]}
         members = group_of(["t"], m1="/e/a", m2="/e/b", m3="/w/c")
         crossed = [
@@ -299,7 +299,7 @@ class TestPrices:
         ]
         assert crossed == [[0, 2], [2, 2]]
 
-    def test_prices_that_fit_no_integer_of_64_bits(self):
+    def test_prices_beyond_64_bits(self):
         members = group_of(["t"], m1="a", m2="b")
         weights = {TopicPartition("t", 0): 2**61, TopicPartition("t", 1): 2**61}
         with pytest.raises(OptimumTooLarge, match=r"a sum below 2\^62") as caught:

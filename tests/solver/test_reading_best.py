@@ -1,4 +1,4 @@
-"""A running group beside the best assignment."""
+"""A running group compared with the best assignment."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from readings import group
 RACKS = {"t": [["a"], ["b"], ["c"]], "u": [["a"]]}
 
 
-def test_the_present_and_the_best_are_counted_by_one_rule():
+def test_current_and_best_are_counted_by_the_same_rule():
     found = group_best(group("cab"), RACKS)
     assert found == GroupBest(partitions=3, local=0, best_local=3, is_better=True, moves=3)
 
 
-def test_the_best_is_not_better_than_itself():
+def test_best_assignment_has_no_better_one():
     found = group_best(group("abc"), RACKS)
     assert found == GroupBest(partitions=3, local=3, best_local=3, is_better=False, moves=0)
 
@@ -38,5 +38,5 @@ def test_members_may_list_different_topics():
     [group(topics=None), group(state="PreparingRebalance"), group("")],
     ids=["topics", "state", "members"],
 )
-def test_a_group_that_is_not_known_has_no_best(unclear):
+def test_unknown_group_has_no_best_assignment(unclear):
     assert group_best(unclear, RACKS) is None

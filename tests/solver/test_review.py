@@ -1,4 +1,4 @@
-"""Is there a better assignment: the verdict, and its price."""
+"""Whether a better assignment exists, and what it saves."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def having(made, members=None):
 
 
 @given(consumer_groups(owned=True))
-def test_where_a_formula_tells_the_best_it_is_the_optimums(group):
+def test_formula_equals_the_optimum(group):
     members, racks = group
     made = assign_range(members, racks)
     found = review(made, members, racks)
@@ -54,7 +54,7 @@ class TestTheBestAssignment:
         assert (found.now.local, found.best.local, found.is_better) == (4, 3, False)
         assert found.explanation.bottleneck == ("a",)
 
-    def test_what_nobody_has_could_be_local(self):
+    def test_unassigned_partitions_could_be_local(self):
         made = Assignment.of({"m": tps("t-0"), "n": tps("t-2")})
         assert review(made, having(made), RACKS).is_better
 
@@ -75,7 +75,7 @@ class TestTheBestAssignment:
         assert found.best_local == found.best.local
         assert [level.partitions for level in found.best.cross_by_level] == [0, 2]
 
-    def test_more_local_reads_are_no_gain_where_more_cross_a_coarser_level(self):
+    def test_local_reads_do_not_outweigh_coarser_crossings(self):
         members = group_of("t", m="/e/a", n="/w/c", o="/e/z")
         racks = {"t": [["/e/b"], ["/e/b"], ["/e/b"], ["/e/a"]]}
         made = Assignment.of({"m": tps("t-0 t-1 t-2"), "n": (), "o": tps("t-3")})
@@ -89,7 +89,7 @@ class TestTheBestAssignment:
         found = review(made, having(made, members), racks, balance="per-topic")
         assert (found.best.local, found.is_better) == (2, False)
 
-    def test_without_an_explanation_it_is_not_known(self):
+    def test_unknown_without_an_explanation(self):
         found = review(CROSSED, having(CROSSED), RACKS)
         assert found.best_local == 4
         assert replace(found, best=None, explanation=None).best_local is None

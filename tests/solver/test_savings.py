@@ -48,7 +48,7 @@ def layout_of(made):
 
 
 def flow(kind, from_, to, gib, *, topic="orders", day=DAY, bytes_=None):
-    """A flow in GiB; what is read is read by the group `readers`."""
+    """A flow in GiB; the group `readers` fetches."""
     who = "readers" if kind == "fetch" else "(unknown)"
     size = int(gib * GIB) if bytes_ is None else bytes_
     return Flow(day, kind, topic, who, "measured", from_, to, size)
@@ -112,13 +112,13 @@ class TestDemo:
         made = saved(flows, rotated)
         assert step(made.rows, ALONE, LEADER_MOVES) == (3 * GIB, 3 * NANO_PER_GIB)
 
-    def test_what_it_takes_is_said(self):
+    def test_required_changes_are_listed(self):
         rows = saved(DEMO_FLOWS, DEMO).rows
         for saving in (FOLLOWER_FETCH, ASSIGNMENT, PRODUCING):
             assert reasons(rows, WATERFALL, saving) == {CONDITIONS[saving]}
         assert reasons(rows, WATERFALL, LEADER_MOVES) == {NOTHING}
 
-    def test_bytes_of_no_known_topic_are_told_where_a_saving_moves_nothing(self):
+    def test_bytes_of_unknown_topics_are_reported_if_a_saving_moves_nothing(self):
         flows = [flow("fetch", A, B, 0, topic="(unknown)", bytes_=7), flow("produce", A, B, 1)]
         rows = saved(flows, DEMO).rows
         told = "not known: the partitions of 7 bytes that cross are not known"
@@ -133,7 +133,7 @@ class TestDemo:
             for view in (ALONE, WATERFALL):
                 assert {row.saving for row in rows if row.view == view} == set(SAVINGS)
 
-    def test_the_largest_bound_is_that_of_the_waterfall(self):
+    def test_largest_bound_equals_the_waterfall(self):
         rows = saved(DEMO_FLOWS, DEMO, eps=(0.1, 0.05)).rows
         assert {row.eps for row in rows if row.saving == PRODUCING and row.view == WATERFALL} == {
             0.1
@@ -155,7 +155,7 @@ class TestFollowerFetch:
         rows = saved([flow("fetch", A, None, 1)], DEMO).rows
         assert step(rows, ALONE, FOLLOWER_FETCH) == (0, 0)
 
-    def test_who_read_far_followers_for_less_is_left_alone(self):
+    def test_cheaper_far_followers_are_kept(self):
         made = cluster({1: "/us/a", 2: "/eu/b"}, {"orders": [(1, 2)]})
         rows = saved(
             [flow("fetch", "/eu/b", A, 1)],
@@ -168,7 +168,7 @@ class TestFollowerFetch:
 
 
 class TestAssignment:
-    def test_the_stock_assignor_stands_beside_the_best(self):
+    def test_stock_assignor_is_compared_with_the_best(self):
         racks = {1: "a", 2: "b", 3: "c"}
         members = [(f"m{i}", rack, None, [("orders", i)]) for i, rack in enumerate("aab")]
         made = cluster(racks, {"orders": [(2,), (1,), (1,)]}, groups=[group("readers", *members)])
@@ -178,14 +178,14 @@ class TestAssignment:
         best, usual = (step(rows, view, ASSIGNMENT)[0] for view in (WATERFALL, STOCK))
         assert usual <= best
 
-    def test_members_have_what_they_are_dealt_of_partitions_that_are_alike(self):
+    def test_equal_partitions_are_distributed_over_members(self):
         members = [("m0", "a", None, [("orders", 0)]), ("m1", "b", None, [("orders", 1)])]
         topics = {"orders": [(1,), (1,), (1,)]}
         made = cluster({1: "a", 2: "b"}, topics, groups=[group("readers", *members)])
         rows = saved([flow("fetch", "a", "b", 3)], made, levels=("zone",)).rows
         assert step(rows, ALONE, ASSIGNMENT)[0] == 2 * GIB
 
-    def test_without_a_solver_the_step_is_nothing_and_says_why(self, monkeypatch):
+    def test_step_without_solver_saves_nothing_and_gives_the_reason(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
         made = saved(DEMO_FLOWS, DEMO)
         assert step(made.rows, WATERFALL, FOLLOWER_FETCH) == (3 * GIB, 3 * NANO_PER_GIB)
@@ -193,23 +193,23 @@ class TestAssignment:
         (told,) = reasons(made.rows, WATERFALL, ASSIGNMENT)
         assert told.endswith("ortools is not installed; plans and optimal assignments require it")
 
-    def test_a_group_of_which_no_member_is_known(self):
+    def test_group_without_known_members(self):
         rows = saved([flow("fetch", A, B, 1)], cluster()).rows
         told = {"not known: the snapshot has no members of the group"}
         assert reasons(rows, ALONE, ASSIGNMENT) == told
 
-    def test_the_broker_assigns_groups_of_the_other_protocol(self):
+    def test_broker_assigns_groups_of_the_consumer_protocol(self):
         modern = replace(DEMO_READERS, protocol="consumer")
         rows = saved(DEMO_FLOWS, cluster(groups=[modern])).rows
         assert step(rows, WATERFALL, ASSIGNMENT)[0] == 3 * GIB
         assert reasons(rows, STOCK, ASSIGNMENT) == {"not known: the broker assigns its partitions"}
 
-    def test_a_member_without_rack_reads_where_it_did(self):
+    def test_member_without_rack_reads_as_before(self):
         readers = group("readers", ("m0", None, None, [("orders", n) for n in range(3)]))
         rows = saved(DEMO_FLOWS, cluster(groups=[readers])).rows
         assert step(rows, ALONE, ASSIGNMENT) == (0, 0)
 
-    def test_without_a_solver_it_is_said(self, monkeypatch):
+    def test_missing_solver_is_reported(self, monkeypatch):
         from rackwise.core import solver
         from rackwise.core.assignors.optimal import assign as optimal
 
@@ -221,7 +221,7 @@ class TestAssignment:
         rows = saved(DEMO_FLOWS, DEMO).rows
         assert reasons(rows, ALONE, ASSIGNMENT) == {"not known: expected ortools"}
 
-    def test_partitions_without_a_leader_or_a_reader_take_no_part(self):
+    def test_partitions_without_leader_or_reader_are_ignored(self):
         made = cluster(
             topics={"orders": [(1, 2), (), (3, 1)], "other": [(1,)]}, groups=[DEMO_READERS]
         )
@@ -244,12 +244,12 @@ class TestProducing:
         rows = saved([flow("produce", C, A, 2), flow("produce", B, A, 1)], made).rows
         assert step(rows, ALONE, PRODUCING, math.inf)[0] == GIB
 
-    def test_leaders_without_a_rack_take_no_part(self):
+    def test_leaders_without_rack_are_ignored(self):
         made = cluster({1: None, 2: A, 3: B}, {"orders": [(1, 2), (2,), (3,)]})
         rows = saved([flow("produce", A, B, 2), flow("produce", A, None, 1)], made).rows
         assert step(rows, ALONE, PRODUCING, math.inf)[0] == 2 * GIB
 
-    def test_a_bound_tighter_than_today_is_not_taken(self):
+    def test_bound_tighter_than_today_is_not_used(self):
         flows = [flow("produce", A, A, 9)]
         rows = saved(flows, DEMO, eps=(0.1,)).rows
         (reason,) = reasons(rows, ALONE, PRODUCING)
@@ -262,18 +262,18 @@ class TestProducing:
         assert reasons(rows, ALONE, PRODUCING) == {NOTHING}
 
     @pytest.mark.parametrize("more", [{"eps": (-1.0,)}, {"unkeyed": {"orders": 1.5}}])
-    def test_what_is_no_bound_or_share_is_refused(self, more):
+    def test_invalid_bounds_and_shares_are_rejected(self, more):
         with pytest.raises(SplitError):
             saved(DEMO_FLOWS, DEMO, **more)
 
 
 class TestLeaderMoves:
-    def test_even_leaders_that_would_cost_are_not_taken(self):
+    def test_even_leaders_that_cost_more_are_not_chosen(self):
         made = cluster(topics={"orders": [(1, 2), (1, 2)]})
         rows = saved([flow("produce", A, A, 2)], made).rows
         assert reasons(rows, ALONE, LEADER_MOVES) == {"not applied: it would cost 0.020000000 USD"}
 
-    def test_a_broker_that_is_dead_or_has_no_rack_leads_nothing(self):
+    def test_broker_dead_or_without_rack_leads_nothing(self):
         flows = [flow("produce", A, B, 1)]
         made = cluster({1: A, 2: B, 3: None}, {"orders": [(2, 1, 3)]})
         assert step(saved(flows, made).rows, ALONE, LEADER_MOVES)[0] == GIB
@@ -281,7 +281,7 @@ class TestLeaderMoves:
         rows = saved(flows, replace(made, brokers=brokers)).rows
         assert reasons(rows, ALONE, LEADER_MOVES) == {NOTHING}
 
-    def test_where_nothing_has_a_price_bytes_decide(self):
+    def test_bytes_decide_without_prices(self):
         rotated = cluster(topics={"orders": [(2, 1), (3, 2), (1, 3)]})
         flows = [flow("produce", *ends, 1) for ends in ((A, B), (B, C), (C, A))]
         rows = saved(flows, rotated, prices=(price(level="rack"),)).rows
@@ -291,7 +291,7 @@ class TestLeaderMoves:
     @pytest.mark.parametrize(
         "error", [MissingDependency, OptimumTooLarge], ids=["no solver", "too large for it"]
     )
-    def test_without_a_flow_the_saving_is_not_known(self, monkeypatch, error):
+    def test_saving_without_flow_is_unknown(self, monkeypatch, error):
         def unavailable(_network):
             raise error("expected a flow", wanted="a flow", had=None)
 
@@ -311,7 +311,7 @@ class TestLeaderMoves:
         assert reasons(rows, ALONE, LEADER_MOVES) == {"not known: expected a flow"}
         assert reasons(rows, WATERFALL, LEADER_MOVES) == {"not known: expected a flow"}
 
-    def test_free_bytes_are_not_made_to_cross(self):
+    def test_free_bytes_do_not_start_to_cross(self):
         made = cluster(topics={"orders": [(1, 2), (1, 2)]})
         flows = [flow("produce", A, A, 2), flow("fetch", A, B, 0.5)]
         rows = saved(
@@ -324,14 +324,14 @@ class TestLeaderMoves:
         ).rows
         assert step(rows, ALONE, LEADER_MOVES)[1] >= 0
 
-    def test_bytes_do_not_go_where_no_price_is_known(self):
+    def test_bytes_do_not_move_to_unpriced_levels(self):
         made = cluster({1: A, 2: "/us/a"}, {"orders": [(1, 2)]})
         flows = [flow("produce", B, A, 1), flow("fetch", A, "/us/a", 0.5)]
         rows = saved(flows, made).rows
         (reason,) = reasons(rows, ALONE, LEADER_MOVES)
         assert reason == f"not applied: {GIB // 2} bytes would cross where no price is known"
 
-    def test_a_day_without_a_price_is_refused(self):
+    def test_day_without_price_is_rejected(self):
         old = price(valid_to=date(2026, 6, 1))
         with pytest.raises(InvalidPrices):
             saved(DEMO_FLOWS, DEMO, prices=(old,))
@@ -342,7 +342,7 @@ class TestLeaderMoves:
         made = saved([flow("fetch", "/us/a", "/us/b", 1)], made, prices=prices)
         assert made.today.nano == 4 * CENT
 
-    def test_a_costly_day_does_not_overflow(self):
+    def test_expensive_day_does_not_overflow(self):
         flows = [flow("produce", B, A, 2**22)]
         made = saved(flows, cluster(topics={"orders": [(1, 2)]}))
         assert step(made.rows, ALONE, LEADER_MOVES)[1] == 2**22 * NANO_PER_GIB
@@ -379,11 +379,11 @@ def cluster_of(scene):
 
 
 class TestNaive:
-    """Each saving alone, and reading in the waterfall, against plain loops over partitions."""
+    """Each saving alone, and fetching in the waterfall, compared with loops over partitions."""
 
     @settings(max_examples=60)
     @given(scenes())
-    def test_it_is_that_of_plain_loops(self, scene):
+    def test_savings_equal_plain_loops(self, scene):
         rows = saved(
             scene.flows(), cluster_of(scene), levels=("zone",), eps=(0.0, 0.1, math.inf)
         ).rows
@@ -431,7 +431,7 @@ any_flow = st.builds(
 class TestLaws:
     @settings(max_examples=60)
     @given(scenes(), st.lists(any_flow, max_size=12))
-    def test_steps_add_up_to_the_nano_and_none_costs(self, scene, flows):
+    def test_steps_add_up_exactly_and_none_costs_money(self, scene, flows):
         prices = (price(nano_usd_per_gb_out=CENT + 1, nano_usd_per_gb_in=CENT // 3),)
         made = saved(flows, cluster_of(scene), levels=("zone",), prices=prices)
         assert made.today.nano == cost_of(flows, prices)
@@ -445,6 +445,6 @@ class TestLaws:
 
     @settings(max_examples=20)
     @given(scenes(), st.lists(any_flow, max_size=12))
-    def test_the_order_of_flows_does_not_matter(self, scene, flows):
+    def test_order_of_flows_does_not_change_savings(self, scene, flows):
         made = [saved(order, cluster_of(scene), levels=("zone",)) for order in (flows, flows[::-1])]
         assert made[0] == made[1]

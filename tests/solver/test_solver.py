@@ -1,4 +1,4 @@
-"""The door to ortools: cheapest flows in, and what it refuses."""
+"""Cheapest flows by ortools, and the networks that are rejected."""
 
 import sys
 
@@ -23,29 +23,29 @@ def network(*arcs, supplies):
     )
 
 
-def test_the_drawn_network():
+def test_example_of_the_module_docstring():
     drawn = network((0, 1, 2, 1), (1, 2, 2, 1), (0, 2, 9, 5), supplies=[3, 0, -3])
     flow = cheapest_flow(drawn)
     assert flow.tolist() == [2, 2, 1]
     assert flow.dtype == np.int64
 
 
-def test_a_cost_below_nothing_is_a_gain():
+def test_negative_cost_is_a_gain():
     assert cheapest_flow(network((0, 1, 1, -5), (0, 1, 5, 2), supplies=[2, -2])).tolist() == [1, 1]
 
 
-def test_nothing_to_bring():
+def test_no_supplies():
     assert cheapest_flow(network(supplies=[0])).tolist() == []
     assert cheapest_flow(network((0, 1, 1, 1), supplies=[0, 0])).tolist() == [0]
 
 
 @pytest.mark.parametrize("supplies", [[3, 0, -3], [1, 0, -2], [0, 1, -1]])
-def test_what_cannot_be_brought_is_refused(supplies):
+def test_impossible_demands_are_rejected(supplies):
     with pytest.raises(NoFlow, match=r"the arcs cannot carry \d units?"):
         cheapest_flow(network((0, 2, 2, 1), supplies=supplies))
 
 
-def test_costs_are_refused_before_they_overflow():
+def test_costs_are_rejected_before_they_overflow():
     largest = (COST_LIMIT - 1) // 2
     assert cheapest_flow(network((0, 1, 1, largest // 2**8), supplies=[1, -1])).tolist() == [1]
     for cost in (largest + 1, -largest - 1):
@@ -54,18 +54,18 @@ def test_costs_are_refused_before_they_overflow():
         assert caught.value.hint == "use level_costs or coarser weights"
 
 
-def test_what_the_solver_itself_finds_too_large_is_refused():
+def test_costs_that_the_solver_rejects_are_reported():
     with pytest.raises(OptimumTooLarge):
         cheapest_flow(network((0, 1, 1, COST_LIMIT // 2 - 1), supplies=[1, -1]))
 
 
-def test_sums_are_named_by_their_power():
+def test_error_gives_the_size_as_a_power_of_two():
     check_size(COST_LIMIT - 1)
     with pytest.raises(OptimumTooLarge, match=r"got up to 2\^63"):
         check_size(COST_LIMIT)
 
 
-def test_the_solver_is_there_or_its_package_is_named(monkeypatch):
+def test_missing_solver_names_its_package(monkeypatch):
     require_solver()
     monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
     with pytest.raises(MissingDependency, match="ortools is not installed") as caught:
@@ -82,7 +82,7 @@ def test_the_solver_is_there_or_its_package_is_named(monkeypatch):
     ),
     st.integers(0, 4),
 )
-def test_a_flow_is_a_flow_and_none_is_cheaper(arcs, units):
+def test_flow_is_valid_and_cheapest(arcs, units):
     asked = network(*arcs, supplies=[units, 0, 0, -units])
     costs = {}
     flows = [[]]

@@ -1,4 +1,4 @@
-"""A split crosses as little as a linear program finds possible."""
+"""A split crosses racks as little as a linear program allows."""
 
 import random
 
@@ -14,7 +14,7 @@ CLOSE = 1e-9
 
 
 def drawn(rng, depth, has_pinned):
-    """Some racks of a tree; clients without leaders, leaders without clients."""
+    """Some racks of a tree, also racks with clients only and racks with leaders only."""
     racks = sorted({"/".join(rng.choices("abc", k=depth)) for _ in range(rng.randint(2, 9))})
     racks = [f"/{rack}" for rack in racks]
     weights = {rack: float(rng.choice([0, 1, 1, 2, 5])) for rack in racks}
@@ -27,7 +27,7 @@ def drawn(rng, depth, has_pinned):
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_a_linear_program_finds_no_better(shard):
+def test_linear_program_finds_no_better_split(shard):
     rng = random.Random(shard)
     for number in range(CASES // SHARDS):
         depth = 1 + number % 3

@@ -1,4 +1,4 @@
-"""Without ortools everything works but the best assignment, and that says what to install."""
+"""Without ortools only the best assignment fails, and its error says what to install."""
 
 import subprocess
 import sys
@@ -56,7 +56,7 @@ def test_the_error_names_the_pip_command(lines):
     assert lines[4:6] == [f"{SAID}|{HINT}|1|True"] * 2
 
 
-def test_what_is_wrong_with_the_input_is_said_first(lines):
+def test_invalid_input_is_reported_first(lines):
     assert lines[6:] == ["input is looked at first"]
 
 

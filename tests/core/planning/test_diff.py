@@ -47,7 +47,7 @@ def kinds_of(found):
     return {f"{p.topic}-{p.partition}": p.what for p in found.partitions}
 
 
-def test_the_drawn_differences():
+def test_example_of_the_module_docstring():
     a = {"s-0": [1, 2, 3], "s-1": [1, 2, 3], "s-2": [1, 2, 3], "s-3": [1, 2, 3], "s-4": [1]}
     b = {"s-0": [1, 2, 4], "s-1": [2, 1, 3], "s-2": [1, 2, 3], "s-4": [1], "s-5": [1, 2]}
     left = small_cluster(RACKS, a)
@@ -80,18 +80,18 @@ def test_a_cluster_is_equal_to_itself():
     assert kinds_of(diff(empty, cluster)) == {"s-0": "missing", "t-1": "missing"}
 
 
-def test_a_leader_that_is_gone_is_a_difference():
+def test_lost_leader_is_a_difference():
     a = small_cluster(RACKS, {"s-0": [1]})
     b = small_cluster(RACKS, {"s-0": [1]}, leaders={"s-0": None})
     assert kinds_of(diff(a, b)) == {"s-0": "leader"}
 
 
-def test_what_a_reassignment_adds_is_not_placed_yet():
+def test_added_replicas_do_not_count():
     moving = small_cluster(RACKS, {"s-0": [1, 2, 3]}, adding={"s-0": [3]}, isr={"s-0": [1, 2]})
     assert kinds_of(diff(moving, small_cluster(RACKS, {"s-0": [1, 2]}))) == {}
 
 
-def test_brokers_that_die_move_or_are_on_one_side_only():
+def test_brokers_that_die_move_or_are_missing():
     a = small_cluster({1: "/a", 2: "/b", 3: "/c"}, {})
     b = what_if(
         small_cluster({1: "/a", 2: "/b", 4: None}, {}), LoseBroker(1), MoveBroker(2, Rack("/c"))
@@ -116,7 +116,7 @@ def test_findings_are_fixed_or_introduced():
     ]
 
 
-def test_a_finding_with_other_numbers_is_the_same_finding():
+def test_numbers_do_not_distinguish_findings():
     a = small_cluster(RACKS, {"s-0": [1, 2]}, isr={"s-0": [1]}, min_isr=2)
     b = small_cluster(RACKS, {"s-0": [1, 2, 3]}, isr={"s-0": [1]}, min_isr=3)
     one, other = audit(a), audit(b)
@@ -142,7 +142,7 @@ def test_plans_differ_in_lists_and_totals():
     assert not diff(a, replace(a, totals=Totals(moves=5))).is_equal
 
 
-def test_the_steady_state_is_compared_where_it_is_told():
+def test_steady_state_is_compared_if_known():
     a = Totals(steady_before=Steady(cross_bytes_per_s=7, usd_nano_per_day=1))
     names = {t.name: (t.a, t.b) for t in compare_totals(a, Totals())}
     assert names["steady_before.cross_bytes_per_s"] == (7, None)
@@ -170,7 +170,7 @@ def placements(draw):
 
 
 @given(placements(), placements())
-def test_columns_find_what_comparing_one_by_one_finds(a, b):
+def test_column_comparison_equals_a_comparison_by_partition(a, b):
     left, right = small_cluster(RACKS, a), small_cluster(RACKS, b)
     found = tuple(difference._partitions(left, right))
     sides = [{_key(name): tuple(row) for name, row in lists.items()} for lists in (a, b)]
@@ -191,6 +191,6 @@ def _key(name):
 
 
 @pytest.mark.parametrize("what", ["fixed", "introduced"])
-def test_findings_alone_make_a_difference(what):
+def test_only_findings_differ(what):
     finding = audit(small_cluster(RACKS, {"s-0": [1, 4]}))[0]
     assert not Diff(**{what: (finding,)}).is_equal

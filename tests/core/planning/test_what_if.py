@@ -1,4 +1,4 @@
-"""What is supposed: racks and brokers lost, added, moved; the audit and blast radius agree."""
+"""Hypothetical clusters: racks and brokers lost, added or moved; the blast radius agrees."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def row(cluster, name):
     return next(table[i] for i in range(len(table)) if table.name(i) == name)
 
 
-def test_a_broker_that_is_lost_is_followed_by_the_next_in_sync():
+def test_next_in_sync_replica_leads_after_a_broker_is_lost():
     lost = what_if(cluster(isr={"t-0": [4, 1]}), LoseBroker(1))
     assert [b.id for b in lost.brokers if not b.is_live] == [1]
     assert (row(lost, "t-0").leader, row(lost, "t-0").isr) == (4, (4,))
@@ -46,30 +46,30 @@ def test_a_broker_that_is_lost_is_followed_by_the_next_in_sync():
     assert row(lost, "t-2") == row(cluster(), "t-2")
 
 
-def test_what_is_supposed_is_marked_and_the_rest_is_as_it_was():
+def test_only_the_source_changes_without_changes():
     real = cluster()
     assert what_if(real) == replace(real, source="suppose")
     assert real.source == "kafka"
 
 
-def test_a_rack_at_any_level_is_lost_at_once():
+def test_rack_at_any_level_can_be_lost():
     assert [b.id for b in what_if(cluster(), LoseRack("/e")).brokers if b.is_live] == [4]
     assert [b.id for b in what_if(cluster(), LoseRack("/e/a")).brokers if b.is_live] == [3, 4]
 
 
-def test_where_fencing_is_told_it_is_supposed():
+def test_lost_broker_is_fenced_if_fencing_is_known():
     real = cluster()
-    told = replace(real, brokers=tuple(replace(b, is_fenced=False) for b in real.brokers))
-    assert [b.is_fenced for b in what_if(told, LoseBroker(1)).brokers] == [True, *[False] * 3]
+    fenced = replace(real, brokers=tuple(replace(b, is_fenced=False) for b in real.brokers))
+    assert [b.is_fenced for b in what_if(fenced, LoseBroker(1)).brokers] == [True, *[False] * 3]
     assert [b.is_fenced for b in what_if(real, LoseBroker(1)).brokers] == [None] * 4
 
 
-def test_a_partition_without_leader_does_not_get_one():
+def test_partition_without_leader_stays_without():
     lost = what_if(cluster(leaders={"t-0": None}), LoseBroker(4))
     assert row(lost, "t-0").leader is None
 
 
-def test_a_broker_joins_empty_and_another_changes_its_rack():
+def test_add_and_move_a_broker():
     changed = what_if(cluster(), AddBroker(0, Rack("/w/b")), MoveBroker(2, Rack("/w/b")))
     assert [(b.id, str(b.rack)) for b in changed.brokers] == [
         (0, "/w/b"),
@@ -83,7 +83,7 @@ def test_a_broker_joins_empty_and_another_changes_its_rack():
     assert what_if(cluster(), MoveBroker(4, None)).brokers[3].rack is None
 
 
-def test_changes_apply_in_their_order():
+def test_changes_apply_in_order():
     late = what_if(cluster(), AddBroker(9, Rack("/n/a")), LoseRack("/n"))
     assert [b.id for b in late.brokers if not b.is_live] == [9]
     with pytest.raises(InvalidConfig, match='expected a rack of the cluster, got "/n"'):
@@ -103,26 +103,26 @@ def test_changes_apply_in_their_order():
         (AddBroker(3), "got 3, which holds 1 replica", "use another id, or move"),
     ],
 )
-def test_what_cannot_be_supposed_is_refused(change, message, hint):
+def test_impossible_changes_are_rejected(change, message, hint):
     with pytest.raises(InvalidConfig, match=message) as caught:
         what_if(cluster(), change)
     assert caught.value.hint.startswith(hint)
 
 
-def test_a_broker_that_is_there_cannot_join():
+def test_existing_broker_cannot_be_added():
     idle = what_if(cluster(), AddBroker(9, Rack("/e/a")))
     with pytest.raises(InvalidConfig, match="got 9, which exists already"):
         what_if(idle, AddBroker(9, Rack("/e/a")))
 
 
-def test_an_id_that_only_holds_replicas_cannot_join():
+def test_id_with_replicas_cannot_be_added():
     real = cluster()
     unlisted = replace(real, brokers=real.brokers[:3])
     with pytest.raises(InvalidConfig, match="got 4, which holds 2 replicas"):
         what_if(unlisted, AddBroker(4, Rack("/w/a")))
 
 
-def test_a_cluster_without_racks_or_brokers_says_so():
+def test_cluster_without_racks_or_brokers():
     bare = small_cluster({1: None}, {})
     with pytest.raises(InvalidConfig) as caught:
         what_if(bare, LoseRack("/a"))
@@ -132,13 +132,13 @@ def test_a_cluster_without_racks_or_brokers_says_so():
     assert caught.value.hint == "brokers: none"
 
 
-def test_racks_that_cannot_stand_together_are_refused():
+def test_paths_mixed_with_names_are_rejected():
     for change in (AddBroker(9, Rack("plain")), MoveBroker(1, Rack("/a//b"))):
         with pytest.raises(InvalidRack):
             what_if(cluster(), change)
 
 
-def test_another_number_of_replicas_is_the_policys():
+def test_replication_changes_the_policy():
     wanted = SetReplication((("t", 3), ("u*", 1)))
     had = Policy(topics=(TopicBlock(match=("*",), replication=2),))
     changed = what_if_policy(had, LoseBroker(1), wanted)
@@ -161,7 +161,7 @@ def clusters(draw):
 
 
 @given(clusters(), st.sampled_from(["/e", "/w", "/e/a", "/e/b", "/w/a"]))
-def test_a_lost_rack_does_what_the_blast_radius_says(real, rack):
+def test_lost_rack_matches_the_blast_radius(real, rack):
     loss = next(loss for loss in blast_radius(real) if loss.rack == rack)
     lost = what_if(real, LoseRack(rack))
     led = real.partitions.leader >= 0
@@ -178,7 +178,7 @@ def test_a_lost_rack_does_what_the_blast_radius_says(real, rack):
 
 
 @given(clusters(), st.permutations([1, 2, 3]))
-def test_brokers_may_be_lost_in_any_order_as_far_as_sync_goes(real, order):
+def test_order_of_lost_brokers_does_not_change_in_sync_replicas(real, order):
     assume(real.brokers[3].is_live)
     alone = what_if(real, *map(LoseBroker, order))
     assert [b.is_live for b in alone.brokers[:3]] == [False] * 3

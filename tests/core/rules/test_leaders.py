@@ -14,7 +14,7 @@ def found(rule, lists, policy=None, **options):
 
 
 class TestLeaderRack:
-    def test_a_broker_that_must_not_lead(self):
+    def test_broker_that_must_not_lead(self):
         policy = Policy(brokers=BrokerPolicy(no_lead=(2,)))
         assert found("leader-rack", {"t-0": [1, 2], "t-1": [2, 1]}, policy) == [
             "t-1: wanted a preferred leader that may lead; had 2"
@@ -28,7 +28,7 @@ class TestLeaderRack:
             "t-2: wanted a preferred leader in /e; had 4",
         ]
 
-    def test_both_at_once_are_two_findings(self):
+    def test_two_broken_rules_are_two_findings(self):
         policy = Policy(
             brokers=BrokerPolicy(no_lead=(1,)),
             topics=(TopicBlock(match=("t",), leader_racks=("/w",)),),
@@ -40,7 +40,7 @@ class TestLeaderRack:
 
 
 class TestNotPreferredLeader:
-    def test_another_leads(self):
+    def test_another_broker_leads(self):
         leaders = {"t-0": 2, "t-1": None}
         assert found("not-preferred-leader", {"t-0": [1, 2], "t-1": [1, 2]}, leaders=leaders) == [
             "t-0: wanted leader 1; had leader 2"

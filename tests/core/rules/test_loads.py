@@ -34,7 +34,7 @@ class TestFairLoads:
             "broker 3: wanted 0 preferred leaderships; had 1",
         ]
 
-    def test_added_replicas_neither_load_nor_lead(self):
+    def test_added_replicas_count_neither_as_load_nor_as_leader(self):
         fair = FairLoads(high={2: 0}, leader_high={2: 0})
         options = {"lists": {"t-0": [2, 1], "t-1": [2]}, "adding": {"t-0": [2], "t-1": [2]}}
         assert found("replica-balance", fair=fair, **options) == []

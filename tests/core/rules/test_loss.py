@@ -15,11 +15,11 @@ def found(lists, *, racks=ZONES, rack_loss=None, levels=(), min_isr=2, **options
     return messages(findings, "rack-loss-offline"), messages(findings, "rack-loss-min-isr")
 
 
-def test_three_zones_survive_the_loss_of_one():
+def test_three_zones_survive_one_loss():
     assert found({"t-0": [1, 2, 3]}) == ([], [])
 
 
-def test_all_in_one_zone_go_offline_with_it():
+def test_replicas_in_one_zone_go_offline_with_it():
     assert found({"t-0": [1, 4], "t-1": [2]}) == (
         [
             "t-0 at zone: wanted in sync in 2 racks; had all 2 in a",
@@ -29,7 +29,7 @@ def test_all_in_one_zone_go_offline_with_it():
     )
 
 
-def test_too_few_are_left_without_some_zones():
+def test_too_few_replicas_left_without_some_zones():
     assert found({"t-0": [1, 4, 2], "t-1": [2, 3]}) == (
         [],
         [
@@ -39,7 +39,7 @@ def test_too_few_are_left_without_some_zones():
     )
 
 
-def test_what_is_broken_already_is_not_the_loss_s_doing():
+def test_offline_partition_is_not_reported_as_a_loss():
     lists = {"t-0": [1, 2, 3], "t-1": [1, 2]}
     assert found(lists, isr={"t-0": [1]}, leaders={"t-1": None}) == (
         ["t-0 at zone: wanted in sync in 2 racks; had all 1 in a"],
@@ -47,15 +47,15 @@ def test_what_is_broken_already_is_not_the_loss_s_doing():
     )
 
 
-def test_what_is_under_min_isr_already_is_not_put_there():
+def test_partition_under_min_isr_is_not_reported_as_a_loss():
     assert found({"t-0": [1, 2, 3]}, isr={"t-0": [1, 2]}, min_isr=3) == ([], [])
 
 
-def test_without_min_isr_only_offline_is_checked():
+def test_unknown_min_isr_checks_only_offline():
     assert found({"t-0": [1, 2]}, min_isr=None) == ([], [])
 
 
-def test_a_replica_whose_rack_is_not_known_survives():
+def test_replica_in_unknown_rack_survives():
     assert found({"t-0": [1, 5]}, min_isr=1) == ([], [])
     assert found({"t-0": [1, 5]}) == (
         [],
@@ -70,7 +70,7 @@ def test_dead_members_of_the_isr_do_not_count():
     )
 
 
-def test_the_finest_level_unless_the_policy_names_others():
+def test_finest_level_is_the_default():
     lists = {"t-0": [1, 2]}
     assert found(lists, racks=TREE, min_isr=1) == ([], [])
     named = found(lists, racks=TREE, min_isr=1, levels=("region", "az"), rack_loss=("region", "az"))

@@ -19,7 +19,7 @@ def test_live_brokers_without_rack():
     ]
 
 
-def test_paths_that_are_too_short():
+def test_paths_shorter_than_the_deepest():
     assert found("rack-depth", {1: "/a/b/c", 2: "/a", 3: "/b/c"}, {}) == [
         "broker 2: wanted 3 levels; had 1 in /a",
         "broker 3: wanted 3 levels; had 2 in /b/c",

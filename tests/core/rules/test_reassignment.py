@@ -32,7 +32,7 @@ class TestThrottles:
         },
     )
 
-    def test_left_while_nothing_is_reassigning(self):
+    def test_reported_while_nothing_is_reassigning(self):
         racks = {1: "a", 2: "b", 3: "c"}
         assert found("throttle-left", racks, THROTTLED, configs=self.configs) == [
             f"broker 1: wanted no throttle; had {LIMIT}rate=7",
@@ -41,13 +41,13 @@ class TestThrottles:
             f"topic u: wanted no throttle; had {FOLLOW}replicas=*",
         ]
 
-    def test_wanted_while_something_is(self):
+    def test_not_reported_during_a_reassignment(self):
         racks = {1: "a", 2: "b"}
         for options in ({"adding": {"t-0": [2]}}, {"removing": {"t-0": [2]}}):
             assert found("throttle-left", racks, THROTTLED, configs=self.configs, **options) == []
 
 
-def test_partitions_in_motion():
+def test_reassigning_partitions():
     moving = {"t-0": [1, 2, 4], "t-1": [1, 2], "t-2": [2, 1, 3]}
     racks = dict.fromkeys(range(1, 5), "a")
     assert found(

@@ -14,16 +14,16 @@ def found(rule, lists, policy=None, **options):
 
 
 class TestReplication:
-    def test_the_topic_is_its_own_measure(self):
+    def test_most_common_number_of_the_topic_is_expected(self):
         lists = {"t-0": [1, 2, 3], "t-1": [2, 3, 1], "t-2": [3, 1], "u-0": [1]}
         assert found("replication", lists) == ["t-2: wanted 3 replicas; had 2"]
 
-    def test_of_two_sizes_as_common_the_greater_is_wanted(self):
+    def test_greater_of_two_equally_common_numbers_is_expected(self):
         assert found("replication", {"t-0": [1], "t-1": [1, 2]}) == [
             "t-0: wanted 2 replicas; had 1"
         ]
 
-    def test_the_policy_is_the_measure_where_it_speaks(self):
+    def test_replication_of_the_policy_is_expected(self):
         policy = Policy(topics=(TopicBlock(match=("t",), replication=2),))
         lists = {"t-0": [1, 2, 3], "t-1": [2, 3], "u-0": [1], "u-1": [1, 2], "u-2": [1]}
         assert found("replication", lists, policy) == [
@@ -42,19 +42,19 @@ def test_dead_and_unlisted_brokers_are_not_live():
     assert found("dead-replica", lists | {"t-0": [1, 2, 3]}) == []
 
 
-def test_drained_brokers_hold_nothing_listed_or_not():
+def test_drained_brokers_are_reported_listed_or_not():
     policy = Policy(brokers=BrokerPolicy(drain=(2, 99)))
     lists = {"t-0": [99, 1, 2], "t-1": [1, 3, 4]}
     assert found("drained-broker", lists, policy) == ["t-0: wanted no drained broker; had 2, 99"]
 
 
 class TestPin:
-    def test_a_pinned_broker_that_is_missing(self):
+    def test_missing_pinned_broker(self):
         policy = Policy(topics=(TopicBlock(match=("t",), pin={0: (2, 3), 1: (1,), 7: (1,)}),))
         lists = {"t-0": [4, 2, 1], "t-1": [2, 1], "u-0": [4, 1]}
         assert found("pin", lists, policy) == ["t-0: wanted a replica on 2, 3; had 1, 2, 4"]
 
-    def test_a_partition_with_nothing_in_place(self):
+    def test_partition_without_placed_replicas(self):
         policy = Policy(topics=(TopicBlock(match=("t",), pin={0: (1,)}),))
         assert found("pin", {"t-0": [1]}, policy, adding={"t-0": [1]}) == [
             "t-0: wanted a replica on 1; had none"

@@ -41,19 +41,19 @@ class TestEven:
             ([1, 2, 3, 4, 5], "", ""),
         ],
     )
-    def test_the_racks_that_are_off_are_named(self, lists, wanted, had):
+    def test_racks_with_wrong_counts_are_named(self, lists, wanted, had):
         expected = [f"t-0 at zone: wanted {wanted}; had {had}"] if wanted else []
         assert self.even(lists) == expected
 
-    def test_more_replicas_than_racks_are_no_fault(self):
+    def test_more_replicas_than_racks_are_allowed(self):
         assert self.even([1, 2, 3], {1: "a", 2: "a", 3: "b"}) == []
 
-    def test_a_small_rack_takes_no_more_than_its_brokers(self):
+    def test_rack_holds_at_most_its_brokers(self):
         racks = {1: "a", 2: "b", 3: "b", 4: "b", 5: "b"}
         assert self.even([1, 2, 3, 4], racks) == []
         assert self.even([2, 3, 4, 5], racks) == ["t-0 at zone: wanted a 1, b 3; had a 0, b 4"]
 
-    def test_a_rack_without_usable_brokers_does_not_count(self):
+    def test_rack_without_usable_brokers_does_not_count(self):
         assert self.even([1, 2, 3], {1: "a", 2: "a", 3: "b", 4: "c"}, dead=[4]) == []
         assert self.even([1, 2, 3], {1: "a", 2: "a", 3: "b", 4: "c"}, policy(drain=(4,))) == []
 
@@ -68,7 +68,7 @@ class TestEven:
         racks = {1: "a", 2: "a", 3: "b", 4: "b"}
         assert self.even([1, 2, 3, 4], racks, policy(drain=(2,))) == []
 
-    def test_replicas_in_unknown_racks_are_not_held_against_anyone(self):
+    def test_replicas_in_unknown_racks_are_ignored(self):
         assert self.even([1, 3, 99]) == []
         assert self.even([1, 2, 99]) == ["t-0 at zone: wanted a 0..1; had a 2"]
 
@@ -76,7 +76,7 @@ class TestEven:
         assert self.even([1, 3, 5, 2], adding={"t-0": [2]}, removing={"t-0": [1]}) == []
         assert self.even([1, 2, 3, 5], adding={"t-0": [5]}) != []
 
-    def test_each_level_is_checked_below_what_is_really_there(self):
+    def test_each_level_starts_from_the_actual_counts(self):
         assert self.even([1, 2, 4], TREE) == [
             "t-0 at level2: wanted /e/a 1, /e/b 1; had /e/a 2, /e/b 0"
         ]
@@ -84,14 +84,14 @@ class TestEven:
             "t-0 at level1: wanted /e 1..2, /w 1..2; had /e 3, /w 0"
         ]
 
-    def test_two_parents_that_are_off_are_two_findings_in_path_order(self):
+    def test_two_uneven_parents_are_two_findings_in_path_order(self):
         racks = {1: "/w/a", 2: "/w/a", 3: "/w/b", 4: "/e/a", 5: "/e/a", 6: "/e/b"}
         assert self.even([1, 2, 4, 5], racks) == [
             "t-0 at level2: wanted /e/a 1, /e/b 1; had /e/a 2, /e/b 0",
             "t-0 at level2: wanted /w/a 1, /w/b 1; had /w/a 2, /w/b 0",
         ]
 
-    def test_a_level_that_is_off_is_passed_over(self):
+    def test_level_that_is_off_is_skipped(self):
         wanted = policy(levels=("region", "zone"), spread={"region": "off"})
         assert self.even([1, 3], TREE, wanted) == []
         assert self.even([1, 3, 2], TREE, wanted) == ["t-0 at zone: wanted /e/a 0..1; had /e/a 2"]
@@ -108,7 +108,7 @@ class TestEven:
         ]
         assert self.even([1, 3], {1: "/e/a", 2: "/e", 3: "/w"}) == []
 
-    def test_a_broker_that_is_listed_twice_is_no_reason_to_fail(self):
+    def test_duplicate_broker_does_not_fail(self):
         cluster = small_cluster({1: "a", 2: "b"}, {"t-0": [1, 1, 1]})
         assert messages(audit(cluster), "spread-even") == []
 
@@ -118,19 +118,19 @@ class TestDistinct:
         wanted = policy(spread={"zone": "distinct"})
         return found("spread-distinct", racks, {"t-0": lists}, wanted, **options)
 
-    def test_one_in_each_rack_is_fine(self):
+    def test_one_in_each_rack_is_allowed(self):
         assert self.distinct([1, 3, 5]) == []
 
-    def test_two_in_a_rack_are_not(self):
+    def test_two_in_one_rack_are_reported(self):
         assert self.distinct([1, 2, 3, 4]) == ["t-0 at zone: wanted a 0..1, b 0..1; had a 2, b 2"]
 
     def test_a_dead_replica_counts(self):
         assert self.distinct([1, 2], dead=[2]) == ["t-0 at zone: wanted a 0..1; had a 2"]
 
-    def test_unknown_racks_are_never_the_same(self):
+    def test_unknown_racks_are_never_equal(self):
         assert self.distinct([98, 99]) == []
 
-    def test_each_level_by_itself(self):
+    def test_each_level_is_checked_alone(self):
         wanted = policy(levels=("region", "zone"), spread={"region": "off", "zone": "distinct"})
         assert found("spread-distinct", TREE, {"t-0": [1, 3, 2]}, wanted) == [
             "t-0 at zone: wanted /e/a 0..1; had /e/a 2"
@@ -142,16 +142,16 @@ class TestAtLeast:
         wanted = policy(spread={"zone": AtLeast(racks_wanted)})
         return found("spread-at-least", ZONES, {"t-0": lists}, wanted, **options)
 
-    def test_so_many_racks_are_enough(self):
+    def test_enough_racks(self):
         assert self.at_least(2, [1, 2, 3]) == []
 
-    def test_fewer_are_not(self):
+    def test_too_few_racks(self):
         assert self.at_least(3, [1, 2, 3]) == ["t-0 at zone: wanted 3 racks; had 2"]
 
-    def test_no_more_than_there_are_replicas(self):
+    def test_at_most_as_many_racks_as_replicas(self):
         assert self.at_least(3, [1]) == []
 
-    def test_a_rack_that_is_not_known_proves_nothing(self):
+    def test_unknown_rack_does_not_count(self):
         assert self.at_least(2, [1, 99]) == ["t-0 at zone: wanted 2 racks; had 1"]
 
 
@@ -160,26 +160,26 @@ class TestCount:
         wanted = policy(spread={"level1": "off", "level2": "off"}, count=count, count_others=others)
         return found("rack-count", racks, {"t-0": lists}, wanted, **options)
 
-    def test_as_counted(self):
+    def test_expected_count(self):
         assert self.count([1, 2, 4], RackCount(rack="/e", min=2, max=2)) == []
 
-    def test_another_number(self):
+    def test_wrong_count(self):
         assert self.count(
             [1, 2, 3], RackCount(rack="/e", min=2, max=2), RackCount(rack="/w", min=1)
         ) == ["t-0 at level1: wanted /e 2, /w 1 or more; had /e 3, /w 0"]
 
-    def test_racks_beside_them(self):
+    def test_replicas_in_other_racks(self):
         only = RackCount(rack="/e", min=0, max=2)
         assert self.count([1, 4], only, others="none") == [
             "t-0 at level1: wanted others 0; had others 1"
         ]
         assert self.count([1, 4, 99], only) == []
 
-    def test_racks_of_two_levels_have_no_level_of_their_own(self):
+    def test_counted_racks_on_two_levels_have_no_level(self):
         counted = (RackCount(rack="/e", max=2), RackCount(rack="/w/a", min=1, max=1))
         assert self.count([1, 2, 3], *counted) == ["t-0: wanted /e 0..2, /w/a 1; had /e 3, /w/a 0"]
 
-    def test_count_takes_the_place_of_even_at_its_level_only(self):
+    def test_count_replaces_even_only_at_its_level(self):
         wanted = policy(
             levels=("region", "zone"),
             count=(RackCount(rack="/e", min=2, max=2), RackCount(rack="/w", min=0, max=0)),
@@ -189,6 +189,6 @@ class TestCount:
             "t-1 at zone: wanted /e/a 1, /e/b 1; had /e/a 2, /e/b 0"
         ]
 
-    def test_a_topic_without_replicas_in_place_is_left_alone(self):
+    def test_topic_without_placed_replicas_is_not_reported(self):
         wanted = policy(count=(RackCount(rack="a", min=1, max=1),))
         assert found("rack-count", ZONES, {"t-0": [1]}, wanted, adding={"t-0": [1]}) == []

@@ -21,7 +21,7 @@ def found(isr, *, replicas=(1, 2, 3), leader=1, min_isr=2, dead=(), adding=()):
     )
     findings = audit(cluster)
     check_findings(findings, cluster, Policy())
-    return {rule: told for rule in SYNC_RULES if (told := messages(findings, rule))}
+    return {rule: texts for rule in SYNC_RULES if (texts := messages(findings, rule))}
 
 
 UNDER_REPLICATED = ["t-0: wanted 3 in sync; had 2"]
@@ -57,7 +57,7 @@ UNDER_REPLICATED = ["t-0: wanted 3 in sync; had 2"]
         ({"isr": (1, 2, 3), "min_isr": 3}, {}),
     ],
 )
-def test_what_is_in_sync(case, wanted):
+def test_replicas_in_sync(case, wanted):
     assert found(**case) == wanted
 
 

@@ -14,7 +14,7 @@ def found(rule, racks, lists, policy=None, **options):
     return messages(findings, rule)
 
 
-def test_sizes_that_are_not_known_are_counted():
+def test_unknown_sizes_are_counted():
     lists = {"t-0": [1], "t-1": [1], "t-2": [1]}
     assert found("size-unknown", {1: "a"}, lists, sizes={"t-0": None, "t-2": None}) == [
         "cluster: wanted the size of 3 partitions; had 2 not known"
@@ -22,7 +22,7 @@ def test_sizes_that_are_not_known_are_counted():
     assert found("size-unknown", {1: "a"}, lists) == []
 
 
-def test_what_was_not_visible_is_reported_once():
+def test_invisible_parts_are_one_finding():
     notes = [
         Note(kind="not-visible", text="log folders of broker 2"),
         Note(kind="torn", text="changed while reading"),
@@ -44,7 +44,7 @@ class TestUnequalRacks:
         named = {f"t-{n}": replicas for n, replicas in enumerate(lists)}
         return found("unequal-racks", racks, named, policy or Policy(), **options)
 
-    def test_a_small_rack_must_hold_more_on_each_broker(self):
+    def test_small_rack_forces_more_load_per_broker(self):
         racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
         assert self.unequal(racks, [1, 3, 5], [2, 4, 5], [1, 4, 5]) == forced(
             "zone", 2, 3, "c", "1 of 5"
@@ -53,33 +53,33 @@ class TestUnequalRacks:
     def test_equal_racks_force_nothing(self):
         assert self.unequal(ZONES, [1, 3], [2, 4]) == []
 
-    def test_a_rack_that_may_hold_less_forces_nothing(self):
+    def test_rack_that_may_hold_less_forces_nothing(self):
         racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
         assert self.unequal(racks, [1, 3], [2, 4]) == []
 
-    def test_dead_brokers_make_a_rack_small(self):
+    def test_dead_brokers_shrink_a_rack(self):
         assert self.unequal(ZONES, [1, 3], [2, 4], [1, 3], dead=[4]) == forced(
             "zone", 2, 3, "b", "1 of 3"
         )
 
     def test_the_rack_that_forces_the_most_is_reported(self):
         racks = {1: "/e/a", 2: "/e/a", 3: "/e/b", 4: "/w/a", 5: "/w/a", 6: "/w/a"}
-        told = self.unequal(racks, [1, 3, 4, 5], [2, 3, 5, 6], [1, 3, 4, 6])
-        assert told == forced("level2", 2, 3, "/e/b", "1 of 6")
+        found = self.unequal(racks, [1, 3, 4, 5], [2, 3, 5, 6], [1, 3, 4, 6])
+        assert found == forced("level2", 2, 3, "/e/b", "1 of 6")
 
-    def test_of_several_the_worst_is_reported(self):
+    def test_worst_of_several_is_reported(self):
         racks = dict.fromkeys(range(6), "a") | {6: "b", 7: "b", 8: "c"}
         lists = [[n % 6, 6 + n % 2, 8] for n in range(8)]
         assert self.unequal(racks, *lists) == forced("zone", 3, 8, "c", "1 of 9")
 
-    def test_rules_that_cannot_be_met_force_nothing(self):
+    def test_impossible_rules_force_nothing(self):
         policy = Policy(topics=(TopicBlock(match=("*",), spread={"zone": "distinct"}),))
         assert self.unequal(ZONES, [1, 2, 3], policy=policy) == []
 
     def test_a_cluster_without_live_brokers_forces_nothing(self):
         assert self.unequal({1: "a"}, [1], dead=[1]) == []
 
-    def test_counted_racks_force_what_they_count(self):
+    def test_counted_racks_force_their_count(self):
         policy = Policy(topics=(TopicBlock(match=("*",), count=(RackCount(rack="a", min=2),)),))
         assert self.unequal(ZONES, [1, 2, 3], [1, 2, 4], policy=policy) == []
         racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "b", 6: "b", 7: "b"}
@@ -87,7 +87,7 @@ class TestUnequalRacks:
             "zone", 1, 2, "a", "2 of 7"
         )
 
-    def test_off_balance_does_not_ask(self):
+    def test_not_checked_if_balance_is_off(self):
         racks = {1: "a", 2: "a", 3: "b"}
         policy = Policy(balance=BalancePolicy(replicas="off"))
         lists = [1, 3], [2, 3], [1, 3]

@@ -1,4 +1,4 @@
-"""No certificate is accepted whose bound is not one: groups, cuts and prices as anybody may write.
+"""No certificate with a false bound is accepted, whatever its groups, cuts and prices.
 
 A group that is wider than what is fair makes a bound lower and still true; one that is narrower
 leaves fair loads out, and its bound may be above what a fair plan costs.
@@ -25,7 +25,7 @@ HALF = 0.5
 
 @st.composite
 def other_groups(draw, groups):
-    """The same brokers: ranges moved, totals moved, two groups joined or one taken apart."""
+    """The same brokers with other ranges or totals, or with two groups joined or one split."""
     found = [*groups]
     at = draw(st.integers(0, len(found) - 1))
     match draw(st.sampled_from(["wider", "narrower", "total", "joined", "apart"])), found[at]:
@@ -69,7 +69,7 @@ def _part(group, where, total):
 
 @st.composite
 def other_certificates(draw, certificate, brokers):
-    """A certificate that differs anywhere from what it was; its bound is what its prices give."""
+    """A certificate with any change; its bound is the one that its prices give."""
     found = certificate
     if found.groups and draw(st.booleans()):
         found = replace(found, groups=draw(other_groups(found.groups)))
@@ -86,7 +86,7 @@ def other_certificates(draw, certificate, brokers):
 
 
 def other_moves(chance, question):
-    """Moves to sets that keep every rule, fair ones where throws find any; and their loads."""
+    """Moves to random legal sets, fair ones if some are found, and their loads."""
     for _ in range(THROWS):
         sets = [chance.choice(options) for options in question.options]
         loads = tuple(sum(id_ in chosen for chosen in sets) for id_ in question.brokers)
@@ -111,8 +111,8 @@ def other_moves(chance, question):
     return tuple(moves), loads
 
 
-def just(question, loads):
-    """Groups of one broker each that hold these loads and no others."""
+def exact_groups(question, loads):
+    """Groups of one broker each that allow exactly these loads."""
     return tuple(
         BrokerGroup(brokers=(id_,), low=(load,), high=(load,), total=load)
         for id_, load in zip(question.brokers, loads, strict=True)
@@ -121,8 +121,8 @@ def just(question, loads):
 
 @settings(max_examples=60)
 @given(st.data(), st.randoms(use_true_random=False), problems())
-def test_a_bound_that_is_accepted_is_one(data, chance, problem):
-    """Also where the prices are the best that there are for groups that leave the cheaper out."""
+def test_accepted_bound_is_a_lower_bound(data, chance, problem):
+    """Also for the best prices of groups that exclude cheaper loads."""
     try:
         found = problem.plan("auto")
     except (Infeasible, InvalidPolicy):
@@ -132,7 +132,7 @@ def test_a_bound_that_is_accepted_is_one(data, chance, problem):
     least = question.minimum()
     for _ in range(3):
         moves, loads = other_moves(chance, question)
-        groups = just(question, loads) if found.fair.groups else ()
+        groups = exact_groups(question, loads) if found.fair.groups else ()
         if chance.random() < HALF:
             moves, groups = found.moves, found.fair.groups
         fair = replace(found.fair, groups=groups)
@@ -147,11 +147,11 @@ def test_a_bound_that_is_accepted_is_one(data, chance, problem):
             fair=replace(fair, groups=made.groups),
         )
         verdict = check(problem.cluster, problem.policy, other, prices=PRICES)
-        if verdict.is_legal and verdict.is_fair and not of_sets(verdict.problems):
+        if verdict.is_legal and verdict.is_fair and not problems_of_sets(verdict.problems):
             assert made.lower_bound <= least, "an accepted bound is above what is possible"
             assert (verdict.gap == 0) <= (verdict.cost == least)
 
 
-def of_sets(problems):
-    """Without what is said of leaders, which are judged apart."""
+def problems_of_sets(problems):
+    """The problems that do not concern leaders, which are checked separately."""
     return [each for each in problems if "leader" not in each]

@@ -14,7 +14,7 @@ from small_clusters import small_cluster
 
 
 @given(problems())
-def test_no_placement_is_cheaper_and_each_solver_says_so(problem):
+def test_no_placement_is_cheaper_with_either_solver(problem):
     found = check_planned(problem, "flow")
     other = check_planned(problem, "auto")
     assert (found and found.verdict) == (other and other.verdict)
@@ -32,7 +32,7 @@ def test_large_partitions_are_planned_to_the_byte(bits):
 
 @pytest.mark.parametrize("solver", ["flow", "auto"])
 @pytest.mark.parametrize("minimise", ["moves", "bytes", "usd"])
-def test_repair_copies_nothing_that_breaks_no_rule_though_a_copy_is_free(minimise, solver):
+def test_repair_does_not_copy_valid_partitions_for_free(minimise, solver):
     racks = {1: "/e/a", 2: "/e/a", 3: "/w/b"}
     cluster = small_cluster(racks, {"t-0": [1, 3], "t-1": [1, 3]}, sizes={"t-0": 0, "t-1": 0})
     found = plan(cluster, goal=Repair(), minimise=minimise, prices=PRICES, solver=solver)

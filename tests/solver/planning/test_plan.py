@@ -40,7 +40,7 @@ def found(cluster: Cluster, policy: Policy | None = None, **how: Any) -> Plan:
     return plan(cluster, policy or Policy(), **how)
 
 
-class TestWhatAPlanTells:
+class TestPlan:
     def test_totals_are_sums_over_the_moves(self) -> None:
         made = found(GROWN)
         assert made.verdict.text == "proved"
@@ -61,7 +61,7 @@ class TestWhatAPlanTells:
         assert made.policy_sha256 == sha256_of(policy_table(policy))
         assert {id_: str(seen.rack) for id_, seen in made.brokers.items()} == RACKS
 
-    def test_how_many_partitions_each_topic_with_a_move_had(self) -> None:
+    def test_partition_counts_of_topics_with_moves(self) -> None:
         lists = {"t-0": [1, 2], "t-1": [1, 2], "t-2": [1, 2], "u-0": [3, 4]}
         cluster = small_cluster(RACKS, lists)
         for goal in (Drain((1,)), Leaders()):
@@ -75,17 +75,17 @@ class TestWhatAPlanTells:
         assert made.fair.leader_groups
         assert made.certificates[0].groups == made.fair.groups
 
-    def test_steps_are_told(self) -> None:
+    def test_steps_are_reported(self) -> None:
         told: list[int] = []
         found(GROWN, progress=told.append)
         assert sum(told) == 5
 
-    def test_a_supposed_cluster_makes_a_hypothetical_plan(self) -> None:
+    def test_plan_of_a_hypothetical_cluster_is_hypothetical(self) -> None:
         assert not found(GROWN).hypothetical
         assert found(what_if(GROWN, LoseBroker(4)), goal=Repair()).hypothetical
         assert found(what_if(GROWN, LoseBroker(4)), goal=Leaders()).hypothetical
 
-    def test_a_balanced_cluster_needs_nothing(self) -> None:
+    def test_balanced_cluster_needs_no_moves(self) -> None:
         once = found(GROWN)
         again = found(applied(GROWN, once.moves))
         assert (again.moves, again.solver) == ((), "closed form")
@@ -95,7 +95,7 @@ class TestWhatAPlanTells:
         assert made.made_from.brokers[9].rack == Rack("/b")
         assert any(9 in move.after for move in made.moves)
 
-    def test_leaders_alone(self) -> None:
+    def test_only_leaders(self) -> None:
         made = found(GROWN, goal=Leaders())
         assert made.totals.order_only == made.totals.leader_changes == len(made.moves) == 2
         assert [one.objective for one in made.certificates] == ["leaders"]
@@ -106,7 +106,7 @@ class TestWhatAPlanTells:
         assert (made.moves, made.totals.moves, made.verdict.text) == ((), 0, "proved")
 
 
-class TestWhatIsRefused:
+class TestRejected:
     def test_partitions_without_a_legal_set(self) -> None:
         policy = Policy(topics=(TopicBlock(match=("*",), replication=5),))
         with pytest.raises(Infeasible, match="t-0 wants 5 brokers; 4 are usable") as raised:
@@ -116,7 +116,7 @@ class TestWhatIsRefused:
         with pytest.raises(Infeasible):
             fair_loads(GROWN, policy)
 
-    def test_loads_that_cannot_meet(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_loads_that_contradict_each_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def stuck(*_: object, **__: object) -> None:
             raise NoFlow("expected a flow of all 3 units, got there is none")
 
@@ -125,7 +125,7 @@ class TestWhatIsRefused:
             found(GROWN)
         assert raised.value.impossible == ("expected a flow of all 3 units, got there is none",)
 
-    def test_a_cluster_on_the_move(self) -> None:
+    def test_cluster_with_running_reassignments(self) -> None:
         moving = small_cluster(RACKS, {"t-0": [1, 2, 3]}, adding={"t-0": [3]})
         with pytest.raises(InvalidSnapshot, match="1 reassignment in progress"):
             found(moving)
@@ -139,7 +139,7 @@ class TestTimeLimit:
         assert made.verdict.text.startswith("heuristic")
         assert made.solver == "none"
 
-    def test_what_was_done_in_time_is_proved(self) -> None:
+    def test_search_finished_in_time_is_proved(self) -> None:
         asked = iter([False] * 2)
         made = plan(GROWN, should_stop=lambda: next(asked, True), solver="auto")
         assert made.verdict.text == "proved"
@@ -169,7 +169,7 @@ def make(problem: Problem) -> Plan:
 
 @FEWER
 @given(problems(), st.randoms(use_true_random=False))
-def test_order_of_the_input_does_not_matter(problem: Problem, rng: Any) -> None:
+def test_input_order_does_not_change_the_plan(problem: Problem, rng: Any) -> None:
     brokers, rows = list(problem.cluster.brokers), list(problem.cluster.partitions)
     rng.shuffle(brokers)
     rng.shuffle(rows)
@@ -213,7 +213,7 @@ def test_new_names_in_the_same_order_change_nothing_else(problem: Problem) -> No
     assert other.totals == made.totals
 
 
-def test_verdict_says_what_is_left() -> None:
+def test_verdict_reports_the_gap() -> None:
     verdict = Verdict(cost=3, lower_bound=1, gap=2, is_legal=True, is_fair=True)
     assert verdict.text == "gap 2"
     assert replace(verdict, is_heuristic=True).text == "heuristic 2"

@@ -1,4 +1,4 @@
-"""Totals of a plan are sums of its rows, what is unknown is counted, and the plan is proved."""
+"""Totals are the sums of the moves, unknown values are counted, and the plan is proved."""
 
 from collections import Counter
 from contextlib import suppress
@@ -117,7 +117,7 @@ def check_steady(case, made):
 
 
 @given(cases())
-def test_a_plan_adds_up(case):
+def test_totals_of_a_plan_add_up(case):
     cluster, policy, goal = case
     with suppress(Infeasible):
         made = plan(cluster, policy, goal, prices=PRICES)

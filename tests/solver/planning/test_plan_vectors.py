@@ -1,4 +1,4 @@
-"""The 27 solves that were enumerated exhaustively, and the generated clusters, as whole plans."""
+"""Whole plans of the 27 exhaustively enumerated vectors and of generated clusters."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class TestSolves:
         assert found.verdict.text == "proved"
         assert check(case.cluster, policy, found, prices=CENTS) == found.verdict
 
-    def test_lesser_goals_and_leaders_are_met(self, case: Case, solver: Solver) -> None:
+    def test_secondary_goals_and_leaders_are_met(self, case: Case, solver: Solver) -> None:
         found = planned(case, solver)
         had = {
             "bytes_moved_GB": found.totals.bytes // GB,
             "moves": found.totals.moves,
             "old_leaders_dropped": dropped(case, found),
-            "sum_of_squares_of_loads": squares(Counter(brokers_of(case, found))),
+            "sum_of_squares_of_loads": sum_of_squares(Counter(brokers_of(case, found))),
             "partitions_with_changed_sets": found.totals.partitions,
         }
         expected = dict(case.expect["secondary"])
@@ -91,7 +91,7 @@ class TestTies:
         touched = case.expect["secondary"]["partitions_with_changed_sets"]
         assert found.totals.partitions == touched
         led = Counter(replicas[0] for replicas in lists_after(case, found).values())
-        assert squares(led) == case.expect["leaders"]["sum_of_squares"]
+        assert sum_of_squares(led) == case.expect["leaders"]["sum_of_squares"]
         assert found.totals.leader_changes == case.expect["leaders"]["changes"]
 
 
@@ -104,13 +104,13 @@ def brokers_of(case: Case, found: Plan) -> list[int]:
     return [broker for replicas in lists_after(case, found).values() for broker in replicas]
 
 
-def squares(counts: Counter[int]) -> int:
+def sum_of_squares(counts: Counter[int]) -> int:
     return sum(count * count for count in counts.values())
 
 
 @pytest.mark.parametrize("case", FEASIBLE, ids=lambda case: case.name)
 class TestProofs:
-    """What the vectors say of groups, cuts and bounds."""
+    """Groups, cuts and bounds of the vectors."""
 
     def test_groups_and_cuts(self, case: Case) -> None:
         found = planned(case).certificates[0]
@@ -132,7 +132,7 @@ class TestProofs:
                 (topic, number): set(replicas) for topic, number, replicas in case.expect["plan"]
             }
 
-    def test_what_rules_alone_force(self, case: Case) -> None:
+    def test_moves_forced_by_rules(self, case: Case) -> None:
         if case.minimise == "moves":
             totals = planned(case).totals
             assert totals.repair_moves == case.expect["bound_without_prices"]
@@ -145,7 +145,7 @@ def high_of(group: Mapping[str, Any]) -> int:
     return max(high for _, high in group["low_high"].values())
 
 
-def test_slack_widens_the_fair_range() -> None:
+def test_slack_extends_the_fair_range() -> None:
     case = next(case for case in FEASIBLE if case.name == "balance-with-slack")
     policy, goal = case.asked
     fair = fair_loads(case.cluster, policy, goal)
@@ -195,7 +195,7 @@ def test_large_generated_clusters(case: Mapping[str, Any]) -> None:
     check_generated(case)
 
 
-def test_topic_spread_has_prices_of_its_own() -> None:
+def test_topic_spread_has_own_prices() -> None:
     case = next(case for case in FEASIBLE if case.name.endswith(", moves with topic_spread = even"))
     found = planned(case)
     assert found.fair.topic_caps["x"] == dict.fromkeys(range(1, 5), 1)

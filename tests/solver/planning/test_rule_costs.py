@@ -1,4 +1,4 @@
-"""The price of soft rules: one plan more for each that is in force."""
+"""The cost of soft rules: each rule in force requires one more plan."""
 
 import pytest
 
@@ -13,7 +13,7 @@ SPREAD = next(case for case in VECTORS["plans"] if case["name"] == "topic-spread
 SPREAD_ON = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
 
 
-def test_topic_spread_has_the_price_of_its_vector():
+def test_cost_of_topic_spread_in_its_vector():
     prices = rule_costs(tiny_cluster(SPREAD), SPREAD_ON, Balance())
     spread = prices[0]
     assert spread.rule == "topic_spread"
@@ -21,7 +21,7 @@ def test_topic_spread_has_the_price_of_its_vector():
     assert spread.sentence == "topic_spread costs 4 of 4 moves"
 
 
-def test_only_rules_in_force_have_a_price():
+def test_only_rules_in_force_have_a_cost():
     cluster = tiny_cluster(SPREAD)
     failover = Policy(balance=BalancePolicy(failover=True))
 
@@ -37,7 +37,7 @@ def test_only_rules_in_force_have_a_price():
     assert rules(still, Balance()) == []
 
 
-def test_the_plan_with_all_rules_may_be_given():
+def test_plan_with_all_rules_can_be_passed():
     cluster = tiny_cluster(SPREAD)
     planned = plan(cluster, SPREAD_ON)
     prices = rule_costs(cluster, SPREAD_ON, planned=planned)
@@ -60,6 +60,6 @@ def test_the_rule_for_leaders_costs_leader_changes():
         (Totals(moves=3, leader_changes=2), Totals(moves=3), "balance costs 2 of 2 leader changes"),
     ],
 )
-def test_what_a_price_says(with_rule, without_rule, sentence):
+def test_sentence_of_a_rule_cost(with_rule, without_rule, sentence):
     price = RuleCost(rule="balance", with_rule=with_rule, without_rule=without_rule)
     assert price.sentence == sentence

@@ -36,7 +36,7 @@ VERSION = solver_version()
         (SINGLE, "flow", f"flow, ortools {VERSION}"),
     ],
 )
-def test_path_is_told(lists: object, solver: Solver, path: str) -> None:
+def test_plan_reports_its_solver(lists: object, solver: Solver, path: str) -> None:
     assert plan(lists, Policy(), solver=solver).solver == path
 
 
@@ -59,5 +59,5 @@ def test_a_plan_requires_ortools(cluster: Cluster, solver: Solver) -> None:
 
 
 @pytest.mark.usefixtures("no_ortools")
-def test_what_needs_no_flow_needs_no_ortools() -> None:
+def test_plan_without_flow_needs_no_ortools() -> None:
     assert plan(SINGLE).verdict.text == "proved"

@@ -1,4 +1,4 @@
-"""Fair loads: against every load vector of any placement; closed forms against networks."""
+"""Fair loads are compared with all placements, and closed forms with networks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def is_in(fair: Fair, loads: dict[int, int]) -> bool:
     )
 
 
-def asked_of(problem: Problem) -> tuple[Question, Instance] | None:
+def question_of(problem: Problem) -> tuple[Question, Instance] | None:
     try:
         instance = problem.instance
     except (InvalidConfig, InvalidPolicy):
@@ -59,8 +59,8 @@ def asked_of(problem: Problem) -> tuple[Question, Instance] | None:
 
 @FEWER
 @given(problems())
-def test_groups_hold_all_fair_loads_and_no_others(problem: Problem) -> None:
-    found = asked_of(problem)
+def test_groups_contain_exactly_the_fair_loads(problem: Problem) -> None:
+    found = question_of(problem)
     if found is None:
         return
     asked, instance = found
@@ -90,7 +90,7 @@ def test_groups_hold_all_fair_loads_and_no_others(problem: Problem) -> None:
 @FEWER
 @given(problems())
 def test_closed_forms_and_networks_agree(problem: Problem) -> None:
-    found = asked_of(problem)
+    found = question_of(problem)
     if found is None:
         return
     _, instance = found
@@ -124,7 +124,7 @@ class TestSentences:
         assert cut.brokers == (11,)
         assert cut.reason == "/r0, /r1, /r2, /r3, /r4, /r5 and 2 more take at most 1 per partition"
 
-    def test_rules_that_racks_do_not_tell(self) -> None:
+    def test_rules_beyond_racks(self) -> None:
         racks = {1: "/a", 2: "/a", 11: "/b", 12: "/b"}
         block = TopicBlock(match=("*",), pin=dict.fromkeys(range(4), (1,)))
         cuts = fair(racks, self.LISTS, Policy(topics=(block,))).cuts
@@ -139,7 +139,7 @@ class TestWeights:
         ranges = fair({1: "/a", 2: "/a", 3: "/a"}, lists, policy).loads()
         assert (ranges.low[1], ranges.high[1]) == (3, 3)
 
-    def test_shares_are_the_least_sum_of_squares(self) -> None:
+    def test_shares_have_the_least_sum_of_squares(self) -> None:
         for total in range(12):
             for step in ([1], [1, 1, 1], [1, 2], [2, 3, 6], [1, 1, 4]):
                 found = even_shares(total, step)
@@ -159,7 +159,7 @@ class TestSlack:
         assert found.groups == (BrokerGroup(brokers=(1, 2), low=(0, 0), high=(3, 3), total=3),)
 
 
-def test_drained_everything_has_nothing_to_share() -> None:
+def test_all_brokers_drained() -> None:
     cluster = small_cluster({1: "/a"}, {})
     policy = Policy(brokers=BrokerPolicy(drain=(1,)))
     instance = Instance.of(cluster, policy, Balance())
@@ -185,7 +185,7 @@ def test_capped_topics_share_their_caps() -> None:
     assert found.loads().topic_caps == found.topic_caps
 
 
-def test_leaders_have_ranges_of_their_own() -> None:
+def test_leaders_have_own_ranges() -> None:
     group = BrokerGroup(brokers=(1, 2), low=(0, 1), high=(1, 1), total=2)
     loads = replace(Fair(), leader_groups=(group,)).loads()
     assert (loads.leader_low, loads.leader_high) == ({1: 0, 2: 1}, {1: 1, 2: 1})
@@ -198,8 +198,8 @@ def test_numbers_of_groups_are_exact_integers() -> None:
     assert ranges.low.dtype == ranges.high.dtype == ranges.group.dtype == np.int64
 
 
-class TestLots:
-    """Partitions that may do the same are one."""
+class TestAggregates:
+    """Partitions with equal legal sets form one aggregate."""
 
     def test_topic_with_and_without_pins(self) -> None:
         block = TopicBlock(match=("*",), topic_spread="even", pin={0: (1,)})

@@ -1,4 +1,4 @@
-"""Dollars: the vector's moves and day, what is unknown, and leaders before and after."""
+"""Dollars of copies and of steady replication, unknown values, and leaders before and after."""
 
 from dataclasses import replace
 from datetime import date
@@ -36,7 +36,7 @@ def view_of(lists, *, sizes=None, rates=None, racks=RACKS, policy=None, **said):
 
 
 def vector_rows():
-    """The vector's moves as partitions led by broker 1 in /a, and the brokers that they gain."""
+    """The moves of the vector as partitions led by broker 1 in /a, with the brokers they gain."""
     at = {"/a": 4, "/b": 2, "/c": 3}
     moves = VECTOR["moves"]
     lists = {f"t-{row}": [1] for row in range(len(moves))}
@@ -45,7 +45,7 @@ def vector_rows():
     return view_of(lists, sizes=sizes), added
 
 
-def test_the_vectors_moves():
+def test_moves_of_the_vector():
     view, added = vector_rows()
     found = copy_totals(view, np.arange(len(added)), added, copy_prices(view, PRICES))
     wanted = [move["usd_nano"] for move in VECTOR["moves"]]
@@ -56,12 +56,12 @@ def test_the_vectors_moves():
     assert found.cross_bytes.tolist() == [10 * 10**9, 0, 10 * 10**9, 26, -1]
 
 
-def test_the_vectors_day():
-    told = VECTOR["steady"]
-    view = view_of({"t-0": [1, 2, 3]}, rates=[told["bytes_in_per_s"]])
+def test_steady_cost_of_the_vector():
+    case = VECTOR["steady"]
+    view = view_of({"t-0": [1, 2, 3]}, rates=[case["bytes_in_per_s"]])
     found = steady_cost(view, view.placed, np.array([1]), copy_prices(view, PRICES))
-    assert found.cross_bytes_per_s == told["cross_bytes_per_s"]
-    assert found.usd_nano_per_day == told["usd_nano_per_day"]
+    assert found.cross_bytes_per_s == case["cross_bytes_per_s"]
+    assert found.usd_nano_per_day == case["usd_nano_per_day"]
     assert found.unknown_rates == 0
 
 
@@ -74,14 +74,14 @@ def test_without_prices_there_are_bytes_and_no_dollars():
     assert steady_cost(view, view.placed, np.array([1] * 5), None).usd_nano_per_day is None
 
 
-def test_what_gains_nothing_costs_nothing():
+def test_partition_without_new_replicas_costs_nothing():
     view = view_of({"t-0": [1]}, sizes={"t-0": None})
     for prices in (None, copy_prices(view, PRICES)):
         found = copy_totals(view, np.array([0]), Ragged.empty(1), prices)
         assert (found.cross_bytes.tolist(), found.usd_nano.tolist()) == ([0], [0])
 
 
-def test_out_and_in_are_rounded_apart():
+def test_out_and_in_are_rounded_separately():
     prices = [replace(PRICES[0], gb_bytes=2**30)]
     view = view_of({"t-0": [1]}, sizes={"t-0": 10**9})
     found = copy_totals(view, np.array([0]), Ragged.of([[2]]), copy_prices(view, prices))
@@ -96,13 +96,13 @@ def test_a_rack_that_is_not_known_makes_dollars_unknown(leader, isr, target):
     assert (found.cross_bytes.tolist(), found.usd_nano.tolist()) == ([-1], [-1])
 
 
-def test_without_leader_the_next_one_in_sync_is_copied_from():
+def test_next_in_sync_replica_is_the_source_without_leader():
     view = view_of({"t-0": [1, 2]}, leaders={"t-0": None}, isr={"t-0": [2]}, sizes={"t-0": 5})
     found = copy_totals(view, np.array([0]), Ragged.of([[4, 3]]), copy_prices(view, PRICES))
     assert found.cross_bytes.tolist() == [10]
 
 
-def test_a_level_without_price_is_refused():
+def test_level_without_price_is_rejected():
     view = view_of({"t-0": [1]})
     other = [replace(PRICES[0], level="region")]
     with pytest.raises(InvalidPrices, match="level zone"):
@@ -123,7 +123,7 @@ def test_rates_and_racks_that_are_not_known_are_counted_and_left_out():
     assert found.usd_nano_per_day == 2 * usd_nano(10 * 86_400, 10**7, 10**9)
 
 
-def test_what_does_not_move_is_led_as_now_and_what_moves_by_its_first():
+def test_unmoved_partitions_keep_leaders_and_moved_ones_use_the_first():
     lists = {"t-0": [1, 4, 2], "t-1": [1, 4, 2], "t-2": [1, 2]}
     view = view_of(lists, rates=[10, 10, 10], leaders={"t-0": 2, "t-1": 2})
     after = Ragged.of([[1, 4, 2], [4, 1, 2], [1]])
@@ -132,12 +132,12 @@ def test_what_does_not_move_is_led_as_now_and_what_moves_by_its_first():
     assert then.cross_bytes_per_s == 20 + 10 + 0
 
 
-def test_lists_that_hold_nobody_copy_nothing():
+def test_empty_lists_copy_nothing():
     view = view_of({"t-0": [1, 2]}, rates=[10])
     assert steady_states(view, Ragged.empty(1), None)[1].cross_bytes_per_s == 0
 
 
-def test_more_bytes_than_64_bits_hold_are_added_up():
+def test_sums_beyond_64_bits():
     rows = 12
     view = view_of({f"t-{row}": [1, 2] for row in range(rows)}, rates=[2**60] * rows)
     found = steady_cost(view, view.placed, np.array([1] * rows), None)

@@ -1,4 +1,4 @@
-"""Moves: what changes, why, and in which order it is done."""
+"""Moves: the changed lists, their reasons and the order of execution."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def moves(
     return moves_of(instance, list_changes(instance, Ragged.of(after)), ())
 
 
-def test_reasons_are_the_error_rules_that_are_broken() -> None:
+def test_reasons_are_the_broken_error_rules() -> None:
     policy = Policy(
         brokers=BrokerPolicy(drain=(4,)),
         audit=AuditPolicy(ignore=("spread-even",)),
@@ -50,7 +50,7 @@ def test_reasons_are_the_error_rules_that_are_broken() -> None:
     }
 
 
-def test_broken_rules_first_then_drains_then_the_rest_the_largest_first() -> None:
+def test_order_is_broken_rules_drains_others_each_largest_first() -> None:
     sizes: dict[str, int | None] = {"t-0": 9, "t-1": 1, "t-2": 7, "t-3": 3, "t-4": None, "t-5": 3}
     found = moves(
         {"t-0": [1, 2], "t-1": [1, 3], "t-2": [2, 4], "t-3": [1, 2], "t-4": [1, 2], "t-5": [1, 2]},
@@ -67,7 +67,7 @@ def test_leader_in_the_wrong_rack() -> None:
     assert move.reasons == ("leader-rack",)
 
 
-def test_what_a_move_tells() -> None:
+def test_fields_of_a_move() -> None:
     [move] = moves({"t-0": [1, 2], "t-1": [1, 2]}, [[1, 2], [4, 3]], sizes={"t-0": 5, "t-1": 7})
     assert move == Move(
         topic="t",
@@ -82,5 +82,5 @@ def test_what_a_move_tells() -> None:
     assert (move.added, move.removed) == ((4, 3), (1, 2))
 
 
-def test_nothing_changes() -> None:
+def test_no_changes() -> None:
     assert moves({"t-0": [1, 2]}, [[1, 2]]) == ()

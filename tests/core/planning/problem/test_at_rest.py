@@ -1,4 +1,4 @@
-"""A plan is made for a cluster at rest."""
+"""Plans require a cluster without running reassignments, or assume their targets."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ RACKS = {0: "/a", 1: "/b", 2: "/c", 3: "/a"}
 
 
 def moving(**fields):
-    told = {
+    columns = {
         "adding": {"t-0": [3]},
         "removing": {"t-0": [2]},
         "isr": {"t-0": [0, 1, 2]},
         "leaders": {"t-0": 2, "t-1": 1},
     } | fields
-    return small_cluster(RACKS, {"t-0": [0, 1, 3, 2], "t-1": [1, 2]}, **told)
+    return small_cluster(RACKS, {"t-0": [0, 1, 3, 2], "t-1": [1, 2]}, **columns)
 
 
 class TestCheck:
@@ -31,7 +31,7 @@ class TestCheck:
         check_at_rest(small_cluster(RACKS, {"t-0": [0, 1]}))
 
     @pytest.mark.parametrize("half", [{"adding": {}}, {"removing": {}}, {}])
-    def test_one_that_moves(self, half):
+    def test_one_reassigning_partition(self, half):
         with pytest.raises(InvalidSnapshot) as raised:
             check_at_rest(moving(**half))
         error = raised.value
@@ -39,7 +39,7 @@ class TestCheck:
         assert (error.wanted, error.had) == (0, 1)
         assert "--assume target" in error.hint
 
-    def test_many_are_counted_and_five_are_named(self):
+    def test_many_partitions_are_counted_and_five_named(self):
         names = [f"t-{i}" for i in range(7)]
         cluster = small_cluster(
             RACKS, {name: [0, 1] for name in names}, adding={name: [1] for name in names}
@@ -51,7 +51,7 @@ class TestCheck:
         )
 
     @pytest.mark.parametrize("check", [check_at_rest, assume_target])
-    def test_a_torn_snapshot_is_of_no_moment(self, check):
+    def test_torn_snapshot_is_rejected(self, check):
         cluster = small_cluster(
             RACKS,
             {"t-0": [0, 1]},
@@ -62,23 +62,23 @@ class TestCheck:
 
 
 class TestTarget:
-    def test_what_leaves_is_gone_and_what_comes_is_there(self):
+    def test_removed_replicas_are_gone_and_added_ones_placed(self):
         first, second = assume_target(moving()).partitions
         assert first.replicas == (0, 1, 3)
         assert (first.isr, first.leader) == ((0, 1), None)
         assert (first.adding, first.removing) == ((), ())
         assert (second.replicas, second.leader) == ((1, 2), 1)
 
-    def test_a_leader_that_stays_leads(self):
+    def test_remaining_leader_stays(self):
         first, _ = assume_target(moving(leaders={"t-0": 1, "t-1": 1})).partitions
         assert first.leader == 1
 
-    def test_at_rest_it_is_the_same(self):
+    def test_cluster_at_rest_is_unchanged(self):
         cluster = small_cluster(RACKS, {"t-0": [0, 1]})
         assert assume_target(cluster) is cluster
 
     @given(clusters())
-    def test_then_nothing_moves(self, cluster):
+    def test_target_is_at_rest(self, cluster):
         arrived = assume_target(replace(cluster, notes=()))
         check_at_rest(arrived)
         for before, after in zip(cluster.partitions, arrived.partitions, strict=True):

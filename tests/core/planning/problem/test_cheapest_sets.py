@@ -1,4 +1,4 @@
-"""The cheapest sets under prices, against every legal set there is."""
+"""The cheapest sets under prices are compared with all legal sets."""
 
 import numpy as np
 import pytest
@@ -25,18 +25,18 @@ def sets_of(instance, offers):
     return [instance.brokers[list(found.sets.row(row))].tolist() for row in range(len(instance))]
 
 
-def test_what_is_held_and_legal_stays():
+def test_legal_held_set_is_kept():
     instance = instance_of({"t-0": [1, 3], "t-1": [4, 2]})
     assert cheapest_sets(instance, BrokerPrices.flat(instance)).values.tolist() == [0, 0]
     assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 3], [2, 4]]
 
 
-def test_a_rack_takes_no_more_than_its_share():
+def test_rack_holds_at_most_its_share():
     instance = instance_of({"t-0": [1, 2]})
     assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 3]]
 
 
-def test_prices_move_what_they_are_worth():
+def test_prices_above_the_copy_cost_cause_moves():
     instance = instance_of({"t-0": [1, 3]})
     dear = BrokerPrices.flat(instance, np.array([1, 0, 0, 0]))
     assert (sets_of(instance, dear), cheapest_sets(instance, dear).values.tolist()) == (
@@ -50,7 +50,7 @@ def test_prices_move_what_they_are_worth():
     )
 
 
-def test_several_replicas_in_one_rack_are_different_brokers():
+def test_replicas_in_one_rack_use_different_brokers():
     instance = instance_of({"t-0": [1, 2, 3, 4], "t-1": [1, 2]}, Policy(topics=(NOWHERE,)))
     cheap = BrokerPrices.flat(instance, np.array([-5, -4, 0, 0]))
     assert sets_of(instance, cheap) == [[1, 2, 3, 4], [1, 2]]
@@ -60,7 +60,7 @@ NOWHERE = TopicBlock(match=("*",), spread={"zone": "off"})
 FAR = TopicBlock(match=("*",), spread={"zone": AtLeast(2)})
 
 
-def test_at_least_so_many_racks_and_then_the_cheapest():
+def test_at_least_then_cheapest():
     instance = instance_of({"t-0": [1, 2]}, Policy(topics=(FAR,)))
     assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 3]]
     assert sets_of(instance, BrokerPrices.flat(instance, np.array([9, 0, 9, 0]))) == [[2, 4]]
@@ -73,7 +73,7 @@ def test_at_least_on_two_levels():
     assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 3, 4]]
 
 
-def test_a_region_that_takes_nothing():
+def test_region_without_replicas():
     racks = {1: "/e/a", 2: "/e/b", 3: "/w/a"}
     only = TopicBlock(
         match=("*",), count=(RackCount(rack="/e", min=2, max=2),), count_others="none"
@@ -82,14 +82,14 @@ def test_a_region_that_takes_nothing():
     assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 2]]
 
 
-def test_pins_are_in_whether_they_are_held_or_not():
+def test_pins_are_included_held_or_not():
     pinned = TopicBlock(match=("*",), pin={0: (2,), 1: (1, 4)})
     instance = instance_of({"t-0": [1, 3], "t-1": [1, 3], "t-2": [1, 3]}, Policy(topics=(pinned,)))
     assert sets_of(instance, BrokerPrices.flat(instance)) == [[2, 3], [1, 4], [1, 3]]
     assert cheapest_sets(instance, BrokerPrices.flat(instance)).values.tolist() == [1, 1, 0]
 
 
-def test_a_pin_that_leaves_no_room_is_dear():
+def test_pin_without_room_has_no_legal_set():
     pinned = TopicBlock(match=("*",), pin={0: (1, 2)})
     instance = instance_of({"t-0": [1, 3]}, Policy(topics=(pinned,)))
     assert (
@@ -102,7 +102,7 @@ def test_a_pin_that_leaves_no_room_is_dear():
     )
 
 
-def test_a_rack_of_closed_brokers_that_must_hold_one_is_dear():
+def test_required_rack_of_closed_brokers_has_no_legal_set():
     closed = Policy(brokers=BrokerPolicy(exclude=(3, 4)))
     for lists in ({"t-0": [1, 2]}, {"t-0": [5, 6]}):
         instance = instance_of(lists, closed, {**ZONES, 5: "/a", 6: "/b"}, dead=(5, 6))
@@ -111,7 +111,7 @@ def test_a_rack_of_closed_brokers_that_must_hold_one_is_dear():
             assert found.values[0] >= NEVER // 2
 
 
-def test_where_nobody_takes_anything_every_set_is_dear():
+def test_all_brokers_closed_has_no_legal_set():
     alone = Policy(brokers=BrokerPolicy(drain=(1,), exclude=(2,)))
     instance = instance_of({"t-0": [1], "t-1": [1]}, alone, {1: "/a", 2: "/a"})
     for with_sets in (False, True):
@@ -119,7 +119,7 @@ def test_where_nobody_takes_anything_every_set_is_dear():
         assert (found.values >= NEVER // 2).all()
 
 
-def test_closed_brokers_keep_what_they_hold_and_take_nothing():
+def test_closed_brokers_keep_replicas_and_take_none():
     instance = instance_of(
         {"t-0": [1, 3], "t-1": [2, 3]}, Policy(brokers=BrokerPolicy(exclude=(1,)))
     )
@@ -127,7 +127,7 @@ def test_closed_brokers_keep_what_they_hold_and_take_nothing():
     assert sets_of(instance, cheap) == [[1, 3], [2, 3]]
 
 
-def test_topics_may_have_prices_of_their_own():
+def test_topics_can_have_own_prices():
     instance = instance_of({"t-0": [1, 3], "u-0": [1, 3]})
     table = np.array([[0, 0, 0, 0], [5, 0, 0, 0]])
     offers = BrokerPrices(table=table, row_class=np.array([0, 1]))
@@ -164,7 +164,7 @@ def test_no_legal_set_is_cheaper(problem, data):
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_a_kind_without_replicas(partitions):
+def test_class_without_replicas(partitions):
     lists = {f"t-{number}": [] for number in range(partitions)}
     instance = Instance.of(small_cluster(ZONES, lists), Policy(), Balance())
     assert sets_of(instance, BrokerPrices.flat(instance)) == [[]] * partitions

@@ -54,7 +54,7 @@ class TestMovesAndBytes:
     )
 
     @pytest.mark.parametrize(("minimise", "wanted"), [("moves", [1, 1]), ("bytes", [7, 9])])
-    def test_rack_does_not_matter(self, minimise: str, wanted: list[int]) -> None:
+    def test_rack_does_not_change_the_cost(self, minimise: str, wanted: list[int]) -> None:
         costs = Instance.of(self.CLUSTER, Policy(), Balance(), minimise=minimise).costs
         assert costs.at(np.array([0, 1]), np.array([0, 0])).tolist() == wanted
         assert costs.table(np.array([0, 1])).tolist() == [[wanted[0]] * 2, [wanted[1]] * 2]
@@ -81,7 +81,7 @@ class TestDollars:
             cost = costs.at(np.full(len(leaves), row), leaves)
             assert int(cost.sum()) == move["usd_nano"]
 
-    def test_row_of_the_level_at_which_racks_part(self) -> None:
+    def test_price_of_the_first_differing_level(self) -> None:
         prices = [price("zone", 10**7, 10**7), price("region", 5 * 10**7, 0), price("rack", 0, 0)]
         racks = {1: "/eu/a/r1", 2: "/eu/a/r2", 3: "/eu/b/r1", 4: "/us/a/r1"}
         cluster = small_cluster(racks, {"t-0": [1]}, sizes={"t-0": 2**30})
@@ -116,9 +116,9 @@ class TestDollars:
 
 
 class TestSources:
-    """A new replica copies from the leader; without one, from the next."""
+    """A new replica is copied from the leader, or without one from the next in-sync replica."""
 
-    def test_leader_then_first_live_one_in_sync_then_nobody(self) -> None:
+    def test_source_is_leader_then_first_live_in_sync_then_none(self) -> None:
         cluster = small_cluster(
             {1: "/a", 2: "/b", 3: "/c"},
             {"t-0": [1, 2], "t-1": [1, 2, 3], "t-2": [1]},
@@ -128,7 +128,7 @@ class TestSources:
         )
         assert sources(View(cluster, Policy())).tolist() == [1, 2, -1]
 
-    def test_nobody_to_copy_from_costs_nothing(self) -> None:
+    def test_no_source_costs_nothing(self) -> None:
         cluster = small_cluster(
             {1: "/a", 2: "/b"}, {"t-0": [1]}, dead=[1], leaders={"t-0": None}, sizes={"t-0": GB}
         )

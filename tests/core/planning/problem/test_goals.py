@@ -1,4 +1,4 @@
-"""Goals as policies: what each adds to the policy, and the brokers it cannot mean."""
+"""Goals as policies: what each goal adds to the policy, and which brokers it rejects."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ POLICY = Policy(brokers=BrokerPolicy(drain=(3,)))
 STILL = BalancePolicy(replicas="off", leaders="keep")
 
 
-class TestWhatGoalsAdd:
-    def test_balance_and_leaders_are_the_policy_itself(self) -> None:
+class TestGoalsAsPolicies:
+    def test_balance_and_leaders_use_the_policy_unchanged(self) -> None:
         for goal in (Balance(), Leaders()):
             assert resolve_goal(goal, CLUSTER, POLICY) == (CLUSTER, POLICY, None, ())
 
-    def test_repair_leaves_loads_and_leaders_alone(self) -> None:
+    def test_repair_keeps_loads_and_leaders(self) -> None:
         assert resolve_goal(Repair(), CLUSTER, POLICY).policy == replace(POLICY, balance=STILL)
 
-    def test_drain_adds_to_the_drained(self) -> None:
+    def test_drain_adds_to_drained_brokers(self) -> None:
         wanted = resolve_goal(Drain((1,)), CLUSTER, POLICY).policy
         assert (wanted.brokers.drain, wanted.balance) == ((1, 3), STILL)
 
@@ -43,12 +43,12 @@ class TestWhatGoalsAdd:
         wanted = resolve_goal(Drain((1,), rebalance=True), CLUSTER, POLICY).policy
         assert wanted.balance == POLICY.balance
 
-    def test_replace_drains_the_old_and_lets_only_the_new_take(self) -> None:
+    def test_replace_drains_old_brokers_and_opens_only_new_ones(self) -> None:
         wanted = resolve_goal(Replace(((2, 3),)), CLUSTER, Policy())
         assert wanted.policy.brokers.drain == (2,)
         assert (wanted.takers, wanted.heirs) == ((3,), ((2, 3),))
 
-    def test_replication_is_a_last_block(self) -> None:
+    def test_replication_is_the_last_topic_block(self) -> None:
         goal = SetReplication((("t", 3), ("*.log", 2)))
         wanted = resolve_goal(goal, CLUSTER, POLICY).policy
         assert wanted.rules_of("t", ("zone",)).replication == 3
@@ -68,7 +68,7 @@ class TestWhatGoalsAdd:
 
 
 @pytest.mark.parametrize(
-    ("goal", "told"),
+    ("goal", "message"),
     [
         (Add(((1, Rack("/b")),)), "broker 1, live in /a"),
         (Add(((2, Rack("/b")),)), "broker 2, dead in /b"),
@@ -80,6 +80,6 @@ class TestWhatGoalsAdd:
         (Replace(((1, 8),)), "expected a live broker, got broker 8"),
     ],
 )
-def test_brokers_that_a_goal_cannot_mean(goal: Goal, told: str) -> None:
-    with pytest.raises(InvalidConfig, match=told):
+def test_invalid_brokers_of_goals(goal: Goal, message: str) -> None:
+    with pytest.raises(InvalidConfig, match=message):
         resolve_goal(goal, CLUSTER, POLICY)

@@ -1,4 +1,4 @@
-"""One problem as columns: brokers in canonical order, what rows hold, what is legal for them."""
+"""The planning problem as columns: order of brokers, held replicas, pins and legal sets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TestColumns:
         assert instance.replicas.tolist() == [1, 2]
         assert [kind.replicas for kind in instance.classes] == [1, 2]
 
-    def test_heirs_are_pinned_where_the_old_broker_was(self) -> None:
+    def test_replacing_brokers_are_pinned_in_place_of_old_ones(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/b", 3: "/b"}, {"t-0": [1, 2], "t-1": [1, 3]})
         instance = Instance.of(cluster, Policy(), Replace(((2, 3),)))
         assert [instance.pins.row(row) for row in range(2)] == [(1,), ()]
@@ -62,7 +62,7 @@ class TestColumns:
         instance = Instance.of(cluster, Policy(topics=(block,)), Balance())
         assert not len(instance.pins.values)
 
-    def test_pins_on_unusable_brokers_are_lost(self) -> None:
+    def test_pins_on_unusable_brokers_are_recorded(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1], "t-1": [1]}, dead=[2])
         block = TopicBlock(match=("t",), pin={0: (1, 2), 1: (1,)}, replication=2)
         instance = Instance.of(cluster, Policy(topics=(block,)), Balance())
@@ -81,24 +81,24 @@ class TestColumns:
 class TestRacklessBrokers:
     LISTS = {"t-0": [1, 2]}  # noqa: RUF012
 
-    def test_some_racks_are_refused(self) -> None:
+    def test_partial_racks_are_rejected(self) -> None:
         cluster = small_cluster({1: "/a", 2: None, 3: None}, self.LISTS, dead=[3])
         with pytest.raises(PartialRacks, match="1 broker of 2 without a rack: 2"):
             Instance.of(cluster, Policy(), Balance())
 
     @pytest.mark.parametrize("missing", ["one-rack", "unaware"])
-    def test_policy_says_what_they_mean(self, missing: str) -> None:
+    def test_policy_decides(self, missing: str) -> None:
         cluster = small_cluster({1: "/a", 2: None, 3: None}, self.LISTS)
         policy = Policy(racks=RackPolicy(missing=missing))
         instance = Instance.of(cluster, policy, Balance())
         assert instance.is_legal(0, [0, 1]) == (missing == "unaware")
 
-    def test_without_any_rack_racks_do_not_count(self) -> None:
+    def test_no_racks_at_all(self) -> None:
         instance = Instance.of(small_cluster({1: None, 2: None}, self.LISTS), Policy(), Balance())
         assert instance.leaves == 1
         assert instance.is_legal(0, [0, 1])
 
-    def test_dollars_want_racks(self) -> None:
+    def test_dollars_require_racks(self) -> None:
         cluster = small_cluster({1: None, 2: None}, self.LISTS)
         with pytest.raises(PartialRacks):
             Instance.of(cluster, Policy(), Balance(), minimise="usd")
@@ -112,7 +112,7 @@ def instance_of(problem: Problem) -> Instance | None:
 
 
 @given(problems())
-def test_legal_sets_and_costs_are_those_of_the_slow_planner(problem: Problem) -> None:
+def test_legal_sets_and_costs_equal_the_exhaustive_planner(problem: Problem) -> None:
     asked = problem.question
     instance = instance_of(problem)
     if instance is None:
@@ -134,7 +134,7 @@ def test_legal_sets_and_costs_are_those_of_the_slow_planner(problem: Problem) ->
 
 
 @given(problems())
-def test_rows_are_judged_alike_alone_and_together(problem: Problem) -> None:
+def test_legality_is_equal_for_one_row_and_all_rows(problem: Problem) -> None:
     instance = instance_of(problem)
     if instance is None:
         return
@@ -152,7 +152,7 @@ class TestReasons:
     CLUSTER = small_cluster({1: "/a", 2: "/a", 3: "/b", 4: "/b"}, {"t-0": [1, 3]})
 
     @pytest.mark.parametrize(
-        ("block", "told"),
+        ("block", "reason"),
         [
             (TopicBlock(match=("*",), replication=5), "t-0 wants 5 brokers; 4 are usable"),
             (
@@ -177,9 +177,9 @@ class TestReasons:
             ),
         ],
     )
-    def test_rule_wanted_and_had(self, block: TopicBlock, told: str) -> None:
+    def test_reason_has_rule_expected_and_got(self, block: TopicBlock, reason: str) -> None:
         instance = Instance.of(self.CLUSTER, Policy(topics=(block,)), Balance())
-        assert infeasible_partitions(instance) == [told]
+        assert infeasible_partitions(instance) == [reason]
 
     def test_one_usable_broker(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1, 2]}, dead=[2])

@@ -1,4 +1,4 @@
-"""The exchange graph against every exchange there is."""
+"""The exchange graph is compared with all possible exchanges."""
 
 import numpy as np
 from hypothesis import assume, given
@@ -15,7 +15,7 @@ from small_clusters import small_cluster
 
 
 def lengths(graph):
-    """Length from each node to each other one, over one arc; NEVER where there is none."""
+    """Length of the arc from each node to each other node; `NEVER` if there is no arc."""
     nodes = graph.classes * graph.brokers
     found = np.full((nodes, nodes), NEVER, dtype=np.int64)
     for node in range(nodes):
@@ -25,7 +25,7 @@ def lengths(graph):
     return np.where(found > NEVER // 2, NEVER, found)
 
 
-def test_the_example_of_the_module():
+def test_example_of_the_module_docstring():
     cluster = small_cluster({1: "/a", 2: "/a", 3: "/a", 4: "/b"}, {"t-0": [1, 4], "t-1": [1, 4]})
     instance = Instance.of(cluster, Policy(), Repair())
     graph = ExchangeGraph.of(PricedSets.of(instance, Ragged.of([[0, 3], [1, 3]])))
@@ -36,7 +36,7 @@ def test_the_example_of_the_module():
     assert found[3, 0] == found[0, 3] == NEVER
 
 
-def test_a_rack_does_not_give_the_last_that_it_must_hold():
+def test_rack_keeps_its_least_number():
     racks = {1: "/a", 2: "/a", 3: "/b", 4: "/b", 5: "/c", 6: "/c"}
     cluster = small_cluster(racks, {"t-0": [1, 2, 3, 5]})
     instance = Instance.of(cluster, Policy(), Repair())
@@ -45,7 +45,7 @@ def test_a_rack_does_not_give_the_last_that_it_must_hold():
     assert found[2, 3] == found[0, 3] == found[0, 5] == 1
 
 
-def test_a_graph_of_nothing():
+def test_empty_graph():
     cluster = small_cluster({1: "/a"}, {})
     instance = Instance.of(cluster, Policy(), Repair())
     graph = ExchangeGraph.of(PricedSets.of(instance, Ragged.of([])))
@@ -53,7 +53,7 @@ def test_a_graph_of_nothing():
 
 
 @given(problems(), st.data())
-def test_an_arc_is_the_cheapest_exchange(problem, data):
+def test_arc_is_the_cheapest_exchange(problem, data):
     question = problem.question
     assume(question.brokers and not question.impossible)
     instance = problem.instance

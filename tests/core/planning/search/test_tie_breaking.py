@@ -1,4 +1,4 @@
-"""Fewer partitions touched, and the one list that reads smallest, at no cost."""
+"""Fewer changed partitions, then the moves in canonical order, at equal cost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sets_of(instance: Instance, *lists: list[int]) -> Ragged:
     return Ragged.of([sorted(index[id_] for id_ in row) for row in lists])
 
 
-def fewer(instance: Instance, *lists: list[int]) -> list[list[int]]:
+def reduced(instance: Instance, *lists: list[int]) -> list[list[int]]:
     found = reduce_touched(instance, sets_of(instance, *lists), topic_caps(instance))
     return [sorted(instance.brokers[list(found.row(r))].tolist()) for r in range(len(found))]
 
@@ -54,74 +54,74 @@ def fewer(instance: Instance, *lists: list[int]) -> list[list[int]]:
 class TestTouched:
     def test_move_goes_to_a_partition_that_changes_anyway(self) -> None:
         instance = instance_of({"t-0": [2, 1], "t-1": [4, 1]})
-        assert fewer(instance, [2, 3], [1, 2]) == [[1, 2], [2, 3]]
+        assert reduced(instance, [2, 3], [1, 2]) == [[1, 2], [2, 3]]
 
-    def test_first_taker_in_canonical_order(self) -> None:
+    def test_first_possible_partition_takes_the_move(self) -> None:
         lists = {"t-0": [2, 1], "t-1": [4, 1], "t-2": [4, 1]}
-        assert fewer(instance_of(lists), [2, 3], [1, 2], [1, 2]) == [[1, 2], [2, 3], [1, 2]]
+        assert reduced(instance_of(lists), [2, 3], [1, 2], [1, 2]) == [[1, 2], [2, 3], [1, 2]]
 
-    def test_nothing_to_hand_over(self) -> None:
+    def test_no_single_move(self) -> None:
         instance = instance_of({"t-0": [2, 1], "t-1": [4, 3]})
-        assert fewer(instance, [2, 1], [4, 3]) == [[1, 2], [3, 4]]
+        assert reduced(instance, [2, 1], [4, 3]) == [[1, 2], [3, 4]]
         assert is_untouched(instance, instance.held).all()
 
     def test_partition_that_must_change_keeps_its_move(self) -> None:
         instance = instance_of({"t-0": [3, 1], "t-1": [4, 1]})
-        assert fewer(instance, [2, 1], [1, 2]) == [[1, 2], [1, 2]]
+        assert reduced(instance, [2, 1], [1, 2]) == [[1, 2], [1, 2]]
 
-    def test_old_leader_is_not_dropped_for_it(self) -> None:
+    def test_old_leader_is_kept(self) -> None:
         instance = instance_of({"t-0": [2, 1], "t-1": [1, 4]})
-        assert fewer(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
+        assert reduced(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
 
     def test_leader_for_leader(self) -> None:
         instance = instance_of({"t-0": [1, 2], "t-1": [1, 4]})
-        assert fewer(instance, [2, 3], [1, 2]) == [[1, 2], [2, 3]]
+        assert reduced(instance, [2, 3], [1, 2]) == [[1, 2], [2, 3]]
 
-    def test_taker_does_not_have_the_target(self) -> None:
+    def test_taker_must_not_hold_the_target(self) -> None:
         instance = instance_of({"t-0": [2, 1], "t-1": [3, 1]}, off())
-        assert fewer(instance, [2, 3], [1, 4]) == [[2, 3], [1, 4]]
+        assert reduced(instance, [2, 3], [1, 4]) == [[2, 3], [1, 4]]
 
-    def test_other_size_is_another_cost(self) -> None:
+    def test_size_must_be_equal(self) -> None:
         lists = {"t-0": [2, 1], "t-1": [4, 1]}
         instance = instance_of(lists, sizes={"t-0": 1, "t-1": 2})
-        assert fewer(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
+        assert reduced(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
 
-    def test_other_leader_rack_is_another_price(self) -> None:
+    def test_leader_rack_must_have_equal_price(self) -> None:
         lists = {"t-0": [2, 1], "t-1": [4, 1]}
         same = instance_of(lists, minimise="usd")
-        assert fewer(same, [2, 3], [1, 2]) == [[1, 2], [2, 3]]
+        assert reduced(same, [2, 3], [1, 2]) == [[1, 2], [2, 3]]
         other = instance_of(lists, minimise="usd", leaders={"t-0": 2, "t-1": 1})
-        assert fewer(other, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
+        assert reduced(other, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
 
     def test_excluded_broker_takes_nothing(self) -> None:
         policy = Policy(brokers=BrokerPolicy(exclude=(3,)))
         instance = instance_of({"t-0": [2, 1], "t-1": [4, 1]}, policy)
-        assert fewer(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
+        assert reduced(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
 
     def test_pinned_broker_stays(self) -> None:
         policy = Policy(topics=(TopicBlock(match=("*",), pin={1: (1,)}),))
         instance = instance_of({"t-0": [2, 1], "t-1": [4, 1]}, policy)
-        assert fewer(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
+        assert reduced(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
 
-    def test_rules_of_the_taker_hold(self) -> None:
+    def test_taker_keeps_its_rules(self) -> None:
         blocks = (TopicBlock(match=("free",), spread={"zone": "off"}),)
         lists = {"free-0": [2, 1], "t-0": [4, 1]}
         instance = instance_of(lists, Policy(topics=blocks))
-        assert fewer(instance, [2, 4], [1, 2]) == [[2, 4], [1, 2]]
+        assert reduced(instance, [2, 4], [1, 2]) == [[2, 4], [1, 2]]
         wider = instance_of({"free-0": [2, 1], "free-1": [4, 1]}, Policy(topics=blocks))
-        assert fewer(wider, [2, 5], [1, 2]) == [[1, 2], [2, 5]]
+        assert reduced(wider, [2, 5], [1, 2]) == [[1, 2], [2, 5]]
 
-    def test_too_many_are_left_as_they_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_too_many_changes_skip_the_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(ties, "MOST_TOUCHED", 1)
         instance = instance_of({"t-0": [2, 1], "t-1": [4, 1]})
-        assert fewer(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
+        assert reduced(instance, [2, 3], [1, 2]) == [[2, 3], [1, 2]]
 
     def test_search_gives_up_after_some_tries(self) -> None:
         many = TRIES + 1
         lists = {"t-0": [2, 1], **{f"t-{i}": [4, 1] for i in range(1, many + 1)}}
         policy = Policy(topics=(TopicBlock(match=("*",), pin=dict.fromkeys(range(1, many), (1,))),))
         after = [[2, 3], *([1, 2] for _ in range(many))]
-        assert fewer(instance_of(lists, policy), *after) == after
+        assert reduced(instance_of(lists, policy), *after) == after
 
 
 def off() -> Policy:
@@ -156,10 +156,10 @@ class TestCaps:
     def test_full_topics_take_nothing(
         self, before: dict[str, list[int]], after: list[list[int]], found: list[list[int]]
     ) -> None:
-        assert fewer(instance_of(before, self.POLICY), *after) == found
+        assert reduced(instance_of(before, self.POLICY), *after) == found
 
 
-class TestReading:
+class TestCanonicalOrder:
     def test_targets_in_one_rack_are_in_row_order(self) -> None:
         instance = instance_of({"t-0": [1, 2], "t-1": [1, 2]})
         found = sort_targets(instance, sets_of(instance, [5, 2], [3, 2]))
@@ -172,7 +172,7 @@ class TestReading:
         sets = sets_of(instance, [5, 2], [3, 5], [1, 2])
         assert sort_targets(instance, sets) == sets
 
-    def test_capped_topics_trade_among_themselves(self) -> None:
+    def test_capped_topics_swap_only_among_themselves(self) -> None:
         policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
         instance = instance_of({"a-0": [1, 2], "b-0": [1, 2]}, policy)
         sets = sets_of(instance, [5, 2], [3, 2])

@@ -1,4 +1,4 @@
-"""Leaders by flow: the cheapest choice, and loads that no choice has."""
+"""Leaders by flow: the cheapest choice, and impossible loads."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def candidates_of(case):
 
 
 @given(leader_cases())
-def test_a_flow_is_as_cheap_as_the_best_choice(case):
+def test_flow_is_as_cheap_as_the_best_choice(case):
     """Also where the cheapest leader of each row is fair and a plan needs no flow."""
     chosen = case._replace(keeps=False).chosen()
     candidates = candidates_of(case)
@@ -34,7 +34,7 @@ def test_a_flow_is_as_cheap_as_the_best_choice(case):
         assert candidates.costs[np.arange(len(column)), column].sum() == chosen.cost
 
 
-def test_brokers_pass_on_to_their_group_what_they_may_lead_more():
+def test_brokers_pass_further_rows_to_their_group():
     case = LeaderCase(sets=[[0, 1]] * 4 + [[2, 3]] * 2, preferred=[0, 0, 0, 0, 2, 2])
     wanted = LeaderLoads(
         low=np.array([1, 1, 0, 0]),
@@ -61,7 +61,7 @@ def test_a_group_is_filled_through_a_broker_below_its_high():
     assert choice.loads.tolist() == [1, 1, 1]
 
 
-def test_nobody_to_choose():
+def test_no_brokers():
     assert LeaderCase(sets=[[]], preferred=[-1]).chosen().leader.tolist() == [-1]
 
 
@@ -70,7 +70,7 @@ def test_rows_of_a_type_take_brokers_in_rising_order():
     assert case.chosen().leader.tolist() == [0, 1, 2]
 
 
-def test_loads_that_sets_do_not_allow_have_no_flow():
+def test_impossible_loads_have_no_flow():
     for rows, sets in ((4, [[0], [0], [1]]), (3, [[0], [0], [1, 2]])):
         case = LeaderCase(sets=sets, preferred=[0, 0, 1])
         brokers = max(map(max, sets)) + 1
@@ -78,7 +78,7 @@ def test_loads_that_sets_do_not_allow_have_no_flow():
             cheapest_leaders(candidates_of(case), mean_loads(rows, brokers))
 
 
-def test_the_largest_costs_that_are_taken_fit_into_the_solver():
+def test_largest_accepted_costs_fit_into_the_solver():
     costs = [{0: MOST_COST, 1: MOST_COST - 1}, {0: MOST_COST, 1: -MOST_COST}]
     case = LeaderCase(sets=[[0, 1]] * 2, preferred=[0, 1], costs=costs)
     check_leaders(case, case.chosen())

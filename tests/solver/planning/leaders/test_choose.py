@@ -1,4 +1,4 @@
-"""Leaders: fair, with the fewest changes, proved, and the same however they are asked for."""
+"""Leaders are fair, change as little as possible, are proved and do not depend on input order."""
 
 import random
 from collections import Counter
@@ -16,14 +16,14 @@ from rackwise.core.planning.leaders.state import MOST_COST
 from vectors import planner_vectors
 
 
-def test_the_drawn_choice():
+def test_example_of_the_module_docstring():
     chosen = LeaderCase(sets=[[0, 1], [0, 1], [1, 2]], preferred=[0, 0, -1]).chosen()
     assert chosen.leader.tolist() == [0, 1, 2]
     assert chosen.changes == chosen.cost == chosen.lower_bound == 2
     assert chosen.loads.tolist() == [1, 1, 1]
 
 
-def test_where_nobody_may_lead_nobody_does():
+def test_partition_without_eligible_broker_has_no_leader():
     chosen = LeaderCase(sets=[[], [3]], preferred=[-1, 3]).chosen()
     assert chosen.leader.tolist() == [-1, 3]
     assert chosen.brokers.tolist() == [3]
@@ -42,7 +42,7 @@ def test_kept_leaders_stay_and_only_the_others_even_out():
     assert case.chosen().leader.tolist() == [0, 0, 1]
 
 
-def test_a_broker_of_twice_the_weight_leads_twice_as_much():
+def test_broker_of_double_weight_leads_twice_as_much():
     case = LeaderCase(sets=[[0, 1]] * 6, preferred=[0] * 6, weights={0: 2})
     assert Counter(case.chosen().leader.tolist()) == {0: 4, 1: 2}
 
@@ -53,7 +53,7 @@ def test_equal_weights_are_no_weights():
     assert heavy.chosen().fair.totals.tolist() == case.chosen().fair.totals.tolist() == [3]
 
 
-def test_what_a_leader_costs_decides_among_fair_choices():
+def test_cost_decides_among_fair_choices():
     costs = [{0: 5, 1: 1}, {0: 2, 1: 1}]
     case = LeaderCase(sets=[[0, 1], [0, 1]], preferred=[0, 1], costs=costs)
     chosen = case.chosen()
@@ -62,7 +62,7 @@ def test_what_a_leader_costs_decides_among_fair_choices():
     assert chosen.changes == 2
 
 
-def test_a_cost_that_cannot_be_added_up_is_refused():
+def test_cost_too_large_to_add_up_is_rejected():
     sets = Ragged.of([[0]])
     for cost in (MOST_COST, -MOST_COST):
         at_most = choose_leaders(sets, np.array([0]), cost=np.array([cost]))
@@ -79,14 +79,14 @@ def test_ties_go_to_the_first_partitions_and_the_first_brokers():
     assert anew.chosen().leader.tolist() == [0, 1, 2]
 
 
-def test_the_worth_of_fair_numbers_is_the_most_they_can_add_up_to():
+def test_price_term_is_the_greatest_cost_of_fair_numbers():
     fair = LeaderCase(sets=[[0, 1, 2]] * 4, preferred=[0] * 4).chosen().fair
     assert (fair.low.tolist(), fair.high.tolist(), fair.totals.tolist()) == ([1] * 3, [2] * 3, [4])
     assert fair.price_term(np.array([3, 5, -1])) == 3 + 5 - 1 + 5
 
 
 def check_bound_at(case, chosen, prices):
-    """Any prices give a bound; `prices`: of each broker that may lead."""
+    """Checks that prices of the eligible brokers give a lower bound."""
     least = 0
     brokers = chosen.brokers.tolist()
     for row, (members, before) in enumerate(zip(case.sets, case.preferred, strict=True)):
@@ -167,7 +167,7 @@ def vector_case(vector, answer):
 
 
 @pytest.mark.parametrize(("vector", "answer"), SOLVED)
-def test_the_vectors_sets_have_the_leaders_that_they_list(vector, answer):
+def test_sets_of_the_vectors_get_their_leaders(vector, answer):
     case = vector_case(vector, answer)
     chosen = case.chosen()
     counts = Counter(chosen.leader.tolist())

@@ -34,14 +34,14 @@ def lists_of(found):
     return [found.lists.row(row) for row in range(len(found.lists))]
 
 
-def test_the_leader_then_what_stays_in_its_order_then_what_is_new():
+def test_order_is_leader_then_kept_then_new_replicas():
     instance = instance_of({"t-0": [1, 2, 3], "t-1": [2, 1, 6]}, Repair())
     found = choose_lists(instance, sets_of(instance, [2, 3, 4], [5, 1, 3]))
     assert lists_of(found) == [(4, 2, 3), (1, 5, 3)]
     assert found.leaders.changes == 2
 
 
-def test_a_replaced_brokers_place_is_taken_by_the_new_one():
+def test_replacing_broker_takes_the_place_of_the_old_one():
     racks = {**RACKS, 7: "/b"}
     instance = instance_of({"t-0": [1, 2, 3], "t-1": [2, 3, 4]}, Replace(((2, 7),)), racks=racks)
     found = choose_lists(instance, sets_of(instance, [1, 7, 3], [7, 3, 4]))
@@ -49,14 +49,14 @@ def test_a_replaced_brokers_place_is_taken_by_the_new_one():
     assert found.leaders.changes == 1
 
 
-def test_a_leader_that_nobody_is_heir_to_gives_its_place_to_the_chosen_one():
+def test_chosen_leader_takes_the_place_of_a_leader_without_heir():
     lists = {"t-0": [6, 1], "t-1": [6, 1]}
     instance = instance_of(lists, Replace(((2, 4),)), dead=[6])
     found = choose_lists(instance, sets_of(instance, [1, 4], [1, 4]))
     assert lists_of(found) == [(1, 4), (4, 1)]
 
 
-def test_who_must_not_lead_is_not_first_where_another_broker_is_replaced():
+def test_no_lead_broker_is_not_first_after_a_replacement():
     policy = Policy(brokers=BrokerPolicy(no_lead=(1,)))
     instance = instance_of({"t-0": [1, 2, 3]}, Replace(((3, 6),)), policy)
     found = choose_lists(instance, sets_of(instance, [1, 2, 6]))
@@ -77,7 +77,7 @@ def test_drained_brokers_lead_nothing_and_stay_listed():
     assert lists_of(choose_lists(instance, instance.held)) == [(2, 1, 3)]
 
 
-def test_heirs_are_evened_out_where_failover_is_asked_for():
+def test_second_replicas_are_even_with_failover():
     lists = {f"t-{number}": [number % 3 + 1, 4, 5, 6] for number in range(3)}
     policy = Policy(
         balance=BalancePolicy(failover=True),
@@ -92,7 +92,7 @@ def test_heirs_are_evened_out_where_failover_is_asked_for():
     assert lists_of(choose_lists(kept, kept.held)) == [tuple(row) for row in lists.values()]
 
 
-def test_alone_there_is_no_heir():
+def test_single_replica_has_no_second():
     policy = Policy(balance=BalancePolicy(failover=True))
     instance = instance_of({"t-0": [1], "t-1": [2, 3]}, Balance(), policy)
     assert lists_of(choose_lists(instance, instance.held)) == [(1,), (2, 3)]
@@ -107,7 +107,7 @@ def test_no_partitions_have_no_lists():
     )
 
 
-def test_groups_and_prices_are_told_by_id():
+def test_groups_and_prices_use_broker_ids():
     lists = {**{f"t-{number}": [6, 1] for number in range(5)}, "u-0": [2, 3]}
     policy = Policy(brokers=BrokerPolicy(no_lead=(3,)))
     instance = instance_of(lists, Balance(), policy)
@@ -132,7 +132,7 @@ SOLVED = [case for case in tiny_cases() if case.expect["feasible"]]
 
 
 @pytest.mark.parametrize("case", SOLVED, ids=lambda case: case.name)
-def test_the_vectors_sets_have_lists_in_the_order_that_they_have(case):
+def test_sets_of_the_vectors_get_their_lists(case):
     policy, goal = case.asked
     cluster = case.cluster
     instance = Instance.of(cluster, policy, goal)
@@ -150,7 +150,7 @@ def test_the_vectors_sets_have_lists_in_the_order_that_they_have(case):
             assert listed == wanted[name]
 
 
-def test_where_every_broker_may_lead_something_nobody_is_idle():
+def test_no_broker_is_idle_if_each_may_lead():
     instance = instance_of({"t-0": [1, 2]}, racks={1: "/a", 2: "/b"})
     found = choose_lists(instance, instance.held)
     assert leader_groups(instance, found.leaders) == (

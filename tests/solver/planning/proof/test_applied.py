@@ -1,4 +1,4 @@
-"""What is wrong with moves: each thing by name."""
+"""Faults of moves, each named in a sentence."""
 
 from dataclasses import replace
 
@@ -12,32 +12,32 @@ from rackwise.core.policy import Policy, TopicBlock
 from small_clusters import small_cluster
 
 
-def test_moves_of_a_partition_that_is_not_there():
+def test_moves_of_an_unknown_partition():
     cluster, made = grown()
     verdict = check(cluster, Policy(), with_move(made, 0, partition=9))
     assert "t-9: no such partition" in verdict.problems
 
 
-def test_moves_of_a_topic_that_is_not_there():
+def test_moves_of_an_unknown_topic():
     cluster, made = grown()
     verdict = check(cluster, Policy(), with_move(made, 0, topic="zz"))
     assert any(": no such partition" in problem for problem in verdict.problems)
 
 
-def test_moves_twice():
+def test_partition_moved_twice():
     cluster, made = grown()
     again = replace(made, moves=(*made.moves, made.moves[0]))
     name = f"t-{made.moves[0].partition}"
     assert check(cluster, Policy(), again).problems == (f"{name}: moved twice",)
 
 
-def test_moves_from_elsewhere():
+def test_moves_from_another_list():
     cluster, made = grown()
     verdict = check(cluster, Policy(), with_move(made, 0, before=(4, 5, 6)))
     assert "the move expects 4, 5, 6 before, the cluster has" in verdict.problems[0]
 
 
-def test_moves_that_move_nothing():
+def test_moves_without_a_change():
     cluster, made = grown()
     stays = with_move(made, 0, after=made.moves[0].before)
     assert "expected a changed list" in " ".join(check(cluster, Policy(), stays).problems)
@@ -52,13 +52,13 @@ def test_ids_of_any_size(greatest):
     assert [max(move.after) for move in made.moves] == [greatest]
     assert check(same, Policy(), made).is_proved
     strange = replace(made.moves[0], after=(1, 2, greatest - 1))
-    told = check(same, Policy(), replace(made, moves=(strange,)))
+    expected = check(same, Policy(), replace(made, moves=(strange,)))
     if greatest > 4:
-        assert f"expected usable brokers, got {greatest - 1}" in " ".join(told.problems)
+        assert f"expected usable brokers, got {greatest - 1}" in " ".join(expected.problems)
 
 
 @pytest.mark.parametrize(
-    ("after", "told"),
+    ("after", "expected"),
     [
         ((1, 1, 3), "expected distinct brokers, got 1, 1, 3"),
         ((1, 2, 9), "expected usable brokers, got 9"),
@@ -67,12 +67,12 @@ def test_ids_of_any_size(greatest):
         ((), "expected 3 replicas, got none"),
     ],
 )
-def test_moves_to_sets_that_are_not_legal(after, told):
+def test_moves_to_sets_that_are_not_legal(after, expected):
     cluster, made = grown()
     verdict = check(cluster, Policy(), with_move(made, 0, after=after))
     assert not verdict.is_legal
     name = f"t-{made.moves[0].partition}"
-    assert f"{name}: {told}" in verdict.problems
+    assert f"{name}: {expected}" in verdict.problems
 
 
 def test_moves_that_leave_a_broken_rule():

@@ -1,4 +1,4 @@
-"""Plans proved and disproved: what is right passes, each thing that is wrong is named."""
+"""The check of plans: correct plans are proved, and each fault is named."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def with_a_lost_replica(size):
     return small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]}, dead=[1], sizes={"t-0": size})
 
 
-def test_a_plan_that_is_right_is_proved():
+def test_correct_plan_is_proved():
     cluster, made = grown()
     verdict = check(cluster, Policy(), made)
     assert (verdict.text, verdict.cost, verdict.lower_bound) == ("proved", 6, 6)
@@ -50,7 +50,7 @@ def test_listed_certificates_give_their_bounds(case):
     )
 
 
-def test_a_plan_with_one_needless_move_has_a_gap():
+def test_unnecessary_move_makes_a_gap():
     cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
     made = plan(cluster)
     needless = Move(topic="t", partition=0, topic_id=None, before=(1,), after=(2,), bytes=1)
@@ -58,7 +58,7 @@ def test_a_plan_with_one_needless_move_has_a_gap():
     assert (verdict.text, verdict.is_legal, verdict.is_fair) == ("gap 1", True, True)
 
 
-def test_fair_and_certificate_are_of_the_same_groups():
+def test_groups_of_plan_and_certificate_must_be_equal():
     cluster, made = grown()
     other = replace(made, fair=replace(made.fair, groups=()))
     told = "the plan and its certificate state different groups of brokers"
@@ -66,13 +66,13 @@ def test_fair_and_certificate_are_of_the_same_groups():
 
 
 class TestPrices:
-    def test_that_give_another_bound_than_written(self):
+    def test_bound_that_differs_from_the_prices(self):
         cluster, made = grown()
         verdict = check(cluster, Policy(), with_certificate(made, prices={}))
         assert (verdict.gap, verdict.text) == (6, "gap 6")
         assert verdict.problems == ("expected lower bound 0 from the dual prices, got 6",)
 
-    def test_of_brokers_and_topics_that_are_not_there(self):
+    def test_unknown_brokers_and_topics(self):
         cluster, made = grown()
         prices = {**made.certificates[0].prices, 99: 1, 1: 10**30}
         topic_prices = (
@@ -91,7 +91,7 @@ class TestPrices:
         assert "expected one dual price of topic t on broker 1, got two" in told
         assert "expected no cap of topic t, got 1 on broker 1" in told
 
-    def test_as_high_as_can_be_believed(self):
+    def test_greatest_accepted_prices(self):
         racks = dict.fromkeys(range(1, 10), "/a")
         cluster = small_cluster(racks, {"t-0": list(range(1, 10))})
         made = plan(cluster)
@@ -100,7 +100,7 @@ class TestPrices:
         forged = with_certificate(made, prices=dear, topic_prices=dear_too)
         assert check(cluster, Policy(), forged).lower_bound == 0
 
-    def test_of_topics_with_another_cap(self):
+    def test_wrong_cap_of_a_topic(self):
         even = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
         lists = {"x-0": [1, 3], "x-1": [1, 3], "y-0": [2, 4], "y-1": [2, 4]}
         cluster = small_cluster({1: "/a", 2: "/a", 3: "/b", 4: "/b"}, lists)
@@ -113,18 +113,18 @@ class TestPrices:
         told = check(cluster, even, replace(made, moves=())).problems
         assert "expected at most 1 replica of topic x on broker 1, got 2" in told
 
-    def test_without_a_certificate(self):
+    def test_missing_certificate(self):
         cluster, made = grown()
         verdict = check(cluster, Policy(), replace(made, certificates=()))
         assert "expected a certificate of moves, got none" in verdict.problems
 
-    def test_outside_of_groups_do_not_make_a_bound_untrue(self):
+    def test_prices_outside_groups_keep_the_bound_valid(self):
         cluster, made = grown()
         loose = replace(made.certificates[0], groups=(), prices={1: 5, 4: -5})
         instance = Instance.of(cluster, Policy(), Balance())
         assert bound(instance, loose) <= 0
 
-    def test_of_a_cluster_without_legal_sets(self):
+    def test_cluster_without_legal_sets(self):
         _, made = grown()
         small = small_cluster({1: "/a"}, {"t-0": [1, 2]})
         with pytest.raises(Infeasible, match="t-0 wants 2 brokers; 1 is usable") as told:
@@ -132,15 +132,15 @@ class TestPrices:
         assert told.value.impossible == ("t-0 wants 2 brokers; 1 is usable",)
 
     @pytest.mark.parametrize("bits", [56, 60, 62])
-    def test_of_copies_too_dear_to_be_told_from_brokers_that_cannot_be_taken(self, bits):
+    def test_copies_too_expensive_are_rejected(self, bits):
         with pytest.raises(OptimumTooLarge, match=f"expected less than {2**56}"):
             plan(with_a_lost_replica(2**bits), minimise="bytes")
 
-    def test_of_the_dearest_copies(self):
+    def test_most_expensive_copies_are_accepted(self):
         assert plan(with_a_lost_replica(2**55), minimise="bytes").verdict.lower_bound == 2**55
 
 
-def test_sets_stay_where_only_leaders_are_chosen():
+def test_leader_plans_keep_sets():
     cluster, _ = grown()
     made = plan(cluster, goal=Leaders())
     assert check(cluster, Policy(), made) == made.verdict
@@ -151,7 +151,7 @@ def test_sets_stay_where_only_leaders_are_chosen():
 
 
 @given(problems(), st.data())
-def test_any_placement_is_judged_as_brute_force_judges_it(problem, data):
+def test_verdict_of_any_placement_equals_brute_force(problem, data):
     question = problem.question
     try:
         check_policy(question.policy, question.cluster)
@@ -202,7 +202,7 @@ def test_any_placement_is_judged_as_brute_force_judges_it(problem, data):
 
 
 @given(problems(), st.data())
-def test_any_prices_give_a_bound_that_no_placement_is_below(problem, data):
+def test_bound_of_any_prices_is_below_every_placement(problem, data):
     question = problem.question
     try:
         check_policy(question.policy, question.cluster)
@@ -223,7 +223,7 @@ def test_any_prices_give_a_bound_that_no_placement_is_below(problem, data):
     assert bound(instance, certificate) <= question.minimum()
 
 
-def test_proving_loads_no_solver():
+def test_checking_imports_no_solver():
     code = (
         "import sys; from rackwise.core.planning.proof import certificate; "
         "sys.exit(any(name.partition('.')[0] == 'ortools' for name in sys.modules))"

@@ -1,4 +1,4 @@
-"""Leaders of plans, judged: who may lead, how many each, and how many are new."""
+"""The check of leaders: eligibility, fair numbers, and the number of changes."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def made_of(policy=None, lists=LISTS, racks=RACKS, goal=None):
 
 
 def listed(cluster, **lists):
-    """Moves to other orders: `t0=(2, 1, 3)`."""
+    """Moves that only change the order of lists: `t0=(2, 1, 3)`."""
     rows = {f"{p.topic}{p.partition}": p for p in cluster.partitions}
     return tuple(
         Move(
@@ -48,12 +48,12 @@ def test_leaders_that_are_not_fair():
     cluster, policy, made = made_of()
     verdict = check(cluster, policy, replace(made, moves=listed(cluster, t0=(2, 1, 3))))
     assert not verdict.is_fair
-    told = "leaders: expected fair loads, got 2 on broker 1, which could pass one to broker 3"
-    assert any(problem.startswith(told) for problem in verdict.problems)
+    expected = "leaders: expected fair loads, got 2 on broker 1, which could pass one to broker 3"
+    assert any(problem.startswith(expected) for problem in verdict.problems)
     assert "leaders: expected 0 to 1 partitions led by broker 1, got 2" in verdict.problems
 
 
-def test_more_changes_than_are_wanted():
+def test_unnecessary_leader_changes():
     cluster, policy, made = made_of()
     moves = listed(cluster, t0=(2, 1, 3), t1=(3, 1, 2), t2=(1, 3, 2))
     assert check(cluster, policy, replace(made, moves=moves)).gap == 0
@@ -66,7 +66,7 @@ def test_more_changes_than_are_wanted():
     assert verdict.problems == ("expected 0 changed preferred leaders, got 2",)
 
 
-def test_a_leader_that_may_not_lead():
+def test_leader_that_is_not_eligible():
     cluster, policy, made = made_of(Policy(brokers=BrokerPolicy(no_lead=(1,))))
     verdict = check(cluster, policy, replace(made, moves=()))
     assert "t-0: expected an eligible leader, got 1" in verdict.problems
@@ -76,11 +76,11 @@ def test_a_leader_that_is_not_usable():
     cluster = small_cluster({**RACKS, 4: "/a"}, {"t-0": [4, 2, 3]}, dead=(4,))
     made = plan(cluster, goal=Leaders())
     assert check(cluster, Policy(), made) == made.verdict
-    told = "t-0: expected an eligible leader, got an unusable one"
-    assert told in check(cluster, Policy(), replace(made, moves=())).problems
+    expected = "t-0: expected an eligible leader, got an unusable one"
+    assert expected in check(cluster, Policy(), replace(made, moves=())).problems
 
 
-def test_a_partition_that_nobody_can_lead():
+def test_partition_without_eligible_leader():
     cluster = small_cluster({**RACKS, 4: "/a"}, {"t-0": [4]}, dead=(4,))
     made = plan(cluster, goal=Leaders())
     assert check(cluster, Policy(), made) == made.verdict
@@ -93,17 +93,17 @@ def test_without_a_certificate():
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "expected"),
     [
         ({"prices": {1: 7}}, "expected lower bound "),
         ({"groups": ()}, "expected groups that contain every usable broker once"),
     ],
 )
-def test_a_certificate_that_is_not_what_it_says(fields, told):
+def test_wrong_certificate(fields, expected):
     cluster, policy, made = made_of()
     forged = replace(made, certificates=(replace(made.certificates[0], **fields),))
     problems_found = check(cluster, policy, forged).problems
-    assert any(problem.startswith(told) for problem in problems_found)
+    assert any(problem.startswith(expected) for problem in problems_found)
 
 
 def test_totals_of_groups():

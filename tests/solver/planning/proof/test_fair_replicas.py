@@ -1,4 +1,4 @@
-"""Loads, groups and cuts that are not what they should be."""
+"""The check of loads, groups and cuts: each fault is named."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -14,13 +14,13 @@ from small_clusters import small_cluster
 
 
 class TestLoads:
-    def test_outside_their_group(self):
+    def test_loads_outside_their_group(self):
         cluster, made = grown()
         verdict = check(cluster, Policy(), replace(made, moves=()))
         assert not verdict.is_fair
         assert "expected 2 replicas on broker 1, got 4" in verdict.problems
 
-    def test_with_groups_to_suit_them(self):
+    def test_groups_adapted_to_unfair_loads(self):
         cluster, made = grown()
         group = replace(
             made.fair.groups[0], low=(4, 4, 4, 0, 0, 0), high=(4, 4, 4, 0, 0, 0), total=12
@@ -31,18 +31,20 @@ class TestLoads:
         assert not verdict.is_fair
         assert any("expected fair loads" in problem for problem in verdict.problems)
 
-    def test_with_groups_that_leave_other_fair_loads_out(self):
+    def test_groups_that_exclude_fair_loads(self):
         cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
         made = plan(cluster)
         groups = made.fair.groups
         assert (groups[0].low, groups[0].high, groups[0].total) == ((0, 0), (1, 1), 1)
         narrow = replace(groups[0], low=(1, 0), high=(1, 0))
         verdict = check(cluster, Policy(), with_certificate(made, groups=(narrow,)))
-        told = "expected groups of all fair loads, got none with one more on broker 2 and one less"
-        assert any(problem.startswith(told) for problem in verdict.problems)
+        expected = (
+            "expected groups of all fair loads, got none with one more on broker 2 and one less"
+        )
+        assert any(problem.startswith(expected) for problem in verdict.problems)
 
     @pytest.mark.parametrize(
-        ("fields", "told"),
+        ("fields", "expected"),
         [
             ({"brokers": (1, 2, 3, 4, 5, 5)}, "expected groups that contain every usable broker"),
             ({"low": (3,) * 6}, "expected a low and a high of each broker and a total between"),
@@ -54,14 +56,14 @@ class TestLoads:
             ),
         ],
     )
-    def test_with_groups_that_cannot_be(self, fields, told):
+    def test_invalid_groups(self, fields, expected):
         cluster, made = grown()
         group = replace(made.fair.groups[0], **fields)
         verdict = check(cluster, Policy(), with_certificate(made, groups=(group,)))
-        assert any(problem.startswith(told) for problem in verdict.problems)
+        assert any(problem.startswith(expected) for problem in verdict.problems)
         assert not verdict.is_fair
 
-    def test_that_need_not_be_even(self):
+    def test_policy_without_balance(self):
         cluster = small_cluster(ZONES, GROWN)
         made = plan(cluster, goal=Repair())
         other = grown()[1]
@@ -70,7 +72,7 @@ class TestLoads:
             check(cluster, Policy(), forged).problems
         )
 
-    def test_with_slack_are_worked_out_anew(self):
+    def test_groups_with_slack_are_recomputed(self):
         cluster = small_cluster(ZONES, GROWN)
         slack = Policy(balance=BalancePolicy(replicas=Slack(1)))
         made = plan(cluster, slack)
@@ -96,31 +98,31 @@ class TestCuts:
         cluster = small_cluster(self.RACKS, self.LISTS)
         return cluster, plan(cluster)
 
-    def test_show_unequal_loads_to_be_fair(self):
+    def test_cuts_prove_that_unequal_loads_are_fair(self):
         cluster, made = self.made()
         assert [cut.brokers for cut in made.fair.cuts] == [(6,), (4, 5, 6)]
         assert check(cluster, Policy(), made).is_proved
 
-    def test_are_not_believed(self):
+    def test_false_cut_is_rejected(self):
         cluster, made = self.made()
         cuts = (replace(made.fair.cuts[0], least=7), *made.fair.cuts[1:])
         verdict = check(cluster, Policy(), with_certificate(made, cuts=cuts))
         assert "expected a cut of 6 replicas on broker 6, got 7" in verdict.problems
 
-    def test_that_a_plan_does_not_keep(self):
+    def test_plan_that_violates_a_cut(self):
         lists = {**self.LISTS, "t-0": [1, 2, 5]}
         cluster = small_cluster(self.RACKS, lists)
         made = plan(cluster)
         verdict = check(cluster, Policy(), replace(made, moves=()))
         assert "expected 6 replicas on broker 6, got 5" in verdict.problems
 
-    def test_are_of_usable_brokers(self):
+    def test_cut_of_unusable_brokers(self):
         cluster, made = self.made()
         cuts = (replace(made.fair.cuts[0], brokers=(6, 7)), *made.fair.cuts[1:])
         verdict = check(cluster, Policy(), with_certificate(made, cuts=cuts))
         assert "expected a cut of usable brokers, got brokers 6, 7" in verdict.problems
 
-    def test_that_only_topic_caps_make_tight(self):
+    def test_cut_that_only_topic_caps_make_tight(self):
         rules = (
             TopicBlock(match=("t",), topic_spread="even"),
             TopicBlock(match=("u",), pin={0: (1,), 1: (1,)}),
@@ -132,14 +134,14 @@ class TestCuts:
         assert check(cluster, policy, made).is_proved
         cuts = (replace(made.fair.cuts[0], least=4),)
         forged = with_certificate(made, cuts=cuts)
-        told = "expected a cut of 3 replicas on broker 1, got 4"
-        assert told in check(cluster, policy, forged).problems
+        expected = "expected a cut of 3 replicas on broker 1, got 4"
+        assert expected in check(cluster, policy, forged).problems
 
-    def test_can_be_left_out(self):
+    def test_cuts_can_be_omitted(self):
         cluster, made = self.made()
         assert check(cluster, Policy(), with_certificate(made, cuts=())).is_proved
 
-    def test_of_many_brokers_are_cut_short_in_words(self):
+    def test_sentence_lists_only_the_first_brokers(self):
         racks = {id_: "/a" if id_ < 20 else "/b" for id_ in range(1, 21)}
         lists = {f"t-{number}": [number + 1, 20] for number in range(19)}
         cluster = small_cluster(racks, lists)
@@ -152,8 +154,8 @@ class TestCuts:
         assert any(problem.endswith("11, 12 and 7 more") for problem in verdict.problems)
 
 
-def test_cuts_that_caps_force_are_believed_under_slack():
-    """Brokers 2 and 3 hold 5 by the caps, 4 by the racks alone; with slack a plan need not."""
+def test_cuts_forced_by_caps_are_accepted_under_slack():
+    """Caps force 5 on brokers 2 and 3, racks alone force 4; with slack a plan may hold fewer."""
     lists = {"t-0": [2, 1], "t-1": [3], "t-2": [2], "u-0": [3, 2], "u-1": [1, 3], "u-2": [2, 3]}
     cluster = small_cluster({1: "/a", 2: "/a", 3: "/b"}, lists)
     block = TopicBlock(match=("*",), spread={"zone": "off"}, topic_spread="even")

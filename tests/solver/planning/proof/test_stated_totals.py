@@ -1,4 +1,4 @@
-"""What a plan tells beside its proof: found true of every plan, and false where it was forged."""
+"""Statements of a plan beside its proof: true in every plan, and named if they are forged."""
 
 from dataclasses import replace
 
@@ -25,8 +25,8 @@ BROKERS = MADE.made_from.brokers
 FEWER = settings(max_examples=max(10, settings().max_examples // 4))
 
 
-def told(cluster, made, prices=()):
-    """What is wrong with a plan that is proved."""
+def false_sentences(cluster, made, prices=()):
+    """The false statements of a plan that is proved."""
     verdict = check(cluster, Policy(), made, prices=prices)
     assert verdict.is_proved
     return false_statements(cluster, Policy(), made, verdict, prices=prices)
@@ -34,7 +34,7 @@ def told(cluster, made, prices=()):
 
 @FEWER
 @given(problems())
-def test_plans_tell_the_truth(problem):
+def test_plans_have_no_false_statements(problem):
     try:
         found = problem.plan("auto")
     except (InvalidPolicy, Infeasible):
@@ -65,29 +65,34 @@ def test_plans_tell_the_truth(problem):
         ),
     ],
 )
-def test_what_is_not_so_is_told(forged, sentence):
-    assert told(CLUSTER, MADE) == ()
-    [problem] = told(CLUSTER, forged)
+def test_false_statements_are_named(forged, sentence):
+    assert false_sentences(CLUSTER, MADE) == ()
+    [problem] = false_sentences(CLUSTER, forged)
     assert problem.startswith(sentence)
 
 
-def test_dollars_are_compared_where_there_are_prices():
+def test_dollars_are_compared_if_prices_are_given():
     made = plan(CLUSTER, prices=CENTS)
     forged = replace(made, totals=replace(made.totals, usd_nano=1))
-    assert told(CLUSTER, made, CENTS) == told(CLUSTER, made) == told(CLUSTER, forged) == ()
-    assert told(CLUSTER, MADE, CENTS) == ()
-    [problem] = told(CLUSTER, forged, CENTS)
+    assert (
+        false_sentences(CLUSTER, made, CENTS)
+        == false_sentences(CLUSTER, made)
+        == false_sentences(CLUSTER, forged)
+        == ()
+    )
+    assert false_sentences(CLUSTER, MADE, CENTS) == ()
+    [problem] = false_sentences(CLUSTER, forged, CENTS)
     assert problem.startswith("totals: expected usd_nano ")
 
 
-def test_a_plan_for_leaders_has_sums_too():
+def test_totals_of_leader_plans_are_checked():
     cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1, 2], "t-1": [1, 2]})
     made = plan(cluster, goal=Leaders())
-    assert told(cluster, made) == ()
+    assert false_sentences(cluster, made) == ()
     forged = replace(made, totals=replace(made.totals, leader_changes=0, steady_before=None))
-    assert len(told(cluster, forged)) == 2
+    assert len(false_sentences(cluster, forged)) == 2
 
 
-def test_nothing_to_move_is_told_too():
+def test_plan_without_moves_is_checked():
     empty = replace(CLUSTER, partitions=PartitionTable.of([]), topics={})
-    assert told(empty, plan(empty)) == ()
+    assert false_sentences(empty, plan(empty)) == ()

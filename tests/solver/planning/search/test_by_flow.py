@@ -1,4 +1,4 @@
-"""Sets by flow: each path against the exhaustive planner, first things first."""
+"""Sets by flow: each solver is compared with the exhaustive planner, cost by cost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FEWER = settings(max_examples=max(10, settings().max_examples // 2))
 """Each example is planned several times."""
 
 
-def never() -> bool:
+def never_stop() -> bool:
     return False
 
 
@@ -44,43 +44,47 @@ def problem_of(problem: Problem) -> tuple[Instance, Targets] | None:
     return None if infeasible_partitions(instance) else (instance, targets_of(instance))
 
 
-def totals(asked: Question, instance: Instance, sets: Ragged) -> tuple[int, ...]:
-    """Cost, the other cost, leaders dropped, touched; sum of squares too where loads are free."""
+def totals(question: Question, instance: Instance, sets: Ragged) -> tuple[int, ...]:
+    """First and second cost, dropped leaders, changed partitions; squares if loads are free."""
     ids = instance.brokers
     chosen = [frozenset(ids[list(sets.row(row))].tolist()) for row in range(len(sets))]
-    costs = [asked.whole_cost(p, x) for p, x in zip(asked.partitions, chosen, strict=True)]
+    costs = [question.whole_cost(p, x) for p, x in zip(question.partitions, chosen, strict=True)]
     found = [sum(column) for column in zip(*costs, strict=True)]
-    if asked.policy.balance.replicas == "off":
+    if question.policy.balance.replicas == "off":
         found.insert(stages_before_squares(instance), int((instance.loads(sets) ** 2).sum()))
     return tuple(found)
 
 
-def check_sets(asked: Question, instance: Instance, sets: Ragged) -> None:
+def check_sets(question: Question, instance: Instance, sets: Ragged) -> None:
     loads = dict(zip(instance.brokers.tolist(), instance.loads(sets).tolist(), strict=True))
-    assert asked.is_allowed(tuple(loads[id_] for id_ in asked.brokers))
+    assert question.is_allowed(tuple(loads[id_] for id_ in question.brokers))
     for row in range(len(instance)):
-        assert asked.is_legal(row, instance.brokers[list(sets.row(row))].tolist())
+        assert question.is_legal(row, instance.brokers[list(sets.row(row))].tolist())
 
 
 @FEWER
 @given(problems())
-def test_every_path_is_the_best_of_all_placements(problem: Problem) -> None:
+def test_every_solver_finds_the_best_placement(problem: Problem) -> None:
     found = problem_of(problem)
     if found is None:
         return
     instance, targets = found
-    asked = problem.question
-    best = asked.secondary()
-    ways = [by_flow(instance, targets, should_stop=never)]
+    question = problem.question
+    best = question.secondary()
+    ways = [by_flow(instance, targets, should_stop=never_stop)]
     if targets.ranges is not None and are_racks_independent(instance, targets):
-        ways.append(by_rack(instance, targets.ranges, should_stop=never))
+        ways.append(by_rack(instance, targets.ranges, should_stop=never_stop))
     for sets in ways:
         settled = break_ties(instance, sets, targets.caps)
-        check_sets(asked, instance, sets)
-        check_sets(asked, instance, settled)
-        assert totals(asked, instance, sets)[:-1] == best[:-1]
-        assert totals(asked, instance, settled)[:-1] == best[:-1]
-        assert best[-1] <= totals(asked, instance, settled)[-1] <= totals(asked, instance, sets)[-1]
+        check_sets(question, instance, sets)
+        check_sets(question, instance, settled)
+        assert totals(question, instance, sets)[:-1] == best[:-1]
+        assert totals(question, instance, settled)[:-1] == best[:-1]
+        assert (
+            best[-1]
+            <= totals(question, instance, settled)[-1]
+            <= totals(question, instance, sets)[-1]
+        )
 
 
 RACKS = {1: "/a", 2: "/a", 3: "/b", 4: "/b"}
@@ -100,7 +104,7 @@ def solved(
     return instance, targets_of(instance)
 
 
-class TestRacksApart:
+class TestIndependentRacks:
     """`r = K on one level: each rack by itself.`"""
 
     def test_one_replica_in_each_rack(self) -> None:
@@ -108,23 +112,23 @@ class TestRacksApart:
         assert are_racks_independent(instance, targets)
         assert not needs_flow(instance)
 
-    def test_two_held_in_a_rack_need_a_flow(self) -> None:
+    def test_two_replicas_in_a_rack_need_a_flow(self) -> None:
         instance, targets = solved({"t-0": [1, 2], "t-1": [1, 3]})
         assert are_racks_independent(instance, targets)
         assert needs_flow(instance)
 
-    def test_all_held_twice(self) -> None:
+    def test_all_partitions_have_two_replicas_in_a_rack(self) -> None:
         instance, targets = solved({"t-0": [1, 2], "t-1": [1, 2]})
         assert targets.ranges is not None
-        assert instance.cost(by_rack(instance, targets.ranges, should_stop=never)) == 2
+        assert instance.cost(by_rack(instance, targets.ranges, should_stop=never_stop)) == 2
 
-    def test_equal_ones_are_planned_together_and_each_drops_one(self) -> None:
+    def test_equal_partitions_each_drop_one_replica(self) -> None:
         cycle = ([1, 2], [2, 1], [1, 3], [3, 4], [1, 2], [4, 3], [2, 1])
         lists = {f"t-{i:02}": cycle[i % len(cycle)] for i in range(35)}
         instance, targets = solved(lists)
         assert targets.ranges is not None
-        ours = by_rack(instance, targets.ranges, should_stop=never)
-        whole = by_flow(instance, targets, should_stop=never)
+        ours = by_rack(instance, targets.ranges, should_stop=never_stop)
+        whole = by_flow(instance, targets, should_stop=never_stop)
         kept = [
             sum(
                 lists[f"t-{row:02}"][0] in instance.brokers[list(sets.row(row))]
@@ -138,7 +142,7 @@ class TestRacksApart:
         racks = instance.leaf[ours.values].reshape(-1, 2)
         assert (racks[:, 0] != racks[:, 1]).all()
 
-    def test_not_where_racks_are_coupled(self) -> None:
+    def test_coupled_racks_are_not_independent(self) -> None:
         off = Policy(balance=BalancePolicy(replicas="off"))
         excluding = Policy(brokers=BrokerPolicy(exclude=(2,)))
         pinning = Policy(topics=(TopicBlock(match=("*",), pin={0: (1,)}),))
@@ -152,48 +156,50 @@ class TestRacksApart:
         instance, targets = solved({f"t-{i}": [1, 3] for i in range(5)}, policy)
         assert targets.ranges is not None
         assert are_racks_independent(instance, targets)
-        sets = by_rack(instance, targets.ranges, should_stop=never)
-        assert instance.cost(sets) == instance.cost(by_flow(instance, targets, should_stop=never))
+        sets = by_rack(instance, targets.ranges, should_stop=never_stop)
+        assert instance.cost(sets) == instance.cost(
+            by_flow(instance, targets, should_stop=never_stop)
+        )
 
-    def test_what_a_place_saves_decides_who_keeps_more(self) -> None:
+    def test_savings_decide_which_broker_keeps_more(self) -> None:
         sizes: dict[str, int | None] = {"t-0": 9, "t-1": 1, "t-2": 5}
         lists = {"t-0": [1, 3], "t-1": [1, 3], "t-2": [1, 3]}
         instance, targets = solved(lists, minimise="bytes", sizes=sizes)
         assert targets.ranges is not None
-        sets = by_rack(instance, targets.ranges, should_stop=never)
+        sets = by_rack(instance, targets.ranges, should_stop=never_stop)
         assert instance.cost(sets) == 2
 
-    def test_nothing_to_plan(self) -> None:
+    def test_no_partitions(self) -> None:
         instance, targets = solved({})
         assert targets.ranges is not None
-        assert len(by_rack(instance, targets.ranges, should_stop=never)) == 0
-        assert len(by_flow(instance, targets, should_stop=never)) == 0
+        assert len(by_rack(instance, targets.ranges, should_stop=never_stop)) == 0
+        assert len(by_flow(instance, targets, should_stop=never_stop)) == 0
 
 
 class TestFreeLoads:
     """`balance off: sum of squares of loads` comes after the cost."""
 
-    def test_repair_goes_where_little_is(self) -> None:
+    def test_repair_uses_the_least_loaded_brokers(self) -> None:
         lists = {"t-0": [1, 2], "t-1": [1, 3], "t-2": [1, 3]}
         instance, targets = solved(lists, goal=Repair())
-        sets = by_flow(instance, targets, should_stop=never)
+        sets = by_flow(instance, targets, should_stop=never_stop)
         assert sorted(instance.loads(sets).tolist()) == [1, 1, 2, 2]
 
-    def test_capped_topics_are_evened_out_too(self) -> None:
+    def test_capped_topics_are_evened_out(self) -> None:
         policy = Policy(topics=(TopicBlock(match=("a",), topic_spread="even"),))
         lists = {"a-0": [1, 2], "a-1": [1, 2], "b-0": [1, 2], "b-1": [1, 3]}
         instance, targets = solved(lists, policy, goal=Drain((4,)))
-        sets = by_flow(instance, targets, should_stop=never)
+        sets = by_flow(instance, targets, should_stop=never_stop)
         assert instance.legal(sets).all()
 
-    def test_stop_leaves_the_rest_as_it_comes(self) -> None:
+    def test_stop_skips_the_remaining_costs(self) -> None:
         instance, targets = solved({"t-0": [1, 2], "t-1": [1, 3]}, goal=Repair())
         sets = by_flow(instance, targets, should_stop=lambda: True)
         assert instance.cost(sets) == 1
 
 
 class TestLargeSizes:
-    def test_bytes_are_exact_where_the_lesser_goals_do_not_fit_beside_them(self) -> None:
+    def test_bytes_are_exact_if_costs_cannot_be_merged(self) -> None:
         lists = {"t-0": [4, 2], "t-1": [4, 3], "t-2": [3, 1], "t-3": [1, 4]}
         tera = 2**45
         sizes: dict[str, int | None] = {
@@ -204,14 +210,14 @@ class TestLargeSizes:
         }
         racks = dict.fromkeys(range(1, 5), "/a")
         instance, targets = solved(lists, minimise="bytes", racks=racks, sizes=sizes)
-        assert instance.cost(by_flow(instance, targets, should_stop=never)) == 3 * tera
+        assert instance.cost(by_flow(instance, targets, should_stop=never_stop)) == 3 * tera
 
-    def test_a_partition_of_two_petabytes(self) -> None:
+    def test_partition_of_two_petabytes(self) -> None:
         cluster = small_cluster(
             {1: "/a", 2: "/a", 3: "/a"}, {"t-0": [1], "t-1": [2]}, dead=[1], sizes={"t-0": 2**51}
         )
         instance = Instance.of(cluster, Policy(), Repair(), minimise="bytes")
-        sets = by_flow(instance, targets_of(instance), should_stop=never)
+        sets = by_flow(instance, targets_of(instance), should_stop=never_stop)
         assert instance.loads(sets).tolist() == [1, 1]
         assert instance.cost(sets) == 2**51
 
@@ -221,7 +227,7 @@ class TestLargeSizes:
             plan(cluster, minimise="bytes", solver="flow")
 
 
-def test_what_cannot_move_is_no_node() -> None:
+def test_immovable_replicas_are_no_nodes() -> None:
     instance, targets = solved({"t-0": [1], "t-1": [1]}, racks={1: "/a", 2: "/b"})
     network = network_of(instance, targets)
     replaced, free = solved({"t-0": [3, 1]}, racks={1: "/a", 3: "/a", 4: "/b"})

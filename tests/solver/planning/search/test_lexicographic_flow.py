@@ -1,4 +1,4 @@
-"""Cheapest flows by several costs: merged where they fit, one after the other where they do not."""
+"""Cheapest flows by several costs, which are merged if they fit and else used in turn."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _all_flows(arcs: Arcs) -> list[tuple[int, ...]]:
     return found
 
 
-def never() -> bool:
+def never_stop() -> bool:
     return False
 
 
@@ -62,20 +62,20 @@ COSTS = st.lists(st.integers(-2, 3), min_size=len(PAIRS), max_size=len(PAIRS))
 
 
 @given(st.tuples(COSTS, COSTS, COSTS), st.sampled_from(["narrow", "wide"]))
-def test_first_things_first(costs: tuple[list[int], ...], numbers: str) -> None:
+def test_costs_are_minimised_in_order(costs: tuple[list[int], ...], numbers: str) -> None:
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
     columns = [np.array(cost, dtype=np.int64) for cost in costs]
     if numbers == "wide":
         columns = [column * 2**52 + (column % 2) for column in columns]
-    flow = cheapest(arcs, columns, should_stop=never)
+    flow = cheapest(arcs, columns, should_stop=never_stop)
     reached = tuple(int(column @ flow) for column in columns)
     assert reached == min(
         tuple(int(column @ np.array(one)) for column in columns) for one in all_flows(arcs)
     )
 
 
-def refusing(most: int) -> Callable[[Network], np.ndarray]:
-    """A solver of a smaller range."""
+def rejecting_above(most: int) -> Callable[[Network], np.ndarray]:
+    """A solver that accepts costs up to `most` only."""
 
     def solve(network: Network) -> np.ndarray:
         if int(np.abs(network.costs).max(initial=0)) > most:
@@ -90,55 +90,55 @@ NEAR = st.lists(st.integers(2**40 - 3, 2**40), min_size=len(PAIRS), max_size=len
 
 
 @given(LARGE | NEAR, st.integers(9, 30))
-def test_what_the_solver_refuses_is_exact_all_the_same(costs: list[int], bits: int) -> None:
+def test_costs_that_the_solver_rejects_are_still_exact(costs: list[int], bits: int) -> None:
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
     cost = np.array(costs, dtype=np.int64)
-    flow = cheapest(arcs, [cost], should_stop=never, solve=refusing(2**bits))
+    flow = cheapest(arcs, [cost], should_stop=never_stop, solve=rejecting_above(2**bits))
     assert int(cost @ flow) == min(int(cost @ np.array(one)) for one in all_flows(arcs))
 
 
-def test_a_solver_that_takes_nothing_is_not_asked_for_ever() -> None:
+def test_solver_that_rejects_everything_is_not_called_forever() -> None:
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
     cost = np.arange(len(PAIRS), dtype=np.int64) * 2**40
     with pytest.raises(OptimumTooLarge):
-        cheapest(arcs, [cost], should_stop=never, solve=refusing(0))
+        cheapest(arcs, [cost], should_stop=never_stop, solve=rejecting_above(0))
 
 
 @given(st.tuples(COSTS, COSTS))
-def test_a_face_has_all_the_cheapest_flows_and_no_others(costs: tuple[list[int], ...]) -> None:
+def test_face_contains_exactly_the_cheapest_flows(costs: tuple[list[int], ...]) -> None:
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
     columns = [np.array(cost, dtype=np.int64) for cost in costs]
-    face = cheapest_face(arcs, columns, should_stop=never)
+    face = cheapest_face(arcs, columns, should_stop=never_stop)
     weight = [tuple(int(column @ np.array(one)) for column in columns) for one in all_flows(arcs)]
     for one, reached in zip(all_flows(arcs), weight, strict=True):
         is_on_face = bool((face.is_open | (np.array(one) == face.flow)).all())
         assert is_on_face == (reached == min(weight))
 
 
-def test_lesser_costs_are_left_out_when_it_is_to_stop() -> None:
+def test_later_costs_are_skipped_after_a_stop() -> None:
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
     first = np.array([2**54, 2**54 + 1, 0, 0, 0, 0, 0, 0, 1], dtype=np.int64)
     second = np.array([0, 0, 2**54 + 1, 0, 2**54, 0, 0, 0, 0], dtype=np.int64)
     stopped = cheapest(arcs, [first, second], should_stop=lambda: True)
-    best = cheapest(arcs, [first, second], should_stop=never)
+    best = cheapest(arcs, [first, second], should_stop=never_stop)
     assert int(first @ stopped) == int(first @ best)
     assert int(second @ stopped) >= int(second @ best)
 
 
 class TestMerging:
-    def test_neighbours_that_fit_are_one(self) -> None:
+    def test_costs_that_fit_are_merged(self) -> None:
         costs = [np.array([4, 0, 8]), np.array([0, 0, 0]), np.array([0, -3, 3])]
         assert len(merge(costs, 3, 9)) == 1
 
-    def test_what_does_not_fit_stays_apart(self) -> None:
+    def test_costs_that_do_not_fit_stay_separate(self) -> None:
         costs = [np.array([1, 0, 1]), np.array([2**47, 2**47 + 1, 0]), np.array([0, 1, 0])]
         assert len(merge(costs, 3, 99)) == 2
 
-    def test_nothing_to_choose_is_one_flow_at_no_cost(self) -> None:
+    def test_zero_costs_are_one_cost(self) -> None:
         [zero] = merge([np.zeros(3, dtype=np.int64)] * 2, 3, 9)
         assert zero.tolist() == [0, 0, 0]
 
-    def test_a_cost_that_no_path_can_add_up_is_rounded_up(self) -> None:
+    def test_cost_that_exceeds_64_bits_on_a_path_is_rounded_up(self) -> None:
         cost = np.array([2**60, 2**60 + 1, 1, 0, -(2**60)])
         assert rounded(cost, 5).tolist() == [2**55, 2**55 + 1, 1, 0, -(2**55)]
         [found] = merge([cost], 99, 5)
