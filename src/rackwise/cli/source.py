@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +17,6 @@ from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from rackwise.core.model import Cluster
 
 SnapshotFile = Annotated[
@@ -55,34 +53,34 @@ Groups = Annotated[
 ]
 
 
-class ClusterSource(NamedTuple):
-    """Where a command reads a cluster from: a snapshot file or running brokers."""
+@dataclass(frozen=True, slots=True)
+class ClusterSource:
+    """Where a command reads a cluster from: a snapshot file or running brokers.
 
-    snapshot: Path | None
-    bootstrap_server: str | None
-    client_config: Path | None
+    Raises `InvalidConfig` unless exactly one of them is given.
+    """
 
-    @classmethod
-    def of(
-        cls, snapshot: Path | None, bootstrap_server: str | None, client_config: Path | None
-    ) -> Self:
-        """Check that exactly one source is given. Raises `InvalidConfig`."""
-        if (snapshot is None) == (bootstrap_server is None):
+    snapshot: SnapshotFile = None
+    bootstrap_server: Server = None
+    client_config: ClientConfig = None
+
+    def __post_init__(self) -> None:
+        """Check that exactly one source is given."""
+        if (self.snapshot is None) == (self.bootstrap_server is None):
             raise InvalidConfig(
                 "expected exactly one of --snapshot and --bootstrap-server, got "
-                f"{'none' if snapshot is None else 'both'}",
+                f"{'none' if self.snapshot is None else 'both'}",
                 wanted=1,
-                had=0 if snapshot is None else 2,
+                had=0 if self.snapshot is None else 2,
                 hint="--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
             )
-        if client_config is not None and bootstrap_server is None:
+        if self.client_config is not None and self.bootstrap_server is None:
             raise InvalidConfig(
                 "--client-config requires --bootstrap-server",
                 wanted="--bootstrap-server",
                 had="--snapshot",
                 hint="omit --client-config, or give --bootstrap-server instead of --snapshot",
             )
-        return cls(snapshot, bootstrap_server, client_config)
 
     def read(self, shell: Shell, *, sizes: bool = True, groups: bool = False) -> Cluster:
         """Read the cluster.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rackwise.cli.apply.meter import progress_text
-from rackwise.cli.apply.options import parse_options
+from rackwise.cli.apply.options import ApplyOptions
 from rackwise.cli.apply.text import outcome_text, resume_line, throttle_text
 from rackwise.core.applying.model import Outcome, ThrottleKey
 from rackwise.core.applying.progress import Eta, Remaining
@@ -15,11 +15,6 @@ from rackwise.core.applying.status import Status
 from rackwise.core.errors import InvalidConfig
 
 RATE = ThrottleKey("broker", "4", "leader.replication.throttled.rate")
-
-
-def wishes(**changes):
-    _, asked = parse_options(Path("p.json"), "k:1", **changes)
-    return asked
 
 
 def test_every_move_is_counted_and_those_not_done_are_named():
@@ -112,12 +107,14 @@ def test_how_far_it_is():
 
 
 def test_options_become_limits():
-    made = wishes(throttle="50MB", bytes_in_flight="1GiB", first=3, no_elect=True, stall=5, down=7)
+    made = ApplyOptions(
+        throttle="50MB", bytes_in_flight="1GiB", first=3, no_elect=True, stall=5, down=7
+    )
     assert made.rate == 50_000_000
     caps = made.caps
     assert (caps.bytes_in_flight, caps.first, caps.elect) == (2**30, 3, False)
     assert (caps.stall_ms, caps.down_ms, caps.at_once, caps.per_broker) == (5000, 7000, 200, 5)
-    assert wishes().rate is None
+    assert ApplyOptions().rate is None
 
 
 @pytest.mark.parametrize(
@@ -126,7 +123,7 @@ def test_options_become_limits():
 @pytest.mark.parametrize("option", ["throttle", "bytes_in_flight"])
 def test_a_number_of_bytes_that_is_none(option, text):
     with pytest.raises(InvalidConfig) as raised:
-        wishes(**{option: text})
+        ApplyOptions(**{option: text})
     assert raised.value.where == "--" + option.replace("_", "-")
     assert raised.value.hint == (
         "use one of the units B kB MB GB KiB MiB GiB; a number without a unit is bytes, never bits"
@@ -134,7 +131,7 @@ def test_a_number_of_bytes_that_is_none(option, text):
 
 
 def test_the_greatest_rate_is_taken():
-    assert wishes(throttle=str(2**63 - 1)).rate == 2**63 - 1
+    assert ApplyOptions(throttle=str(2**63 - 1)).rate == 2**63 - 1
 
 
 @pytest.mark.parametrize(

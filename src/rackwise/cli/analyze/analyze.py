@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from rackwise.cli.analyze.options import AnalyzeOptions, with_options
+from rackwise.cli.analyze.options import AnalyzeOptions
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 
 
-@with_options(AnalyzeOptions)
+@with_option_groups()
 def analyze(context: typer.Context, options: AnalyzeOptions) -> int:
     """Audit snapshots on Spark, plan each cluster, and price the bytes that cross racks.
 

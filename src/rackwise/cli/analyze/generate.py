@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from rackwise.cli.analyze.options import GenerateOptions, with_options
+from rackwise.cli.analyze.options import GenerateOptions
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 
 
-@with_options(GenerateOptions)
+@with_option_groups()
 def generate(context: typer.Context, options: GenerateOptions) -> int:
     """Write a generated fleet: snapshots, flow logs, tables, and truth.json.
 

@@ -1,26 +1,20 @@
 """Options of `analyze`, `stream compact` and `generate`, each declared once as a field.
 
-A command takes one object of such a class; `with_options` makes the command line from its fields.
+A command takes one object of such a class; `with_option_groups` makes the command line of its
+fields.
 To add an option: add a field here, and read it in `settings` or `inputs`.
 """
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
-from functools import wraps
-from inspect import Parameter, Signature
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated
 
 import typer
 
 from rackwise.core.constants import DEFAULT_PROVIDER
 from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Options = TypeVar("Options")
 
 Master = Annotated[
     str | None,
@@ -280,37 +274,3 @@ class GenerateOptions:
     ipv6: Annotated[float, typer.Option(help="Give this share of clients an IPv6 address.")] = 0.02
     prices: PriceTable = None
     provider: Provider = DEFAULT_PROVIDER
-
-
-def with_options(
-    options: type[Options],
-) -> Callable[[Callable[[typer.Context, Options], int]], Callable[..., int]]:
-    """Make a command for typer of a function that takes a context and an object of `options`.
-
-    Typer reads the parameters of a function by its signature, so the wrapper gets a signature with
-    a parameter for each field.
-    """
-    hints = get_type_hints(options, include_extras=True)
-    parameters = [
-        Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
-        *(
-            Parameter(
-                each.name,
-                Parameter.KEYWORD_ONLY,
-                annotation=hints[each.name],
-                default=Parameter.empty if each.default is MISSING else each.default,
-            )
-            for each in fields(options)  # type: ignore[arg-type]
-        ),
-    ]
-
-    def decorate(command: Callable[[typer.Context, Options], int]) -> Callable[..., int]:
-        @wraps(command)
-        def wrapper(context: typer.Context, **values: Any) -> int:  # noqa: ANN401 (of every type)
-            return command(context, options(**values))
-
-        wrapper.__signature__ = Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
-        return wrapper
-
-    return decorate

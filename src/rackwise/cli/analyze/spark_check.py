@@ -130,7 +130,7 @@ def _cluster(
                 hint="leave it out, or say which cluster is read",
             )
         return None
-    ClusterSource.of(snapshot, bootstrap_server, client_config)
+    ClusterSource(snapshot, bootstrap_server, client_config)
     wanted = tuple(topics or ("*",))
     if bootstrap_server is not None:
         return read_running_cluster(

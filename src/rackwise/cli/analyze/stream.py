@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rackwise.cli.analyze.options import CompactOptions, Conf, Master, with_options
+from rackwise.cli.analyze.options import CompactOptions, Conf, Master
 from rackwise.cli.installed import installed
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import utc_now
 from rackwise.core.errors import InvalidConfig
@@ -154,7 +155,7 @@ def run(
 
 
 @app.command("compact")
-@with_options(CompactOptions)
+@with_option_groups()
 def compact_day(context: typer.Context, options: CompactOptions) -> int:
     """Publish the bill of one day from telemetry; repeated and replaced messages count once.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rackwise.cli.apply.options import Bootstrap, PlanFile, Stall, Target
+from rackwise.cli.apply.options import Stall, Target
 from rackwise.cli.apply.run import (
     has_ended,
     initial_state,
@@ -16,21 +16,16 @@ from rackwise.cli.apply.run import (
     show,
     show_nothing,
 )
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from rackwise.cli.apply.run import ApplySession
 
 
-def cancel(
-    context: typer.Context,
-    plan: PlanFile,
-    bootstrap_server: Bootstrap,
-    client_config: ClientConfig = None,
-    stall: Stall = 600,
-) -> int:
+@with_option_groups()
+def cancel(context: typer.Context, target: Target, stall: Stall = 600) -> int:
     """Cancel the running moves of a plan, and clear its throttles.
 
     A move is cancelled only if one of its old replicas is live and in sync.
@@ -39,7 +34,6 @@ def cancel(
     shell: Shell = context.obj
     from rackwise.core.applying.model import Caps
 
-    target = Target(path=plan, bootstrap=bootstrap_server, client_config=client_config)
     with open_session(shell, target) as session:
         require_journal(session, target)
         if has_ended(session) and not _moves(session):

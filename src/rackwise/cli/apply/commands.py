@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.apply.options import with_apply_options
+import typer
+
+from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     has_ended,
     initial_state,
@@ -14,15 +16,13 @@ from rackwise.cli.apply.run import (
     show,
     show_check,
 )
+from rackwise.cli.option_groups import with_option_groups
 
 if TYPE_CHECKING:
-    import typer
-
-    from rackwise.cli.apply.options import ApplyOptions, Target
     from rackwise.cli.shell import Shell
 
 
-@with_apply_options()
+@with_option_groups()
 def apply(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     """Execute a plan on its cluster. After a kill rackwise resume continues it.
 
@@ -32,7 +32,7 @@ def apply(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     with open_session(shell, target) as session:
         found = run_preflight(shell, session, options)
         is_done = found.is_done and has_ended(session)
-        if options.is_check or is_done:
+        if options.check or is_done:
             show_check(shell, len(session.plan.moves), len(found.dropped), is_done=is_done)
             return 0
         state = initial_state(session, options.caps, rate=options.rate, dropped=found.dropped)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated
 
 import typer
 
@@ -15,9 +14,6 @@ from rackwise.cli.source import ClientConfig
 from rackwise.core.applying.model import MOST_RATE, Caps, RateConflict
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
 
 _LONGEST = 30
 """Characters of the longest size: more digits than any 64-bit number has."""
@@ -81,86 +77,54 @@ Check = Annotated[
 class Target:
     """The plan and the cluster as the user named them."""
 
-    path: Path
-    bootstrap: str
-    client_config: Path | None
+    plan: PlanFile
+    bootstrap_server: Bootstrap
+    client_config: ClientConfig = None
 
     def command(self, verb: str) -> str:
         """The command line that continues with this plan."""
-        return resume_line(verb, self.path, self.bootstrap, self.client_config)
+        return resume_line(verb, self.plan, self.bootstrap_server, self.client_config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
-    """The parsed options of a command that executes a plan."""
+    """The options of a command that executes a plan. Raises `InvalidConfig` for invalid sizes."""
 
-    caps: Caps
-    rate: int | None = None
-    """Throttle in bytes per second and broker; None: no throttle."""
-    alongside: bool = False
-    allow_partial: bool = False
-    is_check: bool = False
+    throttle: Throttle = None
+    throttle_over: ThrottleOver = "keep"
+    at_once: AtOnce = 200
+    per_broker: PerBroker = 5
+    bytes_in_flight: BytesInFlight = None
+    first: First = None
+    alongside: Alongside = False
+    allow_partial: AllowPartial = False
+    no_elect: NoElect = False
+    stall: Stall = 600
+    down: Down = 60
+    check: Check = False
 
+    def __post_init__(self) -> None:
+        """Reject invalid sizes before the command begins."""
+        _ = self.rate, self.caps
 
-Command: TypeAlias = "Callable[[typer.Context, Target, ApplyOptions], int]"
+    @property
+    def rate(self) -> int | None:
+        """Throttle in bytes per second and broker; None: no throttle."""
+        return _bytes("--throttle", self.throttle)
 
-
-def with_apply_options(*, without: Collection[str] = ()) -> Callable[[Command], Callable[..., int]]:
-    """Give a command the options of `parse_options`, except those in `without`.
-
-    The command itself receives the parsed values.
-    """
-
-    def with_options(command: Command) -> Callable[..., int]:
-        def told(context: typer.Context, **given: Any) -> int:  # noqa: ANN401 (as they were given)
-            return command(context, *parse_options(**given))
-
-        context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        options = signature(parse_options, eval_str=True).parameters
-        kept = [context, *(each for name, each in options.items() if name not in without)]
-        told.__name__, told.__doc__ = command.__name__, command.__doc__
-        told.__annotations__ = {each.name: each.annotation for each in kept}
-        vars(told)["__signature__"] = Signature(kept)
-        return told
-
-    return with_options
-
-
-def parse_options(
-    plan: PlanFile,
-    bootstrap_server: Bootstrap,
-    client_config: ClientConfig = None,
-    throttle: Throttle = None,
-    throttle_over: ThrottleOver = "keep",
-    at_once: AtOnce = 200,
-    per_broker: PerBroker = 5,
-    bytes_in_flight: BytesInFlight = None,
-    first: First = None,
-    alongside: Alongside = False,
-    allow_partial: AllowPartial = False,
-    no_elect: NoElect = False,
-    stall: Stall = 600,
-    down: Down = 60,
-    check: Check = False,
-) -> tuple[Target, ApplyOptions]:
-    """The values of the options. Raises `InvalidConfig`."""
-    options = ApplyOptions(
-        caps=Caps(
-            at_once=at_once,
-            per_broker=per_broker,
-            bytes_in_flight=_bytes("--bytes-in-flight", bytes_in_flight),
-            first=first,
-            stall_ms=stall * 1000,
-            down_ms=down * 1000,
-            elect=not no_elect,
-            throttle_over=throttle_over,
-        ),
-        rate=_bytes("--throttle", throttle),
-        alongside=alongside,
-        allow_partial=allow_partial,
-        is_check=check,
-    )
-    return Target(path=plan, bootstrap=bootstrap_server, client_config=client_config), options
+    @property
+    def caps(self) -> Caps:
+        """The limits of a run."""
+        return Caps(
+            at_once=self.at_once,
+            per_broker=self.per_broker,
+            bytes_in_flight=_bytes("--bytes-in-flight", self.bytes_in_flight),
+            first=self.first,
+            stall_ms=self.stall * 1000,
+            down_ms=self.down * 1000,
+            elect=not self.no_elect,
+            throttle_over=self.throttle_over,
+        )
 
 
 def _bytes(option: str, text: str | None) -> int | None:

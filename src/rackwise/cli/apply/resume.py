@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.apply.options import with_apply_options
+import typer
+
+from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     has_ended,
     initial_state,
@@ -15,17 +17,15 @@ from rackwise.cli.apply.run import (
     show,
     show_check,
 )
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.core.errors import NothingToResume
 
 if TYPE_CHECKING:
-    import typer
-
-    from rackwise.cli.apply.options import ApplyOptions, Target
     from rackwise.cli.apply.run import ApplySession
     from rackwise.cli.shell import Shell
 
 
-@with_apply_options(without=("check",))
+@with_option_groups(without=("check",))
 def resume(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     """Continue a plan from its journal and the state of the cluster.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.apply.options import with_apply_options
+import typer
+
+from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     ApplySession,
     initial_state,
@@ -16,19 +18,17 @@ from rackwise.cli.apply.run import (
     show_nothing,
 )
 from rackwise.cli.apply.text import name_of
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import typer
-
-    from rackwise.cli.apply.options import ApplyOptions, Target
     from rackwise.cli.shell import Shell
     from rackwise.core.planning.model import Plan
 
 
-@with_apply_options(without=("first", "check"))
+@with_option_groups(without=("first", "check"))
 def rollback(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     """Cancel running moves, then execute the reverse of the completed ones, with its own journal.
 

@@ -108,7 +108,7 @@ def open_session(
         state_home,
     )
 
-    plan = read_cluster_plan(shell, target.path)
+    plan = read_cluster_plan(shell, target.plan)
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters.kafka import connect, read_client_config
         from rackwise.adapters.kafka.applying.world import World
@@ -131,7 +131,9 @@ def open_session(
             journal, lines = parse_journal(b"", journal_path(folder, plan.sha256)), ()
         stack.enter_context(closing(journal))
         settings = {} if target.client_config is None else read_client_config(target.client_config)
-        world = World(admin=stack.enter_context(closing(connect(target.bootstrap, settings))))
+        world = World(
+            admin=stack.enter_context(closing(connect(target.bootstrap_server, settings)))
+        )
         check_cluster(plan, world.cluster_id())
         yield ApplySession(plan=plan, folder=folder, journal=journal, world=world, _lines=[*lines])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rackwise.cli.apply.meter import progress_text
-from rackwise.cli.apply.options import Bootstrap, PlanFile, Target
+from rackwise.cli.apply.options import Target
 from rackwise.cli.apply.run import ApplySession, has_ended, open_session
 from rackwise.cli.apply.text import (
     class_lines,
@@ -18,8 +18,8 @@ from rackwise.cli.apply.text import (
     name_of,
     partition_rows,
 )
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -50,12 +50,8 @@ class PlanStatus:
     """Whether the last run cancelled moves."""
 
 
-def status(
-    context: typer.Context,
-    plan: PlanFile,
-    bootstrap_server: Bootstrap,
-    client_config: ClientConfig = None,
-) -> int:
+@with_option_groups()
+def status(context: typer.Context, target: Target) -> int:
     """Show whether each move of a plan is done, moving, not started, or changed by others.
 
     Running moves are observed for two seconds to compute the time left. Without a journal every
@@ -63,7 +59,6 @@ def status(
     are left, 1 error.
     """
     shell: Shell = context.obj
-    target = Target(path=plan, bootstrap=bootstrap_server, client_config=client_config)
     with open_session(shell, target, is_reading=True) as session:
         found = _plan_status(session)
         if shell.is_json:

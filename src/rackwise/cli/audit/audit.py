@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, ClusterSource, PolicyFile, Server, SnapshotFile
+from rackwise.cli.source import ClusterSource, PolicyFile
 from rackwise.core.errors import Infeasible, InvalidConfig, PartialRacks
 from rackwise.core.text import escaped
 
@@ -27,11 +28,10 @@ FailOn = Literal["error", "warning", "info", "never"]
 """The lowest severity that makes the exit code 2."""
 
 
+@with_option_groups()
 def audit(
     context: typer.Context,
-    snapshot: SnapshotFile = None,
-    bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    source: ClusterSource,
     policy: PolicyFile = None,
     rule: Annotated[
         list[str] | None,
@@ -51,7 +51,6 @@ def audit(
     Reads only. Exit codes: 0 no finding of --fail-on or worse, 2 findings, 1 error.
     """
     shell: Shell = context.obj
-    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
     from rackwise.core.audit import audit as check_placement
 
     with shell.progress("audit", total=STEPS) as advance:

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rackwise.cli.installed import installed
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
-    ClientConfig,
     ClusterSource,
     Groups,
-    Server,
-    SnapshotFile,
     Topics,
     select_topics,
     utc_now,
@@ -44,11 +42,10 @@ FILE_HAS_NONE = "not in a snapshot; use --bootstrap-server to ask the brokers"
 NO_GROUPS = "the snapshot has no groups; take it with rackwise snapshot --groups"
 
 
+@with_option_groups()
 def doctor(
     context: typer.Context,
-    snapshot: SnapshotFile = None,
-    bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    source: ClusterSource,
     group: Groups = None,
     client_rack: Annotated[
         list[str] | None,
@@ -73,7 +70,6 @@ def doctor(
     4 missing authorization.
     """
     shell: Shell = context.obj
-    ClusterSource.of(snapshot, bootstrap_server, client_config)
     if probe_partitions is not None and not probe:
         raise InvalidConfig(
             "--probe-partitions requires --probe",
@@ -87,13 +83,13 @@ def doctor(
         topics=tuple(topics or ("*",)),
         probes=(probe_partitions or PROBE_PARTITIONS) if probe else 0,
     )
-    request.check(has_brokers=bootstrap_server is not None)
+    request.check(has_brokers=source.bootstrap_server is not None)
     from rackwise.core.fetch_diagnosis import diagnose_reading
 
-    if snapshot is not None:
-        facts = _read_file(shell, snapshot, request)
+    if source.snapshot is not None:
+        facts = _read_file(shell, source.snapshot, request)
     else:
-        facts = _read_brokers(shell, bootstrap_server or "", client_config, request)
+        facts = _read_brokers(shell, source.bootstrap_server or "", source.client_config, request)
     findings = diagnose_reading(facts)
     for note in facts.cluster.notes:
         shell.warn(escaped(f"{note.kind}: {note.text}"))

@@ -15,8 +15,8 @@ from rackwise.cli.broker_id.options import (
     SessionTimeout,
     StoreOptions,
     scan_progress,
-    with_store_options,
 )
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import RackwiseError
@@ -41,7 +41,7 @@ MissingBy = Literal["scan", "watch"]
 BlockedThen = Literal["error", "wait", "generate"]
 
 
-@with_store_options()
+@with_option_groups()
 def acquire(
     context: typer.Context,
     command: Annotated[

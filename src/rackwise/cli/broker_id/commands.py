@@ -12,10 +12,10 @@ from rackwise.cli.broker_id.options import (
     StoreOptions,
     open_cluster,
     warn_of_problems,
-    with_store_options,
 )
 from rackwise.cli.broker_id.show import show
 from rackwise.cli.broker_id.watch import watch
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import TOPICS
@@ -36,7 +36,7 @@ app.command()(show)
 
 
 @app.command("list")
-@with_store_options()
+@with_option_groups()
 def list_ids(
     context: typer.Context,
     *,
@@ -64,7 +64,7 @@ def list_ids(
 
 
 @app.command()
-@with_store_options()
+@with_option_groups()
 def missing(
     context: typer.Context,
     by: Annotated[
@@ -102,7 +102,7 @@ def missing(
 
 
 @app.command()
-@with_store_options()
+@with_option_groups()
 def assign(
     context: typer.Context,
     key: Annotated[str, typer.Argument(metavar="KEY", help="The key of the host.")],
@@ -140,7 +140,7 @@ def assign(
 
 
 @app.command()
-@with_store_options()
+@with_option_groups()
 def retire(
     context: typer.Context,
     id: BrokerId,
@@ -187,7 +187,7 @@ def retire(
 
 
 @app.command()
-@with_store_options()
+@with_option_groups()
 def gc(
     context: typer.Context,
     apply: Annotated[bool, typer.Option("--apply", help="Delete the listed mappings.")] = False,
@@ -241,7 +241,7 @@ app.command()(watch)
 
 
 @app.command()
-@with_store_options(without=("bootstrap_server", "command_config"))
+@with_option_groups(without=("bootstrap_server", "command_config"))
 def init(
     context: typer.Context,
     check: Annotated[

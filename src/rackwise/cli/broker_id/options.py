@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, fields
-from inspect import Parameter, Signature, signature
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -107,38 +106,6 @@ class StoreOptions:
             had=None,
             hint="--store zookeeper://zk-1:2181/kafka, or --store file:///var/lib/rackwise",
         )
-
-
-def with_store_options(
-    *, without: Collection[str] = ()
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Replace the parameter `options` of a command with the options of `StoreOptions`.
-
-    The command line shows one option for each field, except `without`. The command receives them as
-    one `StoreOptions`.
-    """
-    hints = get_type_hints(StoreOptions, include_extras=True)
-    shared = [
-        Parameter(each.name, Parameter.KEYWORD_ONLY, default=None, annotation=hints[each.name])
-        for each in fields(StoreOptions)
-        if each.name not in without
-    ]
-
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        shown: list[Parameter] = []
-        for name, each in signature(command, eval_str=True).parameters.items():
-            shown += shared if name == "options" else [each.replace(kind=Parameter.KEYWORD_ONLY)]
-
-        def run(**given: Any) -> int:  # noqa: ANN401 (values of any option)
-            options = StoreOptions(**{each.name: given.pop(each.name) for each in shared})
-            return command(options=options, **given)
-
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        run.__annotations__ = {each.name: each.annotation for each in shown}
-        vars(run)["__signature__"] = Signature(shown)
-        return run
-
-    return decorate
 
 
 @contextmanager

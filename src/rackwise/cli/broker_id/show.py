@@ -11,8 +11,8 @@ from rackwise.cli.broker_id.options import (
     StoreOptions,
     open_cluster,
     warn_of_problems,
-    with_store_options,
 )
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rackwise.core.identity.operator.roster import Census, IdRow
 
 
-@with_store_options()
+@with_option_groups()
 def show(
     context: typer.Context,
     key: Annotated[

@@ -13,8 +13,8 @@ from rackwise.cli.broker_id.options import (
     SessionTimeout,
     StoreOptions,
     open_cluster,
-    with_store_options,
 )
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell, Terminated
 from rackwise.core.errors import Unreachable
 from rackwise.core.text import escaped
@@ -32,7 +32,7 @@ PATIENCE_S = 5.0
 """The longest time that a read may hang. SIGTERM takes effect after it."""
 
 
-@with_store_options()
+@with_option_groups()
 def watch(
     context: typer.Context,
     gc_every: Annotated[

@@ -83,7 +83,7 @@ def evaluate(
     Reads only. Exit codes: 0 no better assignment is known, 2 a better one exists, 1 error.
     """
     shell: Shell = context.obj
-    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, client_config)
     options = GroupOptions.of(group, rack, client_rack, weights)
     cluster, groups, skipped = gather_groups(shell, source, options)
     from rackwise.cli.consumer import text as output
@@ -146,7 +146,7 @@ def simulate(
     Writes only --out. Exit codes: 0 done, 1 error.
     """
     shell: Shell = context.obj
-    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, client_config)
     options = GroupOptions.of(group, rack, client_rack, weights)
     more = parse_added_members(add)
     check_out(out, snapshot)

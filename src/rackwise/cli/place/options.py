@@ -99,25 +99,25 @@ NoLoad = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementOptions:
     """The placement options of the command line; None or False if not given."""
 
-    placer: str | None
-    placer_options: Sequence[str]
-    rack_mode: str | None
-    ignores_racks: bool
-    broker_list: str | None
-    seed: int | None
-    no_load: bool
+    placer: PlacerName = None
+    placer_option: PlacerOptions = None
+    rack_mode: RackModeName = None
+    disable_rack_aware: IgnoreRacks = False
+    broker_list: BrokerList = None
+    seed: Seed = None
+    no_load: NoLoad = False
 
     def names(self) -> list[str]:
         """Return the names of the given options."""
         values = {
             "--placer": self.placer,
-            "--placer-option": self.placer_options,
+            "--placer-option": self.placer_option,
             "--rack-mode": self.rack_mode,
-            "--disable-rack-aware": self.ignores_racks,
+            "--disable-rack-aware": self.disable_rack_aware,
             "--broker-list": self.broker_list,
             "--seed": None if self.seed is None else "given",
             "--no-load": self.no_load,
@@ -154,16 +154,18 @@ def resolve(
     """
     from rackwise.core.placement import RackMode
 
-    if given.ignores_racks and given.rack_mode is not None:
+    if given.disable_rack_aware and given.rack_mode is not None:
         raise InvalidConfig(
             f"expected one rack mode, got --disable-rack-aware and --rack-mode {given.rack_mode}",
             wanted=1,
             had=2,
             hint="omit one of them",
         )
-    mode = RackMode.DISABLED if given.ignores_racks else RackMode(given.rack_mode or "enforced")
+    mode = (
+        RackMode.DISABLED if given.disable_rack_aware else RackMode(given.rack_mode or "enforced")
+    )
     name = given.placer or DEFAULT_PLACER
-    options = parse_pairs(given.placer_options, option="--placer-option")
+    options = parse_pairs(given.placer_option or (), option="--placer-option")
     placer = create_placer(name, options)
     brokers = select_brokers(cluster.brokers, given.broker_list)
     seed, rng = seeded_random(given.seed)

@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.place.options import (
-    BrokerList,
-    IgnoreRacks,
-    NoLoad,
     PlacementOptions,
     PlacementSettings,
-    PlacerName,
-    PlacerOptions,
-    RackModeName,
-    Seed,
     parse_partitions,
     parse_replication,
     place_topic,
@@ -39,6 +33,7 @@ if TYPE_CHECKING:
 Format = Literal["json", "cli", "reassignment"]
 
 
+@with_option_groups()
 def place(
     context: typer.Context,
     partitions: Annotated[str, typer.Option(metavar="P", help="Number of partitions.")],
@@ -47,13 +42,8 @@ def place(
     bootstrap_server: Server = None,
     from_server: FromServer = None,
     client_config: ClientConfig = None,
-    placer: PlacerName = None,
-    placer_option: PlacerOptions = None,
-    rack_mode: RackModeName = None,
-    disable_rack_aware: IgnoreRacks = False,
-    broker_list: BrokerList = None,
-    seed: Seed = None,
-    no_load: NoLoad = False,
+    *,
+    options: PlacementOptions,
     api_key: ServedApiKey = None,
     format: Annotated[
         Format | None,
@@ -73,14 +63,13 @@ def place(
     Exit codes: 0 printed, 1 error.
     """
     shell: Shell = context.obj
-    options = PlacementOptions(
-        placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
+    server = PlacementServer(
+        from_server, client_config, api_key, options.broker_list, options.disable_rack_aware
     )
-    server = PlacementServer(from_server, client_config, api_key, broker_list, disable_rack_aware)
     source = None
     if from_server is None:
         server.check_absent()
-        source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+        source = ClusterSource(snapshot, bootstrap_server, client_config)
     else:
         sources = {"--snapshot": snapshot, "--bootstrap-server": bootstrap_server}
         reject_local_options(

@@ -106,8 +106,10 @@ def serve(
     from rackwise.core.replica_service.answers import RequestLimits
 
     shell: Shell = context.obj
-    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
-    placement = PlacementOptions(placer, placer_option or (), rack_mode, False, None, seed, no_load)
+    source = ClusterSource(snapshot, bootstrap_server, client_config)
+    placement = PlacementOptions(
+        placer=placer, placer_option=placer_option, rack_mode=rack_mode, seed=seed, no_load=no_load
+    )
     options = ServeOptions(
         listen=listen,
         advertised=advertised,

@@ -11,17 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rackwise.cli.installed import installed
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.place.options import (
     DEFAULT_PLACER,
-    BrokerList,
-    IgnoreRacks,
-    NoLoad,
     PlacementOptions,
     PlacementSettings,
-    PlacerName,
-    PlacerOptions,
-    RackModeName,
-    Seed,
     check_rows_known,
     explain_rows,
     parse_partitions,
@@ -85,6 +79,7 @@ Configs = Annotated[
 
 
 @app.command()
+@with_option_groups()
 def create(
     context: typer.Context,
     name: Name,
@@ -97,13 +92,8 @@ def create(
         str | None, typer.Option(metavar="R", help="Replicas per partition.")
     ] = None,
     replica_assignment: RowsText = None,
-    placer: PlacerName = None,
-    placer_option: PlacerOptions = None,
-    rack_mode: RackModeName = None,
-    disable_rack_aware: IgnoreRacks = False,
-    broker_list: BrokerList = None,
-    seed: Seed = None,
-    no_load: NoLoad = False,
+    *,
+    options: PlacementOptions,
     config: Configs = None,
     if_not_exists: Annotated[
         bool, typer.Option("--if-not-exists", help="Accept an existing topic of that name.")
@@ -115,9 +105,6 @@ def create(
     another size; 3 written, but the cluster does not show it; 4 missing authorization.
     """
     shell: Shell = context.obj
-    options = PlacementOptions(
-        placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
-    )
     size = TopicSize(
         partitions=None if partitions is None else parse_partitions(partitions),
         replication=None if replication_factor is None else parse_replication(replication_factor),
@@ -180,6 +167,7 @@ def _is_requested_size(
 
 
 @app.command()
+@with_option_groups()
 def alter(
     context: typer.Context,
     name: Name,
@@ -187,13 +175,8 @@ def alter(
     partitions: Annotated[str, typer.Option(metavar="N", help="How many in all.")],
     client_config: ClientConfig = None,
     replica_assignment: RowsText = None,
-    placer: PlacerName = None,
-    placer_option: PlacerOptions = None,
-    rack_mode: RackModeName = None,
-    disable_rack_aware: IgnoreRacks = False,
-    broker_list: BrokerList = None,
-    seed: Seed = None,
-    no_load: NoLoad = False,
+    *,
+    options: PlacementOptions,
     replication_factor: Annotated[
         str | None, typer.Option(metavar="R", help="Not supported: changing it moves replicas.")
     ] = None,
@@ -213,9 +196,6 @@ def alter(
             hint="change_replication in Python gives the rows; Kafka's kafka-reassign-partitions "
             "moves the replicas",
         )
-    options = PlacementOptions(
-        placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
-    )
     if replica_assignment is not None:
         reject_other_options(options.names())
     count = parse_partitions(partitions)
@@ -242,6 +222,7 @@ def alter(
 
 
 @app.command()
+@with_option_groups(without=("rack_mode", "disable_rack_aware", "broker_list", "no_load"))
 def ensure(
     context: typer.Context,
     name: Name,
@@ -249,9 +230,8 @@ def ensure(
     partitions: Annotated[str, typer.Option(metavar="P", help="Number of partitions.")],
     replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas per partition.")],
     client_config: ClientConfig = None,
-    placer: PlacerName = None,
-    placer_option: PlacerOptions = None,
-    seed: Seed = None,
+    *,
+    options: PlacementOptions,
     config: Configs = None,
 ) -> int:
     """Create a topic unless it exists, as auto-creation does.
@@ -262,14 +242,15 @@ def ensure(
     """
     shell: Shell = context.obj
     configs = parse_pairs(config or (), option="--config")
-    options = parse_pairs(placer_option or (), option="--placer-option")
-    chosen_placer = create_placer(placer or DEFAULT_PLACER, options)
+    placer = options.placer or DEFAULT_PLACER
+    placer_options = parse_pairs(options.placer_option or (), option="--placer-option")
+    chosen_placer = create_placer(placer, placer_options)
     size = TopicSize(
         partitions=parse_partitions(partitions),
         replication=parse_replication(replication_factor),
         rows_text=None,
     )
-    used_seed, rng = seeded_random(seed)
+    used_seed, rng = seeded_random(options.seed)
     with connected(bootstrap_server, client_config) as admin:
         missing = _create_if_missing(shell, admin, name, size, chosen_placer, configs, rng)
         if missing is None:
@@ -280,14 +261,14 @@ def ensure(
     from rackwise.core.placement import RackMode
 
     settings = PlacementSettings(
-        name=placer or DEFAULT_PLACER,
-        options=options,
+        name=placer,
+        options=placer_options,
         placer=chosen_placer,
         brokers=missing.brokers,
         racks=RackMode.SAFE,
         load=None,
         seed=used_seed,
-        is_seed_generated=seed is None,
+        is_seed_generated=options.seed is None,
         rng=rng,
     )
     with report_result(name):

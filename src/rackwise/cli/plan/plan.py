@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.plan.goals import USES, check_globs, parse_goal, rack_notes, replication_globs
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
-    ClientConfig,
     ClusterSource,
     PolicyFile,
     PriceTable,
     Provider,
-    Server,
-    SnapshotFile,
     Topics,
     select_topics,
 )
@@ -66,6 +64,7 @@ class PlanJob:
     time_limit: float | None = None
 
 
+@with_option_groups()
 def plan(
     context: typer.Context,
     goal: Annotated[str, typer.Argument(metavar="GOAL", help=f"One of {', '.join(USES)}.")],
@@ -77,9 +76,8 @@ def plan(
             "add ID=RACK..",
         ),
     ] = None,
-    snapshot: SnapshotFile = None,
-    bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    *,
+    source: ClusterSource,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -129,7 +127,6 @@ def plan(
     shell: Shell = context.obj
     from rackwise.adapters.files.writing import check_places
 
-    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
     check_time_limit(time_limit)
     check_places((out, kafka_json, rollback_json))
     parsed_goal = parse_goal(goal, words or [], rebalance=rebalance)

@@ -106,7 +106,7 @@ def simulate(
     from rackwise.core.partitioner import MODES, ProducerScenario, cross_cost
     from rackwise.core.partitioner.split.rates import check_eps
 
-    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, client_config)
     selected = parse_modes(mode, MODES)
     times = {
         "rtt_ms": parse_duration_ms("--rtt", rtt),
@@ -176,7 +176,7 @@ def split(
     from rackwise.cli.producer import text as output
     from rackwise.core.partitioner import split_advice
 
-    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, client_config)
     valid_for_ms = _parse_validity(valid_for)
     if out is not None and not math.isfinite(eps):
         raise InvalidConfig(
