@@ -12,7 +12,8 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from kafka_traffic import producer, until
 from rackwise.adapters.kafka.connect import send_to_each
 from rackwise.adapters.launch.views import stores
-from rackwise.core.identity.nodes.topics import NO_LEADER, parse_state, state_path
+from rackwise.core.identity.nodes.node_json import NO_LEADER
+from rackwise.core.identity.nodes.topics import parse_state, state_path
 
 ANY_REPLICA = -2
 """Kafka's word for a client that asks a replica, whoever leads: it is told the end of its log."""

@@ -28,6 +28,8 @@ from rackwise.core.applying.journal.codec import LINE
 from rackwise.core.audit import RULES, Rule
 from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.identity.decision.table import ROWS
+from rackwise.core.identity.nodes.node_json import CODEC as IDENTITY_CODEC
+from rackwise.core.identity.nodes.node_json import OURS as IDENTITY_NODES
 from rackwise.core.identity.refusals import CODES
 from rackwise.core.json.forms import Definitions, Form
 from rackwise.core.partitioner import PRODUCER_RULES
@@ -259,6 +261,13 @@ def journal_schema() -> str:
     return _document(JOURNAL_FORMAT, root, definitions)
 
 
+def identity_nodes_schema() -> str:
+    """The JSON Schema of the nodes of an identity store, one definition for each kind of node."""
+    definitions = Definitions(_field_docs)
+    kinds = [IDENTITY_CODEC.object(kind).schema(definitions) for kind in IDENTITY_NODES]
+    return _document("Nodes of the identity store", {"anyOf": kinds}, definitions)
+
+
 def documents() -> dict[str, tuple[Form, type]]:
     """Format -> form and class, of each document that a command prints."""
     found = {}
@@ -370,6 +379,7 @@ PAGES |= {
     "schemas/policy.schema.json": policy_schema,
     "schemas/journal.schema.json": journal_schema,
     "schemas/summary.schema.json": summary_schema,
+    "schemas/identity-nodes.schema.json": identity_nodes_schema,
     "documents.md": document_pages,
 }
 PAGES |= {_schema_file(title): partial(document_schema, title) for title in documents()}

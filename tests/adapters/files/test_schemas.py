@@ -23,6 +23,14 @@ from rackwise.core.applying.journal.lines import (
 from rackwise.core.applying.model import ThrottleKey
 from rackwise.core.applying.throttle_configs import RATES
 from rackwise.core.errors import InvalidConfig, InvalidPolicy
+from rackwise.core.identity.model import KeyMapping, Owner
+from rackwise.core.identity.nodes.nodes import (
+    MissingMarker,
+    format_claim,
+    format_mapping,
+    format_missing,
+    format_owner,
+)
 from rackwise.core.json.strict import parse
 from rackwise.core.policy import Policy, policy_of, policy_table
 from report.summaries import summary
@@ -36,6 +44,35 @@ def schema_of(name):
 
 def read(data):
     return parse(data, where="document", error=InvalidConfig)
+
+
+def identity_node(kind, data):
+    schema = schema_of("identity-nodes")
+    return read(data), {"$ref": f"#/$defs/{kind}"}, schema
+
+
+def test_the_nodes_of_an_identity_store():
+    owner = Owner(broker_id=7, key="h7", incarnation=4, endpoints=frozenset({"b:1", "a:1"}))
+    claim = format_claim(key="h7", host="h", pid=1, nonce="n", since_ms=9)
+    mapping = KeyMapping(key="h", broker_id=7, extra={"later": [1]})
+    check(*identity_node("MappingNode", format_mapping(mapping)))
+    check(*identity_node("ClaimNode", claim))
+    check(*identity_node("OwnerNode", format_owner(owner)))
+    check(*identity_node("MissingNode", format_missing(MissingMarker(broker_id=7, leader=9))))
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("MappingNode", b'{"version":0,"broker.id":-1}'),
+        ("MappingNode", b'{"version":0}'),
+        ("ClaimNode", b'{"key":"","host":"h","pid":1,"nonce":"n","since_ms":9}'),
+        ("OwnerNode", b'{"version":0,"key":"h","incarnation":1.5,"endpoints":[]}'),
+        ("MissingNode", b'{"version":0,"leader":1,"last_key":null,"last_endpoints":[7]}'),
+    ],
+)
+def test_what_is_no_node_of_an_identity_store(kind, data):
+    assert fault(*identity_node(kind, data))
 
 
 def test_a_plan():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from json_schemas import check, fault
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.codec import Codec, ObjectRules, Tagged
-from rackwise.core.json.declare import OMITTED, Between, BrokerId, Key, Name, Rows
+from rackwise.core.json.declare import OMITTED, REST, Between, BrokerId, Key, Name, Rows
 from rackwise.core.json.faults import Faults
 from rackwise.core.json.forms import Definitions
 from rackwise.core.json.node import JsonNode
@@ -136,3 +136,51 @@ def test_a_missing_key_is_a_fault_unless_the_declaration_allows_it():
     del value["note"]
     with pytest.raises(InvalidConfig, match='missing key "note"'):
         read(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfOthers:
+    """An object that another program writes."""
+
+    id: BrokerId
+    rack: str | None
+    about: object
+    extra: Annotated[Mapping[str, object], REST] = field(default_factory=dict)
+
+
+OF_OTHERS = Codec(names=globals(), rules={OfOthers: ObjectRules(reads_absent_as_null=True)}).object(
+    OfOthers
+)
+
+
+class TestObjectsOfOtherPrograms:
+    def read(self, value):
+        faults = Faults("node", InvalidConfig)
+        return OF_OTHERS.read(JsonNode(value, faults)), faults
+
+    def test_absent_members_are_null(self):
+        assert self.read({"id": 1})[0] == OfOthers(id=1, rack=None, about=None)
+
+    def test_an_absent_member_that_must_not_be_null_is_a_fault(self):
+        _, faults = self.read({})
+        assert faults.first.place == "$.id"
+        assert faults.first.sentence == "expected a broker id, got null"
+        assert faults.count == 1
+
+    def test_other_members_are_kept_and_written_last_by_name(self):
+        value = {"z": 1, "id": 1, "about": [1], "a": {}, "rack": "r"}
+        read, _ = self.read(value)
+        assert read.extra == {"a": {}, "z": 1}
+        written = OF_OTHERS.write(read)
+        assert written == value
+        assert list(written) == ["id", "rack", "about", "a", "z"]
+
+    def test_a_value_that_is_no_object_is_a_fault(self):
+        read, faults = self.read([])
+        assert faults.first.sentence == "expected an object, got an empty list"
+        assert read.extra == {}
+
+    def test_the_schema_allows_other_members(self):
+        schema = OF_OTHERS.schema(definitions := Definitions())
+        check({"id": 1, "rack": None, "about": 1, "z": 1}, schema, {"$defs": definitions})
+        assert OF_OTHERS.stand_in == OfOthers(id=0, rack=None, about=None)

@@ -17,7 +17,7 @@ from rackwise.adapters.launch.views.census import (
     require_fence,
 )
 from rackwise.core.errors import Conflict
-from rackwise.core.identity.nodes.node_json import read_fields
+from rackwise.core.identity.nodes.node_json import read_members
 from rackwise.core.identity.nodes.nodes import NODE_BYTES, parse_mapping
 from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, IDS, OWNERS, Delete
 from rackwise.core.identity.operator import assign_retire
@@ -176,7 +176,7 @@ def garbage_literal(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ...]
     hosts: dict[int, str | None] = {}
     for path, node in store.read(paths).items():
         if node is not None:
-            members = read_fields(node.data, path=path, most=NODE_BYTES).members
+            members = read_members(node.data, path=path, most=NODE_BYTES)
             host = members.get("host")
             hosts[int(path.rpartition("/")[2])] = host if isinstance(host, str) else None
     found = []

@@ -26,13 +26,14 @@ needs no conversion; a `JsonNode`, which knows the path, is created for the othe
 |-----------------------------|--------------------------------------------------------------|
 | `int`, `float`, `bool`      | a number, true or false; JSON's `true` is no number          |
 | `str`, `Literal`            | a text, one of some texts                                    |
+| `object`                    | any value                                                    |
 | `X \| None`                 | null for an unknown value                                    |
 | a `Literal \| X`            | one of some texts, or a list or an object of the form of X   |
 | `tuple[X, ...]`             | a list                                                       |
 | `tuple[A, B]`, a NamedTuple | a list of that length                                        |
 | `Mapping[str, X]`           | an object whose keys are names; `Mapping[int, X]`: ids       |
 | `Annotated[Mapping, Rows]`  | a list of objects, the key of the mapping is a member        |
-| a dataclass                 | an object; unknown keys are faults                           |
+| a dataclass                 | an object; unknown keys are faults, or go to a `Rest` field  |
 | a union of dataclasses      | an object, one of its members names the class                |
 
 Why not `msgspec`: it decodes faster, but its decoder keeps the last of two equal keys and takes any
@@ -72,10 +73,12 @@ from rackwise.core.json.declare import (
     Name,
     Omitted,
     Once,
+    Rest,
     Rows,
     Says,
 )
 from rackwise.core.json.forms import (
+    AnyForm,
     ChoiceForm,
     EitherForm,
     FlagForm,
@@ -117,6 +120,8 @@ class ObjectRules:
     """Whether the check runs also for a value whose fields have faults, and hold stand-ins."""
     is_open: bool = False
     """Whether members that are not declared are allowed."""
+    reads_absent_as_null: bool = False
+    """Whether a member that is absent is read as null, as in documents that Kafka writes."""
     has_no_null: bool = False
     """Whether a field with a default may be absent, and is absent, never null, where it is None."""
 
@@ -250,10 +255,13 @@ class Codec:
             check=rule.check,
             checks_faulty=rule.checks_faulty,
             is_open=rule.is_open,
+            reads_absent_as_null=rule.reads_absent_as_null,
             name=kind.__name__,
         )
         self._forms[kind] = form
         form.members = self._members(kind, rule)
+        form.rest = self._rest(kind)
+        form.is_open = form.is_open or form.rest is not None
         return form
 
     def _hints(self, kind: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -262,6 +270,11 @@ class Codec:
         # names of the file that defines the class.
         names = getattr(kind.__init__, "__globals__", None)
         return get_type_hints(kind, globalns=names, localns=self._names, include_extras=True)
+
+    def _rest(self, kind: Any) -> str | None:  # noqa: ANN401
+        """The field that takes the members which no other field declares."""
+        hints = self._hints(kind).items()
+        return next((name for name, hint in hints if _is_rest(hint)), None)
 
     def _members(self, kind: Any, rule: ObjectRules) -> tuple[ObjectMember, ...]:  # noqa: ANN401
         hints = self._hints(kind)
@@ -274,6 +287,8 @@ class Codec:
             return tuple(members)
         for each in fields(kind):
             hint = hints[each.name]
+            if _is_rest(hint):
+                continue
             markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
             default = each.default if each.default is not MISSING else None
             if each.default_factory is not MISSING:
@@ -316,6 +331,10 @@ def _marker(markers: Sequence[Any], kind: type) -> Any:  # noqa: ANN401 (an inst
     return next((each for each in markers if isinstance(each, kind)), None)
 
 
+def _is_rest(hint: Any) -> bool:  # noqa: ANN401
+    return get_origin(hint) is Annotated and _marker(get_args(hint)[1:], Rest) is not None
+
+
 def _leaf(kind: Any, markers: tuple[Any, ...]) -> Form:  # noqa: ANN401
     says = _marker(markers, Says)
     bounds = _marker(markers, Between)
@@ -331,6 +350,8 @@ def _leaf(kind: Any, markers: tuple[Any, ...]) -> Form:  # noqa: ANN401
         )
     if kind is bool:
         return FlagForm()
+    if kind is object:
+        return AnyForm()
     if kind is str:
         return _text_form(markers, says)
     raise TypeError(f"expected a type with a form, got {kind}")

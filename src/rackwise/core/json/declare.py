@@ -95,11 +95,16 @@ class Omitted:
     """The key may be absent, and is not written where the field has its default."""
 
 
+class Rest:
+    """A mapping of the members that no other field declares; they are written last, by name."""
+
+
 class Name:
     """A text that is not empty and holds no control character."""
 
 
 OMITTED: Final = Omitted()
+REST: Final = Rest()
 
 
 BrokerId: TypeAlias = Annotated[int, Between(0, MAX_ID, "a broker id", ID_HINT)]

@@ -510,7 +510,11 @@ class ObjectMember:
 
 
 def read_members(
-    node: JsonNode, members: Sequence[ObjectMember], *, is_open: bool
+    node: JsonNode,
+    members: Sequence[ObjectMember],
+    *,
+    is_open: bool,
+    reads_absent_as_null: bool = False,
 ) -> dict[str, Any]:
     """Field -> value of an object; a stand-in for each member that is missing."""
     value, faults = node.value, node.faults
@@ -533,6 +537,8 @@ def read_members(
             )
         elif member.may_be_absent:
             values[member.attribute] = member.default
+        elif reads_absent_as_null:
+            values[member.attribute] = member.form.read(JsonNode(None, faults, node, key))
         else:
             node.missing(key)
             values[member.attribute] = member.form.stand_in
@@ -581,11 +587,21 @@ class ObjectForm(Form):
     name: str = ""
     wanted: str = "an object"
     hint: str | None = None
+    reads_absent_as_null: bool = False
+    rest: str | None = None
+    """The field that takes the members which no other field declares; None: there is none."""
 
     @override
     def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         before = node.faults.count
-        values = read_members(node, self.members, is_open=self.is_open)
+        values = read_members(
+            node,
+            self.members,
+            is_open=self.is_open,
+            reads_absent_as_null=self.reads_absent_as_null,
+        )
+        if self.rest is not None:
+            values[self.rest] = self._other_members(node.value)
         derived = {each.key: values.pop(each.attribute) for each in self.members if each.is_derived}
         made = self.kind(**values)
         if node.faults.count != before:
@@ -600,15 +616,25 @@ class ObjectForm(Form):
             self.check(made, node)
         return made
 
+    def _other_members(self, value: Json) -> dict[str, Json]:
+        if not isinstance(value, dict):
+            return {}
+        known = {member.key for member in self.members}
+        if known.issuperset(value):
+            return {}
+        return {key: value[key] for key in sorted(value.keys() - known)}
+
     @property
     @override
     def stand_in(self) -> Any:  # noqa: ANN401
+        rest: dict[str, Any] = {} if self.rest is None else {self.rest: {}}
         return self.kind(
             **{
                 each.attribute: each.form.stand_in
                 for each in self.members
                 if each.constant is None and not each.is_derived
-            }
+            },
+            **rest,
         )
 
     @override
@@ -621,6 +647,9 @@ class ObjectForm(Form):
             item = getattr(value, member.attribute)
             if not (member.is_omitted and item == member.default):
                 written[member.key] = member.form.write(item)
+        if self.rest is not None:
+            rest = getattr(value, self.rest)
+            written |= {key: rest[key] for key in sorted(rest)}
         return written
 
     @override

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_nodes import IDS, JSON, node
+from rackwise.core.identity.nodes.node_json import NO_LEADER
 from rackwise.core.identity.nodes.topics import (
-    NO_LEADER,
     PartitionState,
     parse_state,
     parse_topic,

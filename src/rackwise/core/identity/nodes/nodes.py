@@ -23,7 +23,6 @@ Source: KIP-426, kafka.zk.BrokerIdZNode and ClusterIdZNode, KIP-226 (the version
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,7 +31,16 @@ from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.identity.model import Claim, KeyMapping, Owner, Registration
 from rackwise.core.identity.nodes import store
-from rackwise.core.identity.nodes.node_json import Fields, corrupt, read_fields
+from rackwise.core.identity.nodes.node_json import (
+    ClaimNode,
+    ClusterIdNode,
+    MappingNode,
+    MissingNode,
+    OwnerNode,
+    corrupt,
+    read_node,
+    write_node,
+)
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
 from rackwise.core.wire.endpoints import read_endpoint
 from rackwise.core.wire.registration import NO_PORT, read_registration
@@ -46,10 +54,8 @@ MAPPING_BYTES = 4 * 2**10
 NODE_BYTES = 64 * 2**10
 """The limit for claims, owners, markers and the id of the cluster."""
 
-_GREATEST = 2**63 - 1
 _PORTS = 2**16 - 1
 _ID = re.compile(r"0|[1-9][0-9]{0,9}")
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +75,19 @@ class MissingMarker:
 
 def parse_mapping(node: StoredNode, *, key: str) -> KeyMapping:
     """Parse the mapping of `hosts/<key>`. Raises `MappingCorrupt`; guesses nothing."""
-    fields = read_fields(
-        node.data, path=f"{store.HOSTS}/{key}", most=MAPPING_BYTES, error=MappingCorrupt
+    read = read_node(
+        MappingNode,
+        node.data,
+        path=f"{store.HOSTS}/{key}",
+        most=MAPPING_BYTES,
+        error=MappingCorrupt,
     )
-    known = ("version", "broker.id")
     return KeyMapping(
         key=key,
-        broker_id=fields.number("broker.id"),
-        version=fields.number("version"),
+        broker_id=read.broker_id,
+        version=read.version,
         node_version=node.version,
-        extra={name: value for name, value in fields.members.items() if name not in known},
+        extra=read.extra,
     )
 
 
@@ -90,8 +99,7 @@ def format_mapping(m: KeyMapping) -> bytes:
     >>> format_mapping(KeyMapping(key="h7", broker_id=10))
     b'{"version":0,"broker.id":10}'
     """
-    known: dict[str, object] = {"version": m.version, "broker.id": m.broker_id}
-    data = _written(known | {name: m.extra[name] for name in sorted(m.extra)})
+    data = write_node(MappingNode(version=m.version, broker_id=m.broker_id, extra=m.extra))
     if len(data) > MAPPING_BYTES:
         path = f"{store.HOSTS}/{m.key}"
         raise corrupt(path, data, f"at most {MAPPING_BYTES} bytes", MappingCorrupt)
@@ -146,54 +154,48 @@ def listener_endpoint(uri: str) -> str | None:
 
 def parse_claim(node: StoredNode, *, id: int) -> Claim:  # noqa: A002, the word
     """Parse a claim. Raises `StoreCorrupt`, also for a node that is not ephemeral."""
-    fields = _ours(node, f"{store.CLAIMS}/{id}")
+    path = f"{store.CLAIMS}/{id}"
+    read = read_node(ClaimNode, node.data, path=path, most=NODE_BYTES)
     if node.session is None:
-        raise fields.corrupt("an ephemeral node")
-    return Claim(
-        broker_id=id, key=fields.text("key"), nonce=fields.text("nonce"), session=node.session
-    )
+        raise corrupt(path, node.data, "an ephemeral node", StoreCorrupt)
+    return Claim(broker_id=id, key=read.key, nonce=read.nonce, session=node.session)
 
 
 def format_claim(*, key: str, host: str, pid: int, nonce: str, since_ms: int) -> bytes:
     """Format the node of a claim. `host`, `pid` and `since_ms` are for people."""
-    return _written({"key": key, "host": host, "pid": pid, "nonce": nonce, "since_ms": since_ms})
+    return write_node(ClaimNode(key=key, host=host, pid=pid, nonce=nonce, since_ms=since_ms))
 
 
 def parse_owner(node: StoredNode, *, id: int) -> Owner:  # noqa: A002, the word
     """Parse the last start of this id that registered through us. Raises `StoreCorrupt`."""
-    fields = _ours(node, f"{store.OWNERS}/{id}")
-    fields.number("version")
-    has_incarnation = fields.members.get("incarnation") is not None
+    read = read_node(OwnerNode, node.data, path=f"{store.OWNERS}/{id}", most=NODE_BYTES)
     return Owner(
         broker_id=id,
-        key=fields.text("key"),
-        incarnation=fields.number("incarnation", most=_GREATEST) if has_incarnation else None,
-        endpoints=frozenset(fields.texts("endpoints")),
+        key=read.key,
+        incarnation=read.incarnation,
+        endpoints=frozenset(read.endpoints),
     )
 
 
 def format_owner(owner: Owner) -> bytes:
     """Format the node of an owner."""
-    return _written(
-        {
-            "version": 0,
-            "key": owner.key,
-            "incarnation": owner.incarnation,
-            "endpoints": sorted(owner.endpoints),
-        }
+    return write_node(
+        OwnerNode(
+            key=owner.key,
+            incarnation=owner.incarnation,
+            endpoints=tuple(sorted(owner.endpoints)),
+        )
     )
 
 
 def parse_missing(node: StoredNode, *, id: int) -> MissingMarker:  # noqa: A002, the word
     """Parse the marker of a watcher. Raises `StoreCorrupt`."""
-    fields = _ours(node, f"{store.MISSING}/{id}")
-    fields.number("version")
-    has_key = fields.members.get("last_key") is not None
+    read = read_node(MissingNode, node.data, path=f"{store.MISSING}/{id}", most=NODE_BYTES)
     return MissingMarker(
         broker_id=id,
-        leader=fields.number("leader", most=_GREATEST),
-        last_key=fields.text("last_key") if has_key else None,
-        last_endpoints=frozenset(fields.texts("last_endpoints")),
+        leader=read.leader,
+        last_key=read.last_key,
+        last_endpoints=frozenset(read.last_endpoints),
         since_ms=node.modified_ms,
         node_version=node.version,
     )
@@ -201,32 +203,23 @@ def parse_missing(node: StoredNode, *, id: int) -> MissingMarker:  # noqa: A002,
 
 def format_missing(marker: MissingMarker) -> bytes:
     """Format the node of a marker. Its times are those of the store."""
-    return _written(
-        {
-            "version": 0,
-            "leader": marker.leader,
-            "last_key": marker.last_key,
-            "last_endpoints": sorted(marker.last_endpoints),
-        }
+    return write_node(
+        MissingNode(
+            leader=marker.leader,
+            last_key=marker.last_key,
+            last_endpoints=tuple(sorted(marker.last_endpoints)),
+        )
     )
 
 
 def parse_cluster_id(node: StoredNode) -> str:
     """Parse the id of the cluster. Raises `StoreCorrupt`."""
-    return read_fields(node.data, path=store.CLUSTER_ID, most=NODE_BYTES).text("id")
+    return read_node(ClusterIdNode, node.data, path=store.CLUSTER_ID, most=NODE_BYTES).id
 
 
 def format_cluster_id(cluster_id: str) -> bytes:
     """Format `/cluster/id` as Kafka writes it."""
-    return _written({"version": "1", "id": cluster_id})
-
-
-def _ours(node: StoredNode, path: str) -> Fields:
-    return read_fields(node.data, path=path, most=NODE_BYTES, error=StoreCorrupt)
-
-
-def _written(members: dict[str, object]) -> bytes:
-    return _ENCODER.encode(members).encode()
+    return write_node(ClusterIdNode(id=cluster_id))
 
 
 def ids_in_names(names: Iterable[str]) -> frozenset[int]:

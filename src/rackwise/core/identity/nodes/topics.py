@@ -16,13 +16,11 @@ Source: kafka.zk.TopicZNode and TopicPartitionStateZNode, KIP-455.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.identity.nodes import store
-from rackwise.core.identity.nodes.node_json import corrupt, read_fields
+from rackwise.core.identity.nodes.node_json import PartitionState, corrupt, read_node
 from rackwise.core.identity.refusals import StoreCorrupt
 from rackwise.core.wire.topic_node import NO_VERSION, read_topic_node
 
@@ -33,16 +31,6 @@ if TYPE_CHECKING:
     from rackwise.core.wire.topic_node import ReplicaSet
 
 STATE_BYTES = 64 * 2**10
-
-NO_LEADER = -1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionState:
-    """The leader, `NO_LEADER` = none, and the in-sync replicas."""
-
-    leader: int
-    isr: tuple[int, ...]
 
 
 def parse_topic(node: StoredNode, *, topic: str) -> dict[int, tuple[int, ...]]:
@@ -69,10 +57,8 @@ def state_path(topic: str, partition: int) -> str:
 
 def parse_state(node: StoredNode, *, topic: str, partition: int) -> PartitionState:
     """Parse leader and in-sync replicas of a partition. Raises `StoreCorrupt`."""
-    fields = read_fields(node.data, path=state_path(topic, partition), most=STATE_BYTES)
-    return PartitionState(
-        leader=fields.number("leader", least=NO_LEADER, most=GREATEST_ID), isr=fields.ids("isr")
-    )
+    path = state_path(topic, partition)
+    return read_node(PartitionState, node.data, path=path, most=STATE_BYTES)
 
 
 def _all_replicas(replicas: ReplicaSet) -> tuple[int, ...]:
