@@ -270,6 +270,8 @@ class ListForm(Form):
 
     @override
     def write(self, value: Any) -> Json:  # noqa: ANN401
+        if type(self.inner).write is Form.write:  # items that are JSON values already
+            return list(value)
         return [self.inner.write(item) for item in value]
 
     @override

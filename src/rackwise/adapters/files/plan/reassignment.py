@@ -6,7 +6,7 @@
 
 Writing: compact, this key order, sorted by topic (as UTF-8 bytes), then by number. Reading, as
 Kafka's own tool does it: `version` absent is 1, `log_dirs` absent is `any`; another log folder than
-`any` is refused, since where a replica lies within a broker is nothing that racks decide.
+`any` is rejected, because racks do not decide where a replica lies within a broker.
 
 Such a file and a CSV `broker,rack` make a cluster without topic ids and sizes: the leader is the
 first replica, all replicas are in sync. Its brokers are those of the CSV; a replica on another id
@@ -20,15 +20,24 @@ What this does not do: execute anything. Source: Kafka's ReassignPartitionsComma
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.snapshot.read import check_racks
 from rackwise.adapters.files.tables.csv import table_of
 from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import InvalidPlan, InvalidSnapshot
-from rackwise.core.json.declare import MAX_ID
+from rackwise.core.json.codec import Codec, ObjectRules
+from rackwise.core.json.declare import (
+    MAX_ID,
+    OMITTED,
+    BrokerIds,
+    PartitionNumber,
+    Says,
+    TopicName,
+)
 from rackwise.core.json.faults import Fault, Faults, quoted
 from rackwise.core.json.node import JsonNode
 from rackwise.core.json.strict import parse
@@ -56,13 +65,94 @@ _LOG_DIRS = "Kafka's rule: replicas and log_dirs are of one size; leave log_dirs
 _MAX_DIGITS = 10
 
 
+AnyLogDir: TypeAlias = Annotated[
+    Literal["any"], Says(f'"{ANY_LOG_DIR}"', "racks do not decide the log folder; leave it out")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignedPartition:
+    """One partition of a reassignment file."""
+
+    topic: TopicName
+    partition: PartitionNumber
+    replicas: BrokerIds
+    """Preferred leader first."""
+    log_dirs: Annotated[tuple[AnyLogDir, ...] | None, OMITTED] = None
+    """One for each replica; None: `any` for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignmentDocument:
+    """A reassignment file."""
+
+    version: Annotated[object, OMITTED] = None
+    """1, or absent."""
+    partitions: Annotated[tuple[ReassignedPartition, ...], Says("a list of partitions")]
+
+
+def _check_document(document: ReassignmentDocument, root: JsonNode) -> None:
+    version = document.version
+    if version is not None and (type(version) is not int or version != VERSION):
+        root.at("version").wrong(f"version {VERSION}", hint=_VERSIONS)
+    if isinstance(root.value, dict) and root.value.get("partitions") == []:
+        root.at("partitions").wrong("at least one partition", hint=_NOT_EMPTY)
+    seen: set[tuple[str, int]] = set()
+    for index, each in enumerate(document.partitions):
+        key = (each.topic, each.partition)
+        # A value that is no object has stand-ins, which say nothing about the document.
+        if key in seen and isinstance(root.value["partitions"][index], dict):
+            name = quoted(f"{each.topic}-{each.partition}")
+            root.faults.add(
+                Fault(
+                    place=root.at("partitions").at(index).path,
+                    sentence=f"expected each partition once, got {name} twice",
+                    wanted=1,
+                    had=2,
+                    hint=_PARTITION_TWICE,
+                )
+            )
+        seen.add(key)
+
+
+def _check_partition(partition: ReassignedPartition, item: JsonNode) -> None:
+    replicas = partition.replicas
+    if not replicas:
+        item.at("replicas").wrong("at least one broker", hint=_NO_REPLICA)
+    if len(set(replicas)) < len(replicas):
+        at, seen = item.at("replicas"), set[int]()
+        for index, broker in enumerate(replicas):
+            if broker in seen:
+                at.at(index).wrong("each broker once", hint=_BROKER_TWICE)
+            seen.add(broker)
+    if partition.log_dirs is not None and len(partition.log_dirs) != len(replicas):
+        had = len(partition.log_dirs)
+        item.faults.add(
+            Fault(
+                place=item.at("log_dirs").path,
+                sentence=f"expected {len(replicas)} log_dirs, one for each replica, got {had}",
+                wanted=len(replicas),
+                had=had,
+                hint=_LOG_DIRS,
+            )
+        )
+
+
+REASSIGNMENT = Codec(
+    rules={
+        ReassignmentDocument: ObjectRules(check=_check_document, checks_faulty=True),
+        ReassignedPartition: ObjectRules(check=_check_partition),
+    }
+).object(ReassignmentDocument)
+
+
 def read_reassignment(
     path: str | Path, racks: str | Path, *, taken_at: str, max_bytes: int = MAX_BYTES
 ) -> Cluster:
-    """The cluster that a reassignment file and a CSV `broker,rack` tell.
+    """Return the cluster that a reassignment file and a CSV `broker,rack` describe.
 
-    Raises `InvalidConfig` where a path is no readable regular file, `InvalidPlan` for what Kafka
-    would refuse, `InvalidSnapshot` for a gap in the partitions and for the CSV, `InvalidRack`.
+    Raises `InvalidConfig` if a path is no readable regular file, `InvalidPlan` for what Kafka
+    rejects, `InvalidSnapshot` for a gap in the partitions and for the CSV, `InvalidRack`.
     """
     placement = read_placement(path, max_bytes=max_bytes)
     _check_gaps(placement, Faults(str(path), InvalidSnapshot))
@@ -100,29 +190,11 @@ def read_placement(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Placement
 
 def parse_placement(data: bytes, *, where: str) -> Placement:
     """The placement in the content of a reassignment file. Raises `InvalidPlan`."""
-    root = JsonNode(parse(data, where=where, error=InvalidPlan), Faults(where, InvalidPlan))
-    fields = root.members(("partitions",), ("version",))
-    version = fields["version"]
-    if version.value is not None and (type(version.value) is not int or version.value != VERSION):
-        version.wrong(f"version {VERSION}", hint=_VERSIONS)
-    found: dict[tuple[str, int], tuple[int, ...]] = {}
-    if fields["partitions"].value == []:
-        fields["partitions"].wrong("at least one partition", hint=_NOT_EMPTY)
-    for item in fields["partitions"].items("a list of partitions"):
-        topic, partition, replicas = _partition(item)
-        if (topic, partition) in found and isinstance(item.value, dict):
-            item.faults.add(
-                Fault(
-                    place=item.path,
-                    sentence=f"expected each partition once, got {quoted(f'{topic}-{partition}')} "
-                    "twice",
-                    wanted=1,
-                    had=2,
-                    hint=_PARTITION_TWICE,
-                )
-            )
-        found[topic, partition] = replicas
-    root.faults.raise_if_any()
+    faults = Faults(where, InvalidPlan)
+    root = JsonNode(parse(data, where=where, error=InvalidPlan), faults)
+    document: ReassignmentDocument = REASSIGNMENT.read(root)
+    faults.raise_if_any()
+    found = {(each.topic, each.partition): each.replicas for each in document.partitions}
     return {key: found[key] for key in _in_order(found)}
 
 
@@ -148,6 +220,7 @@ def parse_racks(data: bytes, *, where: str) -> tuple[Broker, ...]:
 
 def reassignment_text(placement: Placement) -> str:
     """Kafka's own JSON of a placement, one line without a line feed."""
+    # Without a form: a plan may have a million moves, and an object for each takes as long again.
     partitions = [
         {
             "topic": topic,
@@ -172,49 +245,6 @@ def write_reassignment(placement: Placement, path: str | Path) -> None:
 
 def _in_order(keys: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(keys, key=lambda key: (key[0].encode(), key[1]))
-
-
-def _partition(item: JsonNode) -> tuple[str, int, tuple[int, ...]]:
-    fields = item.members(("topic", "partition", "replicas"), ("log_dirs",))
-    replicas = fields["replicas"]
-    brokers = tuple(node.broker_id() for node in replicas.items("a list of broker ids"))
-    if isinstance(replicas.value, list) and not brokers:
-        replicas.wrong("at least one broker", hint=_NO_REPLICA)
-    if len(set(brokers)) < len(brokers):
-        _tell_twice(replicas.items())
-    _check_log_dirs(fields["log_dirs"], len(brokers))
-    return (
-        fields["topic"].name("a topic name"),
-        fields["partition"].integer("a partition number", 0, MAX_ID),
-        brokers,
-    )
-
-
-def _tell_twice(replicas: list[JsonNode]) -> None:
-    seen: set[int] = set()
-    for node in replicas:
-        if type(node.value) is int and node.value in seen:
-            node.wrong("each broker once", hint=_BROKER_TWICE)
-        seen.add(node.value)
-
-
-def _check_log_dirs(node: JsonNode, replicas: int) -> None:
-    if node.value is None:
-        return
-    dirs = node.items('a list of "any"')
-    for item in dirs:
-        if item.value != ANY_LOG_DIR:
-            item.wrong(f'"{ANY_LOG_DIR}"', hint="racks do not decide the log folder; leave it out")
-    if isinstance(node.value, list) and len(dirs) != replicas:
-        node.faults.add(
-            Fault(
-                place=node.path,
-                sentence=f"expected {replicas} log_dirs, one for each replica, got {len(dirs)}",
-                wanted=replicas,
-                had=len(dirs),
-                hint=_LOG_DIRS,
-            )
-        )
 
 
 def _check_gaps(placement: Placement, faults: Faults) -> None:
