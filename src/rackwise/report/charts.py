@@ -37,16 +37,22 @@ if TYPE_CHECKING:
 BARS: Final = 10
 """Maximum number of bars in a list; the table beside the chart has more rows."""
 LOSSES: Final = 8
+"""Maximum number of racks in the chart of rack losses."""
 LABEL_COLUMNS: Final = 30
+"""Maximum columns of a name in a chart."""
 SEVERITY_SIGNS: Final = {"error": "\u25b2", "warning": "\u25c6", "info": "\u25cb"}
 SEVERITY_COLORS: Final = {"error": "var(--bad)", "warning": "var(--warn)", "info": "var(--quiet)"}
 _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 _LINE_PX: Final = 44
+"""Height of a bar with its label."""
 _ROOM_PX: Final = 58
+"""Height of the axis below the bars."""
+# In units of one line of a list: the label is above the centre, the bar below it.
 _LABEL_ABOVE: Final = 0.23
 _BAR_BELOW: Final = 0.14
 _BAR_WIDTH: Final = 0.3
 _DAY_TICKS: Final = 7
+"""Maximum number of labelled days."""
 _DAY_LENGTH: Final = len("2026-11-01")
 
 

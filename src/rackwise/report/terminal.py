@@ -64,17 +64,25 @@ if TYPE_CHECKING:
 
 MAX_LINES: Final = 24
 TOPICS: Final = 5
+"""Maximum number of topics."""
 _LEAST_WIDTH: Final = 40
 _HEAD: Final = 10
+"""Columns of a heading such as `findings`."""
 _VERDICT_LINES: Final = 4
+"""Maximum lines of the verdict."""
 _FINDINGS_HEAD: Final = 2
 """The lines of the findings' heading and of the empty line after the findings."""
 _PROSE_LINES: Final = 2
+"""Maximum lines of other paragraphs."""
 _ADVICE_LINES: Final = 6
+"""Maximum lines of the advice about missing input."""
 _DOTS: Final = " .."
 _NAME: Final = 40
+"""Maximum columns of a cluster or rack name."""
 _RULE: Final = 22
+"""Maximum columns of a rule name."""
 _NUMBERS: Final = (10, 11, 8)
+"""Columns of crossing bytes, dollars and share."""
 _BOLD, _DIM, _RED, _YELLOW = "1", "2", "31", "33"
 _SEVERITY_COLORS: Final = {"error": _RED, "warning": _YELLOW, "info": _DIM}
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rackwise.core.audit import Findings
     from rackwise.pipeline.fleet.fleet import Fleet
 
-STEP = 1 << 16
+BATCH_ROWS = 1 << 16
 """Maximum findings that exist as Python objects at the same time."""
 
 
@@ -68,7 +68,7 @@ def finding_table(audits: Iterable[ClusterFindings]) -> pa.Table:
 
 def _batches(one: ClusterFindings) -> Iterator[list[dict[str, object]]]:
     rows = ({"cluster": one.cluster, **finding.as_dict()} for finding in one.findings)
-    while batch := list(islice(rows, STEP)):
+    while batch := list(islice(rows, BATCH_ROWS)):
         yield batch
 
 

@@ -28,7 +28,6 @@ What this does not do: choose between price rows (`core.traffic.price_of`); read
 
 from __future__ import annotations
 
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -46,6 +45,7 @@ from pyspark.sql.types import (
 from rackwise.core.racks import MAX_LEVELS, Rack
 from rackwise.core.traffic import REGION, price_of
 from rackwise.pipeline import schemas
+from rackwise.pipeline.columns.clock import EPOCH, day_number
 from rackwise.pipeline.schemas import (
     ESTIMATED,
     KINDS,
@@ -58,6 +58,7 @@ from rackwise.pipeline.schemas import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import date
 
     from pyspark.sql import Column, DataFrame
 
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
 
 LOCAL, UNKNOWN = 0, -1
-EPOCH = date(1970, 1, 1)
 
 _PRICE = StructType(
     [
@@ -300,6 +300,6 @@ def _price_rows(
                     if choice is not None:
                         price = choice.price
                         out, in_ = price.nano_usd_per_gb_out, price.nano_usd_per_gb_in
-                        key = ((day - EPOCH).days, kind, number, code)
+                        key = (day_number(day), kind, number, code)
                         rows.append((*key, out, in_, price.gb_bytes, price.row))
     return rows

@@ -26,9 +26,10 @@ from rackwise.core.traffic import PRECEDENCE, Rates
 from rackwise.pipeline import schemas
 from rackwise.pipeline.bill.cost import matrix, price_traffic, roll_up
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
-from rackwise.pipeline.bill.rates import EPOCH, model_traffic
+from rackwise.pipeline.bill.rates import model_traffic
 from rackwise.pipeline.bill.traffic import apportion, merge_sources, traffic, with_precedence
 from rackwise.pipeline.bill.weights import weights
+from rackwise.pipeline.columns.clock import day_at
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.row_outcomes import check_bytes
 from rackwise.pipeline.ingest.tables import write_arrow, write_table
@@ -122,7 +123,7 @@ def traffic_of(
             "traffic", {"flow_fact": silver.outcomes.bytes_kept}, {"flow_fact": _bytes(sums)}
         )
     if rates.ins or rates.outs:
-        modelled = days(sorted({EPOCH + timedelta(days=one.day) for one in sums}))
+        modelled = days(sorted({day_at(one.day) for one in sums}))
         rows.append(traffic(model_traffic(spark, fleet, rates, modelled, rack_of), fleet).cache())
         added = _sum_by_source(rows[-1])
         sums = _merge_sources([*sums, *added])
@@ -214,7 +215,7 @@ def cross_rack(
         rows = apportion(billed, weights(spark, fleet, rates, others))
     else:
         rows = merge_sources(billed)
-    days = sorted({EPOCH + timedelta(days=one.day) for one in found.billed})
+    days = sorted({day_at(one.day) for one in found.billed})
     gold = price_traffic(rows, fleet, prices=prices, levels=levels, days=days)
     path = f"{folder}/cross_rack"
     write_table(gold, path, schemas.CROSS_RACK)
@@ -237,7 +238,7 @@ def _check_conserved(
 def _names_of(fleet: Fleet, one: SourceSum) -> tuple[str, date, str, str]:
     return (
         fleet.names.clusters[one.cluster - 1],
-        EPOCH + timedelta(days=one.day),
+        day_at(one.day),
         KINDS[one.kind],
         SOURCES[one.source],
     )

@@ -26,13 +26,13 @@ own rack.
 
 from __future__ import annotations
 
-from datetime import date
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from rackwise.pipeline.columns.clock import DAY_S, day_number
 from rackwise.pipeline.schemas import (
     ESTIMATED,
     FETCH,
@@ -44,6 +44,7 @@ from rackwise.pipeline.schemas import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -53,8 +54,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.layouts import RackOf
 
-DAY_S = 86_400
-EPOCH = date(1970, 1, 1)
 SOURCE = SOURCES.index("rates")
 
 _DAILY = StructType(
@@ -103,7 +102,7 @@ def model_traffic(
         .unionByName(_replicate_flows(produced, fleet))
         .unionByName(_fetch_flows(fetched, _assigned(spark, fleet, rack_of)))
     )
-    numbers = F.array(*(F.lit((day - EPOCH).days) for day in days))
+    numbers = F.array(*(F.lit(day_number(day)) for day in days))
     dated = flows.where(F.col("bytes") > 0).withColumn("day", F.explode(numbers))
     return dated.select(*(_fact(field) for field in FLOW_FACT))
 

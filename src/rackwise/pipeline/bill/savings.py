@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.layouts import RackOf
 
 MOST_TASKS = 256
+"""Maximum number of partitions; each task has several clusters of a larger fleet."""
 REASONS = 3
 """The maximum number of different reasons of a step."""
 ESTIMATED = "estimated"

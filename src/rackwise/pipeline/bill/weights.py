@@ -38,6 +38,7 @@ from rackwise.pipeline.bill.traffic import (
     member_addresses,
 )
 from rackwise.pipeline.columns.addresses import address_number
+from rackwise.pipeline.columns.clock import DAY_S
 from rackwise.pipeline.schemas import REPLICATE, WEIGHT
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.snapshots import Snapshot
 
-DAY_S = 86_400
 GREATEST = 10**18 - 1
 """Weights stay below 10^18, so that bytes times weight stay within 38 digits."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from pyspark.sql import Column
 
 HOUR_S = 3600
@@ -17,8 +16,8 @@ DAY_BITS = 16
 """Bits of a day in packed keys."""
 LAST_SECOND = (DAY_S << DAY_BITS) - 1
 """The last second of 2149-06-06, the last day that fits `DAY_BITS`; later times are rejected."""
-EPOCH_ORDINAL = 719_163
-"""Proleptic Gregorian ordinal of 1970-01-01."""
+EPOCH = date(1970, 1, 1)
+"""Day 0."""
 
 
 def hour_of(at: Column) -> Column:
@@ -33,4 +32,9 @@ def day_of(at: Column) -> Column:
 
 def day_number(day: date) -> int:
     """Days since 1970-01-01."""
-    return day.toordinal() - EPOCH_ORDINAL
+    return (day - EPOCH).days
+
+
+def day_at(number: int) -> date:
+    """The inverse of `day_number`."""
+    return EPOCH + timedelta(days=number)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TASKS_PER_CORE = 2
 MOST_CORES = 10_000
+"""Rows of the range that counts the cores; a Spark with more cores counts as this many."""
 _SCHEMA = pa.schema([("task", pa.int32()), ("cluster", pa.string()), ("packed", pa.binary())])
 
 

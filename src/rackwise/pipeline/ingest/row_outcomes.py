@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 KEPT = "kept"
 MALFORMED = "malformed:"
 TOP = 5
+"""Maximum number of reasons in a message."""
 SIX_DIGITS = Decimal("0.000001")
 
 

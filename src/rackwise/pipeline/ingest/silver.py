@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
 
 HALF_BITS = 32
+"""Bits of each half of a long in exact sums."""
 GREATEST_SUM = 2**63 - 1
 
 

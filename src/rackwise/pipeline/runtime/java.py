@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 OLDEST = 17
-NEWEST_SHOWN = 21
+"""The first version that Spark 4 supports."""
+NEWEST_TESTED = 21
+"""The newest version that Spark is tested with; a newer one gives a warning."""
 MODULE = "jdk.incubator.vector"
 ANSWER_S = 30.0
 HINT = 'pip install "rackwise[spark]"'
@@ -105,8 +107,10 @@ def find_java(env: Mapping[str, str], *, warn: Callable[[str], None] = _to_stder
             continue
         for line in unfit:
             warn(f"java: {line}; version {OLDEST} or later is required, so {source} is used")
-        if answer.major > NEWEST_SHOWN:
-            warn(f"java: {source} is version {answer.major}; {OLDEST} to {NEWEST_SHOWN} are tested")
+        if answer.major > NEWEST_TESTED:
+            warn(
+                f"java: {source} is version {answer.major}; {OLDEST} to {NEWEST_TESTED} are tested"
+            )
         is_wrapped = MODULE not in answer.modules
         home = _wrap(answer.home / "bin" / "java", env) if is_wrapped else answer.home
         return Java(home=home, major=answer.major, source=source, wrapped=is_wrapped)

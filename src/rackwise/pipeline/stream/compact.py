@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict, dataclass
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import BytesLost, InvalidFlows
-from rackwise.pipeline.columns.clock import EPOCH_ORDINAL, day_number
+from rackwise.pipeline.columns.clock import day_at, day_number
 from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import FLOW_INPUT
@@ -42,6 +41,7 @@ from rackwise.pipeline.stream.store import STREAM, Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import date
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -209,8 +209,7 @@ def _no_messages(day: date, store: Store) -> InvalidFlows:
     days = sorted(end for each in store.batches() if each.days for end in each.days)
     had = "none"
     if days:
-        ends = [date.fromordinal(EPOCH_ORDINAL + each) for each in (days[0], days[-1])]
-        had = f"{ends[0]} to {ends[1]}"
+        had = f"{day_at(days[0])} to {day_at(days[-1])}"
     return InvalidFlows(
         f"expected messages of {day}, got a stream of these days: {had}",
         wanted=str(day),

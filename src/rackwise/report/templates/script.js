@@ -6,7 +6,7 @@
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const packed = document.getElementById("plotly");
 
-  // The policy knows the hash of the unpacked text, so that it may run.
+  // The policy has the hash of the unpacked text, so the browser runs it.
   async function unpack() {
     const bytes = Uint8Array.from(atob(packed.textContent), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -16,7 +16,7 @@
     packed.replaceWith(script);
   }
 
-  // "var(--ink)" under a key that names a colour becomes the colour of the scheme in force.
+  // Replaces values such as "var(--ink)" of colour keys by the colour of the current scheme.
   function painted(value, key, style) {
     if (typeof value === "string") {
       const name = /color$/i.test(key) && /^var\((--[a-z]+)\)$/.exec(value);
@@ -27,7 +27,7 @@
     return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, painted(v, k, style)]));
   }
 
-  // Each drawing gets the title and the description that stand in the page.
+  // Adds the title and the description of the page to each drawing, for screen readers.
   function named(place) {
     const words = {
       title: place.closest("figure").querySelector("figcaption").textContent,
