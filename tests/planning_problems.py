@@ -247,7 +247,7 @@ def check_planned(problem: Problem, solver: Solver) -> Plan | None:
     try:
         found = problem.plan(solver)
     except Infeasible as error:
-        named = {text.split(" ")[0] for text in error.impossible}
+        named = {text.split(":")[0] for text in error.impossible}
         assert question.impossible, "loads ask for too much"
         assert named == set(question.impossible)
         return None

@@ -311,7 +311,7 @@ def plans(names, named: Named) -> dict[str, Any]:
             "usd": None if i % 3 == 2 else usd(Decimal("0.02") * (40 + i)),
             "unknown_sizes": None if i % 3 == 2 else 0,
             "solver": None if i % 3 == 2 else "flow, ortools 9.15",
-            "reason": named("reason", i, f"{TOPICS[0]}-0 wants 3 distinct zones; 2 are usable")
+            "reason": named("reason", i, f"{TOPICS[0]}-0: expected 3 distinct zones, got 2 usable")
             if i % 3 == 2
             else None,
             "hint": "add brokers, or ask for less in the policy" if i % 3 == 2 else None,

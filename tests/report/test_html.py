@@ -302,7 +302,7 @@ class TestPlans:
         assert "17 more rows in csv/plans.csv" in text
         shown = page.by_id("table-plans").text
         assert shown.index("cluster-000") < shown.index("cluster-001") < shown.index("cluster-003")
-        assert "wants 3 distinct zones; 2 are usable" in page.by_id("table-unplanned").text
+        assert "expected 3 distinct zones, got 2 usable" in page.by_id("table-unplanned").text
 
     def test_a_gap_and_a_bound_in_the_unit_of_its_plan(self):
         document = summary(clusters=3, **FLEET)

@@ -211,11 +211,11 @@ class TestSnapshots:
         assert failed["hint"]
         assert said(err)[0].startswith("warning: snapshot skipped: ")
         assert "cut.json" in said(err)[0]
-        assert said(err)[1].startswith("warning: no plan for small: t-0 wants 2 ")
+        assert said(err)[1].startswith("warning: no plan for small: t-0: expected 2 ")
         assert read_published(tmp_path / "out").summary == document(text)
         told = document(said(err)[-1])
         assert (told["error"], told["wanted"], told["had"]) == ("PlanFailures", 2, 1)
-        assert "no plan for small: t-0 wants 2 " in told["message"]
+        assert "no plan for small: t-0: expected 2 " in told["message"]
         assert "see csv/plans.csv for every reason" in told["hint"]
 
     def test_findings_are_a_difference_when_asked(self, spark, tmp_path, monkeypatch):

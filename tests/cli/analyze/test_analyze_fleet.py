@@ -60,7 +60,7 @@ def check_fleet(folder, code, text, err):
     """Law: all but the planted cluster is as if that were not there, and the run says it is."""
     error, summary = document(err.splitlines()[-1]), document(text)
     assert (code, error["error"]) == (1, "PlanFailures")
-    assert f"no plan for {PLANTED}: t-0 wants 2 " in error["message"]
+    assert f"no plan for {PLANTED}: t-0: expected 2 " in error["message"]
     published = read_published(folder / "result")
     assert published.summary == summary
     truth = (folder / "truth.json").read_bytes()

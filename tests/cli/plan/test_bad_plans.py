@@ -179,12 +179,14 @@ class TestInfeasible:
         words = ["--snapshot", tmp_path / "s.json", "--policy", policy]
         code, out, err = called("plan", "drain", "3", *words)
         assert (code, out) == (1, "")
-        assert err.splitlines()[0] == "t-0 wants 3 distinct zones; 2 are usable; the same for t-1"
+        assert (
+            err.splitlines()[0] == "t-0: expected 3 distinct zones, got 2 usable; the same for t-1"
+        )
         assert err.count("error: ") == 1
         code, out, err = called("plan", "drain", "3", *words, "--json")
         told = document(err)
         assert (code, out, told["error"]) == (1, "", "Infeasible")
-        assert [each.split()[0] for each in told["impossible"]] == ["t-0", "t-1"]
+        assert [each.split(":")[0] for each in told["impossible"]] == ["t-0", "t-1"]
 
     def test_many_are_cut_in_the_text_alone(self, tmp_path):
         lists = {f"t-{i}": [1, 2, 3] for i in range(60)}
@@ -198,7 +200,7 @@ class TestInfeasible:
         _, _, err = called("plan", "drain", "3", *words)
         alike = "t-1, t-2, t-3, t-4, t-5 and 54 more"
         assert err.splitlines()[0] == (
-            f"t-0 wants 3 distinct zones; 2 are usable; the same for {alike}"
+            f"t-0: expected 3 distinct zones, got 2 usable; the same for {alike}"
         )
         _, _, err = called("plan", "drain", "3", *words, "--json")
         assert len(document(err)["impossible"]) == 60
@@ -214,7 +216,7 @@ class TestInfeasible:
         )
         words = ["--snapshot", tmp_path / "s.json", "--policy", policy]
         _, _, err = called("plan", "repair", *words)
-        assert err.splitlines()[49] == "t-49 wants 53 distinct zones; 3 are usable"
+        assert err.splitlines()[49] == "t-49: expected 53 distinct zones, got 3 usable"
         assert err.splitlines()[50] == "and 3 more; --json has all"
 
 

@@ -154,9 +154,9 @@ def test_slack_extends_the_fair_range() -> None:
 
 def test_impossible_partitions_are_named() -> None:
     case = next(case for case in CASES if not case.expect["feasible"])
-    with pytest.raises(Infeasible, match="t-0 wants 3 distinct azs; 2 are usable") as raised:
+    with pytest.raises(Infeasible, match="t-0: expected 3 distinct azs, got 2 usable") as raised:
         planned(case)
-    assert [text.split()[0] for text in raised.value.impossible] == case.expect["impossible"]
+    assert [text.split(":")[0] for text in raised.value.impossible] == case.expect["impossible"]
 
 
 def test_unequal_racks_are_explained() -> None:

@@ -280,7 +280,7 @@ def _print_reasons(shell: Shell, error: Infeasible) -> None:
         return
     names_by_reason: dict[str, list[str]] = {}
     for each in error.impossible:
-        name, _, reason = each.partition(" ")
+        name, _, reason = each.partition(": ")
         names_by_reason.setdefault(reason, []).append(name)
     for reason, names in list(names_by_reason.items())[:SHOWN]:
         shell.note(escaped(_reason_text(names, reason)))
@@ -291,7 +291,7 @@ def _print_reasons(shell: Shell, error: Infeasible) -> None:
 def _reason_text(names: Sequence[str], reason: str) -> str:
     """Format a reason with its partition and the others that share it."""
     others = names[1 : 1 + OTHERS_SHOWN]
-    text = f"{names[0]} {reason}"
+    text = f"{names[0]}: {reason}"
     if not others:
         return text
     more = len(names) - 1 - len(others)

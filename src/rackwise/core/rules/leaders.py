@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from rackwise.core.view import View
 
 
-@rule("leader-rack", Severity.WARNING, "the preferred leader is where the policy wants none")
+@rule(
+    "leader-rack",
+    Severity.WARNING,
+    "the preferred leader is not where the policy allows it",
+)
 def leader_rack(view: View) -> Iterator[FindingBatch]:
     """Preferred leaders on brokers that must not lead, or outside the rack that should lead."""
     preferred = view.preferred

@@ -127,9 +127,9 @@ class TestPrices:
     def test_cluster_without_legal_sets(self):
         _, made = grown()
         small = small_cluster({1: "/a"}, {"t-0": [1, 2]})
-        with pytest.raises(Infeasible, match="t-0 wants 2 brokers; 1 is usable") as told:
+        with pytest.raises(Infeasible, match="t-0: expected 2 usable brokers, got 1") as told:
             lower_bound(small, Policy(), made.certificates[0])
-        assert told.value.impossible == ("t-0 wants 2 brokers; 1 is usable",)
+        assert told.value.impossible == ("t-0: expected 2 usable brokers, got 1",)
 
     @pytest.mark.parametrize("bits", [56, 60, 62])
     def test_copies_too_expensive_are_rejected(self, bits):

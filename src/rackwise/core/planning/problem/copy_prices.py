@@ -168,12 +168,6 @@ class CopyCosts:
             return self.size[rows]
         return self.prices.nano(self.size[rows], self.source[rows], leaves)
 
-    def table(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cost of a new replica in each finest rack: int64 [rows, leaves]."""
-        wide = np.repeat(rows, self.leaves)
-        leaves = np.tile(np.arange(self.leaves), len(rows))
-        return self.at(wide, leaves).reshape(len(rows), self.leaves)
-
 
 def _check_sizes(view: View, minimise: Minimise) -> None:
     unknown = int((view.table.bytes < 0).sum())

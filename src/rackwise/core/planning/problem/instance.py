@@ -204,17 +204,6 @@ class Instance:
                 is_legal_row[part] &= class_.fits(self.leaf_counts(sets.take(part)))
         return is_legal_row
 
-    def is_legal(self, row: int, brokers: Sequence[int]) -> bool:
-        """Whether a set of usable brokers is in X_p of one row."""
-        chosen = sorted(brokers)
-        held = self.held.row(row)
-        if len(set(chosen)) < len(chosen) or not set(self.pins.row(row)) <= set(chosen):
-            return False
-        if row in self.lost_pins or any(not self.is_open[b] and b not in held for b in chosen):
-            return False
-        counts = np.bincount(self.leaf[chosen], minlength=self.leaves).astype(np.int64)
-        return bool(self.classes[int(self.class_of[row])].fits(counts[None, :])[0])
-
 
 def contains(
     sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int

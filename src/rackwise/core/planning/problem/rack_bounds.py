@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.planning.problem.instance import parts
-from rackwise.core.text import are, counted
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,7 +147,7 @@ def infeasible_partitions(instance: Instance) -> list[str]:
     """A sentence for each partition without a legal set, in row order: rule, expected, got."""
     found: dict[int, str] = {}
     for row in instance.lost_pins.tolist():
-        found[row] = "wants its pinned brokers; one of them is not usable"
+        found[row] = "expected usable pinned brokers, got an unusable one"
     for number, class_ in enumerate(instance.classes):
         rows = np.flatnonzero(instance.class_of == number)
         for part in parts(rows, instance.leaves):
@@ -159,7 +159,7 @@ def infeasible_partitions(instance: Instance) -> list[str]:
                 )
             for row, text in _barred_pins(instance, part):
                 found.setdefault(row, text)
-    return [f"{instance.name(row)} {found[row]}" for row in sorted(found)]
+    return [f"{instance.name(row)}: {found[row]}" for row in sorted(found)]
 
 
 def _barred_pins(instance: Instance, rows: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
@@ -170,30 +170,31 @@ def _barred_pins(instance: Instance, rows: NDArray[np.int64]) -> Iterator[tuple[
     for row, broker in zip(
         rows[pins.rows[barred]].tolist(), instance.brokers[brokers[barred]].tolist(), strict=True
     ):
-        yield row, f"wants a replica on broker {broker}; it takes none"
+        yield row, f"expected pinned brokers that accept replicas, got broker {broker}"
 
 
 def _reason(instance: Instance, class_: PartitionClass, room: RackCapacity) -> str:
     usable = int((room.pinned + room.free).sum())
     if usable < class_.replicas:
-        return f"wants {counted(class_.replicas, 'broker')}; {usable} {are(usable)} usable"
+        return f"expected {counted(class_.replicas, 'usable broker')}, got {usable}"
     for level, rule in enumerate(class_.rules.spread):
         racks = int((class_.at(level, room.pinned + room.free) > 0).sum())
         name = _level(instance, level)
         wanted = class_.replicas if rule == "distinct" else class_.at_least[level]
         if racks < wanted:
-            return f"wants {counted(wanted, f'distinct {name}')}; {racks} {are(racks)} usable"
+            return f"expected {counted(wanted, f'distinct {name}')}, got {racks} usable"
     if class_.rules.count:
         counts = ", ".join(
             f"{rack.rack} {rack.min}" + ("" if rack.max is None else f"..{rack.max}")
             for rack in class_.rules.count
         )
         return (
-            f"wants {counted(class_.replicas, 'replica')} with {counts}; no usable brokers allow it"
+            f"expected {counted(class_.replicas, 'replica')} with {counts}, "
+            "got no usable brokers that allow it"
         )
     return (
-        f"wants {counted(class_.replicas, 'replica')} spread as its rules say; "
-        f"{counted(usable, 'usable broker')} {'does' if usable == 1 else 'do'} not allow it"
+        f"expected {counted(class_.replicas, 'replica')} spread by its rules, got "
+        f"{counted(usable, 'usable broker')} that {'does' if usable == 1 else 'do'} not allow it"
     )
 
 
