@@ -346,16 +346,23 @@ def _document(title: str, root: dict[str, object], definitions: Definitions) -> 
 
 def _field_docs(kind: type) -> dict[str, str]:
     """Field -> the string literal below it in the source."""
-    # Classes of the front door name `rackwise` as their module; `__init__` keeps the file.
-    source = Path(kind.__init__.__globals__["__file__"]).read_text(encoding="utf-8")
-    classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
-    bodies = {node.name: node.body for node in classes}
     docs = {}
-    own = [each.__name__ for each in reversed(kind.__mro__) if each.__name__ in bodies]
-    for field, text in (pair for name in own for pair in pairwise(bodies[name])):
-        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-            docs[field.target.id] = _paragraph(ast.literal_eval(text.value))
+    for each in reversed(kind.__mro__):
+        for field, text in pairwise(_body(each)):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                docs[field.target.id] = _paragraph(ast.literal_eval(text.value))
     return docs
+
+
+def _body(kind: type) -> list[ast.stmt]:
+    """The statements of a class; empty for a class without a file."""
+    # Classes of the front door name `rackwise` as their module; `__init__` keeps the file.
+    file = getattr(kind.__init__, "__globals__", {}).get("__file__")
+    nodes = ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))) if file else ()
+    named = (
+        each for each in nodes if isinstance(each, ast.ClassDef) and each.name == kind.__name__
+    )
+    return next((each.body for each in named), [])
 
 
 def _about(file: Path) -> str:

@@ -98,8 +98,11 @@ def evaluate(
     if any(result.best is None and result.explanation is not None for _, result, _ in found):
         shell.warn("the number of moves is unknown without ortools: pip install 'rackwise[plan]'")
     if shell.is_json:
-        terms = {"target": target, "balance": balance}
-        shell.document(output.evaluation_document(cluster, found, skipped, **terms))
+        from rackwise.cli.consumer.documents import CODEC, evaluation_document
+
+        shell.document(
+            evaluation_document(cluster, found, skipped, target=target, balance=balance), CODEC
+        )
     else:
         shell.text("\n\n".join(output.evaluation_text(*each) for each in found))
     return 2 if any(result.is_better for _, result, _ in found) else 0
@@ -165,13 +168,19 @@ def simulate(
         warn_of_unknowns(shell, each.described, now)
     if out is not None:
         from rackwise.adapters import files
+        from rackwise.cli.consumer.documents import CODEC, assignments_document
+        from rackwise.cli.documents import as_json
         from rackwise.core.json.canonical import canonical_json
 
-        data = (canonical_json(output.assignments_document(cluster, found)) + "\n").encode()
+        document = as_json(assignments_document(cluster, found), CODEC)
+        data = (canonical_json(document) + "\n").encode()
         files.write_bytes(out, files.packed(data) if out.suffix == ".gz" else data)
     if shell.is_json:
-        terms = {"target": target, "balance": balance}
-        shell.document(output.simulation_document(cluster, found, skipped, **terms))
+        from rackwise.cli.consumer.documents import CODEC, simulation_document
+
+        shell.document(
+            simulation_document(cluster, found, skipped, target=target, balance=balance), CODEC
+        )
     else:
         shell.text("\n\n".join(output.simulation_text(*each) for each in found))
     return 0
