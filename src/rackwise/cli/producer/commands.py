@@ -137,9 +137,13 @@ def simulate(
     ]
     found = _simulate(shell, scenarios, seed)
     _warn_of_few_windows(shell, scenarios[0])
-    terms = {"eps": eps, "capacity": capacity, "usd_per_gib": usd_per_gib, "seed": seed}
     if shell.is_json:
-        shell.document(output.simulation_document(inputs, scenarios[0], found, **terms))
+        from rackwise.cli.producer.documents import CODEC, simulation_document
+
+        document = simulation_document(
+            inputs, scenarios[0], found, capacity=capacity, usd_per_gib=usd_per_gib, seed=seed
+        )
+        shell.document(document, CODEC)
     else:
         shell.text(output.simulation_text(inputs, scenarios[0], found, usd_per_gib=usd_per_gib))
     over = [each for each in found if not each.load_factor <= most]
@@ -198,9 +202,13 @@ def split(
     if out is not None:
         new = _split_file(inputs, advice.at(eps).split, eps, capacity, valid_for_ms)
         written = _write_split(shell, out, new)
-    terms = {"eps": eps, "capacity": capacity, "usd_per_gib": usd_per_gib}
     if shell.is_json:
-        shell.document(output.split_document(inputs, advice, written, **terms))
+        from rackwise.cli.producer.documents import CODEC, split_document
+
+        document = split_document(
+            inputs, advice, written, eps=eps, capacity=capacity, usd_per_gib=usd_per_gib
+        )
+        shell.document(document, CODEC)
     else:
         shell.text(output.split_text(inputs, advice, eps, f"even share by {capacity}", usd_per_gib))
     return 2 if written is not None and written.is_changed else 0

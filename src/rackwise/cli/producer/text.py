@@ -1,29 +1,24 @@
-"""Output of `rackwise producer`: text for people, JSON documents for programs."""
+"""Output of `rackwise producer` as text for people."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rackwise.cli.tables import columns_text, size_text
 from rackwise.core.partitioner import cross_cost
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from rackwise.cli.producer.options import ProducerInputs, SplitUpdate
+    from rackwise.cli.producer.options import ProducerInputs
     from rackwise.core.partitioner import (
         BoundPrice,
         ProducerScenario,
         SimulationResult,
         SplitAdvice,
     )
-
-SIMULATION = "rackwise.producer-simulation/1"
-SPLIT = "rackwise.producer-split/1"
-DIGITS = 6
-"""Decimals of shares, factors and dollars in documents."""
 
 
 def simulation_text(
@@ -92,82 +87,6 @@ def split_text(
     return "\n".join([title, *factors, bounds, _racks(inputs, advice), *overfull])
 
 
-def simulation_document(
-    inputs: ProducerInputs,
-    scenario: ProducerScenario,
-    found: Sequence[SimulationResult],
-    **terms: float | str,
-) -> dict[str, Any]:
-    """Describe all modes. `terms`: the options of the simulation, with `usd_per_gib`."""
-    price = float(terms["usd_per_gib"])
-    return {
-        "format": SIMULATION,
-        "topic": inputs.topic,
-        "partitions": len(inputs.view.leaders),
-        "weights": dict(inputs.weights),
-        **{name: _number(value) for name, value in terms.items()},
-        "sticky_bytes": scenario.sticky_bytes,
-        "record_bytes": scenario.record_bytes,
-        "duration_ms": scenario.duration_ms,
-        "modes": [
-            {
-                "mode": each.mode,
-                "local_share": round(each.local_share, DIGITS),
-                "cross_bytes_per_s": round(each.cross_bytes_per_s, DIGITS),
-                "usd_per_30d": round(
-                    cross_cost(each.cross_bytes_per_s, usd_per_gib=price).usd_per_30d, DIGITS
-                ),
-                "load_factor": round(each.load_factor, DIGITS),
-                "partition_load_factor": round(each.partition_load_factor, DIGITS),
-                "rack_load_bytes_per_s": _rounded(each.rack_load),
-                "undelivered_bytes": each.undelivered_bytes,
-                "windows": each.windows,
-                "fallbacks": dict(each.fallbacks),
-            }
-            for each in found
-        ],
-    }
-
-
-def split_document(
-    inputs: ProducerInputs, advice: SplitAdvice, written: SplitUpdate | None, **terms: float | str
-) -> dict[str, Any]:
-    """Describe all bounds. `eps` is null without a bound; `kind` names the partitioner."""
-    return {
-        "format": SPLIT,
-        "topic": inputs.topic,
-        "partitions": len(inputs.view.leaders),
-        "weights": dict(inputs.weights),
-        **{name: _number(value) for name, value in terms.items()},
-        "kip_load_factor": round(advice.kip_load_factor, DIGITS),
-        "least_eps": round(advice.least_eps, DIGITS),
-        "full_locality_eps": round(advice.full_locality_eps, DIGITS),
-        "bounds": [_bound_document(price) for price in advice.bounds],
-        "racks_without_leaders": list(advice.leaderless),
-        "advised_leaders": dict(advice.leaders),
-        "is_changed": None if written is None else written.is_changed,
-        "largest_change": None if written is None else written.largest_change,
-    }
-
-
-def _bound_document(price: BoundPrice) -> dict[str, Any]:
-    return {
-        "kind": "uniform" if price.eps is None else "kip" if price.eps == math.inf else "bounded",
-        "eps": None if price.eps is None else _number(price.eps),
-        "local_share": round(price.split.local_share, DIGITS),
-        "load_factor": round(price.split.load_factor, DIGITS),
-        "bytes_per_s_by_common_levels": [
-            round(each, DIGITS) for each in price.split.bytes_by_common_levels
-        ],
-        "rack_load_bytes_per_s": _rounded(price.split.rack_load),
-        "shares": {client: _rounded(row) for client, row in price.split.shares.items()},
-        "overfull": list(price.split.overfull),
-        "cross_bytes_per_s": round(price.cost.bytes_per_s, DIGITS),
-        "usd_per_30d": round(price.cost.usd_per_30d, DIGITS),
-        "usd_saved": round(price.usd_saved, DIGITS),
-    }
-
-
 def _racks(inputs: ProducerInputs, advice: SplitAdvice) -> str:
     rates = inputs.rates.rates
     rows = [
@@ -212,11 +131,3 @@ def _rate(bytes_per_s: float) -> str:
 
 def _usd(usd: float) -> str:
     return f"{usd:,.2f}"
-
-
-def _number(value: float | str) -> float | str | None:
-    return None if isinstance(value, float) and math.isinf(value) else value
-
-
-def _rounded(values: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, DIGITS) for name, value in values.items()}
