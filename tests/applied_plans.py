@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 20_000
 
-Meddle: TypeAlias = "Callable[[ApplyState, Action], RequestFate | Observation]"
+Intervene: TypeAlias = "Callable[[ApplyState, Action], RequestFate | Observation]"
 
 
 def _goes_well(_state: ApplyState, _action: Action) -> RequestFate:
@@ -85,15 +85,15 @@ def plan_of(*moves: Move, sha256: str = "5" * 64) -> Plan:
 def run(
     state: ApplyState,
     world: ModelledKafka,
-    meddle: Meddle = _goes_well,
+    intervene: Intervene = _goes_well,
     *,
     signal: Callable[[ApplyState, Action], bool] = _never,
 ) -> Outcome:
     """Execute a run to its end.
 
-    `meddle` is called before each action. It may change the cluster, and returns the outcome of the
-    action, or an observation that the run gets in place of the outcome. `signal`: a signal arrives
-    before this action.
+    `intervene` is called before each action. It may change the cluster, and returns the outcome of
+    the action, or an observation that the run gets in place of the outcome. `signal`: a signal
+    arrives before this action.
     """
     state, due = step(state, Begun(at_ms=world.now_ms))
     for _ in range(MOST_STEPS):
@@ -103,7 +103,7 @@ def run(
             if signal(state, action):
                 state, nothing = step(state, Interrupted(at_ms=world.now_ms))
                 assert nothing == ()
-            fate = meddle(state, action)
+            fate = intervene(state, action)
             seen = world.execute(action, fate) if isinstance(fate, str) else fate
             if isinstance(action, Finish):
                 return action.outcome
@@ -146,10 +146,10 @@ def before(kind: type[Action]) -> Callable[[ApplyState, Action], bool]:
     return lambda _state, action: isinstance(action, kind)
 
 
-def blind(world: ModelledKafka) -> Meddle:
+def blind(world: ModelledKafka) -> Intervene:
     """Hide the throttles that the run sets while it sets them."""
 
-    def meddle(state: ApplyState, action: Action) -> RequestFate | Observation:
+    def intervene(state: ApplyState, action: Action) -> RequestFate | Observation:
         if isinstance(action, ReadThrottles) and state.phase in {"reading", "verifying"}:
             return ThrottlesRead(
                 at_ms=world.now_ms,
@@ -158,4 +158,4 @@ def blind(world: ModelledKafka) -> Meddle:
             )
         return "done"
 
-    return meddle
+    return intervene

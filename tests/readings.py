@@ -115,6 +115,6 @@ def diagnosed(cluster: Cluster, **options: object) -> FindingList:
     return diagnose_reading(facts(cluster, **options))  # type: ignore[arg-type]
 
 
-def told(findings: FindingList) -> list[str]:
+def finding_places(findings: FindingList) -> list[str]:
     """`rule at place` of each finding."""
     return [f"{each.rule} at {each.place}" for each in findings]

@@ -18,30 +18,30 @@ T0 = ("t", 0)
 
 
 class TestTrouble:
-    def test_a_target_that_comes_back_is_waited_for(self):
+    def test_the_run_waits_for_a_target_that_returns(self):
         plan = plan_of(move("t-0", (1, 2), (1, 3)), move("t-1", (4,), (5,)))
         world = cluster(plan)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Alter):
                 world.kill(3)
             if isinstance(action, Wait) and world.now_ms > 20_000:
                 world.start(3)
             return "done"
 
-        assert run(start(plan, Caps(at_once=1)), world, meddle).is_reached
+        assert run(start(plan, Caps(at_once=1)), world, intervene).is_reached
         assert pauses(world) == [("broker 3 is down",)] * 2
 
-    def test_a_target_that_stays_dead_has_its_partitions_cancelled(self):
+    def test_moves_to_a_target_that_stays_dead_are_cancelled(self):
         plan = plan_of(move("t-0", (1, 2, 4), (3, 4, 1)), move("t-1", (4,), (5,)))
         world = cluster(plan)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Alter):
                 world.kill(3)
             return "done"
 
-        outcome = run(start(plan, Caps(at_once=1), 1_000), world, meddle)
+        outcome = run(start(plan, Caps(at_once=1), 1_000), world, intervene)
         assert outcome.classes == {T0: "target_dead", ("t", 1): "not_started"}
         assert outcome.stop == "paused"
         assert world.partitions[T0].replicas == (1, 2, 4), "in the order of before"
@@ -53,16 +53,16 @@ class TestTrouble:
             "reorder",
         ]
 
-    def test_a_partition_whose_data_is_on_dead_brokers_alone_is_not_cancelled(self):
+    def test_a_move_without_a_live_old_replica_is_not_cancelled(self):
         world = cluster(ONE, speed=0)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Wait):
                 for broker in (1, 2, 3):
                     world.kill(broker)
             return "done"
 
-        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        outcome = run(start(ONE, throttle=1_000), world, intervene)
         assert (outcome.classes, outcome.stop) == ({T0: "moving"}, "paused")
         assert outcome.throttles_left, "what may move on stays throttled"
         assert all(target is not None for each in alters(world) for _, target in each.targets)
@@ -70,17 +70,17 @@ class TestTrouble:
     def test_with_two_brokers_down_no_leader_is_elected(self):
         world = cluster(SWAP)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Alter):
                 world.kill(4)
                 world.kill(5)
             return "done"
 
-        outcome = run(start(SWAP), world, meddle)
+        outcome = run(start(SWAP), world, intervene)
         assert (outcome.stop, outcome.not_elected) == ("paused", (T0,))
         assert world.partitions[T0].leader == 1
 
-    def test_nothing_is_begun_towards_a_dead_broker_and_the_run_ends(self):
+    def test_no_move_to_a_dead_broker_is_started_and_the_run_ends(self):
         world = cluster(ONE)
         world.kill(3)
         outcome = run(start(ONE, throttle=1_000), world)
@@ -95,39 +95,39 @@ class TestTrouble:
             (lambda world: setattr(world.partitions["t", 1], "leader", None), "t-1 is offline"),
         ],
     )
-    def test_a_cluster_that_gets_worse_gets_no_more_work(self, change, reason):
+    def test_a_cluster_that_gets_worse_pauses_the_run(self, change, reason):
         plan = plan_of(move("t-0", (1, 2, 3), (1, 2, 4)), move("t-1", (2, 4), (4, 2)))
         world = cluster(plan)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Wait) and world.now_ms == 0:
                 change(world)
             return "done"
 
-        outcome = run(start(plan, Caps(at_once=1)), world, meddle)
+        outcome = run(start(plan, Caps(at_once=1)), world, intervene)
         assert (outcome.done, outcome.skipped) == ((T0,), (("t", 1),))
         assert outcome.stop == "paused"
         assert pauses(world) == [(reason,)]
 
-    def test_what_was_bad_before_pauses_nothing(self):
+    def test_trouble_from_before_the_run_pauses_nothing(self):
         world = cluster(ONE, min_isr=3)
         world.kill(5)
         world.bad_dirs.add((4, "/d0"))
         assert run(start(ONE), world).is_reached
         assert pauses(world) == []
 
-    def test_a_stall_is_told_with_the_brokers_and_the_throttle(self):
+    def test_a_stall_names_the_brokers_and_the_throttle(self):
         plan = plan_of(move("t-0", (1, 2), (1, 3), 2_000_000), move("t-1", (4,), (5,)))
         world = cluster(plan, speed=1)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Wait) and world.now_ms > 10_000:
                 world.speed = 0
             if isinstance(action, Wait) and world.now_ms > 700_000:
                 world.speed = 1_000
             return "done"
 
-        assert run(start(plan, Caps(at_once=1), 5), world, meddle).is_reached
+        assert run(start(plan, Caps(at_once=1), 5), world, intervene).is_reached
         told = (
             "the throttle of 5 bytes/s there may be why: interrupt, then rackwise resume with a "
             "larger --throttle"
@@ -140,7 +140,7 @@ class TestCancelling:
     plan = plan_of(move("t-0", (1, 2, 4), (3, 4, 1)), move("t-1", (4,), (5,)))
 
     def _killed(self, **options):
-        """Both move, and the run is gone."""
+        """A run that was killed while both partitions move."""
         world = cluster(self.plan, **{"speed": 0, **options})
         outcome = run(start(self.plan, throttle=1_000), world, signal=before(Wait))
         assert outcome.skipped == (T0, ("t", 1))
@@ -150,7 +150,7 @@ class TestCancelling:
         state = resume(self.plan, world.journal, mode="cancel")
         return run(state, world, *rules, **options)
 
-    def test_what_moves_is_taken_back_to_the_order_of_before(self):
+    def test_a_cancel_restores_the_order_of_before(self):
         world = self._killed()
         outcome = self._cancel(world)
         assert outcome.is_reached
@@ -158,13 +158,13 @@ class TestCancelling:
         assert [held.replicas for held in world.partitions.values()] == [(1, 2, 4), (4,)]
         assert world.configs() == ({}, {})
 
-    def test_afterwards_the_plan_can_be_begun_anew(self):
+    def test_after_a_cancel_the_plan_can_start_again(self):
         world = self._killed()
         self._cancel(world)
         world.speed = 10
         assert run(resume(self.plan, world.journal), world).is_reached
 
-    def test_what_was_done_stays_done_and_what_was_not_begun_stays_so(self):
+    def test_a_cancel_changes_only_running_moves(self):
         world = self._killed(by_controller=True)
         world.partitions[T0].arrived[3] = 1_000
         world.pass_time(1)
@@ -174,7 +174,7 @@ class TestCancelling:
         assert list(outcome.classes.values()) == ["done", "cancelled", "not_started"]
         assert outcome.is_reached
 
-    def test_what_has_no_way_back_is_left_and_stays_throttled(self):
+    def test_a_move_that_cannot_be_cancelled_continues_with_its_throttle(self):
         world = self._killed()
         world.kill(4)
         outcome = self._cancel(world)
@@ -182,7 +182,7 @@ class TestCancelling:
         assert (outcome.classes[T0], outcome.is_reached) == ("cancelled", False)
         assert outcome.throttles_left
 
-    def test_a_cancel_that_is_lost_is_asked_for_again_and_at_most_five_times(self):
+    def test_a_lost_cancel_is_repeated_at_most_five_times(self):
         world = self._killed()
         fates = iter(["lost", "unanswered"])
         lost = self._cancel(
@@ -196,39 +196,39 @@ class TestCancelling:
         cancels = [line for line in world.journal if isinstance(line, BatchIntent)]
         assert [line.act for line in cancels] == ["move"] + ["cancel"] * 5
 
-    def test_a_cancel_that_is_refused_is_told(self):
+    def test_a_rejected_cancel_is_reported(self):
         world = self._killed()
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Alter):
                 world.refusals[T0] = "CLUSTER_AUTHORIZATION_FAILED"
             return "done"
 
-        outcome = self._cancel(world, meddle)
+        outcome = self._cancel(world, intervene)
         assert outcome.not_cancelled == (T0,)
         assert outcome.codes == {T0: "CLUSTER_AUTHORIZATION_FAILED"}
 
-    def test_an_order_that_cannot_be_put_back_is_told(self):
+    def test_an_order_that_cannot_be_restored_is_reported(self):
         world = self._killed()
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Alter) and action.targets[0][1] is not None:
                 world.refusals[T0] = "POLICY_VIOLATION"
             return "done"
 
-        outcome = self._cancel(world, meddle)
+        outcome = self._cancel(world, intervene)
         assert outcome.classes[T0] == "diverged"
         assert outcome.codes == {T0: "POLICY_VIOLATION"}
         assert world.partitions[T0].replicas == (4, 1, 2)
 
-    def test_a_signal_ends_it_and_it_can_be_taken_up(self):
+    def test_a_signal_ends_a_cancel_and_it_can_be_resumed(self):
         world = self._killed()
         outcome = self._cancel(world, signal=before(Alter))
         assert outcome.stop == "interrupted"
         assert self._cancel(world).is_reached
         assert world.configs() == ({}, {})
 
-    def test_what_others_move_is_not_ours_to_cancel(self):
+    def test_moves_of_other_tools_are_not_cancelled(self):
         world = self._killed()
         world.journal.clear()
         outcome = self._cancel(world)
@@ -236,12 +236,12 @@ class TestCancelling:
         assert not any(target is None for each in alters(world) for _, target in each.targets)
 
 
-def test_what_is_asked_for_again_later_is_waited_for_though_another_broker_is_dead():
+def test_the_run_waits_for_a_due_retry_while_another_broker_is_dead():
     plan = plan_of(move("t-0", (1,), (3,)), move("t-1", (1,), (2,)))
     world = cluster(plan)
     world.kill(3)
 
-    def meddle(_, action):
+    def intervene(_, action):
         if isinstance(action, Alter):
             assert world.now_ms < 59_500 or ("t", 1) not in world.refusals
             world.refusals["t", 1] = "NOT_CONTROLLER"
@@ -249,7 +249,7 @@ def test_what_is_asked_for_again_later_is_waited_for_though_another_broker_is_de
             world.now_ms = 58_000
         return "done"
 
-    outcome = run(start(plan), world, meddle)
+    outcome = run(start(plan), world, intervene)
     assert outcome.classes == {T0: "not_started", ("t", 1): "refused"}
     assert len(alters(world)) == 5
     assert world.now_ms > 60_000

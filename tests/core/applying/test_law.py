@@ -1,4 +1,4 @@
-"""Runs against a modelled cluster with every kind of fault; each one ends as promised."""
+"""Runs against a modelled cluster with every kind of fault; each run keeps the promises."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ all_caps = st.builds(
 
 
 class AnyRun(RuleBasedStateMachine):
-    """One plan, one cluster, as many runs as it takes."""
+    """One plan on one cluster, with as many runs as are needed."""
 
     @initialize(
         changes=st.lists(pairs, min_size=1, max_size=5),
@@ -82,7 +82,7 @@ class AnyRun(RuleBasedStateMachine):
         self.start_run()
 
     def start_run(self, mode="apply") -> None:
-        """The first run, or one that knows the journal alone, as read from its file."""
+        """Start the first run, or one that knows only the journal of its file."""
         lines = [line_of(fields_of(line)) for line in self.world.journal]
         state = resume(self.plan, lines, self.caps, self.rate, mode=mode)
         self.state, due = step(state, Begun(at_ms=self.world.now_ms))
@@ -90,7 +90,7 @@ class AnyRun(RuleBasedStateMachine):
         self.outcome = None
 
     def act(self, fate) -> None:
-        """The next action of the run."""
+        """Execute the next action of the run."""
         if not self.due:
             self.start_run()
         action = self.due.pop(0)
@@ -116,23 +116,23 @@ class AnyRun(RuleBasedStateMachine):
 
     @rule(fate=st.sampled_from(["done", "done", "lost", "unanswered", "partly"]))
     def acts(self, fate) -> None:
-        """One action, of which the network may make what it likes."""
+        """One action, with any outcome of the network."""
         self.act(fate)
 
     @rule(times=st.integers(1, 12))
     def acts_well(self, times) -> None:
-        """Some actions in a row go well."""
+        """Some actions in a row succeed."""
         for _ in range(times):
             self.act("done")
 
     @rule(ms=st.sampled_from([10, 1_000, 4_000, 70_000, 700_000]))
     def time_passes(self, ms) -> None:
-        """Nothing else happens."""
+        """Only time passes."""
         self.world.pass_time(ms)
 
     @rule(data=st.data(), share=st.sampled_from([0.5, 1.0]))
     def bytes_arrive(self, data, share) -> None:
-        """One partition gets a part of its bytes, or all."""
+        """One partition receives a part of its bytes, or all."""
         held = self.world.partitions[data.draw(st.sampled_from(sorted(self.world.partitions)))]
         for broker in held.adding:
             if broker in self.world.live:
@@ -141,28 +141,28 @@ class AnyRun(RuleBasedStateMachine):
 
     @rule(mode=st.sampled_from(["apply", "apply", "cancel"]))
     def the_run_is_killed(self, mode) -> None:
-        """The next one finds the journal."""
+        """The run is killed; the next one starts from its journal."""
         self.start_run(mode)
 
     @rule()
     def a_signal_comes(self) -> None:
-        """Once, or twice."""
+        """A signal arrives once or twice."""
         self.state, due = step(self.state, Interrupted(at_ms=self.world.now_ms))
         assert due == ()
 
     @rule(broker=st.sampled_from(BROKERS))
     def a_broker_dies(self, broker) -> None:
-        """Or is dead already."""
+        """A broker dies, or is already dead."""
         self.world.kill(broker)
 
     @rule(broker=st.sampled_from(BROKERS))
     def a_broker_returns(self, broker) -> None:
-        """Or was never away."""
+        """A broker returns, or was never dead."""
         self.world.start(broker)
 
     @rule(data=st.data())
     def another_tool_cancels(self, data) -> None:
-        """A reassignment of ours."""
+        """Another tool cancels a reassignment of this run."""
         which = data.draw(st.sampled_from(sorted(self.world.partitions)))
         self.world.cancel_from_outside(which)
 
@@ -171,14 +171,14 @@ class AnyRun(RuleBasedStateMachine):
         code=st.sampled_from(["NOT_CONTROLLER", "POLICY_VIOLATION", "REQUEST_TIMED_OUT"]),
     )
     def kafka_will_refuse(self, data, code) -> None:
-        """The next request for one partition."""
+        """Kafka rejects the next request for one partition."""
         which = data.draw(st.sampled_from(sorted(self.world.partitions)))
         self.world.refusals[which] = code
 
     @precondition(lambda self: self.world.topic_configs.get("u", {}).get(LISTS[0]))
     @rule()
     def an_operator_adds_an_entry(self) -> None:
-        """To a list of ours."""
+        """An operator adds an entry to a list that this run set."""
         key = ThrottleKey("topic", "u", LISTS[0])
         if key not in self.added:
             self.world.topic_configs["u"][LISTS[0]] += ",88:8"
@@ -186,11 +186,11 @@ class AnyRun(RuleBasedStateMachine):
 
     @invariant()
     def lists_are_of_the_plan(self) -> None:
-        """At every moment."""
+        """At every moment each list is one that the plan allows."""
         check_lists(self.moves, self.world)
 
     def teardown(self) -> None:
-        """All is well again: the runs that it takes end with the plan, and nothing of ours left."""
+        """Without further faults, the runs complete the plan and leave nothing of this tool."""
         if not hasattr(self, "world"):
             return
         for broker in BROKERS:
@@ -209,7 +209,7 @@ class AnyRun(RuleBasedStateMachine):
         check_restored(self.prior, self.world, self.added)
 
     def finish_run(self) -> None:
-        """The run under way, to its end."""
+        """Execute the current run to its end."""
         for _ in range(5_000):
             if self.outcome is not None:
                 return

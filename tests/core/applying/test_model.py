@@ -11,7 +11,7 @@ KEY = ThrottleKey("broker", "1", LEADER_RATE)
 
 
 def outcome(*classes, mode="apply", **told) -> Outcome:
-    """Of partitions t-0, t-1 ... in these classes."""
+    """The outcome with partitions t-0, t-1, .. in these classes."""
     return Outcome(
         mode=mode, classes={("t", i): each for i, each in enumerate(classes)}, codes={}, **told
     )
@@ -42,16 +42,16 @@ def test_every_partition_is_counted_once():
         (outcome(mode="restore", throttles_left=(KEY,)), False),
     ],
 )
-def test_the_goal_is_reached_when_nothing_is_left_to_do(ended, is_reached):
+def test_is_reached_when_nothing_is_left_to_do(ended, is_reached):
     assert ended.is_reached is is_reached
 
 
-def test_what_a_cancel_could_not_take_back():
+def test_moves_that_a_cancel_could_not_cancel():
     assert outcome("moving", "done", mode="cancel").not_cancelled == (("t", 0),)
     assert outcome("moving").not_cancelled == ()
 
 
-def test_where_the_data_is_and_where_it_goes():
+def test_placed_and_target_replicas():
     seen = ObservedPartition(topic_id=None, replicas=(0, 1, 3, 2), adding=(3,), removing=(2,))
     assert (seen.placed, seen.target, seen.is_reassigning) == ((0, 1, 2), (0, 1, 3), True)
     assert not ObservedPartition(topic_id=None, replicas=(0,)).is_reassigning

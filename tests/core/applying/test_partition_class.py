@@ -29,7 +29,7 @@ def test_every_row_of_the_table_has_its_class(row):
 
 
 @pytest.mark.parametrize("sides", [(None, "b"), ("a", None), (None, None)])
-def test_topic_ids_that_are_not_known_count_as_the_same(sides):
+def test_unknown_topic_ids_equal_every_id(sides):
     planned = replace(move("t-0", (1,), (2,)), topic_id=sides[0])
     assert (
         classify(planned, ObservedPartition(topic_id=sides[1], replicas=(1,)), "none")
@@ -37,8 +37,8 @@ def test_topic_ids_that_are_not_known_count_as_the_same(sides):
     )
 
 
-class TestWhatACancelLeaves:
-    """`PartitionReassignmentRevert` takes the added replicas out and keeps the order."""
+class TestCancelOrder:
+    """`PartitionReassignmentRevert` removes the added replicas and keeps the order."""
 
     planned = move("t-0", (1, 2, 3), (4, 1, 3))
 
@@ -53,15 +53,15 @@ class TestWhatACancelLeaves:
             ((1, 3), "sent", "diverged"),
         ],
     )
-    def test_it_counts_as_before_where_something_was_asked_for(self, replicas, sent, expected):
+    def test_the_order_of_a_cancel_counts_as_before_after_a_request(self, replicas, sent, expected):
         seen = ObservedPartition(topic_id="id-t", replicas=replicas)
         assert classify(self.planned, seen, sent) == expected
 
-    def test_the_order_of_before_is_not_turned(self):
+    def test_the_order_of_before_is_not_a_cancel_order(self):
         assert not is_in_cancel_order(
             self.planned, ObservedPartition(topic_id="id-t", replicas=(1, 2, 3))
         )
 
-    def test_what_moves_is_not_turned(self):
+    def test_a_running_move_is_not_in_cancel_order(self):
         moving = ObservedPartition(topic_id="id-t", replicas=(1, 3, 2), removing=(2,))
         assert not is_in_cancel_order(self.planned, moving)

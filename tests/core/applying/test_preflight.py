@@ -1,4 +1,4 @@
-"""Preflight: each difference is named, and nothing else prevents a run."""
+"""Preflight: each difference is named, and nothing else stops a run."""
 
 from __future__ import annotations
 
@@ -86,24 +86,24 @@ def stale(plan, facts, **more):
     return raised.value
 
 
-class TestAPlanThatFits:
-    def test_it_may_run(self):
+class TestPlanThatFits:
+    def test_the_plan_may_run(self):
         plan = a_plan()
         result = check_plan(plan, some_facts(plan))
         assert (result.dropped, result.differences, result.is_done) == ((), (), False)
 
-    def test_one_that_is_done_is_done(self):
+    def test_a_plan_that_is_done(self):
         plan = a_plan(a_move(0), a_move(1))
         done = {("orders", number): seen((0, 1, 3)) for number in (0, 1)}
         assert check_plan(plan, some_facts(plan, partitions=done)).is_done
         half = {("orders", 0): seen((0, 1, 3))}
         assert not check_plan(plan, some_facts(plan, partitions=half)).is_done
 
-    def test_an_empty_one_is_done(self):
+    def test_an_empty_plan_is_done(self):
         plan = replace(a_plan(), moves=())
         assert check_plan(plan, some_facts(plan)).is_done
 
-    def test_a_broker_that_was_fenced_and_is_left_need_not_be_there(self):
+    def test_a_fenced_broker_that_only_loses_replicas_may_be_gone(self):
         plan = a_plan(a_move(before=(0, 1, 9)))
         assert not check_plan(plan, some_facts(plan)).is_done
 
@@ -142,7 +142,7 @@ class TestPartitions:
             (seen((1, 0, 2)), "orders-0: expected replicas 0,1,2, got 1,0,2"),
         ],
     )
-    def test_what_has_changed_is_named(self, shown, text):
+    def test_each_change_is_named(self, shown, text):
         plan = a_plan(a_move(0), a_move(1))
         facts = some_facts(plan, partitions={("orders", 0): shown})
         error = stale(plan, facts)
@@ -154,7 +154,7 @@ class TestPartitions:
         assert (result.dropped, result.differences) == ((("orders", 0),), (text,))
         assert not result.is_done
 
-    def test_ten_are_shown_and_all_are_told(self):
+    def test_the_message_shows_ten_changes_and_the_error_has_all(self):
         plan = a_plan(*(a_move(number) for number in range(12)))
         facts = some_facts(plan, partitions=dict.fromkeys(plan_ids(plan)))
         error = stale(plan, facts)
@@ -163,7 +163,7 @@ class TestPartitions:
         assert error.had.count("does not exist") == 12
 
     @pytest.mark.parametrize("sent", ["intent", "sent"])
-    def test_what_the_journal_knows_is_no_difference(self, sent):
+    def test_moves_of_the_journal_are_no_difference(self, sent):
         plan = a_plan(a_move(0), a_move(1))
         moving = seen((0, 1, 3, 2), adding=(3,), removing=(2,))
         facts = some_facts(plan, partitions={("orders", 0): moving, ("orders", 1): seen((9,))})
@@ -184,11 +184,11 @@ class TestBrokers:
             (Broker(id=3, rack=Rack("b")), "expected broker 3 in rack a, got b"),
         ],
     )
-    def test_a_target_that_has_changed(self, now, text):
+    def test_a_changed_target_is_stale(self, now, text):
         plan = a_plan()
         assert stale(plan, some_facts(plan, brokers={3: now})).had == f"orders-0: {text}"
 
-    def test_any_other_broker_of_the_move(self):
+    def test_any_changed_broker_of_the_move_is_stale(self):
         plan = a_plan()
         two = {0: Broker(id=0, rack=Rack("c")), 2: None}
         assert stale(plan, some_facts(plan, brokers=two)).had == (
@@ -199,13 +199,13 @@ class TestBrokers:
         plan = a_plan(a_move(before=(0, 1), after=(0, 3)))
         assert not check_plan(plan, some_facts(plan, brokers={2: None})).is_done
 
-    def test_a_target_that_was_planned_for_before_it_was_there(self):
+    def test_a_target_that_was_unknown_to_the_plan_may_be_live(self):
         plan = a_plan(a_move(after=(0, 1, 7)))
         assert stale(plan, some_facts(plan)).had == "orders-0: broker 7 is not listed"
         joined = {7: Broker(id=7, rack=Rack("c"))}
         assert not check_plan(plan, some_facts(plan, brokers=joined)).is_done
 
-    def test_once_begun_a_dead_broker_is_waited_for_and_another_rack_is_not(self):
+    def test_after_the_start_a_dead_broker_is_no_difference_but_another_rack_is(self):
         plan = a_plan(a_move(0), a_move(1))
         sent = {("orders", 0): "sent", ("orders", 1): "none"}
         assert not check_plan(plan, some_facts(plan, brokers={3: None}), sent=sent).is_done
@@ -228,7 +228,7 @@ class TestAddedPartitions:
         result = check_plan(plan, facts, allow_partial=True)
         assert result.dropped == (("orders", 0), ("orders", 1))
 
-    def test_beside_what_has_changed_of_its_brokers(self):
+    def test_added_partitions_are_named_after_broker_changes(self):
         plan = self.counted(a_move(0), orders=1)
         facts = some_facts(plan, brokers={3: None}, counts={"orders": 2})
         assert stale(plan, facts).had == (
@@ -236,14 +236,14 @@ class TestAddedPartitions:
         )
 
     @pytest.mark.parametrize("counts", [{}, {"orders": 4, "payments": 1}])
-    def test_as_many_as_there_were_or_nobody_knows(self, counts):
+    def test_an_equal_or_unknown_count_is_no_difference(self, counts):
         plan = self.counted(orders=4, payments=1)
         assert check_plan(plan, some_facts(plan, counts=counts)).dropped == ()
         untold = self.counted()
         facts = some_facts(untold, counts={"orders": 9, "payments": 9})
         assert check_plan(untold, facts).dropped == ()
 
-    def test_what_is_done_or_begun_is_not_stale(self):
+    def test_done_and_started_moves_are_not_stale(self):
         plan = self.counted(a_move(0), a_move(1), orders=4)
         more = {"counts": {"orders": 6}}
         done = {("orders", number): seen((0, 1, 3)) for number in (0, 1)}
@@ -255,7 +255,7 @@ class TestAddedPartitions:
 class TestForeignReassignments:
     moving = seen((5, 6, 7), adding=(7,))
 
-    def test_another_topic_that_moves(self):
+    def test_a_reassignment_of_another_topic(self):
         plan = a_plan()
         facts = some_facts(plan, foreign={("other", 3): self.moving})
         with pytest.raises(ForeignReassignment) as raised:
@@ -266,7 +266,7 @@ class TestForeignReassignments:
         )
         assert not check_plan(plan, facts, alongside=True).is_done
 
-    def test_a_partition_of_the_plan_that_another_tool_moves(self):
+    def test_another_tools_move_of_a_planned_partition(self):
         plan = a_plan(a_move(0), a_move(1))
         running = {("orders", 0): seen((0, 1, 2, 9), adding=(9,), removing=(0,))}
         facts = some_facts(plan, partitions=running)
@@ -276,7 +276,7 @@ class TestForeignReassignments:
             "orders-0: another reassignment moves it to 1,2,9"
         )
 
-    def test_ours_are_not_foreign(self):
+    def test_our_own_moves_are_not_foreign(self):
         plan = a_plan()
         running = {("orders", 0): seen((0, 1, 3, 2), adding=(3,), removing=(2,))}
         facts = some_facts(plan, partitions=running)
@@ -299,7 +299,7 @@ class TestRoom:
         assert raised.value.where == "broker 3"
         assert (raised.value.wanted, raised.value.had) == (2 * GB, 2 * GB - 1)
 
-    def test_a_disk_over_its_reserve_has_room_for_nothing(self):
+    def test_a_disk_below_its_reserve_has_no_free_bytes(self):
         plan = a_plan()
         with pytest.raises(NoRoom) as raised:
             check_plan(
@@ -307,7 +307,7 @@ class TestRoom:
             )
         assert raised.value.had == 0
 
-    def test_what_is_done_already_needs_none(self):
+    def test_done_moves_need_no_disk(self):
         plan = a_plan(a_move(0))
         facts = self.with_disk(plan, LogDir(path="/d", total_bytes=10, usable_bytes=1))
         done = replace(facts, partitions={("orders", 0): seen((0, 1, 3))})
@@ -321,21 +321,21 @@ class TestRoom:
             LogDir(path="/d", total_bytes=10, usable_bytes=0, error="KafkaStorage"),
         ],
     )
-    def test_what_is_not_known_is_taken_as_enough(self, folder):
+    def test_unknown_disks_count_as_enough(self, folder):
         plan = a_plan()
         assert not check_plan(plan, self.with_disk(plan, folder)).is_done
         unknown = a_plan(a_move(bytes=None))
         full = LogDir(path="/d", total_bytes=10, usable_bytes=0)
         assert not check_plan(unknown, self.with_disk(unknown, full)).is_done
 
-    def test_a_partition_that_is_gone_brings_nothing(self):
+    def test_a_deleted_partition_needs_no_disk(self):
         plan = a_plan(a_move(0))
         facts = self.with_disk(plan, LogDir(path="/d", total_bytes=10, usable_bytes=0))
         gone = replace(facts, partitions={})
         sent = {("orders", 0): "sent"}
         assert not check_plan(plan, gone, sent=sent).is_done
 
-    def test_a_target_that_died_once_begun_is_asked_for_no_room(self):
+    def test_the_disk_of_a_target_that_died_after_the_start_is_not_checked(self):
         plan = a_plan(a_move(0))
         facts = some_facts(plan, brokers={3: None})
         assert not check_plan(plan, facts, sent={("orders", 0): "intent"}).is_done

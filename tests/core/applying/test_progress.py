@@ -49,7 +49,7 @@ def test_the_vector():
     )
 
 
-def test_what_has_arrived_is_taken_off_and_never_below_nothing():
+def test_arrived_bytes_are_subtracted_and_never_below_0():
     left = remaining(
         [
             _moving("t-0", (1,), (1, 4), 100, 1, {4: 30}),
@@ -59,14 +59,14 @@ def test_what_has_arrived_is_taken_off_and_never_below_nothing():
     assert (left.incoming, left.total) == ({4: 70, 5: 0}, 70)
 
 
-def test_unknown_sizes_are_counted_and_unknown_leaders_hold_nothing_back():
+def test_unknown_sizes_are_counted_and_unknown_leaders_do_not_limit():
     left = remaining(
         [_moving("t-0", (1,), (1, 4), None, 1), _moving("t-1", (1,), (1, 4), 50, None)]
     )
     assert (left.unknown, left.total, left.incoming, left.outgoing) == (1, 50, {4: 50}, {})
 
 
-def test_what_was_not_looked_at_is_all_to_come_and_what_is_over_is_not():
+def test_unread_moves_are_all_remaining_and_final_ones_are_not():
     done = Progress(class_="done")
     left = remaining([(move("t-0", (1,), (2, 3), 10), Progress()), (move("t-1", (1,), (2,)), done)])
     assert left.incoming == {2: 10, 3: 10}
@@ -79,13 +79,13 @@ def test_nothing_to_copy_takes_no_time():
     )
 
 
-def test_without_a_rate_no_time_is_told():
+def test_the_time_is_unknown_without_a_rate():
     left = remaining([_moving("t-0", (1,), (1, 4), 10, 1)])
     told = eta(left, BrokerRates(incoming={}, outgoing={}))
     assert told == Eta(seconds=None, bound_by="incoming of broker 4")
 
 
-def test_a_broker_that_has_all_its_bytes_binds_nothing():
+def test_a_broker_without_remaining_bytes_does_not_limit():
     left = remaining([_moving("t-0", (1,), (1, 4), 10, 1, {4: 10})])
     assert eta(left, BrokerRates(incoming={}, outgoing={})).seconds == 0
 
@@ -96,7 +96,7 @@ class TestObserved:
         Sample(from_ms=1_000, at_ms=2_000, incoming={4: 1_000, 5: 2_000}, outgoing={1: 3_000}),
     )
 
-    def test_bytes_of_the_window_by_its_time(self):
+    def test_observed_rate_is_bytes_per_time_of_the_window(self):
         rates = observed_rates(self.samples)
         assert rates.incoming == {4: 3_000, 5: 1_000}
         assert (rates.outgoing, rates.default_in, rates.default_out) == (
@@ -105,12 +105,12 @@ class TestObserved:
             4_000,
         )
 
-    def test_one_moment_has_no_rate(self):
+    def test_a_window_without_time_has_no_rate(self):
         nothing = BrokerRates(incoming={}, outgoing={})
         assert observed_rates(()) == nothing
         assert observed_rates((Sample(from_ms=5, at_ms=5, incoming={}, outgoing={}),)) == nothing
 
-    def test_a_broker_has_its_throttle_or_what_was_seen_whichever_is_less(self):
+    def test_the_rate_is_the_lower_of_throttle_and_observation(self):
         state = ApplyState(
             plan="",
             moves={},
@@ -123,6 +123,6 @@ class TestObserved:
         assert rates.incoming == {1: 3_000, 4: 2_000, 5: 1_000, 6: 3_000}
         assert rates.outgoing == {1: 4_000, 4: 4_000, 5: 4_000, 6: 4_000}
 
-    def test_where_nothing_is_known_there_is_no_rate(self):
+    def test_no_rate_without_throttle_and_observation(self):
         state = ApplyState(plan="", moves={}, caps=Caps(), live=frozenset({1}))
         assert rates_of(state).incoming == {}

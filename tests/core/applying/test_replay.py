@@ -26,7 +26,7 @@ CAPS = Caps(at_once=2)
 
 
 def cluster() -> ModelledKafka:
-    """With an operator's throttles."""
+    """A cluster on which an operator has set throttles."""
     world = ModelledKafka.before(PLAN.moves, range(1, 6), speed=10, lag_ms=500)
     world.broker_configs[4] = {FOLLOWER_RATE: "70"}
     world.topic_configs["t"] = {LISTS[0]: "7:9", LISTS[1]: ""}
@@ -40,7 +40,7 @@ def moments():
     """The cluster, with its journal, before each action of a run and after each effect."""
     found = []
 
-    def meddle(_, action):
+    def intervene(_, action):
         found.append(world.copy())
         if isinstance(action, Alter | SetThrottles):
             late = world.copy()
@@ -49,7 +49,7 @@ def moments():
         return "done"
 
     world = cluster()
-    assert run(start(PLAN, CAPS, 1_000), world, meddle).is_reached
+    assert run(start(PLAN, CAPS, 1_000), world, intervene).is_reached
     check_final(PLAN.moves, world)
     return found
 
@@ -58,7 +58,7 @@ MOMENTS = moments()
 
 
 def as_read(world: ModelledKafka):
-    """The journal as the next run finds it."""
+    """The journal as the next run reads it."""
     return [line_of(fields_of(line)) for line in world.journal]
 
 
@@ -67,7 +67,7 @@ def test_there_are_enough_moments():
 
 
 @pytest.mark.parametrize("moment", range(len(MOMENTS)))
-def test_resumed_it_ends_with_the_plan_and_the_throttles_of_before(moment):
+def test_a_resumed_run_completes_the_plan_and_restores_throttles(moment):
     world = MOMENTS[moment].copy()
     outcome = run(resume(PLAN, as_read(world), CAPS), world)
     if not outcome.is_reached:
@@ -78,24 +78,24 @@ def test_resumed_it_ends_with_the_plan_and_the_throttles_of_before(moment):
 
 
 @pytest.mark.parametrize("moment", range(0, len(MOMENTS), 3))
-def test_killed_a_second_time_it_still_does(moment):
+def test_a_run_killed_twice_completes_too(moment):
     world = MOMENTS[moment].copy()
     kills = iter(range(3, 1_000, 4))
 
     class KilledError(Exception):
-        """Of the test."""
+        """Kills the run of a test."""
 
     for after in kills:
         left = [after]
 
-        def meddle(_, action, left=left):
+        def intervene(_, action, left=left):
             left[0] -= isinstance(action, AppendLine)
             if left[0] < 0:
                 raise KilledError
             return "done"
 
         try:
-            outcome = run(resume(PLAN, as_read(world), CAPS), world, meddle)
+            outcome = run(resume(PLAN, as_read(world), CAPS), world, intervene)
         except KilledError:
             continue
         assert outcome.is_reached
@@ -105,7 +105,7 @@ def test_killed_a_second_time_it_still_does(moment):
 
 
 @pytest.mark.parametrize("moment", range(len(MOMENTS)))
-def test_rolled_back_all_is_as_before(moment):
+def test_a_rollback_restores_everything(moment):
     world = MOMENTS[moment].copy()
     outcome = run(resume(PLAN, as_read(world), CAPS, mode="cancel"), world)
     assert outcome.is_reached
@@ -121,7 +121,7 @@ def test_rolled_back_all_is_as_before(moment):
 
 
 @pytest.mark.parametrize("moment", range(1, len(MOMENTS)))
-def test_restored_alone_no_throttle_of_ours_is_left(moment):
+def test_restore_leaves_no_throttle_of_this_tool(moment):
     world = MOMENTS[moment].copy()
     assert run(start_restore(as_read(world)), world).is_reached
     check_restored(PRIOR, world)

@@ -20,7 +20,7 @@ def _state(count, **classes):
     return replace(state, partitions=partitions, **classes)
 
 
-def test_the_first_look_is_at_all_and_later_ones_at_what_may_be_begun_soon():
+def test_later_readings_cover_open_moves_and_the_horizon():
     state = start(plan_of(*(move(f"t-{i}", (1,), (2,)) for i in range(HORIZON + 5))))
     assert len(look(state, 0)[1][0].partitions) == HORIZON + 5
     _, (later,) = look(_state(HORIZON + 5), 0)
@@ -41,7 +41,7 @@ def test_the_first_look_is_at_all_and_later_ones_at_what_may_be_begun_soon():
         (Progress(class_="dropped"), False),
     ],
 )
-def test_what_is_over_is_not_looked_at_again(progress, is_asked):
+def test_final_partitions_are_not_read_again(progress, is_asked):
     state = _state(2)
     partitions = {**state.partitions, ("t", 0): progress}
     _, (action,) = look(replace(state, partitions=partitions), 0)
@@ -61,7 +61,7 @@ def test_waits_grow_while_nothing_changes():
     assert waits == [50, 100, 200, 400, 800, 1_600, 2_000, 2_000]
 
 
-def test_what_was_asked_for_before_is_due_a_second_later_each_time():
+def test_each_repeat_waits_a_second_longer():
     progress = Progress(asked_ms=10_000)
     assert is_due(progress, 0, 0)
     assert not is_due(progress, 2, 11_999)

@@ -13,11 +13,11 @@ SWAP = plan_of(move("t-0", (1, 2), (2, 1)))
 T0 = ("t", 0)
 
 
-class TestAnswersThatAreLost:
-    """Looked up, never sent again blindly."""
+class TestLostAnswers:
+    """The result is read from the cluster before a request is repeated."""
 
     @pytest.mark.parametrize("fate", ["unanswered", "partly"])
-    def test_what_arrived_is_found_by_looking_and_not_sent_again(self, fate):
+    def test_an_accepted_request_is_found_by_reading_and_not_repeated(self, fate):
         plan = plan_of(*(move(f"t-{i}", (1, 2), (1, 3), 50_000) for i in range(4)))
         world = cluster(plan)
         outcome = run(start(plan), world, lambda _, a: fate if isinstance(a, Alter) else "done")
@@ -26,34 +26,34 @@ class TestAnswersThatAreLost:
         found = [which for which, class_ in journalled_classes(world) if class_ == "moving"]
         assert found == ["t-0", "t-1", "t-2", "t-3"][fate == "partly" :: 1 + (fate == "partly")]
 
-    def test_what_never_arrived_is_sent_again_once_that_is_certain(self):
+    def test_a_lost_request_is_repeated_once_that_is_certain(self):
         world = cluster(ONE)
         fates = iter(["lost"])
         times = []
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Alter):
                 times.append(world.now_ms)
                 return next(fates, "done")
             return "done"
 
-        assert run(start(ONE), world, meddle).is_reached
+        assert run(start(ONE), world, intervene).is_reached
         assert len(times) == 2
         assert times[1] - times[0] >= 3_000
         assert journalled_classes(world) == [("t-0", "not_started"), ("t-0", "done")]
 
-    def test_five_times_without_an_answer_are_enough(self):
+    def test_a_move_is_given_up_after_five_unanswered_requests(self):
         world = cluster(ONE)
 
-        def meddle(_, action):
+        def intervene(_, action):
             return "lost" if isinstance(action, Alter) else "done"
 
-        outcome = run(start(ONE), world, meddle)
+        outcome = run(start(ONE), world, intervene)
         assert (outcome.failed, outcome.classes[T0]) == ((T0,), "refused")
         assert kinds(world).count("batch_intent") == 5
 
     @pytest.mark.parametrize("fate", ["lost", "unanswered", "partly"])
-    def test_an_election_without_an_answer_is_looked_up_too(self, fate):
+    def test_an_unanswered_election_is_found_by_reading(self, fate):
         plan = plan_of(move("t-0", (1, 2), (2, 1)), move("t-1", (1, 2), (2, 1)))
         world = cluster(plan)
         fates = iter([fate])
@@ -64,8 +64,8 @@ class TestAnswersThatAreLost:
         assert [held.leader for held in world.partitions.values()] == [2, 2]
 
 
-class TestRefusals:
-    def test_the_rest_goes_on_and_what_was_refused_is_told(self):
+class TestRejections:
+    def test_a_rejected_move_is_reported_and_the_others_continue(self):
         plan = plan_of(move("t-0", (1,), (2,)), move("t-1", (1,), (2,)))
         world = cluster(plan)
         world.refusals[T0] = "POLICY_VIOLATION"
@@ -82,26 +82,26 @@ class TestRefusals:
         assert outcome.is_reached
         assert len(alters(world)) == 2
 
-    def test_a_time_out_of_kafka_is_no_refusal(self):
+    def test_a_timeout_of_kafka_is_no_rejection(self):
         world = cluster(ONE)
         world.refusals[T0] = "REQUEST_TIMED_OUT"
         assert run(start(ONE), world).is_reached
 
-    def test_a_leader_that_cannot_be_elected_is_told_after_three_tries(self):
+    def test_a_failed_election_is_reported_after_three_tries(self):
         world = cluster(SWAP)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Elect):
                 world.refusals[T0] = "PREFERRED_LEADER_NOT_AVAILABLE"
             return "done"
 
-        outcome = run(start(SWAP), world, meddle)
+        outcome = run(start(SWAP), world, intervene)
         assert (outcome.done, outcome.not_elected) == ((T0,), (T0,))
         assert outcome.codes == {T0: "PREFERRED_LEADER_NOT_AVAILABLE"}
         assert not outcome.is_reached
         assert kinds(world).count("elect_intent") == 3
 
-    def test_a_leader_of_old_that_is_dead_from_the_start_is_not_waited_for(self):
+    def test_the_run_does_not_wait_for_a_leader_that_was_dead_from_the_start(self):
         world = cluster(SWAP)
         world.kill(2)
         outcome = run(start(SWAP), world)

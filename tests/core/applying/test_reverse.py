@@ -17,7 +17,7 @@ PLAN = plan_of(
 )
 
 
-def test_the_last_that_was_done_is_undone_first_and_the_rest_is_left_alone():
+def test_done_moves_are_undone_in_reverse_order_and_others_are_left_out():
     back = reverse_plan(PLAN, [("t", 0), ("t", 1), ("t", 3)])
     assert [(each.partition, each.before, each.after) for each in back.moves] == [
         (3, (1,), (1, 2)),
@@ -30,12 +30,12 @@ def test_the_last_that_was_done_is_undone_first_and_the_rest_is_left_alone():
     assert (back.sha256, back.verdict.is_proved, back.cluster_id) == ("", False, "c")
 
 
-def test_partitions_that_were_added_keep_nothing_from_going_back():
+def test_added_partitions_do_not_make_the_reverse_stale():
     plan = replace(PLAN, made_from=replace(PLAN.made_from, partitions={"t": 4}))
     assert reverse_plan(plan, [("t", 0)]).made_from.partitions == {}
 
 
-def test_before_of_the_way_back_is_after_of_the_plan_and_twice_is_the_plan():
+def test_the_reverse_swaps_before_and_after_and_twice_is_the_plan():
     everything = [(each.topic, each.partition) for each in PLAN.moves]
     twice = reverse_plan(reverse_plan(PLAN, everything), everything)
     assert [(each.before, each.after) for each in twice.moves] == [
@@ -43,7 +43,7 @@ def test_before_of_the_way_back_is_after_of_the_plan_and_twice_is_the_plan():
     ]
 
 
-def test_what_comes_back_from_another_rack_is_counted():
+def test_cross_bytes_of_the_reverse():
     a, b = (SeenBroker(rack=Rack(name), is_fenced=False) for name in "ab")
     brokers = {1: a, 2: b, 3: b, 4: SeenBroker(rack=None, is_fenced=None)}
     plan = plan_of(
@@ -59,5 +59,5 @@ def test_what_comes_back_from_another_rack_is_counted():
     assert back.totals.cross_bytes == 10
 
 
-def test_nothing_done_is_nothing_to_undo():
+def test_the_reverse_of_nothing_is_empty():
     assert reverse_plan(PLAN, ()).moves == ()

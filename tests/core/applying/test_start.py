@@ -31,25 +31,25 @@ KEY = ThrottleKey("broker", "1", LEADER_RATE)
 OTHER = ThrottleKey("broker", "2", FOLLOWER_RATE)
 
 
-def begin(**told):
+def begin(**fields):
     values = {"plan": PLAN.sha256, "mode": "apply", "throttle": None, "dropped": ()}
-    return Begin(**{**values, **told})
+    return Begin(**{**values, **fields})
 
 
 def intent(*partitions, act="move", batch=1):
     return BatchIntent(batch=batch, act=act, partitions=partitions)
 
 
-def result(act="move", **told):
+def result(act="move", **fields):
     values = {"batch": 1, "accepted": (), "refused": (), "unknown": ()}
-    return BatchResult(act=act, **{**values, **told})
+    return BatchResult(act=act, **{**values, **fields})
 
 
 def end():
     return End(done=0, failed=0, skipped=0, dropped=0, stop=None)
 
 
-class TestWhatTheJournalSaysOfPartitions:
+class TestRequestStatus:
     @pytest.mark.parametrize(
         ("lines", "sent"),
         [
@@ -69,10 +69,10 @@ class TestWhatTheJournalSaysOfPartitions:
             ([intent(A), PartitionLine(partition=A, class_="target_dead")], "none"),
         ],
     )
-    def test_the_last_word_holds(self, lines, sent):
+    def test_the_last_line_decides(self, lines, sent):
         assert resume(PLAN, lines).partitions[A].sent == sent
 
-    def test_what_others_cancelled_may_be_asked_for_again_after_the_end_of_the_run(self):
+    def test_after_a_run_ends_moves_cancelled_by_others_may_be_requested_again(self):
         lines = [
             intent(A),
             result(accepted=(A,)),
@@ -89,7 +89,7 @@ class TestWhatTheJournalSaysOfPartitions:
         assert [partitions[each].is_elected for each in (A, B, C)] == [True, False, False]
         assert not resume(PLAN, [elected, intent(A)]).partitions[A].is_elected
 
-    def test_what_was_done_may_be_undone_once_the_run_has_ended(self):
+    def test_done_moves_may_be_undone_after_the_run_ended(self):
         asked = ElectIntent(batch=2, partitions=(B, C))
         elected = ElectResult(batch=2, elected=(B,), refused=((C, "X"),), unknown=())
         done = [PartitionLine(partition=each, class_="done") for each in (A, B, C)]
@@ -102,12 +102,12 @@ class TestWhatTheJournalSaysOfPartitions:
         assert sent([*lines, end()]) == ["none", "none", "sent"]
         assert sent([*lines, end(), intent(A), end()]) == ["intent", "none", "sent"]
 
-    def test_batches_are_numbered_on(self):
+    def test_batch_numbers_continue(self):
         assert resume(PLAN, [intent(A, batch=4), Go()]).batch == 4
 
 
 class TestThrottles:
-    def test_what_stood_there_first_comes_back_and_every_value_is_remembered(self):
+    def test_the_first_prior_value_and_every_own_value_are_kept(self):
         lines = [
             ThrottleIntent(settings=(Setting(key=KEY, prior="7", ours="5"),)),
             ThrottleIntent(settings=(Setting(key=KEY, prior="7", ours="6"),)),
@@ -115,7 +115,7 @@ class TestThrottles:
         ]
         assert history_of(lines).ledger == {KEY: Entry(prior="7", ours=("6", "5"))}
 
-    def test_what_was_restored_is_ours_no_more(self):
+    def test_restored_keys_leave_the_ledger(self):
         settings = tuple(Setting(key=key, prior=None, ours="5") for key in (KEY, OTHER))
         lines = [
             begin(),
@@ -129,18 +129,18 @@ class TestThrottles:
     def test_an_empty_journal_has_nothing_to_restore(self):
         assert start_restore([]).ledger == {}
 
-    def test_a_run_without_a_throttle_has_the_last_ones(self):
+    def test_a_run_without_throttle_uses_the_last_one(self):
         lines = [begin(throttle=70), begin(throttle=80), begin(mode="cancel")]
         assert resume(PLAN, lines).rate == 80
         assert resume(PLAN, lines, throttle=90).rate == 90
         assert resume(PLAN, lines, mode="cancel").rate is None
 
     @pytest.mark.parametrize("rate", [0, -1, MOST_RATE + 1])
-    def test_a_rate_that_kafka_does_not_take_is_refused(self, rate):
+    def test_a_rate_that_kafka_does_not_accept_is_rejected(self, rate):
         with pytest.raises(InvalidConfig, match=f"bytes per second, got {rate}"):
             start(PLAN, throttle=rate)
 
-    def test_the_largest_rate_is_taken(self):
+    def test_the_largest_rate_is_accepted(self):
         assert start(PLAN, throttle=MOST_RATE).rate == MOST_RATE
 
 
@@ -150,10 +150,10 @@ class TestScope:
         classes = [state.partitions[each].class_ for each in (A, B, C)]
         assert classes == ["dropped", "not_started", "dropped"]
 
-    def test_without_elections_no_leader_is_waited_for(self):
+    def test_without_elections_every_leader_counts_as_elected(self):
         assert start(PLAN, Caps(elect=False)).partitions[A].is_elected
 
-    def test_a_journal_of_another_plan_is_refused(self):
+    def test_a_journal_of_another_plan_is_rejected(self):
         with pytest.raises(
             InvalidPlan, match=r"invalid journal: expected one of plan .*, got one of plan other"
         ):
@@ -164,17 +164,17 @@ class TestCaps:
     @pytest.mark.parametrize(
         "name", ["at_once", "per_broker", "bytes_in_flight", "first", "down_ms"]
     )
-    def test_a_limit_of_nothing_is_refused(self, name):
+    def test_a_limit_of_0_is_rejected(self, name):
         with pytest.raises(
             InvalidConfig, match=f"invalid {name}: expected a number of 1 or more, got 0"
         ):
             Caps(**{name: 0})
 
-    def test_no_limit_and_no_elections_are_taken(self):
+    def test_no_limit_and_no_elections_are_accepted(self):
         assert Caps(bytes_in_flight=None, elect=False).elect is False
 
 
-class TestWhatTheLastRunDid:
+class TestLastRun:
     @pytest.mark.parametrize(
         ("lines", "taken_back", "finished"),
         [
@@ -191,12 +191,12 @@ class TestWhatTheLastRunDid:
             ([end()], False, False),
         ],
     )
-    def test_what_puts_throttles_back_is_passed_over(self, lines, taken_back, finished):
+    def test_runs_that_only_restore_throttles_are_ignored(self, lines, taken_back, finished):
         history = history_of(lines)
         assert (history.was_cancelled, history.is_finished) == (taken_back, finished)
 
     @pytest.mark.parametrize("left", ["failed", "skipped", "dropped", "stop", "throttle", "leader"])
-    def test_what_left_something_is_not_finished(self, left):
+    def test_a_run_with_missing_moves_is_not_finished(self, left):
         numbers = {left: 1} if left in {"failed", "skipped", "dropped"} else {}
         ended = replace(end(), **numbers, stop="paused" if left == "stop" else None)
         before = {

@@ -45,7 +45,7 @@ JOURNAL = [
 ]
 
 
-def test_from_a_journal_and_one_look():
+def test_status_from_a_journal_and_one_reading():
     status = status_of(PLAN, JOURNAL, LOOK)
     assert list(status.classes.values()) == ["done", "moving", "not_started", "not_started"]
     assert status.counts == {"done": 1, "moving": 1, "not_started": 2}
@@ -54,7 +54,7 @@ def test_from_a_journal_and_one_look():
     assert status.throttles == {KEY: Entry(prior=None, ours=("5",))}
 
 
-def test_the_time_left_by_the_rates_that_hold():
+def test_remaining_time_by_the_current_throttles():
     holds = {KEY: "6", KEY._replace(name="4", key=FOLLOWER_RATE): "10"}
     status = status_of(PLAN, JOURNAL, LOOK, throttles=holds)
     assert (status.eta.seconds, status.eta.bound_by) == (40, "outgoing of broker 1")
@@ -68,7 +68,7 @@ def test_a_rate_that_cannot_be_read_is_taken_from_the_journal():
     assert (status.eta.seconds, status.eta.bound_by) == (48, "outgoing of broker 1")
 
 
-def test_the_time_left_by_what_came_between_two_looks():
+def test_remaining_time_by_the_bytes_between_two_readings():
     moving = replace(LOOK.partitions[IDS[1]], adding_bytes={4: 30})
     earlier = replace(
         LOOK, at_ms=-2_000, has_sizes=True, partitions={**LOOK.partitions, IDS[1]: moving}
@@ -79,13 +79,13 @@ def test_the_time_left_by_what_came_between_two_looks():
     assert (status.eta.seconds, status.eta.bound_by) == (16, "incoming of broker 4")
 
 
-def test_without_a_journal_what_moves_counts_as_foreign():
+def test_running_moves_are_foreign_without_a_journal():
     status = status_of(PLAN, (), LOOK)
     assert status.classes[IDS[1]] == "foreign_moving"
     assert status.throttles == {}
 
 
-def test_what_is_not_there_and_what_was_dropped():
+def test_deleted_topics_and_dropped_partitions():
     status = status_of(
         PLAN, JOURNAL, Looked(at_ms=0, partitions={}, live=frozenset()), dropped=IDS[1:]
     )
@@ -102,23 +102,23 @@ def test_a_plan_that_is_done():
     assert (status.is_done, status.left.total, status.eta.seconds) == (True, 0, 0)
 
 
-def test_of_a_run_that_goes_on():
+def test_status_of_a_running_run():
     plan = plan_of(move("t-0", (1, 2), (1, 3), 200_000))
     world = ModelledKafka.before(plan.moves, range(1, 4), speed=10)
     seen = []
 
-    def meddle(state, action):
+    def intervene(state, action):
         if isinstance(action, Wait) and world.now_ms > 12_000:
             seen.append(status_of_run(state))
         return "done"
 
-    assert run(start(plan), world, meddle).is_reached
+    assert run(start(plan), world, intervene).is_reached
     assert seen[0].bytes_per_s == 10_000
     assert 0 < seen[0].left.total < 200_000
     assert seen[0].eta.seconds == -(-seen[0].left.total // 10_000)
     assert seen[0].eta.bound_by == "incoming of broker 3"
 
 
-def test_before_anything_was_seen_no_rate_is_told():
+def test_no_rate_before_the_first_reading():
     status = status_of_run(start(PLAN))
     assert (status.bytes_per_s, status.eta.seconds) == (None, None)

@@ -26,7 +26,7 @@ MOVING = ObservedPartition(
 )
 
 
-def _state(**told):
+def _state(**fields):
     state = start(plan_of(move("t-0", (1, 2), (1, 3))), Caps(stall_ms=1_000, down_ms=100))
     live = frozenset({1, 2, 3})
     values = {
@@ -35,12 +35,12 @@ def _state(**told):
         "queried": (T0,),
         "baseline": Baseline(live=live),
     }
-    return replace(state, **{**values, **told})
+    return replace(state, **{**values, **fields})
 
 
-def _guarded(state, at_ms=0, live=(1, 2, 3), **told):
+def _guarded(state, at_ms=0, live=(1, 2, 3), **fields):
     state = replace(state, live=frozenset(live))
-    return update_pauses(state, Looked(at_ms=at_ms, partitions={}, live=frozenset(live), **told))
+    return update_pauses(state, Looked(at_ms=at_ms, partitions={}, live=frozenset(live), **fields))
 
 
 def test_a_healthy_cluster_pauses_nothing():
@@ -49,7 +49,7 @@ def test_a_healthy_cluster_pauses_nothing():
 
 
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("fields", "reason"),
     [
         ({"live": (1, 2)}, "broker 3 is down"),
         ({"offline": frozenset({T0})}, "t-0 is offline"),
@@ -64,12 +64,12 @@ def test_a_healthy_cluster_pauses_nothing():
         ({"bad_dirs": frozenset({(2, "/a\x07")})}, "broker 2: log folder /a\\x07 has an error"),
     ],
 )
-def test_each_reason_names_what_it_rests_on(told, reason):
-    state, lines = _guarded(_state(), **told)
+def test_each_reason_names_its_cause(fields, reason):
+    state, lines = _guarded(_state(), **fields)
     assert (state.pauses, lines) == ((reason,), (Pause(reasons=(reason,)),))
 
 
-def test_a_change_is_told_once_and_the_time_is_that_of_the_first():
+def test_a_pause_is_journalled_once_with_its_first_time():
     state, _ = _guarded(_state(), 10, live=(1, 2))
     state, again = _guarded(state, 20, live=(1, 2))
     assert (state.paused_since_ms, again) == (10, ())
@@ -84,7 +84,7 @@ def test_a_change_is_told_once_and_the_time_is_that_of_the_first():
 
 class TestStall:
     @pytest.mark.parametrize(
-        ("told", "is_stalled"),
+        ("fields", "is_stalled"),
         [
             ({"sizes_read_ms": 900}, True),
             ({"sizes_read_ms": None}, False),
@@ -97,17 +97,17 @@ class TestStall:
             ({"sizes_read_ms": 900, "partitions": {T0: Progress(class_="moving")}}, False),
         ],
     )
-    def test_only_where_bytes_are_measured_and_wanted(self, told, is_stalled):
-        state, _ = _guarded(_state(**told), 1_000)
+    def test_a_stall_needs_measured_and_missing_bytes(self, fields, is_stalled):
+        state, _ = _guarded(_state(**fields), 1_000)
         assert bool(state.pauses) is is_stalled
 
-    def test_it_says_into_whom_and_whether_a_throttle_holds(self):
+    def test_a_stall_names_the_brokers_and_a_throttle(self):
         state, _ = _guarded(_state(sizes_read_ms=900), 1_000)
-        told = "no throttle of this run holds there: look at these brokers' logs and the leaders'"
-        assert state.pauses == (f"no byte came in 1 second into broker 3; {told}",)
+        advice = "no throttle of this run holds there: look at these brokers' logs and the leaders'"
+        assert state.pauses == (f"no byte came in 1 second into broker 3; {advice}",)
 
     @pytest.mark.parametrize(
-        ("rate", "told"),
+        ("rate", "advice"),
         [
             (7, "may be why: interrupt, then rackwise resume with a larger --throttle"),
             (
@@ -121,22 +121,22 @@ class TestStall:
         ],
         ids=["ours", "theirs", "wide"],
     )
-    def test_a_throttle_may_be_why_where_it_lets_little_through(self, rate, told):
+    def test_a_low_throttle_may_be_the_cause(self, rate, advice):
         partitions = {T0: Progress(class_="moving", seen=replace(MOVING, adding=(3, 4)))}
         rates = {3: rate, 4: rate, 5: 1}
         state = _state(sizes_read_ms=900, partitions=partitions, rates_in=rates, rate=7)
         state, _ = _guarded(state, 1_000, live=(1, 2, 3, 4))
         came = "no byte came in 1 second into brokers 3, 4"
-        assert state.pauses == (f"{came}; the throttle of {rate} bytes/s there {told}",)
+        assert state.pauses == (f"{came}; the throttle of {rate} bytes/s there {advice}",)
 
 
 @pytest.mark.parametrize(("rate", "is_so"), [(17_476, True), (17_477, False)])
-def test_what_one_fetch_uses_up_for_a_stall_is_silent(rate, is_so):
+def test_a_throttle_of_one_fetch_per_stall_may_cause_it(rate, is_so):
     assert may_cause_stall(rate, Caps()) is is_so
 
 
 class TestDeadTargets:
-    def test_only_after_so_long_and_only_what_moves_there(self):
+    def test_dead_targets_after_down_ms_and_only_of_their_moves(self):
         state, _ = _guarded(_state(), 0, live=(1, 2))
         assert state.dead_since_ms == {3: 0}
         assert dead_targets(state, 99) == ()
@@ -145,11 +145,11 @@ class TestDeadTargets:
         assert state.dead_since_ms == {}
 
     @pytest.mark.parametrize("progress", [Progress(class_="moving"), Progress(class_="done")])
-    def test_what_was_not_seen_to_move_is_none(self, progress):
+    def test_a_move_not_seen_running_has_no_dead_target(self, progress):
         state = _state(dead_since_ms={3: 0}, partitions={T0: progress})
         assert dead_targets(state, 1_000) == ()
 
-    def test_a_dead_target_of_what_is_not_begun_counts_too(self):
+    def test_dead_targets_of_moves_to_start_count(self):
         seen = ObservedPartition(topic_id=None, replicas=(1, 2))
         state = _state(partitions={T0: Progress(seen=seen, is_certain=True)})
         state, _ = _guarded(state, 5, live=(1, 2))
@@ -166,16 +166,14 @@ class TestDeadTargets:
             ({3}, (3,), False),
         ],
     )
-    def test_a_way_back_needs_a_replica_of_before_that_is_live_and_in_sync(
-        self, live, isr, expected
-    ):
+    def test_a_cancel_needs_a_live_in_sync_replica_of_before(self, live, isr, expected):
         progress = Progress(class_="moving", seen=replace(MOVING, isr=isr))
         state = _state(live=frozenset(live), partitions={T0: progress})
         assert can_cancel(state, T0) is expected
 
-    def test_what_is_gone_has_no_way_back(self):
+    def test_a_deleted_partition_cannot_be_cancelled(self):
         assert not can_cancel(_state(partitions={T0: Progress()}), T0)
 
 
-def test_before_the_first_look_nobody_is_down():
+def test_no_broker_is_down_before_the_first_reading():
     assert brokers_down(_state(baseline=None, live=frozenset())) == frozenset()

@@ -44,7 +44,7 @@ def _throttled_moves():
         )
 
 
-class TestTheMoveMapOfKafkasOwnTool:
+class TestProposedMoveMap:
     """`ReassignPartitionsCommand.calculateProposedMoveMap` and what follows from it."""
 
     def test_sources_hold_the_data_and_destinations_do_not(self):
@@ -71,7 +71,7 @@ class TestTheMoveMapOfKafkasOwnTool:
         assert leaders == {"t": "10:1,2:1"}
 
 
-def test_rates_go_where_bytes_go_and_moves_without_bytes_are_left_out():
+def test_rates_are_set_for_brokers_that_copy_bytes():
     flows = [
         throttled_move(("t", 0), (1, 2), (), (1, 3)),
         throttled_move(("u", 0), (4, 5), (), (5, 4)),
@@ -85,7 +85,7 @@ def test_rates_go_where_bytes_go_and_moves_without_bytes_are_left_out():
     }
 
 
-class TestJoining:
+class TestMerging:
     @pytest.mark.parametrize(
         ("now", "expected"),
         [
@@ -96,7 +96,7 @@ class TestJoining:
             ("0:4, 10:1", "0:1,0:4,10:1"),
         ],
     )
-    def test_lists_are_merged_and_all_stays_all(self, now, expected):
+    def test_lists_are_merged_and_a_star_stays(self, now, expected):
         assert merge_lists(now, "0:1,0:4") == expected
         assert merge_value(LIST, "0:1,0:4", now, None, "keep") == expected
 
@@ -111,10 +111,10 @@ class TestJoining:
             ("500", "ours", "100"),
         ],
     )
-    def test_an_operators_rate_is_kept_unless_told_otherwise(self, now, over, expected):
+    def test_an_operators_rate_is_kept_by_default(self, now, over, expected):
         assert merge_value(RATE, "100", now, None, over) == expected
 
-    def test_a_rate_that_is_ours_is_replaced(self):
+    def test_our_own_rate_is_replaced(self):
         entry = Entry(prior=None, ours=("70", "80"))
         assert merge_value(RATE, "100", "70", entry, "keep") == "100"
         assert merge_value(RATE, "100", "71", entry, "keep") == "71"
@@ -127,23 +127,23 @@ class TestJoining:
 
 
 class TestEntries:
-    def test_the_first_one_keeps_what_stood_there(self):
+    def test_the_first_entry_keeps_the_prior_value(self):
         assert update_entry(LIST, None, "7:9", "0:1,7:9") == Entry(prior="7:9", ours=("0:1,7:9",))
 
     @pytest.mark.parametrize("now", ["0:1,7:9", "7:9"])
-    def test_later_ones_keep_the_first_prior(self, now):
+    def test_later_entries_keep_the_first_prior_value(self, now):
         entry = Entry(prior="7:9", ours=("0:1,7:9",))
         assert update_entry(LIST, entry, now, "0:1,2:2,7:9") == Entry(
             prior="7:9", ours=("0:1,7:9", "0:1,2:2,7:9")
         )
 
-    def test_what_others_set_since_is_the_new_prior_without_our_part(self):
+    def test_a_value_of_others_is_the_new_prior_value_without_our_part(self):
         entry = Entry(prior="7:9", ours=("0:1,7:9",))
         assert update_entry(LIST, entry, "0:1,7:9,8:8", "0:1,2:2,7:9,8:8").prior == "7:9,8:8"
         rate = Entry(prior=None, ours=("70",))
         assert update_entry(RATE, rate, "71", "100").prior == "71"
 
-    def test_what_others_cleared_stays_cleared(self):
+    def test_a_value_cleared_by_others_stays_cleared(self):
         assert update_entry(LIST, Entry(prior="7:9", ours=("0:1,7:9",)), None, "0:1").prior is None
 
     def test_a_value_that_is_set_again_is_the_last(self):
@@ -151,7 +151,7 @@ class TestEntries:
         assert update_entry(RATE, entry, "6", "5").ours == ("6", "5")
 
 
-class TestPuttingBack:
+class TestRestoring:
     @pytest.mark.parametrize(
         "row",
         VECTORS["throttle_restore"],
@@ -206,7 +206,7 @@ class TestPuttingBack:
             ),
         ],
     )
-    def test_only_our_own_part_is_taken_out(self, key, entry, now, expected):
+    def test_only_our_own_part_is_removed(self, key, entry, now, expected):
         assert restore(key, entry, now) == expected
 
     entries = st.sets(st.tuples(st.integers(0, 12), st.integers(0, 5)), max_size=5).map(
@@ -214,7 +214,7 @@ class TestPuttingBack:
     )
 
     @given(prior=st.none() | entries | st.just("*"), ours=entries)
-    def test_set_and_put_back_leaves_what_stood_there(self, prior, ours):
+    def test_setting_and_restoring_gives_the_prior_value(self, prior, ours):
         value = merge_lists(prior, ours)
         result = restore(LIST, update_entry(LIST, None, prior, value), value)
         after = {"none": value, "set": result.value, "delete": None}[result.act]

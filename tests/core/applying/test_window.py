@@ -13,7 +13,7 @@ from rackwise.core.applying.window import capacity_in_use, is_pending, next_batc
 
 
 def _state(*moves, **caps):
-    """All looked at, nothing begun, every leader the first of before."""
+    """All partitions are read, none is started, and the first replica of `before` leads each."""
     state = start(plan_of(*moves), Caps(**caps))
     partitions = {
         which: Progress(
@@ -60,11 +60,11 @@ FOUR = [
         ({"bytes_in_flight": 50}, ["t-0"]),
     ],
 )
-def test_limits_hold_and_what_fits_passes_what_does_not(caps, expected):
+def test_limits_hold_and_smaller_moves_pass_larger_ones(caps, expected):
     assert _begun(_state(*FOUR, **caps)) == (expected, False)
 
 
-def test_what_moves_takes_up_room_and_so_does_what_may_move():
+def test_running_and_uncertain_moves_use_capacity():
     state = _state(*FOUR, per_broker=2)
     moving = ObservedPartition(topic_id=None, replicas=(4, 1), adding=(4,), removing=(1,), leader=1)
     assert _begun(_set(state, "t-0", class_="moving", seen=moving))[0] == ["t-1", "t-3"]
@@ -73,7 +73,7 @@ def test_what_moves_takes_up_room_and_so_does_what_may_move():
     assert capacity_in_use(state, {}).into == {}
 
 
-def test_what_others_move_takes_up_room():
+def test_foreign_moves_use_capacity():
     foreign = {
         ("x", 0): ObservedPartition(
             topic_id=None, replicas=(4, 9), adding=(4,), removing=(9,), leader=9
@@ -84,7 +84,7 @@ def test_what_others_move_takes_up_room():
     assert _begun(theirs)[0] == []
 
 
-def test_a_new_order_needs_no_room_of_brokers():
+def test_a_new_order_uses_no_capacity_of_brokers():
     state = _state(move("t-0", (1,), (4,)), move("t-1", (1, 4), (4, 1)), per_broker=1, per_leader=1)
     assert _begun(state)[0] == ["t-0", "t-1"]
 
@@ -96,7 +96,7 @@ def test_unknown_sizes_move_alone_where_bytes_are_limited():
     assert _begun(_state(*moves))[0] == ["t-0", "t-1"]
 
 
-def test_a_leader_that_is_not_known_limits_nothing():
+def test_an_unknown_leader_does_not_limit():
     state = _state(*FOUR, per_leader=1)
     for name in ("t-0", "t-3"):
         state = _set(state, name, seen=ObservedPartition(topic_id=None, replicas=(1,)))
@@ -105,12 +105,12 @@ def test_a_leader_that_is_not_known_limits_nothing():
     assert _begun(state)[0] == ["t-0", "t-1", "t-2", "t-3"]
 
 
-def test_the_first_decides_whether_lengths_change():
+def test_the_first_move_decides_whether_lengths_change():
     moves = [move("t-0", (1,), (1, 4)), move("t-1", (2,), (3,)), move("t-2", (2, 3), (3,))]
     assert _begun(_state(*moves)) == (["t-0", "t-2"], True)
 
 
-def test_what_was_asked_for_five_times_is_not_pending():
+def test_a_move_is_not_pending_after_five_requests():
     assert is_pending(Progress(tries=4))
     assert not is_pending(Progress(tries=5))
     assert not is_pending(Progress(class_="moving"))

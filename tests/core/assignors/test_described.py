@@ -1,4 +1,4 @@
-"""Groups of a snapshot as assignors take them, and what they do not show."""
+"""Groups of a snapshot as members for assignors, and the fields that groups do not report."""
 
 import pytest
 
@@ -40,7 +40,7 @@ class TestWhichGroup:
             check_group(group)
 
     @pytest.mark.parametrize("protocol", ["classic", None])
-    def test_one_that_rebalances(self, protocol):
+    def test_a_rebalancing_group_is_rejected(self, protocol):
         with pytest.raises(GroupNotStable) as raised:
             check_group(billing(protocol=protocol, state="PreparingRebalance"))
         assert raised.value.message == (
@@ -57,12 +57,12 @@ class TestWhichGroup:
             billing(protocol="consumer", state="Reconciling"),
         ],
     )
-    def test_one_that_can_be_judged(self, group):
+    def test_a_group_that_is_accepted(self, group):
         check_group(group)
 
 
 class TestMembers:
-    def test_all_that_is_shown(self):
+    def test_members_have_all_reported_fields(self):
         group = billing(
             seen(
                 "m",
@@ -86,7 +86,7 @@ class TestMembers:
         assert found.assignment == Assignment.of({"m": tps("t-0 t-1")})
         assert (found.rackless, found.without_topics) == ((), ())
 
-    def test_a_rack_said_then_shown_then_by_client_id(self):
+    def test_racks_come_from_the_mapping_then_the_group_then_the_client_id(self):
         group = billing(
             seen("said", rack=Rack("a")),
             seen("shown", rack=Rack("b")),
@@ -104,7 +104,7 @@ class TestMembers:
         }
         assert found.rackless == ("unknown",)
 
-    def test_topics_that_are_not_shown_are_those_of_the_group(self):
+    def test_a_member_without_topics_gets_the_topics_of_the_group(self):
         group = billing(
             seen("m", topics=("t",)), seen("n", partitions=(("u", 0),)), seen("o", topics=())
         )

@@ -1,4 +1,4 @@
-"""How many levels a read crosses, by target; evaluate's tests judge the sums."""
+"""The number of levels that a read crosses, by target; sums are tested with `evaluate`."""
 
 import pytest
 
@@ -16,7 +16,7 @@ REPLICAS = ("/us/c", "/eu/b", None)
         ("nearest", {"/eu/a": 1, "/eu/b": 0, "/us/d": 1, "/us/c": 0, None: 2}),
     ],
 )
-def test_levels_that_are_not_shared(target, expected):
+def test_loss_is_the_number_of_levels_not_shared(target, expected):
     distance = Distance.of(expected, target)
     assert {rack: distance.loss(rack, REPLICAS) for rack in expected} == expected
     assert {distance.loss(rack, ()) for rack in expected} == {2}
@@ -37,7 +37,7 @@ def test_short_paths_are_padded_and_texts_that_are_no_path_are_one_level():
     assert Distance.of(["//"], "follower").loss("//", ("//",)) == 0
 
 
-def test_what_is_refused():
+def test_invalid_targets_and_weights():
     check_target("nearest")
     check_weights(None, {})
     with pytest.raises(InvalidConfig, match="invalid target: expected one of"):

@@ -1,4 +1,4 @@
-"""The laws of assignments catch what they name."""
+"""The laws of assignments find the violations that they name."""
 
 from dataclasses import replace
 
@@ -21,50 +21,50 @@ RACKS = replicas_in(t="a b", u="a b")
 TOPICS = {"t": 2, "u": 2}
 
 
-def dealt(m, n="", withheld=""):
+def assignment_of(m, n="", withheld=""):
     return Assignment.of({"m": tps(m), "n": tps(n)}, withheld=dict.fromkeys(tps(withheld), "n"))
 
 
 @pytest.mark.parametrize(
-    ("made", "law"),
+    ("result", "law"),
     [
         (Assignment.of({"m": tps("t-0 t-1 u-0 u-1")}), "members"),
-        (dealt("t-0 t-1 u-0 u-1 v-0"), "subscribers: v-0 goes to m"),
-        (dealt("t-0 u-0 u-1"), "partitions"),
-        (dealt("t-0 t-1 u-0 u-1", "t-1"), "partitions"),
-        (dealt("t-0 t-1 u-0 u-1", withheld="t-1"), "partitions"),
+        (assignment_of("t-0 t-1 u-0 u-1 v-0"), "subscribers: v-0 goes to m"),
+        (assignment_of("t-0 u-0 u-1"), "partitions"),
+        (assignment_of("t-0 t-1 u-0 u-1", "t-1"), "partitions"),
+        (assignment_of("t-0 t-1 u-0 u-1", withheld="t-1"), "partitions"),
     ],
 )
-def test_a_partition_lost_doubled_or_given_to_a_stranger(made, law):
+def test_lost_doubled_and_misassigned_partitions_break_the_law(result, law):
     with pytest.raises(AssertionError, match=f"law of {law}"):
-        check_assignment(made, MEMBERS, TOPICS)
+        check_assignment(result, MEMBERS, TOPICS)
 
 
 def test_a_withheld_partition_counts():
-    check_assignment(dealt("t-0 u-0 u-1", withheld="t-1"), MEMBERS, TOPICS)
+    check_assignment(assignment_of("t-0 u-0 u-1", withheld="t-1"), MEMBERS, TOPICS)
 
 
-def test_uneven_topics_and_columns_torn_apart():
+def test_uneven_topics_and_split_columns_break_the_law():
     with pytest.raises(AssertionError, match="law of even topics: u"):
-        check_even_topics(dealt("t-0 u-0 u-1", "t-1"), MEMBERS, TOPICS)
+        check_even_topics(assignment_of("t-0 u-0 u-1", "t-1"), MEMBERS, TOPICS)
     with pytest.raises(AssertionError, match="law of columns: u"):
-        check_together(dealt("t-0 u-1", "t-1 u-0"), MEMBERS, TOPICS)
+        check_together(assignment_of("t-0 u-1", "t-1 u-0"), MEMBERS, TOPICS)
 
 
-def test_a_partition_that_another_one_reads():
+def test_a_partition_with_two_readers_breaks_the_law():
     members = {**MEMBERS, "n": replace(MEMBERS["n"], owned=tps("t-0"), generation=3)}
     with pytest.raises(AssertionError, match="law of one reader: t-0 goes to m; n has it"):
-        check_one_reader(dealt("t-0"), members)
-    check_one_reader(dealt("", "t-0"), members)
-    check_one_reader(dealt("t-0"), {**members, "n": replace(members["n"], released=True)})
+        check_one_reader(assignment_of("t-0"), members)
+    check_one_reader(assignment_of("", "t-0"), members)
+    check_one_reader(assignment_of("t-0"), {**members, "n": replace(members["n"], released=True)})
     older = replace(MEMBERS["m"], owned=tps("t-0"), generation=2)
     with pytest.raises(AssertionError, match="law of one reader"):
-        check_one_reader(dealt("t-0"), {**members, "m": older})
-    check_one_reader(dealt("t-0"), {**members, "m": replace(older, generation=3)})
+        check_one_reader(assignment_of("t-0"), {**members, "m": older})
+    check_one_reader(assignment_of("t-0"), {**members, "m": replace(older, generation=3)})
 
 
 def first_by(key):
-    """An assignor that gives all to the first member by that key."""
+    """An assignor that gives all partitions to the first member by this key."""
 
     def assign(members, racks):
         first = min(members, key=lambda member: key(member, members, racks))
@@ -91,7 +91,7 @@ def test_an_assignor_that_sorts_racks():
         check_names_of_racks(by_name, MEMBERS, RACKS)
 
 
-def test_an_assignor_that_goes_by_who_joins_first():
+def test_an_assignor_that_depends_on_the_join_order():
     by_joining = first_by(lambda member, members, _: list(members).index(member))
     with pytest.raises(AssertionError, match="law of the order of joining"):
         check_order_of_joining(by_joining, group_of("t", m="a", n="b"), RACKS)

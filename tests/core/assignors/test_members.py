@@ -1,4 +1,4 @@
-"""Groups are checked before anyone assigns; racks are considered where they can matter."""
+"""Groups are checked before they are assigned; racks are considered where they can matter."""
 
 from collections import UserList
 
@@ -32,7 +32,7 @@ class TestMember:
     def test_the_empty_text_is_no_rack(self):
         assert Member(topics=(), rack="").rack is None
 
-    def test_any_negative_generation_is_not_known(self):
+    def test_a_negative_generation_is_unknown(self):
         assert Member(topics=(), generation=-7).generation == -1
 
     def test_lists_become_tuples_and_pairs_become_partitions(self):
@@ -40,7 +40,7 @@ class TestMember:
         assert member == Member(topics=("t",), owned=tps("t-0"))
         assert str(member.owned[0]) == "t-0"
 
-    def test_one_text_is_no_list_of_topics(self):
+    def test_a_text_is_not_a_list_of_topics(self):
         with pytest.raises(
             InvalidMember, match='invalid topics: expected a list, got the text "t1"'
         ) as it:
@@ -68,7 +68,7 @@ class TestAssignment:
         with pytest.raises(KeyError):
             self.MADE.by_topic("m3")
 
-    def test_pretty_escapes_and_names_what_is_withheld(self):
+    def test_pretty_escapes_texts_and_lists_withheld_partitions(self):
         assert self.MADE.pretty().splitlines() == [
             r"m\x0a1  3 partitions  t: 9 10  u: 0",
             "m2      0 partitions",
@@ -76,7 +76,7 @@ class TestAssignment:
             "withheld  u-1 for m2",
         ]
 
-    def test_nobody_is_pretty(self):
+    def test_pretty_of_no_members(self):
         assert Assignment.of({}).pretty() == ""
 
     def test_topics_sort_as_in_java(self):
@@ -85,7 +85,7 @@ class TestAssignment:
 
 
 class TestBadMembers:
-    def test_nobody(self):
+    def test_an_empty_group_is_rejected(self):
         with pytest.raises(InvalidMember, match="expected at least 1 member, got 0"):
             check_members({})
 
@@ -122,11 +122,11 @@ class TestBadMembers:
             rack_sets({"ok": Member(topics=()), "m": member}, {})
         assert raised.value.where == "member m"
 
-    def test_ids_are_texts(self):
+    def test_an_id_must_be_a_text(self):
         with pytest.raises(InvalidMember, match="invalid id of member 5: expected a text, got 5"):
             check_members({5: Member(topics=())})
 
-    def test_a_kind_of_text_is_a_text(self):
+    def test_a_subclass_of_str_is_a_text(self):
         class Name(str):
             __slots__ = ()
 
@@ -134,7 +134,7 @@ class TestBadMembers:
 
 
 class TestRackSets:
-    def test_topics_that_nobody_lists_or_that_are_empty_take_no_part(self):
+    def test_unlisted_and_empty_topics_take_no_part(self):
         sets = rack_sets(group_of("tuw", m="a"), replicas_in(u="ab -", v="a", w="", t="c"))
         assert sets == {"t": (frozenset("c"),), "u": (frozenset("ab"), frozenset())}
         assert list(sets) == ["t", "u"]
@@ -168,7 +168,7 @@ class TestRackSets:
 
 
 @given(consumer_groups())
-def test_subscribers_are_those_who_list_the_topic(group):
+def test_subscribers_are_the_members_that_list_the_topic(group):
     members, _ = group
     order = sorted(members)
     topics = {topic for member in members.values() for topic in member.topics}
@@ -178,7 +178,7 @@ def test_subscribers_are_those_who_list_the_topic(group):
     }
 
 
-class TestWhetherRacksAreHeeded:
+class TestRacksMatter:
     @pytest.mark.parametrize("case", consumer_vectors("rack_logic")["cases"])
     def test_vectors(self, case):
         partitions = PARTITION_RACKS[case["partition_racks"]](case["partitions"])
@@ -203,11 +203,11 @@ class TestReplicaRacks:
         racks = replica_racks(self.CLUSTER, ["t", "nowhere"])
         assert racks == {"t": [("b", "a"), (), ("b", None, None)]}
 
-    def test_it_is_what_assignors_take(self):
+    def test_assignors_accept_the_result(self):
         sets = rack_sets(group_of("tu", m="a"), replica_racks(self.CLUSTER, ["t", "u"]))
         assert sets["t"] == (frozenset("ab"), frozenset(), frozenset("b"))
         assert sets["u"] == (frozenset("a"),)
 
 
-def test_a_partition_is_the_pair():
+def test_a_partition_equals_the_pair():
     assert TopicPartition("t", 0) == ("t", 0)

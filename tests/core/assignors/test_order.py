@@ -64,7 +64,7 @@ class TestHashOrder:
         assert bucket_order([*full, 63, 32])[-2:] == (20, 19)
 
     @given(st.lists(MEMBER_IDS, unique=True, max_size=30))
-    def test_nobody_is_lost(self, ids):
+    def test_every_member_is_in_the_order_once(self, ids):
         assert sorted(hash_order(ids)) == sorted(ids)
 
 

@@ -1,4 +1,4 @@
-"""Racks are left out of a group that would go back and forth for ever, and of no other."""
+"""Racks are ignored only in a group that would otherwise alternate for ever."""
 
 from dataclasses import replace
 
@@ -14,34 +14,36 @@ LEFT = assignment_of({"m": [["t", 0]], "n": [["t", 1]]})
 RIGHT = assignment_of({"m": [["t", 1]], "n": [["t", 0]]})
 
 
-def owning(made, members):
-    return {key: replace(member, owned=made.partitions[key]) for key, member in members.items()}
+def members_owning(result, members):
+    return {key: replace(member, owned=result.partitions[key]) for key, member in members.items()}
 
 
 def rules(rounds):
-    """The rule of each round; a round is (members, racks, what it gives)."""
+    """The rule of each round; a round is (members, racks, assignment)."""
     state, last, found = Settling(), None, []
-    for members, racks, made in rounds:
+    for members, racks, result in rounds:
         state, rule = settle_step(state, members, racks, last)
         found.append(rule)
-        last = made
+        last = result
     return found
 
 
 GROUP = group_of("t", m="a", n="b")
 BACK_AND_FORTH = [
-    (owning(RIGHT, GROUP), RACKS, LEFT) if number % 2 else (owning(LEFT, GROUP), RACKS, RIGHT)
+    (members_owning(RIGHT, GROUP), RACKS, LEFT)
+    if number % 2
+    else (members_owning(LEFT, GROUP), RACKS, RIGHT)
     for number in range(8)
 ]
 
 
-def test_the_fifth_round_in_a_row_that_follows_moves_is_without_racks():
+def test_racks_are_ignored_after_four_rounds_with_moves():
     assert PATIENCE == 4
     assert rules(BACK_AND_FORTH) == ["racks"] * 4 + ["no-racks"] * 4
 
 
-def test_a_round_that_moves_nothing_begins_the_count_anew():
-    still = (owning(LEFT, GROUP), RACKS, LEFT)
+def test_a_round_without_moves_restarts_the_count():
+    still = (members_owning(LEFT, GROUP), RACKS, LEFT)
     assert rules([*BACK_AND_FORTH[:4], still, still, *BACK_AND_FORTH[:4]]) == (
         ["racks"] * 4 + ["no-racks"] + ["racks"] * 5
     )
@@ -57,7 +59,7 @@ def test_a_round_that_moves_nothing_begins_the_count_anew():
         (GROUP, replicas_in(t="a b b")),
     ],
 )
-def test_any_change_begins_the_count_anew(members, racks):
+def test_any_change_restarts_the_count(members, racks):
     others = [
         (members, racks, LEFT) if number % 2 else (members, racks, RIGHT) for number in range(5)
     ]
@@ -72,20 +74,23 @@ def test_any_change_begins_the_count_anew(members, racks):
         (GROUP, replicas_in(t="aa b", u="a")),
     ],
 )
-def test_what_makes_no_difference_is_no_change(members, racks):
-    rounds = [*BACK_AND_FORTH[:2], *((members, racks, made) for _, _, made in BACK_AND_FORTH[2:])]
+def test_equal_groups_are_no_change(members, racks):
+    rounds = [
+        *BACK_AND_FORTH[:2],
+        *((members, racks, result) for _, _, result in BACK_AND_FORTH[2:]),
+    ]
     assert rules(rounds)[:5] == ["racks"] * 4 + ["no-racks"]
 
 
-def test_eager_members_that_say_nothing_of_what_they_own_are_not_taken_for_moves():
+def test_eager_members_that_report_nothing_do_not_count_as_moves():
     assert rules([(GROUP, RACKS, LEFT)] * 8) == ["racks"] * 8
 
 
-def test_what_is_withheld_moves():
+def test_a_withheld_partition_counts_as_a_move():
     first = Assignment.of({"m": tps("t-0"), "n": ()}, dict.fromkeys(tps("t-1"), "n"))
     rounds = [
-        (owning(LEFT, GROUP), RACKS, first),
-        (owning(first, GROUP), RACKS, LEFT),
+        (members_owning(LEFT, GROUP), RACKS, first),
+        (members_owning(first, GROUP), RACKS, LEFT),
     ] * 3
     assert rules(rounds)[:5] == ["racks"] * 4 + ["no-racks"]
 
@@ -95,8 +100,8 @@ def test_a_new_leader_knows_nothing_of_the_rounds_before():
     assert (state.rounds, rule) == (0, "racks")
 
 
-def test_no_member_has_a_rack_then():
-    members = without_racks(owning(LEFT, GROUP))
+def test_without_racks_removes_every_rack():
+    members = without_racks(members_owning(LEFT, GROUP))
     assert [member.rack for member in members.values()] == [None, None]
     assert members["n"] == replace(GROUP["n"], rack=None, owned=tps("t-1"))
 

@@ -1,4 +1,4 @@
-"""A leader asks for a new assignment when racks of replicas have changed for good."""
+"""A leader requests a new assignment when the racks of replicas have changed for good."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ class TestUpstreamsCases:
 
 
 class TestChanges:
-    def test_racks_before_and_after_are_told(self):
+    def test_a_rejoin_has_racks_before_and_after(self):
         state = RackWatch().after_assignment(view([[0, 1], [1, 2]]))
         state, action = rack_watch_step(state, view([[0, 2]], now_ms=5), rack="a")
         assert action == Rejoin(
@@ -71,14 +71,14 @@ class TestChanges:
 class TestInterval:
     def test_a_change_within_the_interval_stays_pending(self):
         state = RackWatch().after_assignment(view([[0, 1]]))
-        asked, _ = rack_watch_step(state, view([[0, 2]], now_ms=1_000), rack="a")
-        again = asked.after_assignment(view([[0, 2]], now_ms=2_000))
+        rejoins, _ = rack_watch_step(state, view([[0, 2]], now_ms=1_000), rack="a")
+        again = rejoins.after_assignment(view([[0, 2]], now_ms=2_000))
         waiting, soon = rack_watch_step(again, view([[0, 1]], now_ms=60_999), rack="a")
         assert soon == Stay()
         _, later = rack_watch_step(waiting, view([[0, 1]], now_ms=61_000), rack="a")
         assert later == Rejoin(changes={T0: (frozenset("ac"), frozenset("ab"))})
 
-    def test_a_change_that_is_undone_within_the_interval_is_none(self):
+    def test_a_change_undone_within_the_interval_is_no_change(self):
         state = RackWatch(asked_at_ms=0).after_assignment(view([[0, 1]]))
         state, _ = rack_watch_step(state, view([[0, 2]], now_ms=10), rack="a")
         state, action = rack_watch_step(state, view([[0, 1]], now_ms=70_000), rack="a")
@@ -108,30 +108,30 @@ class TestLaws:
 
 
 class TestMoves:
-    """A move adds a replica, copies, and drops one: one round, when the new one can be read."""
+    """A move causes one rejoin, when the new replica can be read."""
 
     STAGES = (([[0, 1, 2]], [[0, 1]]), ([[0, 2]], [[0, 2]]))
 
-    def asked(self, stages):
-        state, asked = RackWatch().after_assignment(view([[0, 1]])), []
+    def rejoins(self, stages):
+        state, rejoins = RackWatch().after_assignment(view([[0, 1]])), []
         for replicas, in_sync in stages:
             seen = replace(view(replicas), in_sync=in_sync and {"t": in_sync})
             state, action = rack_watch_step(state, seen, rack="a", min_interval_ms=0)
-            asked.append(isinstance(action, Rejoin))
-            if asked[-1]:
+            rejoins.append(isinstance(action, Rejoin))
+            if rejoins[-1]:
                 state = state.after_assignment(seen)
-        return asked
+        return rejoins
 
     def test_a_replica_that_copies_does_not_count(self):
-        assert self.asked(self.STAGES) == [False, True]
+        assert self.rejoins(self.STAGES) == [False, True]
 
-    def test_where_nobody_knows_who_is_in_sync_all_count(self):
-        assert self.asked((replicas, None) for replicas, _ in self.STAGES) == [True, True]
+    def test_all_replicas_count_where_in_sync_is_unknown(self):
+        assert self.rejoins((replicas, None) for replicas, _ in self.STAGES) == [True, True]
 
-    def test_one_that_falls_behind_still_counts(self):
-        assert self.asked([([[0, 1]], [[0]]), ([[0, 1]], [[0, 1]])]) == [False, False]
+    def test_a_replica_that_falls_behind_still_counts(self):
+        assert self.rejoins([([[0, 1]], [[0]]), ([[0, 1]], [[0, 1]])]) == [False, False]
 
-    def test_racks_are_remembered_by_who_does_not_lead(self):
+    def test_members_that_do_not_lead_remember_racks(self):
         state = RackWatch().with_brokers(BROKERS)
         state = state.after_assignment(view([[0, 1]], live=[0]))
         _, action = rack_watch_step(state, view([[0, 1]]), rack="a")

@@ -1,10 +1,10 @@
-"""Racks that clients name and no broker has, and what they should be."""
+"""Client racks that no broker has, and their likely correct form."""
 
 from __future__ import annotations
 
 import pytest
 
-from readings import diagnosed, group, healthy, selectors, told
+from readings import diagnosed, finding_places, group, healthy, selectors
 from small_clusters import small_cluster
 
 
@@ -20,7 +20,7 @@ def test_a_zone_name_for_a_zone_id_is_the_clients_fault_alone():
 
 def test_a_rack_that_a_group_and_the_caller_name_is_reported_of_the_group_alone():
     found = diagnosed(healthy(groups=[group("aBc")]), client_racks=["B"])
-    assert told(found) == ["reading-client-rack at group billing, client rack B"]
+    assert finding_places(found) == ["reading-client-rack at group billing, client rack B"]
 
 
 @pytest.mark.parametrize(

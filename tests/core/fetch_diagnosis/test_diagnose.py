@@ -1,4 +1,4 @@
-"""One wrong setting is one finding, and every rule is checked or named as not checked."""
+"""One wrong setting gives one finding, and every rule is checked or reported as not checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rackwise.core.fetch_diagnosis import (
 from rackwise.core.findings import Finding
 from rackwise.core.model import Note
 from rackwise.core.racks import Rack
-from readings import LISTS, SELECTORS, diagnosed, facts, group, healthy, selectors, told
+from readings import LISTS, SELECTORS, diagnosed, facts, finding_places, group, healthy, selectors
 from small_clusters import small_cluster
 
 NONE = dict.fromkeys((1, 2, 3))
@@ -28,9 +28,9 @@ OTHER_SELECTOR = "com.example.Selector"
 LIMITED = GroupBest(partitions=3, local=2, best_local=2, is_better=False)
 
 
-def test_nothing_is_found_where_all_is_set():
+def test_no_finding_where_all_is_set():
     found = diagnosed(healthy())
-    assert told(found) == []
+    assert finding_places(found) == []
     assert found.not_checked == {}
 
 
@@ -112,7 +112,7 @@ def test_one_wrong_setting_is_one_finding(name):
         racks = ("a",)
     best = {"billing": LIMITED} if name == "too few replicas" else None
     found = diagnosed(cluster, client_racks=racks, named=dict.fromkeys(lacking), best=best)
-    assert told(found) == expected
+    assert finding_places(found) == expected
     assert all(each.hint and each.wanted and each.had for each in found)
 
 
@@ -120,56 +120,58 @@ def test_a_broker_that_is_too_old_is_not_also_without_selector():
     found = diagnosed(
         healthy(values={**SELECTORS, 2: None}), versions={1: 18, 2: 10, 3: 11}, named={2: None}
     )
-    assert told(found) == ["reading-fetch-version at broker 2"]
+    assert finding_places(found) == ["reading-fetch-version at broker 2"]
     assert "2.4" in found[0].hint
 
 
 def test_the_consumer_protocol_shows_racks_even_without_topics():
     pattern = group("a-c", protocol="consumer", assignor="mine", topics=None)
-    assert told(diagnosed(healthy(groups=[pattern]))) == ["reading-member-rack at group billing"]
+    assert finding_places(diagnosed(healthy(groups=[pattern]))) == [
+        "reading-member-rack at group billing"
+    ]
 
 
-def test_topics_that_are_listed_and_not_held_are_to_be_covered():
+def test_listed_topics_without_partitions_need_coverage():
     readers = group(topics=("t", "u"))
     cluster = healthy(lists={**LISTS, "u-0": [1, 2]}, groups=[readers])
     found = diagnosed(cluster, best={"billing": LIMITED})
-    assert told(found) == ["reading-coverage at group billing, topic u"]
+    assert finding_places(found) == ["reading-coverage at group billing, topic u"]
     assert found[0].wanted == "a replica of each of 1 partition in a, b, c"
     assert found[0].had == "no replica of 1 in c"
 
 
-def test_coverage_is_no_matter_where_an_assignment_makes_all_local():
+def test_no_coverage_finding_where_an_assignment_makes_all_local():
     cluster = healthy(lists={"t-0": [1], "t-1": [2], "t-2": [3]})
-    assert told(diagnosed(cluster)) == []
+    assert finding_places(diagnosed(cluster)) == []
     assert "reading-coverage" not in diagnosed(cluster).not_checked
     found = diagnosed(cluster, best={"billing": LIMITED})
-    assert told(found) == ["reading-coverage at group billing, topic t"]
+    assert finding_places(found) == ["reading-coverage at group billing, topic t"]
 
 
-def test_a_better_assignment_is_reported_with_its_price():
+def test_a_better_assignment_is_reported_with_its_moves():
     best = {"billing": GroupBest(partitions=60, local=51, best_local=60, is_better=True, moves=9)}
     found = diagnosed(healthy(), best=best)
-    assert told(found) == ["reading-best at group billing"]
+    assert finding_places(found) == ["reading-best at group billing"]
     assert found[0].wanted == "60 of 60 partitions read in the reader's rack"
     assert found[0].had == "51; 9 moves to get there"
 
 
-def test_a_best_that_is_better_at_coarser_levels_alone_says_so():
+def test_a_best_that_is_better_only_at_coarser_levels():
     best = {"billing": GroupBest(partitions=60, local=51, best_local=51, is_better=True, moves=2)}
     found = diagnosed(healthy(), best=best)
     assert found[0].wanted.endswith("read in the reader's rack, less across coarser levels")
 
 
-def test_moves_are_left_out_where_they_are_not_known():
+def test_unknown_moves_are_left_out():
     best = {"billing": GroupBest(partitions=60, local=51, best_local=60, is_better=True)}
     assert diagnosed(healthy(), best=best)[0].had == "51"
 
 
-def test_what_the_consumer_protocol_loses_is_reported_with_it():
+def test_a_finding_about_the_consumer_protocol_has_its_loss():
     best = {"billing": GroupBest(partitions=60, local=20, best_local=60, is_better=True)}
     cluster = healthy(groups=[group(protocol="consumer", assignor="uniform")])
     found = diagnosed(cluster, best=best)
-    assert told(found) == ["reading-protocol at group billing"]
+    assert finding_places(found) == ["reading-protocol at group billing"]
     assert found[0].had == (
         "the consumer protocol, assignor uniform; 20 of 60 partitions read in the reader's rack, "
         "60 possible"
@@ -178,20 +180,23 @@ def test_what_the_consumer_protocol_loses_is_reported_with_it():
 
 
 def test_a_server_side_assignor_of_your_own_may_respect_racks():
-    assert told(diagnosed(healthy(groups=[group(protocol="consumer", assignor="mine")]))) == []
+    assert (
+        finding_places(diagnosed(healthy(groups=[group(protocol="consumer", assignor="mine")])))
+        == []
+    )
     found = diagnosed(healthy(groups=[group(protocol="consumer", assignor=None)]))
     assert found[0].had == "the consumer protocol"
 
 
 class TestNotChecked:
-    """No rule is passed in silence."""
+    """No rule is skipped silently."""
 
-    def test_without_any_fact_every_rule_is_named(self):
+    def test_every_rule_is_named_without_facts(self):
         found = diagnose_reading(ReadingFacts(cluster=small_cluster({}, {})))
-        assert told(found) == []
+        assert finding_places(found) == []
         assert set(found.not_checked) == set(READING_RULES) - {"reading-fetch-version"}
 
-    def test_what_was_not_read_is_named_with_the_callers_reason(self):
+    def test_unread_facts_are_named_with_the_callers_reason(self):
         why = dict.fromkeys(READING_RULES, "a reason")
         reasons = diagnosed(healthy(), versions={}, best={}, not_read=why).not_checked
         assert list(reasons) == list(READING_RULES)
@@ -214,13 +219,13 @@ class TestNotChecked:
         assert "reading-selector" in diagnosed(cluster).not_checked
 
     def test_no_configs_at_all_is_no_selector(self):
-        assert told(diagnosed(replace(healthy(), configs=selectors({})), named={})) == [
+        assert finding_places(diagnosed(replace(healthy(), configs=selectors({})), named={})) == [
             "reading-selector at cluster"
         ]
 
     def test_a_rack_that_may_be_of_the_broker_without_one(self):
         found = diagnosed(healthy({1: "a", 2: None, 3: "c"}, groups=[]), client_racks=["b", "C"])
-        assert told(found) == [
+        assert finding_places(found) == [
             "reading-broker-rack at broker 2",
             "reading-client-rack at client rack C",
         ]
@@ -238,7 +243,7 @@ class TestNotChecked:
             rebalancing, members=tuple(replace(m, partitions=()) for m in rebalancing.members)
         )
         found = diagnosed(healthy(groups=[rebalancing]), best={})
-        assert told(found) == []
+        assert finding_places(found) == []
         why = "the group is PreparingRebalance, not Stable: group billing"
         assert found.not_checked["reading-member-rack"] == why
         assert found.not_checked["reading-assignor"] == why
@@ -275,12 +280,12 @@ class TestNotChecked:
         known = facts(healthy(), client_racks=[])
         failed = tuple(Probe(question=each.question, error="Timeout") for each in known.probes)
         found = diagnose_reading(replace(known, probes=failed))
-        assert told(found) == []
+        assert finding_places(found) == []
         assert found.not_checked["reading-probe"].startswith(
             "the fetch failed with Timeout: t-1 at broker 2"
         )
 
-    def test_a_client_rack_with_nothing_to_ask(self):
+    def test_a_client_rack_without_probe(self):
         cluster = healthy(lists={"t-0": [2, 1], "t-1": [2, 3]}, groups=[])
         found = diagnosed(cluster, client_racks=["b", "z"])
         assert found.not_checked["reading-probe"] == (
@@ -306,7 +311,7 @@ def test_two_groups_are_checked_separately():
     groups = [group(name="one"), group("a-c", name="two"), group("b", name="three")]
     lists = {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]}
     best = {each.group: LIMITED for each in groups}
-    assert told(diagnosed(healthy(lists=lists, groups=groups), best=best)) == [
+    assert finding_places(diagnosed(healthy(lists=lists, groups=groups), best=best)) == [
         "reading-member-rack at group two",
         "reading-coverage at group one, topic t",
         "reading-coverage at group three, topic t",
@@ -324,18 +329,18 @@ def test_groups_that_were_not_visible_are_named():
     assert "reading-member-rack" in reasons
 
 
-def test_topics_of_the_group_that_are_not_there_are_no_matter():
-    assert told(diagnosed(healthy(groups=[group(topics=("gone", "t"))]))) == []
+def test_unknown_topics_of_a_group_are_ignored():
+    assert finding_places(diagnosed(healthy(groups=[group(topics=("gone", "t"))]))) == []
 
 
-def test_members_are_checked_by_what_they_have_where_topics_are_not_known():
+def test_members_without_topics_are_checked_by_their_partitions():
     lists = {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]}
     found = diagnosed(healthy(lists=lists, groups=[group(topics=None)]), best={})
-    assert told(found) == ["reading-coverage at group billing, topic t"]
+    assert finding_places(found) == ["reading-coverage at group billing, topic t"]
     assert found[0].had == "no replica of 1 in a, of 1 in b, of 1 in c"
 
 
-def test_a_finding_says_where_and_what_in_its_dict():
+def test_a_finding_as_dict():
     (only,) = diagnosed(healthy(groups=[group("aBc")]), client_racks=[])
     assert isinstance(only, Finding)
     told_of = only.as_dict("group", "client_rack", "hint")
@@ -356,7 +361,7 @@ def test_findings_are_a_sequence():
 
 @given(st.data())
 def test_every_rule_is_checked_or_named(data):
-    """Whatever the cluster: no exception, and the order of brokers does not matter."""
+    """No cluster raises an exception, and the order of brokers does not matter."""
     racks = {
         each: data.draw(st.sampled_from(["a", "b", "A", None, "", "/eu/a"])) for each in range(1, 4)
     }
@@ -375,4 +380,4 @@ def test_every_rule_is_checked_or_named(data):
 def test_a_rack_is_compared_as_a_whole_text():
     cluster = healthy({1: "a", 2: "b", 3: "c"})
     assert cluster.brokers[0].rack == Rack("a")
-    assert told(diagnosed(cluster, client_racks=["a", "b", "c"])) == []
+    assert finding_places(diagnosed(cluster, client_racks=["a", "b", "c"])) == []

@@ -1,4 +1,4 @@
-"""Which leaders are worth asking, and what their answers say."""
+"""The leaders that are probed, and the findings from their answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rackwise.core.fetch_diagnosis import Probe, doubtful_questions, probe_questions
 from rackwise.core.model import Note
-from readings import LISTS, RACKS, SELECTORS, diagnosed, facts, healthy, selectors, told
+from readings import LISTS, RACKS, SELECTORS, diagnosed, facts, finding_places, healthy, selectors
 from small_clusters import small_cluster
 
 NONE = dict.fromkeys((1, 2, 3))
@@ -17,11 +17,11 @@ NONE = dict.fromkeys((1, 2, 3))
 
 def test_a_broker_that_is_too_old_is_not_also_found_by_the_probe():
     found = diagnosed(healthy(), versions={1: 18, 2: 10, 3: 11}, named={2: None})
-    assert told(found) == ["reading-fetch-version at broker 2"]
+    assert finding_places(found) == ["reading-fetch-version at broker 2"]
     assert found.not_checked["reading-probe"].endswith("why the leader keeps it: broker 2")
 
 
-def test_a_leader_without_selector_is_named_once_where_its_answers_are_not_judged():
+def test_a_leader_without_selector_is_found_once():
     found = diagnosed(healthy(values=NONE), client_racks=["a", "b", "c"], named=NONE)
     assert found.not_checked == {
         "reading-probe": "another finding says why the leader keeps it: "
@@ -31,13 +31,13 @@ def test_a_leader_without_selector_is_named_once_where_its_answers_are_not_judge
 
 def test_a_leader_that_keeps_its_clients_without_reason_is_found_by_the_probe():
     found = diagnosed(healthy(), named={1: None})
-    assert told(found) == ["reading-probe at broker 1"]
+    assert finding_places(found) == ["reading-probe at broker 1"]
     assert found[0].had == "none; 2 of 2 answers wrong"
 
 
 def test_a_leader_that_sends_clients_elsewhere_is_found_by_the_probe():
     found = diagnosed(healthy(), client_racks=[], named={3: 3, 1: 9})
-    assert told(found) == ["reading-probe at broker 1", "reading-probe at broker 3"]
+    assert finding_places(found) == ["reading-probe at broker 1", "reading-probe at broker 3"]
     assert found[0].had == "broker 9; 2 of 2 answers wrong"
 
 
@@ -46,13 +46,13 @@ def test_where_the_selector_cannot_be_read_the_probe_decides():
         healthy(), configs=selectors({}), notes=(Note(kind="no-configs", text="refused"),)
     )
     found = diagnosed(cluster, named={2: None})
-    assert told(found) == ["reading-probe at broker 2"]
+    assert finding_places(found) == ["reading-probe at broker 2"]
     assert found.not_checked == {
         "reading-selector": "replica.selector.class was not readable: broker 1, broker 2, broker 3"
     }
 
 
-def test_a_replica_that_came_into_sync_since_is_as_good():
+def test_a_replica_that_came_into_sync_later_is_accepted():
     cluster = small_cluster(
         {1: "a", 2: "b", 3: "b"},
         {"t-0": [1, 2, 3]},
@@ -81,7 +81,7 @@ class TestQuestions:
         ]
         assert len(probe_questions(cluster, ["b"], limit=20)) == 3
 
-    def test_only_replicas_in_sync_and_live_leaders_are_asked_for(self):
+    def test_only_in_sync_replicas_and_live_leaders_are_probed(self):
         cluster = small_cluster(
             RACKS,
             LISTS,
@@ -92,7 +92,7 @@ class TestQuestions:
         assert probe_questions(cluster, ["b"], limit=20) == ()
 
     @given(st.data())
-    def test_every_question_can_be_answered_wrong(self, data):
+    def test_every_question_can_have_a_wrong_answer(self, data):
         brokers = list(range(6))
         racks = {each: data.draw(st.sampled_from(["a", "b", None])) for each in brokers}
         lists = {

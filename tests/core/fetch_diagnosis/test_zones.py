@@ -1,4 +1,4 @@
-"""What the text of a rack looks like."""
+"""The kind of name that a rack's text is."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def test_only_a_full_match_counts(rack):
     assert zone_kind(rack) == "other"
 
 
-def test_a_path_is_a_path_whatever_follows():
+def test_a_text_with_a_leading_slash_is_a_path():
     assert zone_kind("/") == zone_kind("/a\nb") == "path"

@@ -46,7 +46,7 @@ class TestViolations:
                 found[finding.rule].add((finding.topic, finding.partition))
         assert violations(cluster) == {rule: len(found[rule]) for rule in COUNTED if found[rule]}
 
-    def test_as_many_are_planted_as_were_asked_for(self):
+    def test_the_requested_share_of_violations_is_planted(self):
         for share in (0, 0.1, 1):
             cluster = generate_cluster(options("a,b,c", 3, 9, violations=share), 0)
             planted = violations(cluster).get("spread-even", 0)

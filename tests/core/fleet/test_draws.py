@@ -17,7 +17,7 @@ class TestStream:
             4913938538338547984,
         ]
 
-    def test_equal_keys_go_on_equally_and_others_do_not(self):
+    def test_equal_keys_give_equal_sequences(self):
         one, two, other = Stream(7, 1), Stream(7, 1), Stream(7, 2)
         assert one.raw(2).tolist() + one.raw(3).tolist() == two.raw(5).tolist()
         assert other.raw(5).tolist() != Stream(7, 1).raw(5).tolist()
@@ -28,19 +28,19 @@ class TestStream:
         assert drawn.min() >= 0
         assert drawn.max() < bound
 
-    def test_below_takes_a_bound_for_each(self):
+    def test_below_accepts_one_bound_per_draw(self):
         bounds = np.array([1, 2, 1000] * 1000)
         drawn = Stream(3).below(bounds)
         assert (drawn < bounds).all()
         assert set(drawn[1::3].tolist()) == {0, 1}
         assert drawn[2::3].max() > 990
 
-    def test_hits_are_about_as_many_as_their_share(self):
+    def test_the_number_of_hits_is_near_their_share(self):
         assert abs(int(Stream(1).hits(0.25, 40_000).sum()) - 10_000) < 400
         assert not Stream(1).hits(0.0, 1000).any()
         assert Stream(1).hits(1.0, 1000).all()
 
-    def test_an_order_has_each_place_once(self):
+    def test_an_order_contains_each_index_once(self):
         order = Stream(5).order(1000)
         assert sorted(order.tolist()) == list(range(1000))
         assert order.tolist() != list(range(1000))
@@ -73,6 +73,6 @@ class TestTables:
         draws = np.array([0, 2**64 - 1], dtype=np.uint64)
         assert log_uniform(8, draws).tolist() == [1, 8]
 
-    def test_picked_is_the_weight_that_the_draw_falls_on(self):
+    def test_pick_returns_the_weight_that_the_draw_falls_on(self):
         cumulative = np.cumsum([3, 1, 2])
         assert pick(cumulative, np.arange(6)).tolist() == [0, 0, 0, 1, 2, 2]

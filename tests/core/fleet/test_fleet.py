@@ -1,4 +1,4 @@
-"""A generated fleet as a whole: its files hold what its tally and its truth say."""
+"""A generated fleet as a whole: its files match its tally and its truth."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ AWS = Price(
 )
 
 
-def made(options):
+def generate(options):
     fleet = generate_fleet(options)
     pairs = [flow_file(fleet, index) for index in range(options.files)]
     return fleet, [file for file, _ in pairs], add_tallies([tally for _, tally in pairs])
@@ -73,12 +73,12 @@ def outcome_of(tally):
 
 
 class TestFlowLogs:
-    """Every row of a log, read by the rules, has the outcome and the racks it was drawn with."""
+    """Every row of a log gives a reader the outcome and the racks with which it was drawn."""
 
     @pytest.mark.parametrize("version", [2, 5])
     @pytest.mark.parametrize("flow_format", [FlowFormat.VPC, FlowFormat.VPC_TEXT])
-    def test_a_slow_reading_finds_what_was_tallied(self, version, flow_format):
-        fleet, files, tally = made(
+    def test_a_naive_reader_finds_the_tally(self, version, flow_format):
+        fleet, files, tally = generate(
             replace(SMALL, log_version=version, flow_format=flow_format, days=2, clusters=2)
         )
         outcomes, kept = read_logs(fleet, files)
@@ -86,7 +86,7 @@ class TestFlowLogs:
         assert kept == cells_of(fleet, tally)
 
     def test_no_outcome_is_missing(self):
-        _, _, tally = made(replace(SMALL, flow_format=FlowFormat.VPC_TEXT, flows=6000))
+        _, _, tally = generate(replace(SMALL, flow_format=FlowFormat.VPC_TEXT, flows=6000))
         assert {outcome for _, outcome in tally.outcomes} == {
             *("kept", "nodata", "skipdata", "rejected", "not-kafka", "duplicate-side"),
             *("malformed:srcaddr", "malformed:dstaddr", "malformed:bytes", "malformed:packets"),
@@ -97,7 +97,7 @@ class TestFlowLogs:
         }
 
     def test_without_direction_an_interface_has_one_address_in_all_its_rows(self):
-        _, files, _ = made(replace(SMALL, log_version=2))
+        _, files, _ = generate(replace(SMALL, log_version=2))
         for file in files:
             common = {}
             for row in rows_of(file):
@@ -107,7 +107,7 @@ class TestFlowLogs:
             assert {len(ends) for ends in common.values()} == {1}
 
     def test_the_twin_of_a_duplicate_is_never_spoiled(self):
-        _, files, _ = made(replace(SMALL, bad_rows=0.5, duplicates=0.3))
+        _, files, _ = generate(replace(SMALL, bad_rows=0.5, duplicates=0.3))
         for file in files:
             good = [row for row in rows_of(file) if malformed_log(row) is None]
             seen = Counter(
@@ -118,7 +118,7 @@ class TestFlowLogs:
             assert sum(count == 2 for count in seen.values()) == 225
 
     def test_only_the_packets_address_has_the_rack_of_a_container(self):
-        fleet, files, _ = made(replace(SMALL, clusters=4))
+        fleet, files, _ = generate(replace(SMALL, clusters=4))
         reader = Reader(fleet)
         hidden = [
             row
@@ -131,7 +131,7 @@ class TestFlowLogs:
         assert len({reader.rack_of(row["pkt_srcaddr"]) for row in hidden}) > 1
 
     def test_ipv6_rows_have_both_ends_of_ipv6(self):
-        _, files, tally = made(replace(SMALL, ipv6=0.3))
+        _, files, tally = generate(replace(SMALL, ipv6=0.3))
         families = Counter(
             (":" in row["srcaddr"], ":" in row["dstaddr"])
             for row in rows_of(files[0])
@@ -145,8 +145,8 @@ class TestFlowLogs:
 class TestCanonical:
     """Every canonical row has the racks it was drawn with: its own, its client's, its subnet's."""
 
-    def test_a_slow_reading_finds_what_was_tallied(self):
-        fleet, files, tally = made(replace(SMALL, flow_format=FlowFormat.CANONICAL, clusters=2))
+    def test_a_naive_reader_finds_the_tally(self):
+        fleet, files, tally = generate(replace(SMALL, flow_format=FlowFormat.CANONICAL, clusters=2))
         reader = Reader(fleet)
         outcomes, kept, ways = defaultdict(Counter), Counter(), Counter()
         for file in files:
@@ -162,17 +162,17 @@ class TestCanonical:
         assert set(ways) == {"row", "table", "subnet", "none", "copy"}
 
     def test_topics_and_groups_are_in_the_rows(self):
-        fleet, files, tally = made(replace(SMALL, flow_format=FlowFormat.CANONICAL, bad_rows=0))
+        fleet, files, tally = generate(replace(SMALL, flow_format=FlowFormat.CANONICAL, bad_rows=0))
         document = truth(fleet, [tally], [AWS])
         by_topic, by_group = Counter(), Counter()
         for row in (row for file in files for row in rows_of(file)):
             by_group[row["client_group"] or UNKNOWN] += row["bytes"]
             if row["topic"] or row["kind"] != "replicate":
                 by_topic[row["topic"] or UNKNOWN] += row["bytes"]
-        told = {entry["topic"]: entry["bytes"] for entry in document["by_topic"]}
+        truth_bytes = {entry["topic"]: entry["bytes"] for entry in document["by_topic"]}
         assert {e["client_group"]: e["bytes"] for e in document["by_group"]} == by_group
-        assert all(told[topic] >= bytes_ for topic, bytes_ in by_topic.items())
-        assert sum(told.values()) == int(tally.bytes.sum())
+        assert all(truth_bytes[topic] >= bytes_ for topic, bytes_ in by_topic.items())
+        assert sum(truth_bytes.values()) == int(tally.bytes.sum())
 
 
 def malformed_canonical(row):
@@ -193,7 +193,7 @@ def malformed_canonical(row):
 
 
 def canonical_key(row, reader):
-    """The cell of a row, and which way its client's rack was known."""
+    """The cell of a row, and the source of its client's rack."""
     near = reader.by_id[row["cluster"], row["broker_id"]]
     day, pair = row["window_start"] // 86_400, None
     if row["kind"] == "replicate":
@@ -212,7 +212,7 @@ def canonical_key(row, reader):
 
 class TestSameOptionsSameFiles:
     def test_a_file_is_a_function_of_seed_and_index_alone(self):
-        fleet, files, _ = made(SMALL)
+        fleet, files, _ = generate(SMALL)
         again = generate_fleet(SMALL)
         for index in (3, 0, 2):
             alone, _ = flow_file(again, index)
@@ -220,14 +220,14 @@ class TestSameOptionsSameFiles:
         assert again.clusters == fleet.clusters
 
     def test_another_seed_gives_other_clusters_and_flows(self):
-        fleet, files, _ = made(SMALL)
-        other, others, _ = made(replace(SMALL, seed=8))
+        fleet, files, _ = generate(SMALL)
+        other, others, _ = generate(replace(SMALL, seed=8))
         assert other.clusters[0].cluster_id != fleet.clusters[0].cluster_id
         assert rows_of(others[0]) != rows_of(files[0])
 
-    def test_seed_7_is_what_it_always_was(self):
-        """Kept across versions of numpy: a change of these numbers breaks everybody's fixtures."""
-        fleet, files, tally = made(replace(SMALL, flows=100, bad_rows=0))
+    def test_seed_7_gives_the_frozen_numbers(self):
+        """Users' fixtures depend on these numbers, so no version of numpy may change them."""
+        fleet, files, tally = generate(replace(SMALL, flows=100, bad_rows=0))
         assert fleet.clusters[0].cluster_id == "xSf1Fd7JXM0cp0ON4Dgd7A"
         assert int(fleet.clusters[0].partitions.bytes.sum()) == 824_258_513_925
         assert int(tally.bytes.sum()) == 8_870_180_279
@@ -236,7 +236,7 @@ class TestSameOptionsSameFiles:
 
     def test_flows_are_counted_exactly_whatever_the_number_of_files(self):
         options = replace(SMALL, flows=1001, days=3, bad_rows=0.1, duplicates=0.2)
-        _, files, tally = made(options)
+        _, files, tally = generate(options)
         outcomes = outcome_of(tally)
         assert len(files) == options.files == 12
         assert outcomes["duplicate-side"]["rows"] == 200
@@ -249,7 +249,9 @@ class TestSameOptionsSameFiles:
         assert sum(sums["rows"] for sums in outcomes.values()) == sum(map(len, files)) == 1201
 
     def test_nothing_is_replicated_where_there_is_one_replica(self):
-        fleet, files, tally = made(replace(SMALL, replication=1, flow_format=FlowFormat.CANONICAL))
+        fleet, files, tally = generate(
+            replace(SMALL, replication=1, flow_format=FlowFormat.CANONICAL)
+        )
         assert sum(map(len, files)) == 3000
         assert {key[2] for key in cells_of(fleet, tally)} == {"produce", "fetch"}
 
@@ -264,13 +266,13 @@ class TestSameOptionsSameFiles:
         assert len(nested) == 2**8 - 5
 
     def test_no_flows_at_all(self):
-        fleet, files, tally = made(replace(SMALL, flows=0))
+        fleet, files, tally = generate(replace(SMALL, flows=0))
         assert [len(file) for file in files] == [0, 0, 0, 0]
         assert truth(fleet, [tally], [AWS])["total"] == []
 
 
 class TestObserved:
-    """A fleet of clusters that exist already."""
+    """A fleet of existing clusters."""
 
     def test_addresses_and_ports_are_those_of_the_snapshot(self):
         clusters = generate_fleet(replace(SMALL, seed=3, ipv6=0)).clusters
@@ -309,7 +311,7 @@ class TestObserved:
             ({"rack": None}, "a rack of every broker .* none on broker 4"),
         ],
     )
-    def test_a_broker_that_flows_cannot_name(self, change, said):
+    def test_a_broker_without_usable_address_is_rejected(self, change, said):
         cluster = generate_fleet(SMALL).clusters[0]
         brokers = tuple(replace(b, **change) if b.id == 4 else b for b in cluster.brokers)
         with pytest.raises(InvalidSnapshot, match=said):
@@ -351,12 +353,12 @@ class TestOptions:
             ),
         ],
     )
-    def test_what_cannot_be_generated_is_refused(self, change, said):
+    def test_invalid_options_are_rejected(self, change, said):
         with pytest.raises(InvalidConfig, match=said.replace("(", r"\(")) as caught:
             generate_fleet(replace(SMALL, **change))
         assert caught.value.hint
 
-    def test_a_rack_that_is_none(self):
+    def test_an_invalid_rack_is_rejected(self):
         with pytest.raises(InvalidRack, match="empty segment"):
             generate_fleet(replace(SMALL, racks=(Rack("/eu//a"),)))
         with pytest.raises(InvalidRack, match="one form of rack"):

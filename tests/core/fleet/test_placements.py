@@ -34,7 +34,7 @@ class TestRecipe:
     @pytest.mark.parametrize(
         "case", GENERATED, ids=lambda c: f"{c['kind']}-{c['brokers']}-{c['racks']}"
     )
-    def test_first_last_and_checksum_are_those_of_the_recipe(self, case):
+    def test_first_last_and_checksum_match_the_recipe(self, case):
         rack_of = racks_of(Shape(case["kind"]), case["brokers"], case["racks"])
         rows = place_replicas(Shape(case["kind"]), rack_of, case["partitions"], case["replication"])
         assert rows[:3].tolist() == case["first"]
@@ -45,7 +45,7 @@ class TestRecipe:
         draws = congruential()
         assert next(draws) == (6364136223846793005 + 1442695040888963407) % 2**64 >> 33
 
-    def test_even_is_the_drawing_of_the_essay(self):
+    def test_even_equals_the_drawn_example(self):
         rows = place_replicas(Shape.EVEN, racks_of(Shape.EVEN, 6, 3), 4, 3)
         assert rows.tolist() == [[0, 4, 2], [1, 5, 0], [2, 3, 1], [3, 1, 5]]
 
@@ -89,5 +89,5 @@ class TestShapes:
             (Shape.UNEVEN, 12, 3, 6),
         ],
     )
-    def test_room_for_replicas(self, shape, brokers, racks, room):
+    def test_capacity(self, shape, brokers, racks, room):
         assert capacity(shape, racks_of(shape, brokers, racks), racks) == room

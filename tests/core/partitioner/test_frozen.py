@@ -1,4 +1,4 @@
-"""Our choices under semantics `upstream` are the frozen ones of kafka-clients 4.4.0."""
+"""Choices under semantics `upstream` equal the frozen ones of kafka-clients 4.4.0."""
 
 from __future__ import annotations
 

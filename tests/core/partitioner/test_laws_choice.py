@@ -25,12 +25,12 @@ CONFIGS, VIEWS, LOADS = partitioner_configs(), topic_views(), partition_loads()
 SIZES = st.lists(st.integers(1, 300), min_size=1, max_size=30)
 
 
-class TestADraw:
+class TestDraw:
     """KIP-1123: "If ... there are partition leaders in the same rack, select the next partition
     from those nearby partitions"."""
 
     @given(CONFIGS, VIEWS, st.none() | LOADS, st.integers(0, 2**31 - 1))
-    def test_it_is_usable_and_as_near_as_can_be(self, config, view, load, number):
+    def test_a_draw_is_usable_and_as_near_as_possible(self, config, view, load, number):
         partitioner = TopicPartitioner(config, view, rng=Draws([number]))
         partitioner.set_load(load)
         found = partitioner.candidates()
@@ -40,20 +40,20 @@ class TestADraw:
         assert found.partitions == tuple(sorted(set(found.partitions)))
 
     @given(CONFIGS, VIEWS, LOADS)
-    def test_over_one_cycle_each_candidate_comes_as_often_as_it_weighs(self, config, view, load):
+    def test_each_candidate_is_drawn_by_its_weight_in_one_cycle(self, config, view, load):
         config = replace(config, sticky_bytes=1, draws="random")
         had, weights = self.windows_and_weights(config, view, load, Draws())
         assert had == weights
 
     @given(CONFIGS, VIEWS, LOADS, st.integers(1, 9), st.randoms(use_true_random=False))
-    def test_even_draws_give_each_its_part_in_short_time_too(self, config, view, load, cycles, rng):
+    def test_even_draws_keep_weights_over_few_windows(self, config, view, load, cycles, rng):
         config = replace(config, sticky_bytes=1, draws="even")
         had, weights = self.windows_and_weights(config, view, load, rng, cycles=cycles)
         for windows, weight in zip(had, weights, strict=True):
             assert abs(windows - cycles * weight) <= 3
 
     def windows_and_weights(self, config, view, load, rng, *, cycles=1):
-        """Of each candidate; a cycle is as many windows as all of them weigh."""
+        """Windows and weight of each candidate; a cycle has one window per unit of weight."""
         partitioner = TopicPartitioner(config, view, rng=rng)
         partitioner.set_load(load)
         found = partitioner.candidates()
@@ -71,20 +71,20 @@ class TestADraw:
     def test_the_order_of_racks_and_windows_does_not_matter(self, config, view, load, sizes):
         other_view = TopicView(view.leaders, dict(reversed(view.racks.items())))
         other_load = PartitionLoad(dict(reversed(load.windows.items())), load.excluded_nodes)
-        told = []
+        observed = []
         for one, its_load in ((view, load), (other_view, other_load)):
             partitioner = TopicPartitioner(config, one, rng=Random(7))
             partitioner.set_load(its_load)
-            told.append([(partitioner.peek(), partitioner.add(size)) for size in sizes])
-            told[-1].append(partitioner.counters().as_dict())
-        assert told[0] == told[1]
+            observed.append([(partitioner.peek(), partitioner.add(size)) for size in sizes])
+            observed[-1].append(partitioner.counters().as_dict())
+        assert observed[0] == observed[1]
 
 
-class TestAWindow:
+class TestWindow:
     """KIP-794: a partition is kept until "batch.size" bytes, then another is drawn."""
 
     @given(CONFIGS, VIEWS, SIZES, st.randoms(use_true_random=False))
-    def test_it_holds_its_bytes(self, config, view, sizes, rng):
+    def test_a_window_holds_its_bytes(self, config, view, sizes, rng):
         partitioner = TopicPartitioner(config, view, rng=rng)
         window, can_always_switch = 0, rng.random() < 0.5
         limit = config.sticky_bytes * (1 if can_always_switch else 2)
@@ -98,7 +98,7 @@ class TestAWindow:
             assert partitioner.window_bytes == window
 
     @given(CONFIGS, VIEWS, SIZES, st.randoms(use_true_random=False))
-    def test_a_record_that_is_asked_for_twice_counts_once(self, config, view, sizes, rng):
+    def test_a_record_that_is_requested_twice_counts_once(self, config, view, sizes, rng):
         partitioner = TopicPartitioner(config, view, rng=Draws())
         headers = 0
         for size in sizes:
@@ -107,12 +107,12 @@ class TestAWindow:
                 partitioner.new_batch()
                 headers += 61
                 partitioner.defer(size)
-        told = partitioner.counters()
-        assert told.records == len(sizes)
-        assert told.total_bytes == sum(sizes) + headers
+        observed = partitioner.counters()
+        assert observed.records == len(sizes)
+        assert observed.total_bytes == sum(sizes) + headers
 
     @given(CONFIGS, VIEWS, SIZES)
-    def test_holding_a_record_back_changes_no_choice(self, config, view, sizes):
+    def test_holding_a_record_changes_no_choice(self, config, view, sizes):
         deferring = TopicPartitioner(config, view, rng=Draws())
         adding = TopicPartitioner(config, view, rng=Draws())
         for size in sizes:
@@ -125,7 +125,7 @@ class TestCounters:
     """KIP-1123: "Monitoring for imbalances should also be used"."""
 
     @given(CONFIGS, st.lists(VIEWS, min_size=1, max_size=3), LOADS, SIZES)
-    def test_every_byte_is_local_or_crossed_or_unknown(self, config, views, load, sizes):
+    def test_every_byte_is_local_cross_or_unknown(self, config, views, load, sizes):
         partitioner = TopicPartitioner(config, views[0], rng=Random(5))
         partitioner.set_load(load)
         steered = 0
@@ -138,13 +138,16 @@ class TestCounters:
                 partitioner.peek()
                 partitioner.add(size)
                 steered += size
-        told = partitioner.counters()
-        assert told.local_bytes + told.cross_bytes + told.unknown_bytes == told.total_bytes
-        assert told.total_bytes == sum(sizes)
-        assert told.steered.total_bytes == steered
-        assert sum(told.bytes_by_common_levels) == told.local_bytes + told.cross_bytes
-        assert told.records == len(sizes)
-        assert sum(told.windows.values()) == partitioner.draws
+        observed = partitioner.counters()
+        assert (
+            observed.local_bytes + observed.cross_bytes + observed.unknown_bytes
+            == observed.total_bytes
+        )
+        assert observed.total_bytes == sum(sizes)
+        assert observed.steered.total_bytes == steered
+        assert sum(observed.bytes_by_common_levels) == observed.local_bytes + observed.cross_bytes
+        assert observed.records == len(sizes)
+        assert sum(observed.windows.values()) == partitioner.draws
 
     @given(CONFIGS, VIEWS, SIZES)
     def test_bytes_are_counted_where_they_were_sent(self, config, view, sizes):
@@ -153,17 +156,17 @@ class TestCounters:
         for size in sizes:
             sent[view.leader_rack(partitioner.peek())] += size
             partitioner.add(size)
-        told = partitioner.counters()
+        observed = partitioner.counters()
         if not config.client_levels:
-            assert told.unknown_bytes == told.total_bytes
+            assert observed.unknown_bytes == observed.total_bytes
         else:
-            assert told.unknown_bytes == sent[None]
+            assert observed.unknown_bytes == sent[None]
             if len(config.client_levels) == 1:
-                assert told.local_bytes == sent[config.rack]
+                assert observed.local_bytes == sent[config.rack]
 
 
 class TestBothSemantics:
-    """Kafka 4.4.0 and the text are one, but for what the guide lists."""
+    """Kafka 4.4.0 and the text of the KIP agree, except for the differences in the guide."""
 
     @given(
         st.booleans(),
@@ -172,7 +175,7 @@ class TestBothSemantics:
         st.lists(st.tuples(st.integers(1, 300), st.booleans()), max_size=40),
         st.randoms(use_true_random=False),
     )
-    def test_they_choose_alike(self, rack_aware, rack, view, records, rng):
+    def test_both_semantics_choose_the_same(self, rack_aware, rack, view, records, rng):
         kip, upstream = (
             PartitionerConfig(rack_aware=rack_aware, rack=rack, sticky_bytes=100, semantics=named)
             for named in ("kip", "upstream")
@@ -195,7 +198,7 @@ class TestBothSemantics:
 
 
 class TestTheLaw:
-    """A choice that breaks it is found."""
+    """The law finds a choice that breaks it."""
 
     VIEW = TopicView((0, 1, None, 2), {0: "a", 1: "b", 2: "a"})
     CONFIG = PartitionerConfig(rack_aware=True, rack="a", backlog_cap_windows=3)
@@ -210,12 +213,12 @@ class TestTheLaw:
             (1, None, "the nearest"),
         ],
     )
-    def test_it_names_what_is_broken(self, choice, load, law):
+    def test_the_law_names_the_violation(self, choice, load, law):
         with pytest.raises(AssertionError, match=f"law of choice: .*{law}"):
             check_choice(choice, self.CONFIG, self.VIEW, load)
 
     @given(CONFIGS, VIEWS)
-    def test_it_holds_for_any_leader_where_nothing_is_asked(self, config, view):
+    def test_the_law_accepts_any_leader_without_rack_awareness(self, config, view):
         led = [p for p, leader in enumerate(view.leaders) if leader is not None]
         assume(led)
         for partition in led:

@@ -1,4 +1,4 @@
-"""The golden vectors of the choice, each under every semantics that it names."""
+"""The golden vectors of the choice, each under every semantics that the vector names."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ WINDOW_ENDS = [
 
 
 @pytest.mark.parametrize(("config", "steps", "semantics"), STEPS)
-def test_the_choice_is_the_vectors(config, steps, semantics):
+def test_choices_equal_the_vectors(config, steps, semantics):
     StepRunner(config, semantics).run(steps)
 
 
 @pytest.mark.parametrize(("vector", "semantics"), WINDOW_ENDS)
-def test_a_window_ends_as_the_vectors_say(vector, semantics):
+def test_windows_end_as_in_the_vectors(vector, semantics):
     StepRunner(vector["config"], semantics).run(vector["steps"])
 
 
 @pytest.mark.parametrize("case", [case for v in of_kind("config") for case in v["cases"]])
-def test_options_are_taken_or_refused(case):
+def test_options_are_accepted_or_rejected(case):
     is_kafkas = "kafka_options" in case
     make = PartitionerConfig.from_kafka if is_kafkas else lambda fields: PartitionerConfig(**fields)
     options = case["kafka_options"] if is_kafkas else case["options"]
@@ -76,7 +76,7 @@ def test_keys_hash_as_kafka_does(case):
     assert partition_for_key(key, 12) == case["partition_of_12"]
 
 
-def test_a_late_nodes_queue_is_left_in_its_slot():
+def test_the_queue_of_a_late_node_stays_in_its_slot():
     (vector,) = [vector for vector in VECTORS["vectors"] if "upstream_entries" in vector]
     entries = [QueueEntry(**entry) for entry in vector["upstream_entries"]]
     (loads,) = [step for step in vector["steps"] if step["op"] == "loads"]
@@ -84,7 +84,7 @@ def test_a_late_nodes_queue_is_left_in_its_slot():
 
 
 @pytest.mark.parametrize("vector", VECTORS["double_call"])
-def test_a_record_that_is_asked_for_twice_counts_once(vector):
+def test_a_record_that_is_requested_twice_counts_once(vector):
     config = PartitionerConfig(sticky_bytes=vector["sticky_bytes"])
     view = TopicView(tuple(vector["leaders"]), {})
     partitioner = TopicPartitioner(config, view, rng=Draws())
@@ -98,13 +98,13 @@ def test_a_record_that_is_asked_for_twice_counts_once(vector):
 
 
 @pytest.mark.parametrize("vector", VECTORS["ledger"], ids=lambda vector: vector["title"])
-def test_the_ledger_is_the_vectors(vector):
+def test_the_ledger_equals_the_vectors(vector):
     ledger = WindowLedger(vector["availability_timeout_ms"])
     for step in vector["steps"]:
         op, arguments = step["op"], {k: v for k, v in step.items() if k in ARGUMENTS}
         if op == "windows":
-            told = ledger.load(0).windows
-            assert told == {int(p): count for p, count in step["expect"].items()}
+            observed = ledger.load(0).windows
+            assert observed == {int(p): count for p, count in step["expect"].items()}
         elif op == "excluded_nodes":
             assert ledger.excluded_nodes(**arguments) == frozenset(step["expect"])
         elif op == "done":
@@ -117,11 +117,11 @@ ARGUMENTS = ("partition", "node", "now_ms")
 
 
 @pytest.mark.parametrize("case", VECTORS["rack_levels"]["cases"])
-def test_the_nearest_level_that_has_any_is_taken(case):
-    told = VECTORS["rack_levels"]
-    racks = {int(node): rack for node, rack in told["leader_racks"].items()}
+def test_the_nearest_nonempty_level_is_used(case):
+    observed = VECTORS["rack_levels"]
+    racks = {int(node): rack for node, rack in observed["leader_racks"].items()}
     config = PartitionerConfig(
-        rack_aware=True, rack=told["client_rack"], rack_depth=case["rack_depth"]
+        rack_aware=True, rack=observed["client_rack"], rack_depth=case["rack_depth"]
     )
     partitioner = TopicPartitioner(config, TopicView(tuple(range(5)), racks), rng=Draws())
     partitioner.set_load(PartitionLoad({}, frozenset(case["unusable"])))

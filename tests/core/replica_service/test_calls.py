@@ -1,4 +1,4 @@
-"""Frames of clients: what they ask for, the answers known here, and what is not answered."""
+"""Frames of clients: requests for rows, answers without a placer, and frames without answer."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ class TestApiVersions:
         assert read(versions(version)) == bytes.fromhex(VERSIONS_3)
 
     @pytest.mark.parametrize("version", [0, 1, 2])
-    def test_older_versions_have_the_keys_alone(self, version):
+    def test_older_versions_have_only_the_keys(self, version):
         answer = read(versions(version))
         assert answer[8:].startswith(bytes.fromhex("0000 00000003 0003 0000 0001 0012"))
         assert bytes.fromhex(MARKER) not in answer
 
     @pytest.mark.parametrize("version", [5, 99, -1])
     @pytest.mark.parametrize("body", [b"", b"\x00junk of another version"])
-    def test_an_unknown_version_is_told_the_known_ones(self, version, body):
+    def test_an_unknown_version_is_answered_with_the_known_ones(self, version, body):
         frame = header(18, version, version=1) + body
         assert read(frame) == bytes.fromhex(VERSIONS_OTHER)
 
-    def test_the_key_may_be_moved(self):
+    def test_the_key_is_configurable(self):
         answer = read(versions(3), api_key=1234)
         assert bytes.fromhex("04d2 0000 0000 00") in answer
         assert bytes.fromhex("0044 0000 0000") not in answer
@@ -86,7 +86,7 @@ class TestMetadata:
 
 
 class TestAssignment:
-    def test_the_bytes_of_the_text_are_a_call(self):
+    def test_the_bytes_of_the_kip_are_a_call(self):
         """KIP-879: the request has NumPartitions, ReplicationFactor, ForceSimpleAssignment, ..."""
         assert read(bytes.fromhex(KIP_REQUEST)) == Call(
             correlation_id=7,
@@ -100,7 +100,7 @@ class TestAssignment:
         frame = bytes.fromhex("0044 0000 00000007 ffff 00 00000001 0001 01 01 00001388 00")
         assert read(frame).client_id is None
 
-    def test_the_key_may_be_moved(self):
+    def test_the_key_is_configurable(self):
         assert isinstance(read(assignment(api_key=70), api_key=70), Call)
         with pytest.raises(RemoteProtocolError, match="got api key 68 version 0"):
             read(assignment(), api_key=70)
@@ -127,7 +127,7 @@ class TestNotAnswered:
         )
 
     @pytest.mark.parametrize("where", ["client_id", "client_software_name", "software"])
-    def test_names_are_bounded(self, where):
+    def test_the_length_of_names_is_limited(self, where):
         long, short = "ü" * (MOST_NAME + 1), "ü" * MOST_NAME
         made = {
             "client_id": lambda text: header(3, 0, version=1, client_id=text) + bytes(4),
@@ -156,7 +156,7 @@ class TestNotAnswered:
             assert isinstance(found, bytes | Call)
 
     @pytest.mark.parametrize("frame", [assignment(), versions(3), versions(0)])
-    def test_every_proper_prefix_is_refused(self, frame):
+    def test_every_proper_prefix_is_rejected(self, frame):
         for end in range(len(frame)):
             with pytest.raises(RemoteProtocolError):
                 read(frame[:end])

@@ -1,4 +1,4 @@
-"""Lines of a journal as JSON values: what is written is read, and nothing else is."""
+"""Lines of a journal as JSON values: written lines are read back, and other values are rejected."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ lines = st.one_of(
 
 
 @given(line=lines)
-def test_what_is_written_is_read(line):
+def test_a_written_line_is_read_back(line):
     written = fields_of(line)
     assert canonical_json(written)
     assert line_of(written) == line
 
 
-def test_every_line_has_its_form():
+def test_every_line_type_is_tested():
     assert {kind.type for kind in get_args(Line)} == {
         "begin",
         "throttle_intent",
@@ -118,7 +118,7 @@ def test_every_line_has_its_form():
     }
 
 
-def test_one_line_as_it_stands_in_a_journal():
+def test_a_line_of_a_journal_as_json():
     line = BatchIntent(batch=2, act="move", partitions=(("orders", 4),))
     assert fields_of(line) == {
         "type": "batch_intent",
@@ -161,7 +161,7 @@ PARTITION = {"type": "partition", "partition": ["t", 0], "class": "done", "code"
         ),
     ],
 )
-def test_what_no_journal_has_is_refused_with_its_place(values, message):
+def test_invalid_lines_are_rejected_with_their_path(values, message):
     with pytest.raises(InvalidPlan) as caught:
         line_of(values)
     assert message in caught.value.message

@@ -1,4 +1,4 @@
-"""Throttles are cleared, whatever happened to them."""
+"""Throttles are cleared in every case."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ONE = plan_of(move("t-0", (1, 2), (1, 3)))
 T0 = ("t", 0)
 
 
-class TestTakingOff:
+class TestClearing:
     def test_a_dead_broker_keeps_its_rate_and_the_run_says_so(self):
         plan = plan_of(move("t-0", (1, 2), (1, 3)), move("t-1", (4,), (5,)))
         world = cluster(plan)
 
-        def meddle(state, _action):
+        def intervene(state, _action):
             if state.phase == "reading_to_clear":
                 world.kill(5)
             return "done"
 
-        outcome = run(start(plan, throttle=1_000), world, meddle)
+        outcome = run(start(plan, throttle=1_000), world, intervene)
         left = ThrottleKey("broker", "5", FOLLOWER_RATE)
         assert (outcome.throttles_left, outcome.is_reached) == ((left,), False)
         assert len(outcome.done) == 2
@@ -34,15 +34,15 @@ class TestTakingOff:
         assert world.configs() == ({}, {})
         assert start_restore(world.journal).ledger == {}
 
-    def test_what_others_changed_meanwhile_is_told(self):
+    def test_throttles_changed_by_others_are_reported(self):
         world = cluster(ONE)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Wait):
                 world.broker_configs[3][FOLLOWER_RATE] = "77"
             return "done"
 
-        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        outcome = run(start(ONE, throttle=1_000), world, intervene)
         key = ThrottleKey("broker", "3", FOLLOWER_RATE)
         assert (outcome.throttles_changed, outcome.throttles_left) == ((key,), ())
         assert world.configs() == ({3: {FOLLOWER_RATE: "77"}}, {})
@@ -52,17 +52,17 @@ class TestTakingOff:
     @pytest.mark.parametrize(
         ("over", "during"), [("keep", "50"), ("max", "1000"), ("ours", "1000")]
     )
-    def test_an_operators_rate_holds_or_not_and_always_comes_back(self, over, during):
+    def test_an_operators_rate_is_always_restored(self, over, during):
         world = cluster(ONE)
         world.broker_configs[3] = {FOLLOWER_RATE: "50"}
         seen = set()
 
-        def meddle(state, action):
+        def intervene(state, action):
             if isinstance(action, Wait):
                 seen.add((world.broker_configs[3][FOLLOWER_RATE], state.rates_in[3]))
             return "done"
 
-        assert run(start(ONE, Caps(throttle_over=over), 1_000), world, meddle).is_reached
+        assert run(start(ONE, Caps(throttle_over=over), 1_000), world, intervene).is_reached
         assert seen == {(during, int(during))}
         assert world.configs() == ({3: {FOLLOWER_RATE: "50"}}, {})
 
@@ -70,12 +70,12 @@ class TestTakingOff:
         world = cluster(ONE)
         tries = []
 
-        def meddle(state, action):
+        def intervene(state, action):
             if state.phase == "clearing" and isinstance(action, SetThrottles):
                 tries.append(action)
                 return "lost"
             return "done"
 
-        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        outcome = run(start(ONE, throttle=1_000), world, intervene)
         assert (len(tries), len(outcome.throttles_left)) == (5, 5)
         assert outcome.done == (T0,)

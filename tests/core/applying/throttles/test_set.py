@@ -13,11 +13,11 @@ ONE = plan_of(move("t-0", (1, 2), (1, 3)))
 T0 = ("t", 0)
 
 
-class TestPuttingOn:
-    def test_a_refused_throttle_ends_the_run_before_anything_moves(self):
+class TestSetting:
+    def test_a_rejected_throttle_ends_the_run_before_the_first_move(self):
         world = cluster(ONE)
 
-        def meddle(state, action):
+        def intervene(state, action):
             if isinstance(action, SetThrottles) and state.phase == "setting":
                 key = action.changes[0][0]
                 world.execute(action)
@@ -25,77 +25,77 @@ class TestPuttingOn:
                 return ThrottlesSet(at_ms=world.now_ms, answers=answers)
             return "done"
 
-        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        outcome = run(start(ONE, throttle=1_000), world, intervene)
         assert outcome.stop == "throttle"
         assert outcome.text == "Kafka rejected a throttle: POLICY_VIOLATION"
         assert (alters(world), world.configs(), outcome.throttles_left) == ([], ({}, {}), ())
 
-    def test_a_throttle_that_is_never_seen_ends_the_run_before_anything_moves(self):
+    def test_a_throttle_that_never_becomes_visible_ends_the_run_before_the_first_move(self):
         world = cluster(ONE)
         outcome = run(start(ONE, throttle=1_000), world, blind(world))
         assert outcome.stop == "throttle"
         assert outcome.text == "a throttle that was set cannot be seen, 5 times"
         assert (alters(world), world.configs()) == ([], ({}, {}))
 
-    def test_a_throttle_that_is_seen_late_is_waited_for(self):
+    def test_the_run_waits_until_a_throttle_is_visible(self):
         world = cluster(ONE)
         nothing_seen = blind(world)
 
-        def meddle(state, action):
+        def intervene(state, action):
             return nothing_seen(state, action) if world.now_ms < 1_000 else "done"
 
-        assert run(start(ONE, throttle=1_000), world, meddle).is_reached
+        assert run(start(ONE, throttle=1_000), world, intervene).is_reached
         assert world.now_ms >= 1_000
 
     @pytest.mark.parametrize("kind", [ReadThrottles, SetThrottles])
     @pytest.mark.parametrize("fate", ["lost", "unanswered", "partly"])
-    def test_answers_that_are_lost_are_asked_for_again(self, kind, fate):
+    def test_requests_with_lost_answers_are_repeated(self, kind, fate):
         world = cluster(ONE)
         fates = iter([fate])
 
-        def meddle(_, action):
+        def intervene(_, action):
             return next(fates, "done") if isinstance(action, kind) else "done"
 
-        assert run(start(ONE, throttle=1_000), world, meddle).is_reached
+        assert run(start(ONE, throttle=1_000), world, intervene).is_reached
         assert world.configs() == ({}, {})
 
     def test_throttles_that_never_arrive_end_the_run(self):
         world = cluster(ONE)
 
-        def meddle(_, action):
+        def intervene(_, action):
             return "lost" if isinstance(action, SetThrottles) else "done"
 
-        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        outcome = run(start(ONE, throttle=1_000), world, intervene)
         assert (outcome.stop, outcome.text) == ("throttle", "no answer to a throttle, 5 times")
         assert (alters(world), outcome.throttles_left) == ([], ())
 
-    def test_throttles_that_arrived_are_seen_though_no_answer_came(self):
+    def test_throttles_that_were_set_are_seen_without_an_answer(self):
         world = cluster(ONE)
 
-        def meddle(state, action):
+        def intervene(state, action):
             is_set = isinstance(action, SetThrottles) and state.phase == "setting"
             return "unanswered" if is_set else "done"
 
-        assert run(start(ONE, throttle=1_000), world, meddle).is_reached
+        assert run(start(ONE, throttle=1_000), world, intervene).is_reached
         assert world.configs() == ({}, {})
 
-    def test_brokers_that_are_dead_are_left_out_until_they_are_back(self):
+    def test_dead_brokers_get_their_throttle_when_they_return(self):
         plan = plan_of(move("t-0", (1, 2), (1, 3)), move("t-1", (4,), (5,), 20_000))
         world = cluster(plan)
         world.kill(3)
 
-        def meddle(_, action):
+        def intervene(_, action):
             if isinstance(action, Wait) and world.now_ms > 1_000:
                 world.start(3)
             if isinstance(action, Alter) and (T0, (1, 3)) in action.targets:
                 assert world.broker_configs[3] == {FOLLOWER_RATE: "1000"}
             return "done"
 
-        assert run(start(plan, throttle=1_000), world, meddle).is_reached
+        assert run(start(plan, throttle=1_000), world, intervene).is_reached
         assert [each.targets[0][0] for each in alters(world)] == [("t", 1), T0]
         assert world.configs() == ({}, {})
 
-    def test_where_all_that_is_wanted_stands_already_nothing_is_set(self):
+    def test_nothing_is_set_where_all_values_are_there(self):
         world = cluster(ONE)
         for broker in (1, 2):
             world.broker_configs[broker] = {LEADER_RATE: "1000"}
@@ -106,11 +106,11 @@ class TestPuttingOn:
         assert world.configs() == before
         assert not any(isinstance(each, SetThrottles) for each in world.requests)
 
-    def test_a_broker_that_dies_before_it_answers_is_looked_at_again(self):
+    def test_a_broker_that_dies_before_its_answer_is_read_again(self):
         world = cluster(ONE)
         reads = []
 
-        def meddle(state, action):
+        def intervene(state, action):
             if isinstance(action, ReadThrottles) and state.phase == "reading":
                 reads.append(world.now_ms)
                 if len(reads) == 1:
@@ -119,7 +119,7 @@ class TestPuttingOn:
                 world.start(3)
             return "done"
 
-        assert run(start(ONE, throttle=1_000), world, meddle).is_reached
+        assert run(start(ONE, throttle=1_000), world, intervene).is_reached
         assert len(reads) == 2
         assert kinds(world).count("throttle_intent") == 1
         assert world.configs() == ({}, {})

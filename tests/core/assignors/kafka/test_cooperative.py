@@ -1,4 +1,4 @@
-"""What is withheld: upstream's vectors, and that no partition ever has two readers."""
+"""Cooperative sticky: upstream's vectors, and no partition ever has two readers."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from assignments import (
     replicas_in,
     tps,
 )
-from assignments import given as told
+from assignments import given as partitions_of
 from laws import check_assignment
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative, withhold
 from rackwise.core.assignors.kafka.sticky import assign_sticky
@@ -26,13 +26,13 @@ FROZEN = consumer_vectors("java_frozen")
 DEFECTS = {case["id"]: case for case in consumer_vectors("upstream_defects")}
 
 
-def all_given(assignment):
+def all_partitions(assignment):
     found = {tp: name for name, mine in assignment.partitions.items() for tp in mine}
     return found | dict(assignment.withheld)
 
 
 def newest_reader(members, tp):
-    """The member that alone named the partition in the newest generation, else None."""
+    """The only member that reports the partition in the newest generation, else None."""
     named = [(m.generation, name) for name, m in members.items() if tp in m.owned]
     newest = [name for generation, name in named if generation == max(named)[0]]
     return newest[0] if len(newest) == 1 else None
@@ -42,82 +42,82 @@ class TestVectors:
     @pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["id"])
     def test_upstreams_own_tests(self, case):
         members, force = members_of(case["members"]), case.get("force_rack_aware", False)
-        made = assign_cooperative(members, case["topics"], force_rack_aware=force)
-        assert made.partitions == told(case["expected"])
+        result = assign_cooperative(members, case["topics"], force_rack_aware=force)
+        assert result.partitions == partitions_of(case["expected"])
         withheld = {pairs([row[:2]])[0]: row[2] for row in case.get("withheld", [])}
-        assert made.withheld == withheld
+        assert result.withheld == withheld
 
     @pytest.mark.parametrize("case", FROZEN, ids=lambda case: case["id"])
     def test_frozen_answers_of_java(self, case):
-        made = assign_cooperative(members_of(case["members"]), case["topics"])
-        assert made.partitions == told(case["expected"]["cooperative-sticky"])
+        result = assign_cooperative(members_of(case["members"]), case["topics"])
+        assert result.partitions == partitions_of(case["expected"]["cooperative-sticky"])
 
     @pytest.mark.parametrize(
         "case",
         [c for c in consumer_vectors("sticky") if c.get("again_with_owned_expected")],
         ids=lambda case: case["id"],
     )
-    def test_what_was_given_stays(self, case):
+    def test_owned_partitions_stay(self, case):
         force = case.get("force_rack_aware", False)
-        made = assign_cooperative(members_after(case), case["topics"], force_rack_aware=force)
-        assert (made.partitions, made.withheld) == (told(case["expected"]), {})
+        result = assign_cooperative(members_after(case), case["topics"], force_rack_aware=force)
+        assert (result.partitions, result.withheld) == (partitions_of(case["expected"]), {})
 
 
-class TestWhereUpstreamBreaksTheLaw:
+class TestInvalidUpstreamResults:
     @pytest.mark.parametrize("case", DEFECTS.values(), ids=lambda case: case["id"])
     def test_the_answer_is_valid(self, case):
         members = members_of(case["members"])
-        made = assign_cooperative(members, case["topics"])
+        result = assign_cooperative(members, case["topics"])
         sizes = {topic: len(partitions) for topic, partitions in case["topics"].items()}
-        check_assignment(made, members, sizes)
+        check_assignment(result, members, sizes)
 
-    def test_what_the_newest_reader_still_has_is_withheld_from_an_older_one(self):
+    def test_a_partition_of_the_newest_reader_is_withheld_from_an_older_owner(self):
         case = DEFECTS["handed-out-while-owned"]
-        made = assign_cooperative(members_of(case["members"]), case["topics"])
-        assert made.partitions == told(case["ours"])
-        assert made.withheld == dict.fromkeys(tps("t1-0"), "m352090-0")
+        result = assign_cooperative(members_of(case["members"]), case["topics"])
+        assert result.partitions == partitions_of(case["ours"])
+        assert result.withheld == dict.fromkeys(tps("t1-0"), "m352090-0")
 
-    def test_the_rounds_that_upstream_never_ends(self):
+    def test_rounds_that_never_end_upstream(self):
         case = DEFECTS["never-settles"]
         members = members_of(case["members"])
         for expected in case["upstream"]["rounds"]:
-            made = assign_cooperative(members, case["topics"])
-            assert made.partitions == told(expected)
+            result = assign_cooperative(members, case["topics"])
+            assert result.partitions == partitions_of(expected)
             members = {
-                name: replace(member, owned=made.partitions[name], generation=9)
+                name: replace(member, owned=result.partitions[name], generation=9)
                 for name, member in members.items()
             }
 
 
 class TestKip429NoTwoReaders:
-    """KIP-429: a partition that changes hands is given up in one round and given in the next."""
+    """KIP-429: a partition is revoked in one round and assigned to another member in the next."""
 
     @given(consumer_groups(owned=True))
-    def test_with_what_is_withheld_it_is_the_sticky_assignment(self, group):
+    def test_partitions_and_withheld_together_are_the_sticky_assignment(self, group):
         members, racks = group
-        made = assign_cooperative(members, racks)
-        assert all_given(made) == all_given(assign_sticky(members, racks))
+        result = assign_cooperative(members, racks)
+        assert all_partitions(result) == all_partitions(assign_sticky(members, racks))
 
     @given(consumer_groups(owned=True))
-    def test_nobody_gets_what_another_one_named_last(self, group):
+    def test_no_member_gets_a_partition_that_another_one_reported_last(self, group):
         members, racks = group
         for name, mine in assign_cooperative(members, racks).partitions.items():
             for tp in mine:
                 assert newest_reader(members, tp) in {None, name}
 
-    def test_memories_withhold_nothing(self):
+    def test_released_partitions_withhold_nothing(self):
         racks = replicas_in(t="a a", u="a")
         both = ("t", "u")
         for topics in (both, ("u", "t", "u")):
             reader = Member(topics=both, owned=tps("t-0 t-1 u-0"), generation=1)
             members = {"m1": reader, "m2": Member(topics=topics)}
-            made = assign_cooperative(members, racks)
-            assert made.withheld
-            assert set(made.withheld.values()) == {"m2"}
+            result = assign_cooperative(members, racks)
+            assert result.withheld
+            assert set(result.withheld.values()) == {"m2"}
             members["m1"] = replace(reader, released=True)
             assert not assign_cooperative(members, racks).withheld
 
-    def test_what_two_named_is_withheld_unless_both_only_remember(self):
+    def test_a_doubly_reported_partition_is_withheld_unless_both_released_it(self):
         racks = replicas_in(t="a")
         member = Member(topics=("t",), owned=tps("t-0"), generation=1)
         memory = replace(member, released=True)
@@ -128,19 +128,19 @@ class TestKip429NoTwoReaders:
 
 class TestWithhold:
     def kept(self, **named):
-        """Of t-0 for m1: whether it is withheld when others named it so."""
+        """Whether t-0, assigned to m1, is withheld if other members reported it like this."""
         member = Member(topics=("t",))
         members = {"m1": member, "m2": member, "m3": member}
         for name, (generation, released) in named.items():
             members[name] = replace(
                 member, owned=tps("t-0"), generation=generation, released=released
             )
-        made = withhold(assignment_of({"m1": [["t", 0], ["t", 1]], "m2": [], "m3": []}), members)
-        assert made.partitions["m1"][-1:] == tps("t-1")
-        assert set(made.withheld.values()) <= {"m1"}
-        return tps("t-0")[0] not in made.withheld
+        result = withhold(assignment_of({"m1": [["t", 0], ["t", 1]], "m2": [], "m3": []}), members)
+        assert result.partitions["m1"][-1:] == tps("t-1")
+        assert set(result.withheld.values()) <= {"m1"}
+        return tps("t-0")[0] not in result.withheld
 
-    def test_only_who_named_it_last_may_still_read_it(self):
+    def test_only_the_newest_reporter_may_still_read_a_partition(self):
         assert self.kept()
         assert self.kept(m1=(4, False))
         assert not self.kept(m2=(4, False))
@@ -151,23 +151,23 @@ class TestWithhold:
         assert self.kept(m2=(4, True))
         assert not self.kept(m1=(5, True), m2=(4, False))
 
-    def test_two_that_named_it_last_withhold_it_from_each_other(self):
+    def test_two_newest_reporters_withhold_a_partition_from_each_other(self):
         member = Member(topics=("t",), owned=tps("t-0"))
         members = {"m1": member, "m2": member}
         for holder in members:
             had = Assignment.of(dict.fromkeys(members, ()) | {holder: tps("t-0")})
             assert withhold(had, members).withheld == {tps("t-0")[0]: holder}
 
-    def test_naming_it_twice_is_naming_it(self):
+    def test_a_partition_reported_twice_counts_once(self):
         member = Member(topics=("t",), owned=tps("t-0 t-0"))
         assert not withhold(assignment_of({"m1": [["t", 0]]}), {"m1": member}).withheld
 
-    def test_what_was_withheld_is_looked_at_anew(self):
+    def test_withheld_partitions_are_decided_again(self):
         had = Assignment.of({"m1": [], "m2": []}, dict.fromkeys(tps("t-0 t-1"), "m1"))
         members = {
             "m1": Member(topics=("t",)),
             "m2": Member(topics=("t",), owned=tps("t-1")),
         }
-        made = withhold(had, members)
-        assert made.partitions == {"m1": tps("t-0"), "m2": ()}
-        assert made.withheld == dict.fromkeys(tps("t-1"), "m1")
+        result = withhold(had, members)
+        assert result.partitions == {"m1": tps("t-0"), "m2": ()}
+        assert result.withheld == dict.fromkeys(tps("t-1"), "m1")

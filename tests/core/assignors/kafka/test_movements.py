@@ -1,4 +1,4 @@
-"""Net moves, and the hash order in which they are taken back."""
+"""Net moves, and the hash order in which they are reversed."""
 
 from assignments import tps
 from rackwise.core.assignors.kafka.movements import HashSet, Movements
@@ -8,14 +8,14 @@ T = [TopicPartition("t", number) for number in range(200)]
 
 
 class TestMovements:
-    def test_a_partition_goes_itself_where_nothing_came_from_there(self):
+    def test_a_partition_moves_where_no_reverse_move_is_recorded(self):
         moves = Movements()
         assert moves.instead_of(T[0], 1, 2) == T[0]
         moves.record(T[1], 1, 2)
         assert moves.instead_of(T[0], 1, 2) == T[0]
         assert moves.instead_of(TopicPartition("u", 0), 2, 1) == TopicPartition("u", 0)
 
-    def test_one_that_came_from_there_goes_back_instead(self):
+    def test_a_partition_with_a_reverse_move_goes_back_instead(self):
         moves = Movements()
         moves.record(T[0], 1, 2)
         assert moves.instead_of(T[3], 2, 1) == T[0]
@@ -29,21 +29,21 @@ class TestMovements:
         assert moves.instead_of(T[4], 3, 2) == T[4]
         assert moves.instead_of(T[4], 3, 1) == T[0]
 
-    def test_the_first_holder_counts_also_of_what_shall_move(self):
+    def test_the_first_holder_of_the_moving_partition_counts(self):
         moves = Movements()
         moves.record(T[0], 1, 2)
         moves.record(T[5], 3, 1)
         assert moves.instead_of(T[0], 2, 3) == T[5]
         assert moves.instead_of(T[6], 2, 3) == T[6]
 
-    def test_others_of_the_pair_stay_recorded(self):
+    def test_other_partitions_of_the_pair_stay_recorded(self):
         moves = Movements()
         moves.record(T[0], 1, 2)
         moves.record(T[1], 1, 2)
         moves.record(T[0], 2, 1)
         assert moves.instead_of(T[9], 2, 1) == T[1]
 
-    def test_the_state_tells_order_apart(self):
+    def test_the_state_depends_on_the_order(self):
         one, other = Movements(), Movements()
         for moves, order in ((one, T[:2]), (other, T[1::-1])):
             for tp in order:

@@ -1,4 +1,4 @@
-"""Members and partitions by number, and who still owns what."""
+"""Members and partitions by number, and the partitions that members still own."""
 
 from assignments import group_of, replicas_in, tps
 from rackwise.core.assignors.kafka.owned import NumberedGroup, Owned
@@ -6,7 +6,7 @@ from rackwise.core.assignors.members import Member
 
 
 def owned_of(**named):
-    """From m1=(generation, "t-0 t-1"): what each still owns, and what two of them reported."""
+    """From m1=(generation, "t-0 t-1"): partitions owned by each member, and doubly owned ones."""
     members = {
         name: Member(topics=("t",), generation=generation, owned=tps(text))
         for name, (generation, text) in named.items()
@@ -32,7 +32,7 @@ class TestGroup:
         assert (group.starts, group.ends) == ({"t": 0, "u": 3}, {"t": 3, "u": 5})
         assert group.topic_of == (0, 0, 0, 1, 1)
 
-    def test_no_rack_is_kept_where_none_matters(self):
+    def test_racks_are_dropped_where_they_do_not_matter(self):
         group = NumberedGroup.of(group_of("t", m1="a"), replicas_in(t="a a"))
         assert group.racks == (None,)
         assert not group.mismatches(0, 1)
@@ -46,21 +46,21 @@ class TestGroup:
             [False, False],
         ]
 
-    def test_only_what_exists_is_owned(self):
+    def test_only_existing_partitions_are_owned(self):
         members = {"m1": Member(topics=("t",), owned=tps("t-1 gone-0 t-2 t-0"))}
         group = NumberedGroup.of(members, replicas_in(t="a b"))
         assert list(group.owned_numbers(0)) == [1, 0]
 
-    def test_members_of_an_assignment_stand_in_join_order(self):
+    def test_members_of_an_assignment_are_in_join_order(self):
         members = group_of("t", m2=None, m1=None)
         group = NumberedGroup.of(members, replicas_in(t="a a a"))
-        made = group.assignment(members, [0, 1, 0], {2})
-        assert list(made.partitions.items()) == [("m2", tps("t-1")), ("m1", tps("t-0"))]
-        assert made.withheld == dict.fromkeys(tps("t-2"), "m1")
+        result = group.assignment(members, [0, 1, 0], {2})
+        assert list(result.partitions.items()) == [("m2", tps("t-1")), ("m1", tps("t-0"))]
+        assert result.withheld == dict.fromkeys(tps("t-2"), "m1")
 
 
 class TestKip792NewestGeneration:
-    """KIP-792: of two members that name one partition the one of the newer generation has it."""
+    """KIP-792: of two members that report a partition, the one of the newer generation owns it."""
 
     def test_the_example_of_the_file(self):
         owned, doubly_owned = owned_of(
@@ -69,15 +69,15 @@ class TestKip792NewestGeneration:
         assert owned == {"m1": [], "m2": [0], "m3": [3], "m4": []}
         assert doubly_owned == [1, 2]
 
-    def test_an_older_generation_is_passed_over(self):
+    def test_an_older_generation_is_ignored(self):
         assert owned_of(m1=(5, "t-0"), m2=(4, "t-0")) == ({"m1": [0], "m2": []}, [])
 
     def test_a_third_member_of_the_same_generation_does_not_get_it_either(self):
         assert owned_of(m1=(5, "t-0"), m2=(5, "t-0"), m3=(5, "t-0"))[0]["m3"] == []
 
-    def test_a_newer_generation_has_what_older_ones_doubled(self):
+    def test_a_newer_generation_owns_a_partition_that_older_ones_reported_twice(self):
         owned, doubly_owned = owned_of(m1=(4, "t-0"), m2=(4, "t-0"), m3=(5, "t-0"))
         assert (owned["m3"], doubly_owned) == ([0], [0])
 
-    def test_naming_it_twice_is_doubling_it(self):
+    def test_a_partition_that_one_member_reports_twice_is_doubly_owned(self):
         assert owned_of(m1=(4, "t-0 t-0 t-1")) == ({"m1": [1]}, [0])

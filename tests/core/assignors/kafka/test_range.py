@@ -36,17 +36,17 @@ class TestVectors:
     @pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["id"])
     def test_upstreams_own_tests(self, case):
         members = members_of(case["members"])
-        made = assign_range(
+        result = assign_range(
             members, case["topics"], force_rack_aware=case.get("force_rack_aware", False)
         )
-        assert made.partitions == given(case["expected"])
+        assert result.partitions == given(case["expected"])
         counted = case.get("mismatches_counted", case["mismatches"])
-        assert mismatches(made, members, case["topics"]) == counted
+        assert mismatches(result, members, case["topics"]) == counted
 
     @pytest.mark.parametrize("case", consumer_vectors("java_frozen"), ids=lambda case: case["id"])
     def test_upstreams_frozen_answers(self, case):
-        made = assign_range(members_of(case["members"]), case["topics"])
-        assert made.partitions == given(case["expected"]["range"])
+        result = assign_range(members_of(case["members"]), case["topics"])
+        assert result.partitions == given(case["expected"]["range"])
 
     def test_answers_of_the_oracle(self):
         for number, case in enumerate(golden_cases("assign.range")):
@@ -60,13 +60,13 @@ class TestBalanceComesFirst:
     """
 
     def test_a_rack_with_too_few_partitions_gets_some_of_another(self):
-        made = assign_range(group_of("t", m1="b", m2="a"), replicas_in(t="a a a b"))
-        assert made.partitions == {"m1": tps("t-2 t-3"), "m2": tps("t-0 t-1")}
+        result = assign_range(group_of("t", m1="b", m2="a"), replicas_in(t="a a a b"))
+        assert result.partitions == {"m1": tps("t-2 t-3"), "m2": tps("t-0 t-1")}
 
-    def test_who_fills_up_first_has_the_extra_partition(self):
+    def test_the_member_that_fills_first_gets_the_extra_partition(self):
         members = group_of("t", m1="a", m2="b", m3="c")
-        made = assign_range(members, replicas_in(t="ab bc ca ab bc ca ab"))
-        assert made.partitions == {
+        result = assign_range(members, replicas_in(t="ab bc ca ab bc ca ab"))
+        assert result.partitions == {
             "m1": tps("t-0 t-2 t-3"),
             "m2": tps("t-1 t-4"),
             "m3": tps("t-5 t-6"),
@@ -74,26 +74,26 @@ class TestBalanceComesFirst:
 
 
 class TestColumns:
-    def test_topics_of_one_size_are_dealt_by_what_all_of_them_match(self):
-        made = assign_range(group_of("tu", m1="a", m2="b"), replicas_in(t="b a", u="ba ab"))
-        assert made.partitions == {"m1": tps("t-1 u-1"), "m2": tps("t-0 u-0")}
+    def test_topics_of_one_size_are_assigned_where_all_of_them_match(self):
+        result = assign_range(group_of("tu", m1="a", m2="b"), replicas_in(t="b a", u="ba ab"))
+        assert result.partitions == {"m1": tps("t-1 u-1"), "m2": tps("t-0 u-0")}
 
-    def test_a_column_that_nobody_matches_waits(self):
-        made = assign_range(group_of("tu", m1="a", m2="b"), replicas_in(t="a a", u="b a"))
-        assert made.partitions == {"m1": tps("t-1 u-1"), "m2": tps("t-0 u-0")}
+    def test_a_column_that_no_member_matches_waits(self):
+        result = assign_range(group_of("tu", m1="a", m2="b"), replicas_in(t="a a", u="b a"))
+        assert result.partitions == {"m1": tps("t-1 u-1"), "m2": tps("t-0 u-0")}
 
     def test_members_without_rack_match_every_column(self):
-        made = assign_range(group_of("tu", m1=None, m2="a"), replicas_in(t="a b", u="a b"))
-        assert made.partitions == {"m1": tps("t-0 u-0"), "m2": tps("t-1 u-1")}
+        result = assign_range(group_of("tu", m1=None, m2="a"), replicas_in(t="a b", u="a b"))
+        assert result.partitions == {"m1": tps("t-0 u-0"), "m2": tps("t-1 u-1")}
 
-    def test_columns_are_matched_also_where_only_another_topic_needs_it(self):
+    def test_columns_are_matched_even_if_only_another_topic_needs_it(self):
         racks = replicas_in(t="ab ab", u="ab ab", v="a b b")
         members = group_of("tuv", m1="b", m2="c")
         alone = {topic: racks[topic] for topic in "tu"}
         assert assign_range(members, alone).by_topic("m1")["t"] == (0,)
         assert assign_range(members, racks).by_topic("m1") == {"t": (0,), "u": (0,), "v": (1, 2)}
 
-    def test_a_lone_topic_whose_racks_do_not_matter_is_dealt_plainly(self):
+    def test_a_single_topic_whose_racks_do_not_matter_ignores_racks(self):
         members = group_of("tv", m1="b", m2="a")
         racks = replicas_in(t="ab ab", v="a b b")
         assert assign_range(members, racks).by_topic("m1") == {"t": (0,), "v": (1, 2)}
@@ -107,8 +107,8 @@ def test_static_members_come_first_by_instance():
         "b": Member(topics=("t",), instance_id="y"),
         "c": Member(topics=("t",), instance_id="x"),
     }
-    made = assign_range(members, replicas_in(t="- - -"))
-    assert made.partitions == {"c": tps("t-0"), "b": tps("t-1"), "a": tps("t-2")}
+    result = assign_range(members, replicas_in(t="- - -"))
+    assert result.partitions == {"c": tps("t-0"), "b": tps("t-1"), "a": tps("t-2")}
 
 
 def test_topics_may_repeat_and_may_be_unknown():
@@ -127,14 +127,14 @@ class TestLaws:
     @given_any(consumer_groups())
     def test_every_partition_evenly_and_columns_together(self, group):
         members, racks = group
-        made = assign_range(members, racks)
+        result = assign_range(members, racks)
         topics = {topic: len(partitions) for topic, partitions in racks.items()}
-        check_assignment(made, members, topics)
-        check_even_topics(made, members, topics)
-        check_together(made, members, topics)
+        check_assignment(result, members, topics)
+        check_even_topics(result, members, topics)
+        check_together(result, members, topics)
 
     @given_any(consumer_groups())
-    def test_racks_that_cannot_matter_do_not(self, group):
+    def test_racks_that_cannot_matter_change_nothing(self, group):
         check_racks_that_cannot_matter(assign_range, *group)
 
     @given_any(consumer_groups())

@@ -28,27 +28,27 @@ from strategies import consumer_groups
 class TestVectors:
     @pytest.mark.parametrize("case", consumer_vectors("roundrobin"), ids=lambda case: case["id"])
     def test_upstreams_own_tests(self, case):
-        made = assign_roundrobin(members_of(case["members"]), case["topics"])
-        assert made.partitions == given(case["expected"])
+        result = assign_roundrobin(members_of(case["members"]), case["topics"])
+        assert result.partitions == given(case["expected"])
 
     @pytest.mark.parametrize("case", consumer_vectors("java_frozen"), ids=lambda case: case["id"])
     def test_upstreams_frozen_answers(self, case):
-        made = assign_roundrobin(members_of(case["members"]), case["topics"])
-        assert made.partitions == given(case["expected"]["roundrobin"])
+        result = assign_roundrobin(members_of(case["members"]), case["topics"])
+        assert result.partitions == given(case["expected"]["roundrobin"])
 
     def test_answers_of_the_oracle(self):
         for number, case in enumerate(golden_cases("assign.roundrobin")):
             assert our_assignment("assign.roundrobin", case["in"]) == case, number
 
 
-def test_the_ring_goes_on_from_topic_to_topic():
+def test_the_ring_continues_from_topic_to_topic():
     members = {
         "m1": Member(topics=("t", "u")),
         "m2": Member(topics=("u",)),
         "m3": Member(topics=("t", "u")),
     }
-    made = assign_roundrobin(members, replicas_in(t="a a a", u="b b"))
-    assert made.partitions == {"m1": tps("t-0 t-2"), "m2": tps("u-0"), "m3": tps("t-1 u-1")}
+    result = assign_roundrobin(members, replicas_in(t="a a a", u="b b"))
+    assert result.partitions == {"m1": tps("t-0 t-2"), "m2": tps("u-0"), "m3": tps("t-1 u-1")}
 
 
 def test_bad_input():

@@ -16,7 +16,7 @@ from assignments import (
     replicas_in,
     tps,
 )
-from assignments import given as told
+from assignments import given as partitions_of
 from laws import (
     check_assignment,
     check_names_of_racks,
@@ -46,26 +46,26 @@ class TestVectors:
     @pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["id"])
     def test_upstreams_own_tests(self, case):
         members, force = members_of(case["members"]), case.get("force_rack_aware", False)
-        made = assign_sticky(members, case["topics"], force_rack_aware=force)
-        assert made.partitions == told(case["expected"])
+        result = assign_sticky(members, case["topics"], force_rack_aware=force)
+        assert result.partitions == partitions_of(case["expected"])
         counted = case.get("mismatches_counted", case["mismatches"])
-        assert mismatches(made, members, case["topics"]) == counted
-        check_assignment(made, members, sizes_of(case["topics"]))
+        assert mismatches(result, members, case["topics"]) == counted
+        check_assignment(result, members, sizes_of(case["topics"]))
 
     @pytest.mark.parametrize(
         "case",
         [case for case in VECTORS if case.get("again_with_owned_expected")],
         ids=lambda case: case["id"],
     )
-    def test_what_was_given_stays(self, case):
+    def test_owned_partitions_stay(self, case):
         force = case.get("force_rack_aware", False)
-        made = assign_sticky(members_after(case), case["topics"], force_rack_aware=force)
-        assert made.partitions == told(case["expected"])
+        result = assign_sticky(members_after(case), case["topics"], force_rack_aware=force)
+        assert result.partitions == partitions_of(case["expected"])
 
     @pytest.mark.parametrize("case", FROZEN, ids=lambda case: case["id"])
     def test_frozen_answers_of_java(self, case):
-        made = assign_sticky(members_of(case["members"]), case["topics"])
-        assert made.partitions == told(case["expected"]["sticky"])
+        result = assign_sticky(members_of(case["members"]), case["topics"])
+        assert result.partitions == partitions_of(case["expected"]["sticky"])
 
     def test_answers_of_the_oracle(self):
         frozen = map(golden_cases, ("assign.sticky", "assign.cooperative"))
@@ -80,39 +80,39 @@ class TestVectors:
 
 
 class TestWhichAlgorithm:
-    """Subscriptions are the same if they have the length of the first and lie in it."""
+    """Subscriptions are equal if they have the length of the first and contain only its topics."""
 
-    def look_the_same(self, *lists):
+    def subscriptions_look_equal(self, *lists):
         members = {f"m{at}": Member(topics=tuple(topics)) for at, topics in enumerate(lists)}
         return _subscriptions_look_equal(NumberedGroup.of(members, replicas_in(t="-", u="-")))
 
-    def test_length_and_members_of_the_first_list_that_is_not_empty(self):
-        assert self.look_the_same("tu", "ut")
-        assert self.look_the_same("", "tu", "tu")
-        assert self.look_the_same("tu", "tt")
-        assert self.look_the_same("tt", "t")
-        assert not self.look_the_same("tu", "t")
-        assert not self.look_the_same("t", "u")
-        assert not self.look_the_same("tt", "tt")
-        assert not self.look_the_same("tu", "")
+    def test_lists_are_compared_with_the_first_nonempty_one(self):
+        assert self.subscriptions_look_equal("tu", "ut")
+        assert self.subscriptions_look_equal("", "tu", "tu")
+        assert self.subscriptions_look_equal("tu", "tt")
+        assert self.subscriptions_look_equal("tt", "t")
+        assert not self.subscriptions_look_equal("tu", "t")
+        assert not self.subscriptions_look_equal("t", "u")
+        assert not self.subscriptions_look_equal("tt", "tt")
+        assert not self.subscriptions_look_equal("tu", "")
 
 
-class TestWhereUpstreamBreaksTheLaw:
+class TestInvalidUpstreamResults:
     @pytest.mark.parametrize("case", DEFECTS, ids=lambda case: case["id"])
     def test_the_answer_is_valid(self, case):
         members = members_of(case["members"])
-        made = assign_sticky(members, case["topics"])
-        check_assignment(made, members, sizes_of(case["topics"]))
+        result = assign_sticky(members, case["topics"])
+        check_assignment(result, members, sizes_of(case["topics"]))
 
-    def test_an_empty_list_is_not_the_same_as_others(self):
+    def test_an_empty_list_differs_from_others(self):
         (case,) = [case for case in DEFECTS if case["id"] == "empty-subscription-first"]
-        made = assign_sticky(members_of(case["members"]), case["topics"])
-        assert made.partitions == told(case["ours"])
+        result = assign_sticky(members_of(case["members"]), case["topics"])
+        assert result.partitions == partitions_of(case["ours"])
 
-    def test_a_topic_listed_twice_does_not_stand_for_another_one(self):
+    def test_a_topic_listed_twice_does_not_replace_another_one(self):
         members = {"m1": Member(topics=("t", "u")), "m2": Member(topics=("t", "t"))}
-        made = assign_sticky(members, replicas_in(t="a", u="a a"))
-        assert made.partitions == {"m1": tps("u-0 u-1"), "m2": tps("t-0")}
+        result = assign_sticky(members, replicas_in(t="a", u="a a"))
+        assert result.partitions == {"m1": tps("u-0 u-1"), "m2": tps("t-0")}
 
 
 class TestKip881Balance:
@@ -121,17 +121,17 @@ class TestKip881Balance:
     """
 
     def test_a_full_member_leaves_partitions_of_its_rack_to_others(self):
-        made = assign_sticky(group_of("t", m1="a", m2="b"), replicas_in(t="a a a b"))
-        assert made.partitions == {"m1": tps("t-0 t-1"), "m2": tps("t-2 t-3")}
+        result = assign_sticky(group_of("t", m1="a", m2="b"), replicas_in(t="a a a b"))
+        assert result.partitions == {"m1": tps("t-0 t-1"), "m2": tps("t-2 t-3")}
 
     @given(consumer_groups(owned=True))
     def test_equal_subscriptions_give_loads_of_q_or_one_more(self, group):
         members, racks = group
         same = {name: replace(member, topics=tuple(racks)) for name, member in members.items()}
-        made = assign_sticky(same, racks)
-        check_assignment(made, same, sizes_of(racks))
+        result = assign_sticky(same, racks)
+        check_assignment(result, same, sizes_of(racks))
         least, extras = divmod(sum(sizes_of(racks).values()), len(same))
-        loads = Counter(map(len, made.partitions.values()))
+        loads = Counter(map(len, result.partitions.values()))
         assert (loads[least], loads[least + 1]) == (len(same) - extras, extras)
 
 
@@ -142,7 +142,7 @@ class TestLaws:
         check_assignment(assign_sticky(members, racks), members, sizes_of(racks))
 
     @given(consumer_groups(owned=True))
-    def test_racks_that_cannot_matter_do_not(self, group):
+    def test_racks_that_cannot_matter_change_nothing(self, group):
         check_racks_that_cannot_matter(assign_sticky, *group)
 
     @given(consumer_groups(owned=True))
@@ -150,7 +150,7 @@ class TestLaws:
         check_names_of_racks(assign_sticky, *group)
 
     @given(consumer_groups())
-    def test_what_all_of_the_same_topics_were_given_stays(self, group):
+    def test_owned_partitions_stay_where_subscriptions_are_equal(self, group):
         members, racks = group
         same = {name: replace(member, topics=tuple(racks)) for name, member in members.items()}
         first = assign_sticky(same, racks)
@@ -164,12 +164,12 @@ class TestLaws:
         if not mismatches(first, same, racks):
             assert again == first
 
-    def test_forced_racks_are_considered_where_all_are_everywhere(self):
+    def test_force_considers_racks_even_if_all_partitions_are_everywhere(self):
         members = group_of("t", m1=None, m2="a")
         assert assign_sticky(members, replicas_in(t="a a")).partitions["m2"] == tps("t-1")
         forced = assign_sticky(members, replicas_in(t="a a"), force_rack_aware=True)
         assert forced.partitions["m2"] == tps("t-0")
 
-    def test_no_members_are_refused(self):
+    def test_an_empty_group_is_rejected(self):
         with pytest.raises(InvalidMember):
             assign_sticky({}, {})

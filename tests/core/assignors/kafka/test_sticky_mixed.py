@@ -1,4 +1,4 @@
-"""Greedy gifts and balancing moves of a group that subscribes to different topics."""
+"""Greedy assignment and balancing moves of a group that subscribes to different topics."""
 
 from assignments import replicas_in, tps
 from laws import check_assignment
@@ -11,59 +11,59 @@ def member(topics, owned="", generation=1, rack=None):
     return Member(topics=tuple(topics), owned=tps(owned), generation=generation, rack=rack)
 
 
-def dealt(members, racks, *, valid=False):
+def assigned(members, racks, *, valid=False):
     """Partitions of each member, or nothing where upstream has no answer."""
     group = NumberedGroup.of(members, racks)
     holders = assign_mixed(group, Owned.of(group), valid=valid)
     if NOBODY in holders:
         assert set(holders) == {NOBODY}
         return {}
-    made = group.assignment(members, holders)
-    return {name: " ".join(map(str, mine)) for name, mine in made.partitions.items()}
+    result = group.assignment(members, holders)
+    return {name: " ".join(map(str, mine)) for name, mine in result.partitions.items()}
 
 
-class TestGifts:
+class TestNewPartitions:
     def test_the_example_of_the_file(self):
         members = {"m1": member("t", "t-0 t-1 t-2 t-3"), "m2": member("tu")}
-        made = dealt(members, replicas_in(t="- - - -", u="-"))
-        assert made == {"m1": "t-1 t-2 t-3", "m2": "t-0 u-0"}
+        result = assigned(members, replicas_in(t="- - - -", u="-"))
+        assert result == {"m1": "t-1 t-2 t-3", "m2": "t-0 u-0"}
 
     def test_topics_with_few_subscribers_come_first(self):
         members = {"m1": member("tu"), "m2": member("u")}
-        made = dealt(members, replicas_in(t="- -", u="- -"))
-        assert made == {"m1": "t-0 t-1", "m2": "u-0 u-1"}
+        result = assigned(members, replicas_in(t="- -", u="- -"))
+        assert result == {"m1": "t-0 t-1", "m2": "u-0 u-1"}
 
-    def test_a_replica_in_the_rack_goes_before_a_lower_load(self):
+    def test_a_replica_in_the_rack_has_priority_over_a_lower_load(self):
         members = {"m1": member("t", rack="a"), "m2": member("tu", rack="b")}
-        made = dealt(members, replicas_in(t="a a b", u="b"))
-        assert made == {"m1": "t-0 t-1", "m2": "t-2 u-0"}
+        result = assigned(members, replicas_in(t="a a b", u="b"))
+        assert result == {"m1": "t-0 t-1", "m2": "t-2 u-0"}
 
-    def test_members_without_rack_are_in_all(self):
+    def test_members_without_rack_count_as_in_all_racks(self):
         members = {"m1": member("t", rack="a"), "m2": member("tu")}
-        made = dealt(members, replicas_in(t="a b", u="b"))
-        assert made == {"m1": "t-0", "m2": "t-1 u-0"}
+        result = assigned(members, replicas_in(t="a b", u="b"))
+        assert result == {"m1": "t-0", "m2": "t-1 u-0"}
 
-    def test_what_no_rack_has_goes_to_the_least_loaded(self):
+    def test_a_partition_that_no_rack_matches_goes_to_the_least_loaded(self):
         members = {"m1": member("t", rack="a"), "m2": member("tu", rack="b")}
-        made = dealt(members, replicas_in(t="c c c", u="b"))
-        assert made == {"m1": "t-0 t-1", "m2": "t-2 u-0"}
+        result = assigned(members, replicas_in(t="c c c", u="b"))
+        assert result == {"m1": "t-0 t-1", "m2": "t-2 u-0"}
 
 
 class TestOwnedStays:
-    def test_a_topic_no_longer_subscribed_is_given_up(self):
+    def test_a_topic_no_longer_subscribed_is_dropped(self):
         members = {"m1": member("u", "t-0 u-0"), "m2": member("tu")}
-        made = dealt(members, replicas_in(t="-", u="-"))
-        assert made == {"m1": "u-0", "m2": "t-0"}
+        result = assigned(members, replicas_in(t="-", u="-"))
+        assert result == {"m1": "u-0", "m2": "t-0"}
 
-    def test_a_partition_outside_of_the_rack_is_given_up(self):
+    def test_a_partition_outside_of_the_rack_is_dropped(self):
         members = {"m1": member("tu", "t-0 t-1", rack="a"), "m2": member("t", rack="b")}
-        made = dealt(members, replicas_in(t="b a", u="a"))
-        assert made == {"m1": "t-1 u-0", "m2": "t-0"}
+        result = assigned(members, replicas_in(t="b a", u="a"))
+        assert result == {"m1": "t-1 u-0", "m2": "t-0"}
 
     def test_new_partitions_move_before_old_ones(self):
         members = {"m1": member("tu", "t-0 t-1 t-2"), "m2": member("tuv", "u-0")}
-        made = dealt(members, replicas_in(t="- - -", u="- -", v="-"))
-        assert made == {"m1": "t-0 t-1 t-2", "m2": "u-0 u-1 v-0"}
+        result = assigned(members, replicas_in(t="- - -", u="- -", v="-"))
+        assert result == {"m1": "t-0 t-1 t-2", "m2": "u-0 u-1 v-0"}
 
 
 class TestOlderOwners:
@@ -82,24 +82,24 @@ class TestOlderOwners:
     def test_of_one_generation_the_first_in_hash_order_counts(self):
         assert self.older(m2=4, m1=4) == {"m1"}
 
-    def test_a_partition_goes_back_to_where_it_was(self):
+    def test_a_partition_returns_to_its_older_owner(self):
         members = {
             "m1": member("t", "t-0 t-1 t-2 t-3", 5),
             "m2": member("t", "", 5),
             "m3": member("tu", "t-0", 4),
         }
-        made = dealt(members, replicas_in(t="- - - -", u="-"))
-        assert made == {"m1": "t-2 t-3", "m2": "t-1", "m3": "t-0 u-0"}
+        result = assigned(members, replicas_in(t="- - - -", u="-"))
+        assert result == {"m1": "t-2 t-3", "m2": "t-1", "m3": "t-0 u-0"}
 
-    def test_an_older_owner_need_not_subscribe_unless_the_answer_shall_be_lawful(self):
+    def test_an_older_owner_need_not_subscribe_unless_valid_is_set(self):
         members = {
             "m1": member("tu", "t-0 t-1 t-2 t-3 t-4", 5),
             "m2": member("u", "t-0", 4),
             "m3": member("t", "", 5),
         }
         racks = replicas_in(t="- - - - -", u="-")
-        assert dealt(members, racks)["m2"] == "t-0 u-0"
-        valid = dealt(members, racks, valid=True)
+        assert assigned(members, racks)["m2"] == "t-0 u-0"
+        valid = assigned(members, racks, valid=True)
         assert valid == {"m1": "t-2 t-3 t-4", "m2": "u-0", "m3": "t-0 t-1"}
 
     def test_there_is_no_answer_if_the_older_owner_was_set_aside(self):
@@ -109,8 +109,8 @@ class TestOlderOwners:
             "m3": member("u", "t-0", 4),
         }
         racks = replicas_in(t="- - -", u="-")
-        assert dealt(members, racks) == {}
-        assert dealt(members, racks, valid=True) == {
+        assert assigned(members, racks) == {}
+        assert assigned(members, racks, valid=True) == {
             "m1": "t-1 t-2",
             "m2": "t-0",
             "m3": "u-0",
@@ -129,14 +129,14 @@ ENDLESS = {
 
 
 class TestBalance:
-    def test_like_is_not_exchanged_for_like(self):
+    def test_equal_partitions_are_not_swapped(self):
         members = {
             "m765294-0": member("ut", "u-0 u-1", 3, rack="b"),
             "m920533-1": member("t", "u-5 t-0", 5, rack="b"),
             "m288335-2": member("tu", "t-0", 3),
         }
-        made = dealt(members, replicas_in(t="c c", u="b a d c a b c c"))
-        assert made == {
+        result = assigned(members, replicas_in(t="c c", u="b a d c a b c c"))
+        assert result == {
             "m765294-0": "u-0 u-1 u-2 u-5",
             "m920533-1": "t-0 t-1",
             "m288335-2": "u-3 u-4 u-6 u-7",
@@ -144,27 +144,27 @@ class TestBalance:
 
     def test_a_topic_listed_twice_has_two_subscribers(self):
         members = {"m1": member("tt"), "m2": member("u")}
-        assert dealt(members, replicas_in(t="- -", u="-")) == {"m1": "t-0 t-1", "m2": "u-0"}
+        assert assigned(members, replicas_in(t="- -", u="-")) == {"m1": "t-0 t-1", "m2": "u-0"}
 
-    def test_members_that_can_get_no_more_are_left_alone(self):
+    def test_members_that_can_get_no_more_are_skipped(self):
         members = {"m1": member("t"), "m2": member("uv"), "m3": member("uv")}
-        made = dealt(members, replicas_in(t="- - - -", u="-", v="-"))
-        assert made == {"m1": "t-0 t-1 t-2 t-3", "m2": "u-0", "m3": "v-0"}
+        result = assigned(members, replicas_in(t="- - - -", u="-", v="-"))
+        assert result == {"m1": "t-0 t-1 t-2 t-3", "m2": "u-0", "m3": "v-0"}
 
-    def test_no_member_at_all_in_play(self):
-        assert dealt({"m1": member("t"), "m2": member("u")}, replicas_in(t="-", u="-")) == {
+    def test_no_member_in_play(self):
+        assert assigned({"m1": member("t"), "m2": member("u")}, replicas_in(t="-", u="-")) == {
             "m1": "t-0",
             "m2": "u-0",
         }
 
-    def test_moves_that_would_never_end_are_ended(self):
+    def test_endless_moves_are_stopped(self):
         racks = replicas_in(
             t="a a a a b b a a b b b b a b b a a b b b",
             u="a b b b b a b b a a b b b b b a a b b a",
             v="b b b a b a a a b a b b a b b b a b a b",
         )
-        assert dealt(ENDLESS, racks) == {}
+        assert assigned(ENDLESS, racks) == {}
         group = NumberedGroup.of(ENDLESS, racks)
         holders = assign_mixed(group, Owned.of(group), valid=True)
-        made = group.assignment(ENDLESS, holders)
-        check_assignment(made, ENDLESS, {"t": 20, "u": 20, "v": 20})
+        result = group.assignment(ENDLESS, holders)
+        check_assignment(result, ENDLESS, {"t": 20, "u": 20, "v": 20})

@@ -9,8 +9,8 @@ from rackwise.core.assignors.kafka.sticky_same import _next_member, assign_same
 from rackwise.core.assignors.members import Member
 
 
-def dealt(members, racks):
-    """Partitions of each member by id, and what was let go."""
+def assigned(members, racks):
+    """The partitions of each member by id, and the revoked partitions."""
     group = NumberedGroup.of(members, racks)
     holders, revoked = assign_same(group, Owned.of(group))
     found = dict.fromkeys(group.ids, "")
@@ -20,7 +20,7 @@ def dealt(members, racks):
     return {name: text.strip() for name, text in found.items()}, let_go
 
 
-def owning(rack=None, owned="", generation=1, topics=("t",)):
+def member_with(rack=None, owned="", generation=1, topics=("t",)):
     return Member(topics=topics, rack=rack, owned=tps(owned), generation=generation)
 
 
@@ -28,75 +28,83 @@ class TestOwned:
     def test_the_first_by_partition_then_topic_are_kept(self):
         topics = ("t", "u")
         members = {
-            "m1": owning(owned="t-0 t-1 t-2 u-0 u-1", topics=topics),
-            "m2": owning(topics=topics),
+            "m1": member_with(owned="t-0 t-1 t-2 u-0 u-1", topics=topics),
+            "m2": member_with(topics=topics),
         }
-        made, let_go = dealt(members, replicas_in(t="- - -", u="- -"))
-        assert made == {"m1": "t-0 t-1 u-0", "m2": "t-2 u-1"}
+        result, let_go = assigned(members, replicas_in(t="- - -", u="- -"))
+        assert result == {"m1": "t-0 t-1 u-0", "m2": "t-2 u-1"}
         assert let_go == {"u-1": "m1", "t-2": "m1"}
 
-    def test_as_many_as_there_are_extras_keep_one_more(self):
-        members = {"m1": owning(owned="t-0 t-1"), "m2": owning(owned="t-2 t-3"), "m3": owning()}
-        made, let_go = dealt(members, replicas_in(t="- - - -"))
-        assert made == {"m1": "t-0 t-1", "m2": "t-2", "m3": "t-3"}
+    def test_only_e_members_keep_one_more(self):
+        members = {
+            "m1": member_with(owned="t-0 t-1"),
+            "m2": member_with(owned="t-2 t-3"),
+            "m3": member_with(),
+        }
+        result, let_go = assigned(members, replicas_in(t="- - - -"))
+        assert result == {"m1": "t-0 t-1", "m2": "t-2", "m3": "t-3"}
         assert let_go == {"t-3": "m2"}
 
-    def test_who_has_q_is_not_given_more_once_all_extras_are_kept(self):
-        members = {"m1": owning(owned="t-0"), "m2": owning(owned="t-1 t-2"), "m3": owning()}
-        assert dealt(members, replicas_in(t="- - - -"))[0] == {
+    def test_a_member_at_q_gets_no_more_after_e_members_have_more(self):
+        members = {
+            "m1": member_with(owned="t-0"),
+            "m2": member_with(owned="t-1 t-2"),
+            "m3": member_with(),
+        }
+        assert assigned(members, replicas_in(t="- - - -"))[0] == {
             "m1": "t-0",
             "m2": "t-1 t-2",
             "m3": "t-3",
         }
 
     def test_nothing_is_kept_outside_of_the_rack(self):
-        members = {"m1": owning("a", "t-0 t-2"), "m2": owning("b")}
-        made, let_go = dealt(members, replicas_in(t="a a b b"))
-        assert made == {"m1": "t-0 t-1", "m2": "t-2 t-3"}
+        members = {"m1": member_with("a", "t-0 t-2"), "m2": member_with("b")}
+        result, let_go = assigned(members, replicas_in(t="a a b b"))
+        assert result == {"m1": "t-0 t-1", "m2": "t-2 t-3"}
         assert let_go == {"t-2": "m1"}
 
-    def test_what_two_named_is_nobodys_even_if_a_third_named_it_later(self):
+    def test_a_doubly_owned_partition_has_no_owner_even_if_a_newer_member_reports_it(self):
         members = {
-            "m1": owning(owned="t-0", generation=1),
-            "m2": owning(owned="t-0", generation=1),
-            "m3": owning(owned="t-0 t-2", generation=2),
+            "m1": member_with(owned="t-0", generation=1),
+            "m2": member_with(owned="t-0", generation=1),
+            "m3": member_with(owned="t-0 t-2", generation=2),
         }
-        made, let_go = dealt(members, replicas_in(t="- - -"))
-        assert made == {"m1": "t-0", "m2": "t-1", "m3": "t-2"}
+        result, let_go = assigned(members, replicas_in(t="- - -"))
+        assert result == {"m1": "t-0", "m2": "t-1", "m3": "t-2"}
         assert let_go == {}
 
 
 class TestRacks:
     def test_the_example_of_the_file(self):
-        members = {"m1": owning("a", "t-2"), "m2": owning("b")}
-        made, let_go = dealt(members, replicas_in(t="ab a b c a"))
-        assert made == {"m1": "t-1 t-3 t-4", "m2": "t-0 t-2"}
+        members = {"m1": member_with("a", "t-2"), "m2": member_with("b")}
+        result, let_go = assigned(members, replicas_in(t="ab a b c a"))
+        assert result == {"m1": "t-1 t-3 t-4", "m2": "t-0 t-2"}
         assert let_go == {"t-2": "m1"}
 
-    def test_partitions_that_few_can_have_come_first(self):
-        made, _ = dealt(group_of("t", m1="a", m2="b"), replicas_in(t="ab a"))
-        assert made == {"m1": "t-1", "m2": "t-0"}
+    def test_partitions_with_few_matching_members_come_first(self):
+        result, _ = assigned(group_of("t", m1="a", m2="b"), replicas_in(t="ab a"))
+        assert result == {"m1": "t-1", "m2": "t-0"}
 
-    def test_gifts_go_around(self):
+    def test_new_partitions_go_around(self):
         members = group_of("t", m1="a", m2="a", m3="b")
-        made, _ = dealt(members, replicas_in(t="a a a a b b"))
-        assert made == {"m1": "t-0 t-2", "m2": "t-1 t-3", "m3": "t-4 t-5"}
+        result, _ = assigned(members, replicas_in(t="a a a a b b"))
+        assert result == {"m1": "t-0 t-2", "m2": "t-1 t-3", "m3": "t-4 t-5"}
 
-    def test_the_extra_goes_to_the_first_who_is_full_and_has_a_replica(self):
+    def test_the_extra_partition_goes_to_the_first_matching_member_at_q(self):
         members = group_of("t", m1="a", m2="b", m3="b")
-        made, _ = dealt(members, replicas_in(t="a b b b"))
-        assert made == {"m1": "t-0", "m2": "t-1 t-3", "m3": "t-2"}
+        result, _ = assigned(members, replicas_in(t="a b b b"))
+        assert result == {"m1": "t-0", "m2": "t-1 t-3", "m3": "t-2"}
 
-    def test_members_without_rack_take_what_is_left(self):
-        made, _ = dealt(group_of("t", m1=None, m2="a"), replicas_in(t="a b"))
-        assert made == {"m1": "t-1", "m2": "t-0"}
+    def test_members_without_rack_take_the_rest(self):
+        result, _ = assigned(group_of("t", m1=None, m2="a"), replicas_in(t="a b"))
+        assert result == {"m1": "t-1", "m2": "t-0"}
 
     @given(
         st.lists(st.sampled_from("abc"), min_size=1, max_size=9),
         st.sets(st.sampled_from("abcd")),
         st.data(),
     )
-    def test_the_next_member_is_the_first_one_met_going_around(self, racks, wanted, data):
+    def test_the_next_member_is_the_first_one_after_the_start(self, racks, wanted, data):
         under = data.draw(st.sets(st.integers(0, len(racks) - 1)))
         start = data.draw(st.integers(0, len(racks)))
         lists = [sorted(m for m in under if racks[m] == rack) for rack in wanted]
@@ -107,10 +115,14 @@ class TestRacks:
 
 class TestTurns:
     def test_more_members_than_partitions(self):
-        made, _ = dealt(group_of("t", m1=None, m2=None, m3=None), replicas_in(t="- -"))
-        assert made == {"m1": "t-0", "m2": "t-1", "m3": ""}
+        result, _ = assigned(group_of("t", m1=None, m2=None, m3=None), replicas_in(t="- -"))
+        assert result == {"m1": "t-0", "m2": "t-1", "m3": ""}
 
-    def test_members_with_less_first_then_one_more_for_those_that_have_enough(self):
-        members = {"m1": owning(owned="t-0 t-1"), "m2": owning(owned="t-2"), "m3": owning()}
-        made, _ = dealt(members, replicas_in(t="- - - - - - -"))
-        assert made == {"m1": "t-0 t-1 t-6", "m2": "t-2 t-3", "m3": "t-4 t-5"}
+    def test_members_below_q_come_before_members_at_q(self):
+        members = {
+            "m1": member_with(owned="t-0 t-1"),
+            "m2": member_with(owned="t-2"),
+            "m3": member_with(),
+        }
+        result, _ = assigned(members, replicas_in(t="- - - - - - -"))
+        assert result == {"m1": "t-0 t-1 t-6", "m2": "t-2 t-3", "m3": "t-4 t-5"}

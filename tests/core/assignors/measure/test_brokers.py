@@ -1,4 +1,4 @@
-"""What is read from each broker, by the rule of the partition's leader."""
+"""The reads that each broker serves, by the rule of the partition's leader."""
 
 import pytest
 
@@ -41,7 +41,7 @@ CLUSTER = Cluster(
 )
 
 
-def test_the_near_replica_in_sync_else_the_leader():
+def test_a_member_reads_the_near_in_sync_replica_else_the_leader():
     assert reads_by_broker(MADE, MEMBERS, CLUSTER, selector="rack-aware") == {
         1: BrokerReads(partitions=2, cross=1),
         2: BrokerReads(partitions=1),
@@ -50,7 +50,7 @@ def test_the_near_replica_in_sync_else_the_leader():
     }
 
 
-def test_leaders_alone_and_bytes():
+def test_the_leader_selector_and_bytes():
     weights = dict(zip(tps("t-0 t-1 t-2 t-3 t-4"), (1, 10, 100, 1000, 10000), strict=True))
     found = reads_by_broker(MADE, MEMBERS, CLUSTER, selector="leader", weights=weights)
     assert found == {

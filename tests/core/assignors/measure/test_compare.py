@@ -1,4 +1,4 @@
-"""Where each assignor leaves a group."""
+"""The settled assignment of each assignor."""
 
 import pytest
 
@@ -23,7 +23,7 @@ GROUP = {
         ("cooperative-sticky", 4, 4, 2),
     ],
 )
-def test_each_until_it_settles(name, local, moves, rounds):
+def test_each_assignor_runs_until_it_settles(name, local, moves, rounds):
     found = simulate_assignor(name, GROUP, RACKS)
     assert (found.assignor, found.report.local, found.report.moves, found.rounds) == (
         name,
@@ -34,13 +34,13 @@ def test_each_until_it_settles(name, local, moves, rounds):
     assert not found.assignment.withheld
 
 
-def test_not_within_the_rounds_allowed():
+def test_an_assignor_that_does_not_settle_in_time():
     found = simulate_assignor("cooperative-sticky", GROUP, RACKS, max_rounds=1)
     assert found.rounds is None
     assert found.report.withheld == 4
 
 
-def test_racks_are_left_out_where_a_group_would_not_settle():
+def test_racks_are_ignored_where_a_group_would_not_settle():
     case = next(c for c in consumer_vectors("upstream_defects") if c["id"] == "never-settles")
     found = simulate_assignor("cooperative-sticky", members_of(case["members"]), case["topics"])
     assert found.rounds == 4
@@ -54,13 +54,13 @@ def test_an_unknown_assignor():
     assert "uniform" not in ASSIGNORS
 
 
-def test_moves_count_what_a_member_had_that_was_taken_away():
+def test_partitions_of_removed_members_count_as_moves():
     fewer = change_members(GROUP, add={}, remove=["m"])
     assert simulate_assignor("sticky", fewer, RACKS).report.moves == 0
     assert simulate_assignor("sticky", fewer, RACKS, before=GROUP).report.moves == 2
 
 
-class TestChanged:
+class TestChangeMembers:
     def test_new_members_list_every_topic(self):
         members = group_of("t", m="a") | group_of("u", n="b")
         found = change_members(members, add={"c": 2, "a": 1}, remove=["m"])
@@ -72,7 +72,7 @@ class TestChanged:
             "new-a-1": Member(topics=("t", "u"), rack="a"),
         }
 
-    def test_a_stranger_to_remove(self):
+    def test_removing_an_unknown_member(self):
         with pytest.raises(
             InvalidMember, match="invalid member to remove: expected a member of the group, got x"
         ):

@@ -50,16 +50,16 @@ def as_path(rack):
 class TestVectors:
     @pytest.mark.parametrize("case", consumer_vectors("evaluate"))
     def test_expected_numbers(self, case):
-        made = assignment_of(case["assignment"])
-        report = evaluate(made, members_of(case["members"]), case["topics"])
+        result = assignment_of(case["assignment"])
+        report = evaluate(result, members_of(case["members"]), case["topics"])
         expected = case["expected"]
         wanted = {name: expected[name] for name in NAMED if name in expected}
         assert {name: getattr(report, name) for name in wanted} == wanted
-        told = {
+        counts = {
             member: {name: getattr(reads, name) for name in COUNTS}
             for member, reads in report.by_member.items()
         }
-        assert told == expected.get("members", told)
+        assert counts == expected.get("members", counts)
         assert report.gap == expected["best_local"] - expected["local"]
 
     @pytest.mark.parametrize("case", LEVELLED, ids=lambda case: case["id"])
@@ -71,8 +71,8 @@ class TestVectors:
             topic: [[as_path(rack) for rack in row] for row in partitions]
             for topic, partitions in case["topics"].items()
         }
-        made = assignment_of(case["one_optimal_assignment"])
-        report = evaluate(made, members, racks, target=case["target"])
+        result = assignment_of(case["one_optimal_assignment"])
+        report = evaluate(result, members, racks, target=case["target"])
         assert crossings(report) == case["optimum"]["cross_by_level"]
 
 
@@ -88,38 +88,38 @@ class TestTargets:
         ("target", "local", "crossing"),
         [("leader", 0, [2, 4]), ("follower", 3, [0, 1]), ("nearest", 3, [0, 1])],
     )
-    def test_who_is_read(self, target, local, crossing):
+    def test_the_replica_that_is_read(self, target, local, crossing):
         report = evaluate(self.MADE, self.MEMBERS, PATHS, target=target)
         assert (report.local, report.cross) == (local, 4 - local)
         assert crossings(report) == crossing
 
-    def test_a_follower_that_is_near_is_read_by_the_nearest_only(self):
+    def test_only_target_nearest_reads_a_follower_in_a_near_rack(self):
         racks = {"t": [["/W/c", "/E/b"]]}
-        made = Assignment.of({"m": tps("t-0")})
+        result = Assignment.of({"m": tps("t-0")})
         found = [
-            crossings(evaluate(made, self.MEMBERS, racks, target=target))
+            crossings(evaluate(result, self.MEMBERS, racks, target=target))
             for target in ("leader", "follower", "nearest")
         ]
         assert found == [[1, 1], [1, 1], [0, 1]]
 
     @pytest.mark.parametrize("row", [[], [None], [""]])
     @pytest.mark.parametrize("target", ["leader", "follower", "nearest"])
-    def test_brokers_without_rack_are_across_everything(self, target, row):
-        made = Assignment.of({"m": tps("t-0")})
-        report = evaluate(made, self.MEMBERS, {"t": [row]}, target=target)
+    def test_reads_from_brokers_without_rack_cross_every_level(self, target, row):
+        result = Assignment.of({"m": tps("t-0")})
+        report = evaluate(result, self.MEMBERS, {"t": [row]}, target=target)
         assert crossings(report) == [1, 1]
 
-    def test_members_without_rack_cross_every_level_and_are_unknown(self):
+    def test_reads_of_members_without_rack_are_unknown_and_cross_every_level(self):
         members = group_of("t", m="/E/a", n=None)
         report = evaluate(Assignment.of({"m": [], "n": tps("t-0")}), members, PATHS)
         assert (report.local, report.cross, report.unknown) == (0, 0, 1)
         assert crossings(report) == [1, 1]
 
-    def test_a_shorter_path_reaches_as_far_as_it_goes(self):
+    def test_a_shorter_path_matches_its_own_levels(self):
         members = group_of("t", m="/E", n="/E/a/r1")
         racks = {"t": [["/E/a/r1"], ["/E"], ["/E/a"]]}
-        made = Assignment.of({"m": tps("t-0 t-1"), "n": tps("t-2")})
-        report = evaluate(made, members, racks)
+        result = Assignment.of({"m": tps("t-0 t-1"), "n": tps("t-2")})
+        report = evaluate(result, members, racks)
         assert [level.level for level in report.cross_by_level] == ["level1", "level2", "level3"]
         assert crossings(report) == [0, 1, 2]
         assert report.by_member == {"m": Reads(local=1, cross=1), "n": Reads(cross=1)}
@@ -127,10 +127,10 @@ class TestTargets:
     def test_the_root_and_texts_that_are_no_paths_are_one_level(self):
         members = group_of("t", m="/", n="/a//b")
         racks = {"t": [["/"], ["/a//b"], ["/a"]]}
-        made = Assignment.of({"m": tps("t-0"), "n": tps("t-1 t-2")})
-        assert crossings(evaluate(made, members, racks)) == [1]
+        result = Assignment.of({"m": tps("t-0"), "n": tps("t-1 t-2")})
+        assert crossings(evaluate(result, members, racks)) == [1]
 
-    def test_an_unknown_target_is_refused(self):
+    def test_an_unknown_target_is_rejected(self):
         with pytest.raises(
             InvalidConfig, match='one of follower, leader, nearest, got "far"'
         ) as it:
@@ -143,12 +143,12 @@ class TestWeights:
     MEMBERS = group_of("t", m="b")
     MADE = Assignment.of({"m": tps("t-0 t-1")})
 
-    def test_bytes_that_cross(self):
+    def test_crossing_bytes(self):
         report = evaluate(self.MADE, self.MEMBERS, self.RACKS, weights={("t", 0): 70, ("u", 0): 1})
         assert report.cross_by_level == (LevelCrossing(level="zone", partitions=1, bytes_per_s=70),)
         assert report.skipped.unweighted == tps("t-1")
 
-    def test_without_weights_bytes_are_not_known(self):
+    def test_bytes_are_unknown_without_weights(self):
         report = evaluate(self.MADE, self.MEMBERS, self.RACKS)
         assert report.cross_by_level == (
             LevelCrossing(level="zone", partitions=1, bytes_per_s=None),
@@ -163,7 +163,7 @@ class TestWeights:
         assert (it.value.hint, it.value.where) == ("round the weights to integers", "t-0")
 
     @pytest.mark.parametrize("tp", [("t", 2), ("t", -1), ("x", 0)])
-    def test_weights_are_of_partitions_that_are_there(self, tp):
+    def test_weights_of_unknown_partitions_are_rejected(self, tp):
         with pytest.raises(
             InvalidWeights, match="expected a partition with metadata, got an unknown one"
         ) as it:
@@ -175,41 +175,41 @@ class TestMoves:
     RACKS = replicas_in(t="a a")
 
     @staticmethod
-    def moves(*claims, made):
+    def moves(*claims, result):
         members = {
             f"m{number}": Member(topics=(topic,), owned=tps("t-0 t-0"), generation=generation)
             for number, (topic, generation) in enumerate(claims)
         }
-        given = {member: tps("t-0") if member == made else () for member in members}
+        given = {member: tps("t-0") if member == result else () for member in members}
         return evaluate(Assignment.of(given), members, TestMoves.RACKS).moves
 
-    def test_the_newest_claim_owns(self):
-        assert self.moves(("t", 3), ("t", 4), ("t", -1), made="m1") == 0
-        assert self.moves(("t", 3), ("t", 4), ("t", -1), made="m0") == 1
+    def test_the_newest_report_owns(self):
+        assert self.moves(("t", 3), ("t", 4), ("t", -1), result="m1") == 0
+        assert self.moves(("t", 3), ("t", 4), ("t", -1), result="m0") == 1
 
-    def test_two_newest_claims_own_nothing(self):
-        assert self.moves(("t", 4), ("t", 4), ("t", 3), made="m2") == 0
+    def test_two_newest_reports_own_nothing(self):
+        assert self.moves(("t", 4), ("t", 4), ("t", 3), result="m2") == 0
 
-    def test_who_lists_the_topic_no_more_owns_nothing(self):
-        assert self.moves(("u", 4), ("t", 3), made="m1") == 0
+    def test_a_member_that_no_longer_lists_the_topic_owns_nothing(self):
+        assert self.moves(("u", 4), ("t", 3), result="m1") == 0
 
-    def test_they_are_counted_from_the_group_before(self):
+    def test_moves_are_counted_from_the_group_before(self):
         before = {
             key: Member(topics=("t",), owned=tps(owned), generation=1)
             for key, owned in (("m", "t-0"), ("n", "t-1"))
         }
         after = {"n": before["n"]}
-        made = Assignment.of({"n": tps("t-0 t-1")})
-        assert evaluate(made, after, self.RACKS).moves == 0
-        assert evaluate(made, after, self.RACKS, before=before).moves == 1
+        result = Assignment.of({"n": tps("t-0 t-1")})
+        assert evaluate(result, after, self.RACKS).moves == 0
+        assert evaluate(result, after, self.RACKS, before=before).moves == 1
 
-    def test_what_is_withheld_counts_for_the_member_that_gets_it(self):
+    def test_a_withheld_partition_counts_for_its_next_member(self):
         members = {
             "m": Member(topics=("t",), rack="b", owned=tps("t-0 t-1"), generation=1),
             "n": Member(topics=("t",), rack="a"),
         }
-        made = Assignment.of({"m": tps("t-0"), "n": ()}, withheld={tps("t-1")[0]: "n"})
-        report = evaluate(made, members, self.RACKS)
+        result = Assignment.of({"m": tps("t-0"), "n": ()}, withheld={tps("t-1")[0]: "n"})
+        report = evaluate(result, members, self.RACKS)
         assert (report.partitions, report.moves, report.withheld) == (2, 1, 1)
         assert (report.local, report.cross, report.smallest, report.largest) == (1, 1, 1, 1)
 
@@ -219,7 +219,7 @@ class TestReport:
     RACKS = replicas_in(t="a b a b")
     MADE = Assignment.of({"m": tps("t-0 t-1 t-9"), "n": tps("t-2"), "o": (), "p": ()})
 
-    def test_racks_of_members_those_without_last(self):
+    def test_members_without_rack_come_last(self):
         report = evaluate(self.MADE, self.MEMBERS, self.RACKS)
         assert report.by_rack == (
             RackReads(rack="a", members=1, reads=Reads(local=1)),
@@ -229,7 +229,7 @@ class TestReport:
         assert report.local_share == Fraction(1, 2)
         assert (report.smallest, report.largest) == (0, 2)
 
-    def test_what_is_left_out_is_named(self):
+    def test_skipped_partitions_are_named(self):
         members = {**self.MEMBERS, "m": Member(topics=("t",), rack="b", owned=tps("u-0 t-7 t-0"))}
         report = evaluate(self.MADE, members, self.RACKS)
         assert report.skipped == Skipped(
@@ -239,31 +239,31 @@ class TestReport:
             unassigned=tps("t-3"),
         )
 
-    def test_what_nobody_has_is_of_all_and_not_local(self):
-        made = Assignment.of({"m": tps("t-1"), "n": tps("t-0")})
-        report = evaluate(made, self.MEMBERS, self.RACKS)
+    def test_unassigned_partitions_count_and_are_not_local(self):
+        result = Assignment.of({"m": tps("t-1"), "n": tps("t-0")})
+        report = evaluate(result, self.MEMBERS, self.RACKS)
         assert (report.partitions, report.local, report.unassigned) == (4, 2, 2)
         assert report.local_share == Fraction(1, 2)
 
-    def test_topics_that_nobody_lists_are_told_from_partitions_that_are_not_there(self):
-        made = Assignment.of({"m": tps("t-0 t-9 x-0 u-0 t-1 t-2 t-3")})
-        report = evaluate(made, self.MEMBERS, {**self.RACKS, "u": [["a"]]})
+    def test_unlisted_topics_differ_from_unknown_partitions(self):
+        result = Assignment.of({"m": tps("t-0 t-9 x-0 u-0 t-1 t-2 t-3")})
+        report = evaluate(result, self.MEMBERS, {**self.RACKS, "u": [["a"]]})
         assert (report.partitions, report.unassigned) == (4, 0)
         assert report.skipped == Skipped(
             topics=("x",), assigned=tps("t-9 x-0"), unlisted=tps("u-0")
         )
 
-    def test_nothing_to_read_is_all_local(self):
+    def test_no_partitions_are_all_local(self):
         report = evaluate(Assignment.of({"m": ()}), group_of("t", m="a"), {})
         assert (report.partitions, report.local_share) == (0, Fraction(1))
 
-    def test_the_gap_to_a_better_one(self):
+    def test_the_gap_to_the_best_assignment(self):
         best = Assignment.of({"m": tps("t-1 t-3"), "n": tps("t-0 t-2")})
         report = evaluate(self.MADE, self.MEMBERS, self.RACKS, best=best)
         assert (report.best_local, report.gap) == (4, 2)
         assert evaluate(best, self.MEMBERS, self.RACKS, best=self.MADE).gap == -2
 
-    def test_what_a_formula_tells_where_none_is_given(self):
+    def test_the_formula_gives_the_best_where_none_is_given(self):
         report = evaluate(self.MADE, self.MEMBERS, self.RACKS)
         assert (report.best_local, report.gap) == (3, 1)
         leaders = evaluate(self.MADE, self.MEMBERS, replicas_in(t="ab cb ab cb"), target="leader")
@@ -271,53 +271,53 @@ class TestReport:
         weighted = evaluate(self.MADE, self.MEMBERS, self.RACKS, weights={})
         assert (weighted.best_local, weighted.gap) == (None, None)
 
-    def test_no_formula_tells_for_differing_subscriptions(self):
+    def test_no_formula_exists_for_differing_subscriptions(self):
         members = {**self.MEMBERS, "p": Member(topics=("t",), rack="b")}
         assert evaluate(self.MADE, members, self.RACKS).best_local == 3
         racks = {**self.RACKS, "x": [["a"]]}
         assert evaluate(self.MADE, members, racks).best_local is None
 
-    def test_what_is_beyond_the_metadata_is_not_the_best(self):
+    def test_unknown_partitions_do_not_count_for_the_best(self):
         best = Assignment.of({"m": tps("t-1 t-9"), "n": tps("t-0")}, dict.fromkeys(tps("t-3"), "m"))
         assert evaluate(self.MADE, self.MEMBERS, self.RACKS, best=best).best_local == 3
 
     @pytest.mark.parametrize(
-        "made",
+        "result",
         [
             Assignment.of({"z\n": ()}),
             Assignment.of({}, withheld=dict.fromkeys(tps("t-0"), "z\n")),
         ],
     )
-    def test_a_stranger_cannot_have_partitions(self, made):
+    def test_an_unknown_member_cannot_have_partitions(self, result):
         with pytest.raises(
             InvalidMember, match=r"invalid assignment: expected members of the group, got z\\x0a"
         ) as it:
-            evaluate(made, self.MEMBERS, self.RACKS)
+            evaluate(result, self.MEMBERS, self.RACKS)
         assert it.value.hint == "give the members that the assignment was computed for"
 
 
 class TestLaws:
     @pytest.mark.parametrize("assign", [assign_range, assign_roundrobin])
     @given(group=consumer_groups(owned=True))
-    def test_the_kinds_sum_up_and_cross_is_what_a_slow_count_finds(self, assign, group):
+    def test_counts_add_up_and_cross_equals_a_naive_count(self, assign, group):
         members, racks = group
-        made = assign(members, racks)
-        report = evaluate(made, members, racks)
-        assert report.partitions == sum(map(len, made.partitions.values()))
+        result = assign(members, racks)
+        report = evaluate(result, members, racks)
+        assert report.partitions == sum(map(len, result.partitions.values()))
         assert report.local + report.cross + report.unknown == report.partitions
-        assert report.cross == mismatches(made, members, racks)
+        assert report.cross == mismatches(result, members, racks)
         assert crossings(report) == [report.cross + report.unknown]
         assert sum(found.reads.partitions for found in report.by_rack) == report.partitions
         assert not report.skipped.assigned
         assert not report.skipped.unassigned
 
     @given(group=consumer_groups(owned=True))
-    def test_with_what_nobody_has_they_sum_up_to_all_partitions(self, group):
+    def test_counts_and_unassigned_add_up_to_all_partitions(self, group):
         members, racks = group
-        made = assign_range(members, racks)
-        whole = evaluate(made, members, racks)
-        kept = Assignment.of({key: given[::2] for key, given in made.partitions.items()})
+        result = assign_range(members, racks)
+        whole = evaluate(result, members, racks)
+        kept = Assignment.of({key: given[::2] for key, given in result.partitions.items()})
         report = evaluate(kept, members, racks)
-        told = (report.local, report.cross, report.unknown, report.unassigned)
-        assert sum(told) == report.partitions == whole.partitions
-        assert report.unassigned == sum(len(given) // 2 for given in made.partitions.values())
+        counts = (report.local, report.cross, report.unknown, report.unassigned)
+        assert sum(counts) == report.partitions == whole.partitions
+        assert report.unassigned == sum(len(given) // 2 for given in result.partitions.values())

@@ -1,4 +1,4 @@
-"""What limits a group, and how many members would change that."""
+"""The racks that limit a group, and the number of members to add."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ EXPLAINED = [case for case in consumer_vectors("optimal")["cases"] if "explain" 
 
 
 def group(**racks):
-    """So many members in each rack; `none` is those without."""
+    """A group with these numbers of members per rack; `none` counts members without rack."""
     return {
         f"{rack}{number}": Member(topics=("t",), rack=None if rack == "none" else rack)
         for rack, count in racks.items()
@@ -23,8 +23,8 @@ def group(**racks):
     }
 
 
-def words(**counts):
-    """t="ab ab c": so many partitions with replicas in these racks."""
+def replicas_of(**counts):
+    """The replicas of topic t; ab=2: two partitions with replicas in racks a and b."""
     return replicas_in(t=" ".join(" ".join([word] * count) for word, count in counts.items()))
 
 
@@ -32,7 +32,7 @@ def words(**counts):
 def test_vectors(case):
     kinds = {racks.replace(",", "") or "-": n for racks, n in case["partitions_by_racks"].items()}
     members = group(**case["members_by_rack"], none=case["members_without_rack"])
-    found = explain(members, words(**kinds))
+    found = explain(members, replicas_of(**kinds))
     assert (found.best_local, found.bottleneck) == (case["best_local"], tuple(case["bottleneck"]))
     assert found.reachable == found.best_local + found.shortfall
     assert found.shortfall == found.only_there - found.capacity or not found.bottleneck
@@ -46,7 +46,7 @@ def test_vectors_of_whole_groups(case):
 
 
 def test_the_drawn_example():
-    found = explain(group(a=1, b=2, c=2), words(a=9, b=3, c=3))
+    found = explain(group(a=1, b=2, c=2), replicas_of(a=9, b=3, c=3))
     assert (found.partitions, found.best_local, found.reachable, found.unreachable) == (
         15,
         9,
@@ -64,21 +64,21 @@ def test_the_drawn_example():
 
 
 class TestMembersToAdd:
-    def test_one(self):
-        found = explain(group(a=1, b=2), words(a=3, b=2))
+    def test_one_member_to_add(self):
+        found = explain(group(a=1, b=2), replicas_of(a=3, b=2))
         assert (found.members_to_add, found.shortfall) == (1, 1)
         assert found.reason == (
             "limited by a: 3 partitions have replicas only there, 1 member can hold 2; "
             "1 more member there would be enough"
         )
 
-    def test_they_are_dealt_over_the_racks_of_the_bottleneck(self):
-        found = explain(group(a=1, b=1, c=4), words(ab=12, c=6))
+    def test_members_are_added_to_the_racks_of_the_bottleneck_in_turn(self):
+        found = explain(group(a=1, b=1, c=4), replicas_of(ab=12, c=6))
         assert found.bottleneck == ("a", "b")
         assert found.members_to_add == 4
 
-    def test_none_would_do_where_members_without_rack_take_their_share(self):
-        found = explain(group(a=1, b=2, none=1), words(a=3, b=3))
+    def test_no_number_is_enough_where_members_without_rack_take_their_share(self):
+        found = explain(group(a=1, b=2, none=1), replicas_of(a=3, b=3))
         assert (found.best_local, found.bottleneck, found.members_to_add) == (5, ("a",), None)
         assert found.reason.endswith("1 member can hold 2; no number of members there is enough")
 
@@ -87,8 +87,8 @@ class TestMembersToAdd:
         st.dictionaries(st.sampled_from("abc"), st.integers(1, 4), min_size=1),
         st.integers(0, 2),
     )
-    def test_it_is_the_least_number_that_leaves_no_shortfall(self, kinds, members, rackless):
-        found = explain(group(**members, none=rackless), words(**kinds))
+    def test_members_to_add_is_the_least_number_without_shortfall(self, kinds, members, rackless):
+        found = explain(group(**members, none=rackless), replicas_of(**kinds))
         counts = {frozenset(word): count for word, count in kinds.items()}
         enough = []
         for more in range(10 * (sum(members.values()) + rackless) + 1):
@@ -101,8 +101,8 @@ class TestMembersToAdd:
 
 
 class TestNothingLimits:
-    def test_all_near_some_member_can_be_local(self):
-        found = explain(group(a=1, none=1), words(a=1, b=3))
+    def test_all_reachable_partitions_can_be_local(self):
+        found = explain(group(a=1, none=1), replicas_of(a=1, b=3))
         assert (found.best_local, found.unreachable, found.members_to_add) == (1, 3, None)
         assert (found.only_there, found.capacity) == (0, 0)
         assert found.text == (
@@ -111,9 +111,9 @@ class TestNothingLimits:
             "every partition that is near some member can be local"
         )
 
-    def test_no_rack_and_no_meeting(self):
-        assert explain(group(none=2), words(a=1)).reason == "no member has a rack"
-        assert explain(group(b=2), words(a=1)).reason == "no partition is near any member"
+    def test_members_without_racks_and_members_far_from_all_replicas(self):
+        assert explain(group(none=2), replicas_of(a=1)).reason == "no member has a rack"
+        assert explain(group(b=2), replicas_of(a=1)).reason == "no partition is near any member"
 
 
 class TestTargetsAndLevels:
@@ -133,29 +133,29 @@ class TestTargetsAndLevels:
             ("nearest", 1, 4),
         ],
     )
-    def test_what_is_near(self, target, level, reachable):
+    def test_reachable_partitions_by_target_and_level(self, target, level, reachable):
         found = explain(self.MEMBERS, self.racks(), target=target, level=level)
         assert found.reachable == reachable
 
-    def test_leaders_only_there(self):
+    def test_target_leader_names_leaders(self):
         found = explain(self.MEMBERS, self.racks(), target="leader", level=1)
         assert found.reason.startswith("limited by /e/a: 4 partitions have leaders only there, ")
 
     @pytest.mark.parametrize("level", [0, 3])
-    def test_no_such_level(self, level):
+    def test_an_unknown_level_is_rejected(self, level):
         with pytest.raises(InvalidConfig, match=f"invalid level: expected 1 to 2, got {level}"):
             explain(self.MEMBERS, self.racks(), level=level)
 
-    def test_no_such_target(self):
+    def test_an_unknown_target_is_rejected(self):
         with pytest.raises(InvalidConfig, match="target"):
             explain(self.MEMBERS, self.racks(), target="far")
 
-    def test_no_member(self):
+    def test_an_empty_group_is_rejected(self):
         with pytest.raises(InvalidMember):
             explain({}, self.racks())
 
 
-def test_differing_subscriptions_want_a_solver(monkeypatch):
+def test_differing_subscriptions_need_a_solver(monkeypatch):
     hide_solver(monkeypatch)
     members = {**group_of("t", m="a"), "n": Member(topics=("t", "u"), rack="b")}
     with pytest.raises(MissingDependency) as raised:

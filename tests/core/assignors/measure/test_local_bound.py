@@ -1,4 +1,4 @@
-"""The best in closed form: its vectors, all assignments of small groups, both ways to it."""
+"""The closed form of the best: vectors, all assignments of small groups, both algorithms."""
 
 from collections import Counter
 
@@ -22,7 +22,7 @@ VECTORS = consumer_vectors("optimal_counts")
 RACK = st.sampled_from("abcxy")
 
 
-def of_vector(case):
+def input_of(case):
     kinds = {
         frozenset(filter(None, racks.split(","))): count
         for racks, count in case["partitions_by_racks"].items()
@@ -31,14 +31,14 @@ def of_vector(case):
 
 
 @pytest.fixture(params=["subsets", "flow"])
-def either_way(request, monkeypatch):
+def each_algorithm(request, monkeypatch):
     monkeypatch.setattr(local, "FEW_RACKS", 16 if request.param == "subsets" else 0)
 
 
-@pytest.mark.usefixtures("either_way")
+@pytest.mark.usefixtures("each_algorithm")
 @pytest.mark.parametrize("case", VECTORS, ids=lambda case: str(case["best_local"]))
 def test_vectors(case):
-    assert best_local(*of_vector(case)) == (case["best_local"], tuple(case["bottleneck"]))
+    assert best_local(*input_of(case)) == (case["best_local"], tuple(case["bottleneck"]))
 
 
 @given(
@@ -46,7 +46,7 @@ def test_vectors(case):
     st.dictionaries(st.sampled_from("abc"), st.integers(0, 2)),
     st.integers(0, 2),
 )
-def test_no_even_assignment_of_a_small_group_has_more(kinds, members, rackless):
+def test_the_bound_equals_the_best_of_all_assignments_of_a_small_group(kinds, members, rackless):
     best, _ = best_local(kinds, members, rackless)
     assert best == most_local(kinds, members, rackless)
 
@@ -77,7 +77,7 @@ def test_no_member_and_no_rack():
     assert best_local({}, {"a": 1}) == (0, ())
 
 
-def test_the_bottleneck_is_named_in_the_order_of_java():
+def test_the_bottleneck_is_in_java_order():
     kinds = {frozenset({"\uffee"}): 9, frozenset({"\U0001f600"}): 9}
     members = {"\uffee": 1, "\U0001f600": 1, "c": 4}
     assert best_local(kinds, members) == (6, ("\U0001f600", "\uffee"))
@@ -102,7 +102,7 @@ class TestCounts:
     def test_members_by_rack(self):
         assert members_by_rack(self.MEMBERS) == Counter({"/e/a": 1, "/e/b": 1})
 
-    def test_subscriptions_are_compared_as_far_as_there_are_partitions(self):
+    def test_subscriptions_are_compared_by_topics_with_partitions(self):
         racks = replicas_in(t="a", u="a") | {"v": []}
         tt, tv, tu = (Member(topics=tuple(topics)) for topics in ("tt", "tvx", "tu"))
         assert has_equal_subscriptions({"m": tt, "n": tv}, racks)

@@ -1,4 +1,4 @@
-"""Which replica is read, as KIP-392's selector decides."""
+"""The replica that is read, by the selector of KIP-392."""
 
 import pytest
 
@@ -21,11 +21,11 @@ def test_the_empty_text_is_no_rack():
     assert found == (1,)
 
 
-def test_a_broker_that_is_not_listed_has_no_rack():
+def test_an_unlisted_broker_has_no_rack():
     assert read_replica([1, 9], 1, [1, 9], {1: "a"}, "b", selector="rack-aware") == (1,)
 
 
-def test_an_unknown_selector_is_refused():
+def test_an_unknown_selector_is_rejected():
     with pytest.raises(InvalidConfig, match='one of rack-aware, leader, got "near"') as it:
         read_replica([1], 1, [1], {}, "a", selector="near")
     assert it.value.hint == "use leader for brokers without replica.selector.class"

@@ -1,4 +1,4 @@
-"""Is there a better assignment: what a formula tells without a solver."""
+"""Whether a better assignment exists, by the formula that needs no solver."""
 
 import pytest
 
@@ -13,10 +13,10 @@ CROSSED = Assignment.of({"m": tps("t-0 t-2"), "n": tps("t-1 t-3")})
 LOCAL = Assignment.of({"m": tps("t-0 t-1"), "n": tps("t-2 t-3")})
 
 
-def having(made, members=None):
+def having(result, members=None):
     return {
         key: Member(
-            topics=member.topics, rack=member.rack, owned=made.partitions[key], generation=1
+            topics=member.topics, rack=member.rack, owned=result.partitions[key], generation=1
         )
         for key, member in (members or GROUP).items()
     }
@@ -29,15 +29,15 @@ def no_solver(monkeypatch):
 
 @pytest.mark.usefixtures("no_solver")
 class TestWithoutASolver:
-    def test_a_formula_tells_the_best(self):
+    def test_the_formula_gives_the_best(self):
         found = review(CROSSED, having(CROSSED), RACKS)
         assert (found.best, found.is_better, found.now.best_local) == (None, True, 4)
         assert not review(LOCAL, having(LOCAL), RACKS).is_better
 
-    def test_how_many_are_local_then(self):
+    def test_the_local_partitions_of_the_best(self):
         assert review(CROSSED, having(CROSSED), RACKS).best_local == 4
 
-    def test_nobody_knows_without_a_rack(self):
+    def test_the_best_is_unknown_without_racks(self):
         members = group_of("t", m=None, n=None)
         assert review(CROSSED, having(CROSSED, members), RACKS).best_local is None
 
@@ -50,7 +50,7 @@ class TestWithoutASolver:
             (group_of("t", m="/e/a", n="/e/b"), {}),
         ],
     )
-    def test_where_none_does_the_command_to_install_it_is_told(self, members, terms):
+    def test_without_a_formula_the_hint_names_the_package_to_install(self, members, terms):
         with pytest.raises(MissingDependency) as raised:
             review(CROSSED, having(CROSSED, members), RACKS, **terms)
         assert raised.value.hint == "pip install 'rackwise[plan]'"

@@ -1,10 +1,10 @@
-"""Rounds of an assignor, each fed with what the one before gave."""
+"""Rounds of an assignor; each round starts from the result of the one before."""
 
 import pytest
 from hypothesis import given
 
 from assignments import consumer_vectors, group_of, members_of, replicas_in, tps
-from assignments import given as told
+from assignments import given as partitions_of
 from laws import check_one_reader
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative
 from rackwise.core.assignors.kafka.range import assign_range
@@ -18,18 +18,20 @@ FOR_EVER = next(c for c in consumer_vectors("upstream_defects") if c["id"] == "n
 MEMBERS, RACKS = members_of(FOR_EVER["members"]), FOR_EVER["topics"]
 
 
-class TestTheGroupThatNeverSettles:
-    def test_upstreams_rule_goes_back_and_forth(self):
+class TestGroupThatNeverSettles:
+    def test_upstreams_rule_alternates(self):
         rounds = simulate_rounds(assign_cooperative, MEMBERS, RACKS, max_rounds=6)
-        assert [made.partitions for made in rounds] == [
-            told(expected) for expected in FOR_EVER["upstream"]["rounds"]
+        assert [result.partitions for result in rounds] == [
+            partitions_of(expected) for expected in FOR_EVER["upstream"]["rounds"]
         ]
 
-    def test_it_settles_once_racks_are_left_out(self):
+    def test_the_group_settles_once_racks_are_ignored(self):
         *moving, last = FOR_EVER["ours_with_guard"]["rounds"]
         rounds = simulate_rounds(assign_cooperative, MEMBERS, RACKS, settling=True)
-        assert [made.partitions for made in rounds] == [told(expected) for expected in moving]
-        assert told(last) == rounds[-1].partitions
+        assert [result.partitions for result in rounds] == [
+            partitions_of(expected) for expected in moving
+        ]
+        assert partitions_of(last) == rounds[-1].partitions
 
 
 class TestLaws:
@@ -41,37 +43,37 @@ class TestLaws:
         assert not rounds[-1].withheld
 
     @given(consumer_groups(owned=True))
-    def test_no_partition_goes_to_one_while_another_alone_claims_it_last(self, group):
+    def test_no_partition_has_two_readers_in_any_round(self, group):
         members, racks = group
-        for made in simulate_rounds(assign_cooperative, members, racks, settling=True):
-            check_one_reader(made, members)
-            members = next_members(members, made)
+        for result in simulate_rounds(assign_cooperative, members, racks, settling=True):
+            check_one_reader(result, members)
+            members = next_members(members, result)
 
     @given(consumer_groups(owned=True))
-    def test_range_gives_the_same_each_time(self, group):
+    def test_range_settles_at_once(self, group):
         members, racks = group
         assert len(simulate_rounds(assign_range, members, racks)) == 1
 
 
 class TestRounds:
-    def test_what_is_given_up_is_given_in_the_second(self):
+    def test_a_revoked_partition_is_assigned_in_the_second_round(self):
         members = {"m1": Member(topics=("t",), owned=tps("t-0 t-1")), "m2": Member(topics=("t",))}
         first, second = simulate_rounds(assign_cooperative, members, replicas_in(t="a a"))
         assert first.withheld == dict.fromkeys(tps("t-1"), "m2")
         assert second.partitions == {"m1": tps("t-0"), "m2": tps("t-1")}
         assert not second.withheld
 
-    def test_at_most_so_many(self):
+    def test_at_most_max_rounds(self):
         assert len(simulate_rounds(assign_cooperative, MEMBERS, RACKS)) == 12
         assert len(simulate_rounds(assign_cooperative, MEMBERS, RACKS, max_rounds=1)) == 1
         with pytest.raises(InvalidConfig, match="invalid max_rounds: expected at least 1, got 0"):
             simulate_rounds(assign_sticky, MEMBERS, RACKS, max_rounds=0)
 
-    def test_all_own_what_they_were_given_one_generation_later(self):
+    def test_members_own_their_assignment_one_generation_later(self):
         members = group_of("t", m1="a", m2="b")
         members["m1"] = Member(topics=("t",), rack="a", generation=4)
-        made = assign_range(members, replicas_in(t="a b"))
-        assert next_members(members, made) == {
+        result = assign_range(members, replicas_in(t="a b"))
+        assert next_members(members, result) == {
             "m1": Member(topics=("t",), rack="a", owned=tps("t-0"), generation=5),
             "m2": Member(topics=("t",), rack="b", owned=tps("t-1"), generation=5),
         }

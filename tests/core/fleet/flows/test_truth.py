@@ -62,7 +62,7 @@ def produce(from_rack, to_rack):
 
 
 class TestTally:
-    def test_equal_cells_are_one_and_files_add_up(self):
+    def test_equal_cells_are_merged_and_files_add_up(self):
         one = tally_of((3, produce(0, 1)), (4, produce(0, 1)), (5, produce(1, 0)))
         assert one.bytes.tolist() == [7, 5]
         both = add_tallies([one, tally_of((1, produce(1, 0)))])
@@ -89,7 +89,7 @@ class TestDollars:
             "usd": "0.020000000",
         }
 
-    def test_every_row_is_rounded_by_itself(self):
+    def test_every_row_is_rounded_separately(self):
         """27 bytes cost 0.27 nano-dollars out and in: each is 0; 54 of both sides are 1 + 1."""
         apart = bill_of(fleet_of(), (54, produce(0, 1)), (53, produce(1, 0)))
         assert [amount.nano for amount in apart.values()] == [2, 0]
@@ -108,7 +108,7 @@ class TestDollars:
         by_level = {entry["level"]: entry["usd"] for entry in totals(bill, "level")}
         assert by_level == {1: None, 2: "0.020000000"}
 
-    def test_the_region_is_the_sender_s(self):
+    def test_the_region_is_that_of_the_sender(self):
         fleet = fleet_of(
             racks=(Rack("/eu/a"), Rack("/eu/b"), Rack("/us/a"), Rack("/us/b")), brokers=8
         )
@@ -117,7 +117,7 @@ class TestDollars:
         by_pair = {entry["from_rack"]: entry["usd"] for entry in totals(bill, "from_rack")}
         assert by_pair == {"/us/a": "0.050000000", "/eu/b": "0.020000000"}
 
-    def test_a_day_that_prices_leave_out(self):
+    def test_a_day_without_price_is_rejected(self):
         with pytest.raises(InvalidPrices, match="2026-11-21"):
             bill_of(fleet_of(), (1, produce(0, 1)), prices=(price(valid_to=date(2026, 11, 1)),))
 
@@ -128,7 +128,7 @@ class TestDollars:
 
 
 class TestTopics:
-    """A replicate flow without topic is spread over what its two brokers have between them."""
+    """A replicate flow without topic is spread over the partitions that its two brokers share."""
 
     def copy(self, sender, receiver, **more):
         return {**produce(0, 1), "kind": 2, "broker": sender, "peer": receiver, **more}
@@ -188,7 +188,7 @@ class TestDocument:
             assert sums.pop("nano") == int(total["usd"].replace(".", ""))
             assert dict(sums) == {k: v for k, v in total.items() if k.startswith("bytes")}
 
-    def test_it_names_what_it_was_made_from(self):
+    def test_the_document_names_its_options(self):
         document = truth(fleet_of(seed=5), [], [price()])
         assert document["format"] == "rackwise.truth/1"
         assert document["options"]["seed"] == 5

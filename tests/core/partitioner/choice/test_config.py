@@ -1,4 +1,4 @@
-"""Options of the partitioner: taken by Kafka's names, refused, or found to be without effect."""
+"""Options of the partitioner: read by Kafka's names, rejected, or found to have no effect."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_no_options_are_kafkas_defaults():
     assert (config.rack_aware, config.adaptive, config.sticky_bytes) == (False, True, 16_384)
 
 
-def test_what_may_be_absent_may_be_none():
+def test_optional_options_may_be_none():
     names = ("client.rack", "rackwise.max.skew", "rackwise.rack.depth", "partitioner.class")
     assert PartitionerConfig.from_kafka(dict.fromkeys(names)) == PartitionerConfig()
 
@@ -81,7 +81,7 @@ def test_what_may_be_absent_may_be_none():
         ({"rackwise.rack.depth": 0}, ">= 1", 0),
     ],
 )
-def test_what_can_only_be_a_mistake_is_refused(options, wanted, had):
+def test_invalid_options_are_rejected(options, wanted, had):
     with pytest.raises(PartitionerConfigError) as raised:
         PartitionerConfig.from_kafka(options)
     assert (raised.value.wanted, raised.value.had) == (wanted, had)
@@ -90,7 +90,7 @@ def test_what_can_only_be_a_mistake_is_refused(options, wanted, had):
     assert raised.value.where
 
 
-def test_a_window_of_no_bytes_is_refused_with_a_hint():
+def test_a_window_of_0_bytes_is_rejected_with_a_hint():
     with pytest.raises(
         PartitionerConfigError, match="invalid sticky_bytes: expected >= 1, got 0"
     ) as raised:
@@ -98,20 +98,20 @@ def test_a_window_of_no_bytes_is_refused_with_a_hint():
     assert raised.value.hint == "use the producer's batch.size"
 
 
-def test_not_a_number_is_refused():
+def test_nan_is_rejected():
     with pytest.raises(PartitionerConfigError, match="invalid eps: expected >= 0, got nan"):
         PartitionerConfig(eps=float("nan"))
 
 
 @pytest.mark.parametrize("fields", [{"rack_depth": 1}, {"max_skew": 1.5}, {"draws": "even"}])
-def test_upstream_has_neither_levels_nor_a_bound_nor_even_draws(fields):
+def test_upstream_rejects_levels_bounds_and_even_draws(fields):
     with pytest.raises(
         PartitionerConfigError, match="expected semantics kip, got semantics upstream"
     ):
         PartitionerConfig(rack="/eu/a", semantics="upstream", **fields)
 
 
-def test_upstream_wants_a_rack_also_beside_a_custom_partitioner():
+def test_upstream_needs_a_rack_even_with_a_custom_partitioner():
     options = {
         "partitioner.rack.aware": "true",
         "partitioner.class": "com.example.Mine",
@@ -135,10 +135,10 @@ class TestACustomPartitioner:
         {"partitioner.class": "Mine", "partitioner.rack.aware": "true", "client.rack": "a"}
     )
 
-    def test_it_turns_racks_and_weights_off(self):
+    def test_it_disables_racks_and_weights(self):
         assert (self.CONFIG.rack_aware, self.CONFIG.adaptive) == (False, False)
 
-    def test_it_is_told(self):
+    def test_it_is_reported(self):
         (found,) = self.CONFIG.problems(["a"])
         assert found.rule == "custom-partitioner"
         assert "no effect when a custom partitioner is used" in found.wanted
@@ -170,16 +170,16 @@ class TestProblems:
             "set broker.rack on every broker",
         )
 
-    def test_a_rack_is_met_as_deep_as_is_asked(self):
+    def test_a_rack_is_compared_to_the_given_depth(self):
         shallow = PartitionerConfig(rack_aware=True, rack="/eu/a", rack_depth=1)
         assert shallow.problems(["/eu/b"]) == ()
         assert PartitionerConfig(rack_aware=True, rack="/eu/a").problems(["/eu/b"])
 
     @pytest.mark.parametrize("racks", [None, ["a"], ["b", "a"]])
-    def test_nothing_to_tell(self, racks):
+    def test_no_problem(self, racks):
         assert PartitionerConfig(rack_aware=True, rack="a").problems(racks) == ()
 
-    def test_a_rack_alone_changes_nothing(self):
+    def test_a_rack_without_rack_awareness_changes_nothing(self):
         assert PartitionerConfig(rack="nowhere").problems(["a"]) == ()
 
     def test_a_no_break_space_is_a_rack(self):

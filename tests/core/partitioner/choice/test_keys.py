@@ -1,4 +1,4 @@
-"""Keys and lengths of records."""
+"""Partitions of keys, and sizes of records."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def test_a_key_goes_to_a_partition_that_exists(key, count):
     ("key", "value", "headers", "size"),
     [(None, None, 0, 12), (b"k", b"vv", 0, 15), (None, b"v" * 100, 0, 112), (b"", None, 5, 17)],
 )
-def test_a_record_is_as_long_as_its_parts_and_12(key, value, headers, size):
+def test_a_record_counts_its_parts_plus_12_bytes(key, value, headers, size):
     assert record_bytes(key, value, headers) == size

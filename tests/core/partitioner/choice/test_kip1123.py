@@ -1,4 +1,4 @@
-"""Where a window may go, why not nearer, and the draw among the candidates."""
+"""The candidates of a window, the reason of a fallback, and the draw."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def partitioner_of(view=VIEW, load=None, draws=None, **fields):
 
 
 def windows_of(partitioner, count, size=None):
-    """The partitions of so many windows."""
+    """The partitions of the next `count` windows."""
     found = []
     for _ in range(count):
         found.append(partitioner.peek())
@@ -74,10 +74,10 @@ class TestTiers:
             ),
         ],
     )
-    def test_the_first_that_has_any(self, fields, view, load, wanted):
+    def test_the_first_nonempty_tier_is_used(self, fields, view, load, wanted):
         assert partitioner_of(view, load, **fields).candidates() == Candidates(*wanted)
 
-    def test_a_cap_of_0_is_none(self):
+    def test_a_cap_of_0_is_no_cap(self):
         load = PartitionLoad({0: 10**6})
         assert partitioner_of(load=load, backlog_cap_windows=0, **NEAR).candidates().tier == "local"
 
@@ -96,16 +96,16 @@ class TestTiers:
         found = partitioner_of(view, rack_aware=True, rack=rack).candidates()
         assert (found.tier, found.partitions) == (tier, partitions)
 
-    def test_a_rack_that_only_others_of_its_zone_have_falls_back_to_the_zone(self):
+    def test_the_zone_is_the_fallback_for_a_rack_without_leaders(self):
         view = TopicView((0, 1), {0: "/eu/a/r7", 1: "/us/a/r7"})
         found = partitioner_of(view, rack_aware=True, rack="/eu/a/r9").candidates()
         assert found == Candidates("level-2", (0,), "rack-unmatched")
 
-    def test_what_was_fallen_back_for_is_counted_by_window(self):
+    def test_fallbacks_are_counted_by_window(self):
         partitioner = partitioner_of(TopicView((1, 2), RACKS), sticky_bytes=1, **NEAR)
         windows_of(partitioner, 3)
-        told = partitioner.counters()
-        assert (told.windows, told.fallbacks) == ({"all": 3}, {"no-local-leader": 3})
+        counters = partitioner.counters()
+        assert (counters.windows, counters.fallbacks) == ({"all": 3}, {"no-local-leader": 3})
 
 
 class TestUpstreamsCandidates:
@@ -137,11 +137,11 @@ class TestUpstreamsCandidates:
             ),
         ],
     )
-    def test_they_are_those_of_its_tables(self, fields, view, load, wanted):
+    def test_candidates_are_those_of_the_load_table(self, fields, view, load, wanted):
         partitioner = partitioner_of(view, load, semantics="upstream", **fields)
         assert partitioner.candidates() == Candidates(*wanted)
 
-    def test_it_has_no_shares(self):
+    def test_shares_are_rejected(self):
         partitioner = partitioner_of(semantics="upstream")
         partitioner.set_split(None)
         with pytest.raises(
@@ -158,17 +158,17 @@ class TestUpstreamsCandidates:
         ("upstream", PartitionLoad({}), "expected an UpstreamLoad, got PartitionLoad"),
     ],
 )
-def test_the_load_of_the_other_semantics_is_refused(semantics, load, text):
+def test_the_load_of_the_other_semantics_is_rejected(semantics, load, text):
     with pytest.raises(TypeError, match=text):
         partitioner_of(load=load, semantics=semantics)
 
 
 class TestShares:
-    """Windows by share of the leaders' racks, as a split says."""
+    """Windows follow the shares of a split."""
 
     VIEW = TopicView((0, 1, 2), RACKS)
 
-    def test_each_window_goes_where_the_schedule_says(self):
+    def test_each_window_follows_the_schedule(self):
         partitioner = partitioner_of(self.VIEW, **NEAR)
         partitioner.set_split({"a": 11 / 15, "b": 0, "c": 4 / 15})
         assert windows_of(partitioner, 15) == [0, 2, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2, 0]
@@ -189,13 +189,13 @@ class TestShares:
         assert windows_of(partitioner, 4) == [0, 2, 0, 2]
         assert partitioner.counters().fallbacks == {"split-rack-unavailable": 1}
 
-    def test_a_window_that_began_before_is_not_charged(self):
+    def test_a_window_from_before_the_split_is_not_charged(self):
         partitioner = partitioner_of(self.VIEW, **NEAR)
         partitioner.peek()
         partitioner.set_split({"a": 0.5, "c": 0.5})
         assert windows_of(partitioner, 3) == [0, 0, 2]
 
-    def test_they_end_when_they_are_taken_back(self):
+    def test_shares_end_when_they_are_removed(self):
         partitioner = partitioner_of(self.VIEW, **NEAR)
         partitioner.set_split({"c": 1})
         assert windows_of(partitioner, 1) == [2]
@@ -211,11 +211,11 @@ class TestShares:
         assert partitioner.counters().fallbacks == {"stale-split": 3}
 
     @pytest.mark.parametrize("shares", [{}, {"a": 0.5}, {"a": -1, "b": 2}])
-    def test_what_are_no_shares_is_refused(self, shares):
+    def test_invalid_shares_are_rejected(self, shares):
         with pytest.raises(SplitError):
             partitioner_of(self.VIEW, **NEAR).set_split(shares)
 
-    def test_weights_are_those_of_the_rack(self):
+    def test_weights_count_within_the_rack(self):
         partitioner = partitioner_of(TopicView((2, 2, 0), RACKS), **NEAR, sticky_bytes=1)
         partitioner.set_split({"c": 1})
         partitioner.set_load(PartitionLoad({0: 2, 2: 9}))
@@ -232,14 +232,14 @@ class TestOneNumber:
         had = Counter(windows_of(partitioner, 15))
         assert had == {0: 7, 1: 4, 2: 4}
 
-    def test_a_rack_of_more_leaders_has_more(self):
+    def test_a_rack_with_more_leaders_gets_more(self):
         view = TopicView((0, 1, 1, 4), RACKS)
         had = Counter(windows_of(partitioner_of(view, **self.FIELDS), 20))
         assert had[0] == 8
         assert had[1] + had[2] == 8
         assert had[3] == 4
 
-    def test_other_leaders_begin_another_schedule(self):
+    def test_new_leaders_start_a_new_schedule(self):
         partitioner = partitioner_of(TopicView((0, 1, 2), RACKS), **self.FIELDS)
         schedule = partitioner._choice._schedule
         partitioner.set_view(TopicView((3, 1, 2), RACKS))
@@ -256,20 +256,20 @@ class TestOneNumber:
         assert set(windows_of(partitioner, 9)) >= {0, 1}
 
     @pytest.mark.parametrize("change", [{"rack_aware": False}, {"rack": "z"}, {"rack": None}])
-    def test_it_wants_a_local_rack(self, change):
+    def test_max_skew_needs_a_local_rack(self, change):
         partitioner = partitioner_of(VIEW, **(self.FIELDS | change))
         assert partitioner.candidates().tier == "all"
 
 
 class TestWeights:
-    """KIP-794: the less is waiting for a partition, the likelier it is drawn."""
+    """KIP-794: a partition with a smaller backlog is drawn more often."""
 
     @given(
         st.lists(st.integers(0, 60), min_size=1, max_size=50, unique=True).map(sorted),
         st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=9),
         st.integers(0, 2**31 - 1),
     )
-    def test_few_or_many_behind_are_drawn_by_the_same_table(self, partitions, windows, number):
+    def test_both_ways_to_draw_by_weight_agree(self, partitions, windows, number):
         behind = [windows.get(partition, 0) for partition in partitions]
         table = [
             partition
@@ -284,7 +284,7 @@ class TestWeights:
         drawn = [weighted(tuple(range(10)), windows, number) for number in range(len(table))]
         assert drawn == table
 
-    def test_off_they_do_not_count(self):
+    def test_weights_are_ignored_without_adaptive(self):
         load = PartitionLoad({0: 5})
         partitioner = partitioner_of(load=load, adaptive=False, sticky_bytes=1, **NEAR)
         assert windows_of(partitioner, 4) == [0, 3, 0, 3]

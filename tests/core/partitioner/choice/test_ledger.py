@@ -1,4 +1,4 @@
-"""The window ledger: what is outstanding, and which nodes are left out for how long."""
+"""The window ledger: unacknowledged windows, and how long nodes are excluded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS = st.lists(
 
 
 def late_ledger():
-    """Node 1 was given a window at 0, is late at 101 and is to be tried again at 201."""
+    """A window was sent to node 1 at 0; the node is late at 101, and its retry is at 201."""
     ledger = WindowLedger(TIMEOUT)
     ledger.open_window(0, 1, 0)
     assert ledger.excluded_nodes(101) == {1}
@@ -27,7 +27,7 @@ def late_ledger():
 
 
 @given(st.sampled_from([0, TIMEOUT]), STEPS)
-def test_windows_are_those_that_ended_and_are_not_acknowledged(timeout, steps):
+def test_load_counts_windows_that_ended_without_acknowledgement(timeout, steps):
     ledger, now = WindowLedger(timeout), 0
     marked: list[int] = []
     ended: dict[int, int] = {}
@@ -42,9 +42,9 @@ def test_windows_are_those_that_ended_and_are_not_acknowledged(timeout, steps):
             token = marked.pop(number % len(marked))
             ledger.done(token, now, ok=step == "ok")
             ended.pop(token, None)
-        told = ledger.load(now)
-        assert told.windows == {p: list(ended.values()).count(p) for p in set(ended.values())}
-        assert timeout or not told.excluded_nodes
+        load = ledger.load(now)
+        assert load.windows == {p: list(ended.values()).count(p) for p in set(ended.values())}
+        assert timeout or not load.excluded_nodes
     for token in marked:
         ledger.done(token, now, ok=True)
     assert ledger.load(now).windows == {}
@@ -68,7 +68,7 @@ def test_an_excluded_node_is_usable_again_within_33_timeouts(steps):
             ledger.end_window(number, number % 2, now)
 
 
-def test_what_may_change_next_is_told():
+def test_the_next_deadline_is_reported():
     ledger = WindowLedger(TIMEOUT)
     assert ledger.next_deadline_ms is None
     ledger.open_window(0, 1, 0)
@@ -81,7 +81,7 @@ def test_what_may_change_next_is_told():
     assert ledger.next_deadline_ms == 311
 
 
-def test_nothing_is_due_where_nothing_is_excluded():
+def test_no_deadline_without_a_timeout():
     ledger = WindowLedger(0)
     ledger.open_window(0, 1, 0)
     assert ledger.next_deadline_ms is None
@@ -98,14 +98,14 @@ def test_the_wait_doubles_up_to_32_timeouts():
     assert waits == [200, 400, 800, 1600, 3200, 3200, 3200]
 
 
-def test_a_window_that_opens_after_the_wait_is_the_probe_though_nobody_looked():
+def test_a_window_after_the_wait_is_the_probe_even_without_a_load_call():
     ledger = late_ledger()
     ledger.open_window(0, 1, 500)
     assert ledger.excluded_nodes(500) == {1}
     assert ledger.probes == 1
 
 
-def test_a_failure_that_is_no_probe_changes_nothing():
+def test_a_failure_of_another_record_than_the_probe_changes_nothing():
     ledger = late_ledger()
     ledger.done(1, 150, ok=False)
     assert ledger.excluded_nodes(150) == {1}
@@ -116,7 +116,7 @@ def test_a_failure_that_is_no_probe_changes_nothing():
     assert ledger.next_deadline_ms == 202 + TIMEOUT + 1
 
 
-def test_a_node_that_was_late_starts_again_with_the_shortest_wait():
+def test_a_readmitted_node_starts_with_the_shortest_wait():
     ledger = late_ledger()
     ledger.excluded_nodes(201)
     probe = ledger.open_window(0, 1, 201)

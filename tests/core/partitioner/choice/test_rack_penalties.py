@@ -1,4 +1,4 @@
-"""Bounded locality by penalties: producers do not talk to each other."""
+"""Bounded locality by penalties, without coordination between producers."""
 
 import math
 import random
@@ -28,7 +28,7 @@ def test_vectors(case):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("case", split_vectors("prices_converge"))
 def test_penalties_converge(case, seed):
-    """Loads are seen late and with noise, and still each settles near the best."""
+    """Penalties settle near the optimum even if loads are observed late and with noise."""
     rng, racks = random.Random(seed), racks_of(case)
     weights, free = by_rack(racks, case["weights"]), by_rack(racks, case["rates"])
     total = sum(free.values())
@@ -53,17 +53,17 @@ def test_penalties_converge(case, seed):
 
 
 class TestPenalties:
-    def test_none_while_nothing_is_too_full(self):
+    def test_no_penalty_while_no_rack_is_overloaded(self):
         assert penalty_step({}, EVEN, EVEN, 0) == numbers("a 0 b 0 c 0")
 
-    def test_they_stay_where_nothing_was_sent(self):
+    def test_penalties_stay_where_nothing_was_sent(self):
         assert penalty_step(numbers("a 1"), {}, EVEN, 0.1) == numbers("a 1 b 0 c 0")
 
-    def test_none_for_a_rack_without_weight(self):
+    def test_no_penalty_for_a_rack_without_weight(self):
         found = penalty_step(numbers("c 1"), numbers("c 9 a 1"), numbers("a 1 b 1 c 0"), 0.1)
         assert found == numbers("a 0 b 0 c 0")
 
-    def test_they_fall_where_there_is_no_bound(self):
+    def test_penalties_fall_without_a_bound(self):
         assert penalty_step(numbers("a 1"), EVEN, EVEN, math.inf)["a"] == pytest.approx(0.8)
 
     @pytest.mark.parametrize(
@@ -75,37 +75,37 @@ class TestPenalties:
             ("a 1", "a 1", "a 1", math.nan),
         ],
     )
-    def test_what_gives_no_penalty(self, penalty, observed, weights, eps):
+    def test_invalid_penalty_input_is_rejected(self, penalty, observed, weights, eps):
         with pytest.raises(SplitError):
             penalty_step(numbers(penalty), numbers(observed), numbers(weights), eps)
 
 
 class TestShares:
-    def test_all_own_without_penalties(self):
+    def test_all_bytes_stay_local_without_penalties(self):
         assert shares_from_penalties({}, EVEN, "b") == numbers("a 0 b 1 c 0")
 
-    def test_by_weight_where_the_own_rack_has_no_leaders(self):
+    def test_weights_decide_where_the_own_rack_has_no_leaders(self):
         weights = numbers("a 3 b 1 c 0")
         assert shares_from_penalties({}, weights, "c") == numbers("a .75 b .25 c 0")
         assert shares_from_penalties({}, weights, "elsewhere") == numbers("a .75 b .25 c 0")
         found = shares_from_penalties({"b": math.log(2)}, weights, "c")
         assert dict(found) == pytest.approx({"a": 6 / 7, "b": 1 / 7, "c": 0})
 
-    def test_penalties_of_any_height(self):
+    def test_penalties_of_any_size(self):
         found = shares_from_penalties(numbers("a 5000 b 5000 c 5000"), EVEN, "a")
         assert dict(found) == pytest.approx({"a": 1 / 1.04, "b": 0.02 / 1.04, "c": 0.02 / 1.04})
         assert shares_from_penalties(numbers("a 9000"), EVEN, "a")["b"] == pytest.approx(0.5)
 
     @pytest.mark.parametrize("leak", [-0.1, 1.5, math.nan])
-    def test_what_is_no_leak(self, leak):
+    def test_an_invalid_leak_is_rejected(self, leak):
         with pytest.raises(SplitError) as raised:
             shares_from_penalties({}, EVEN, "a", leak=leak)
         assert raised.value.message == f"invalid leak: expected 0 to 1, got {leak}"
 
-    def test_nothing_leaks_nowhere(self):
+    def test_a_single_rack_leaks_nothing(self):
         assert shares_from_penalties(numbers("a 9000"), EVEN, "a", leak=0) == numbers("a 1 b 0 c 0")
 
-    def test_no_weight_at_all(self):
+    def test_no_weight_is_rejected(self):
         with pytest.raises(
             SplitError,
             match=r"^invalid weights: expected at least one rack with a weight above 0, got none",

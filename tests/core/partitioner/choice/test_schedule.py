@@ -1,4 +1,4 @@
-"""Which leader rack takes the next window."""
+"""The leader rack of the next window."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_vectors(case):
     assert [int(rack) for rack in windows(schedule, len(case["windows"]))] == case["windows"]
 
 
-def test_asking_changes_nothing():
+def test_next_rack_changes_nothing():
     schedule = SplitSchedule({"a": 0.5, "b": 0.5}, S)
     assert {schedule.next_rack() for _ in range(9)} == {"a"}
 
@@ -45,13 +45,13 @@ def test_the_rack_that_got_the_window_is_charged():
     assert windows(schedule, 4) == ["a", "a", "a", "a"]
 
 
-def test_a_window_of_a_rack_without_a_share_leaves_the_others_even():
+def test_a_window_for_a_rack_without_share_keeps_the_other_shares():
     schedule = SplitSchedule({"a": 0.5, "b": 0.5}, S)
     schedule.window_done("elsewhere", 2 * S)
     assert windows(schedule, 4) == ["a", "b", "a", "b"]
 
 
-def test_a_rack_that_was_away_for_long_is_not_owed_all_of_it():
+def test_a_rack_that_was_unavailable_for_long_gets_at_most_eight_windows_back():
     shares = {"a": 0.6, "b": 0.2, "c": 0.2}
     schedule = SplitSchedule(shares, S)
     for _ in range(1000):
@@ -77,7 +77,7 @@ def test_the_order_of_the_shares_changes_nothing():
         ({"a": math.inf}, "invalid share of a: expected 0 or more, got inf"),
     ],
 )
-def test_what_are_no_shares(shares, message):
+def test_invalid_shares_are_rejected(shares, message):
     with pytest.raises(SplitError) as raised:
         SplitSchedule(shares, S)
     assert raised.value.message == message
@@ -95,7 +95,7 @@ def test_what_are_no_shares(shares, message):
         ((S, -1), "invalid phase: expected 0 or more, got -1", "adapters draw one of 0 to 15"),
     ],
 )
-def test_what_are_no_sizes(sizes, message, hint):
+def test_invalid_sizes_are_rejected(sizes, message, hint):
     with pytest.raises(SplitError) as raised:
         SplitSchedule({"a": 1}, sizes[0], phase=sizes[1])
     assert (raised.value.message, raised.value.hint) == (message, hint)

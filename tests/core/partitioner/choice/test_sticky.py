@@ -1,4 +1,4 @@
-"""Windows: when they end, what is held back, what is counted."""
+"""Windows: their end, held records, counters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def partitioner_of(view=VIEW, *, on_window_end=None, **fields):
     return TopicPartitioner(config, view, rng=Draws(), on_window_end=on_window_end)
 
 
-class TestWhenTheNextPartitionIsDrawn:
+class TestDrawTime:
     def test_a_load_that_is_set_between_two_windows_counts(self):
         partitioner = partitioner_of()
         assert (partitioner.peek(), partitioner.add(100)) == (0, True)
@@ -36,7 +36,7 @@ class TestWhenTheNextPartitionIsDrawn:
         partitioner.set_load(PartitionLoad({2: 7}))
         assert [partitioner.peek(), partitioner.draws] == [0, 2]
 
-    def test_under_upstream_it_is_drawn_when_the_window_ends(self):
+    def test_upstream_draws_when_the_window_ends(self):
         partitioner = partitioner_of(semantics="upstream")
         assert (partitioner.peek(), partitioner.add(100)) == (0, True)
         assert (partitioner.current, partitioner.draws) == (2, 2)
@@ -50,30 +50,30 @@ class TestWhenTheNextPartitionIsDrawn:
             ("upstream", UpstreamLoad((0, 7), (0, 2), ("a", "a"), 2)),
         ],
     )
-    def test_who_hears_of_a_windows_end_may_give_the_load(self, semantics, load):
-        heard = []
+    def test_the_callback_at_a_windows_end_may_return_a_load(self, semantics, load):
+        ended = []
         partitioner = partitioner_of(
-            semantics=semantics, on_window_end=lambda partition: heard.append(partition) or load
+            semantics=semantics, on_window_end=lambda partition: ended.append(partition) or load
         )
         partitioner.defer(100, may_switch=True)
         assert partitioner.defer(100, may_switch=True) == 0
-        assert (heard, partitioner.windows_ended) == ([0], 1)
+        assert (ended, partitioner.windows_ended) == ([0], 1)
 
-    def test_who_hears_of_it_may_give_none(self):
+    def test_the_callback_may_return_none(self):
         partitioner = partitioner_of(on_window_end=lambda _partition: None)
         partitioner.set_load(PartitionLoad({2: 7}))
         partitioner.peek()
         partitioner.add(100)
         assert partitioner.peek() == 0
 
-    def test_bytes_before_any_choice_draw_one(self):
+    def test_add_before_peek_draws_a_partition(self):
         partitioner = partitioner_of()
         assert not partitioner.add(0)
         assert (partitioner.draws, partitioner.counters().records) == (0, 0)
         assert not partitioner.add(7)
         assert (partitioner.draws, partitioner.counters().records) == (1, 1)
 
-    def test_it_is_drawn_again_where_its_leader_had_changed(self):
+    def test_redraw_after_the_leader_changed(self):
         partitioner = partitioner_of()
         assert partitioner.redraw() == 0
         partitioner.set_view(TopicView((1, 1, 2), RACKS))
@@ -82,7 +82,7 @@ class TestWhenTheNextPartitionIsDrawn:
         assert partitioner.draws == 2
 
 
-class TestAPartitionThatCanNoLongerBeUsed:
+class TestUnusablePartition:
     @pytest.mark.parametrize(
         "change",
         [
@@ -102,7 +102,7 @@ class TestAPartitionThatCanNoLongerBeUsed:
         assert partitioner.counters().switches == {"unusable": 1}
         assert partitioner.windows_ended == 0
 
-    def test_it_is_kept_where_no_other_can(self):
+    def test_the_partition_is_kept_if_no_other_is_usable(self):
         partitioner = partitioner_of(TopicView((0, None), RACKS))
         partitioner.peek()
         partitioner.set_load(PartitionLoad({0: 64}))
@@ -114,43 +114,43 @@ class TestAPartitionThatCanNoLongerBeUsed:
         partitioner.set_view(TopicView((0,), RACKS))
         assert partitioner.peek() == 0
 
-    def test_its_bytes_are_counted_where_they_went(self):
+    def test_bytes_are_counted_for_the_leader_that_got_them(self):
         partitioner = partitioner_of()
         partitioner.peek()
         partitioner.add(40)
         partitioner.set_view(TopicView((1, 1, 2), RACKS))
         partitioner.peek()
         partitioner.add(30)
-        told = partitioner.counters()
-        assert (told.local_bytes, told.cross_bytes) == (40, 30)
+        counters = partitioner.counters()
+        assert (counters.local_bytes, counters.cross_bytes) == (40, 30)
 
 
 class TestAHeldRecord:
-    """KAFKA-9965: a record that opens a batch is asked for twice."""
+    """KAFKA-9965: the partition of a record that opens a batch is requested twice."""
 
-    def test_it_may_end_the_window_before_twice_its_size(self):
+    def test_a_held_record_may_end_the_window_before_twice_the_size(self):
         partitioner = partitioner_of()
         assert [partitioner.defer(100, may_switch=True), partitioner.defer(1)] == [0, 2]
         assert [partitioner.defer(198), partitioner.defer(1)] == [2, 2]
 
-    def test_it_ends_the_window_at_twice_its_size(self):
+    def test_a_held_record_ends_the_window_at_twice_the_size(self):
         partitioner = partitioner_of()
         assert [partitioner.defer(200), partitioner.defer(1)] == [0, 2]
         assert partitioner.counters().switches == {"twice-size": 1}
 
-    def test_it_is_dropped_once(self):
+    def test_a_held_record_is_dropped_once(self):
         partitioner = partitioner_of()
         partitioner.defer(10)
         partitioner.drop()
         partitioner.drop()
         assert (partitioner.held_bytes, partitioner.counters().records) == (0, 0)
 
-    def test_it_counts_as_sent(self):
+    def test_a_held_record_counts_as_sent(self):
         partitioner = partitioner_of()
         partitioner.defer(10)
         assert partitioner.counters().local_bytes == 10
 
-    def test_a_batch_without_one_counts_its_header(self):
+    def test_a_batch_without_held_record_counts_its_header(self):
         partitioner = partitioner_of()
         partitioner.new_batch()
         assert partitioner.counters().total_bytes == 0
@@ -159,7 +159,7 @@ class TestAHeldRecord:
 
 
 class TestCounters:
-    def test_what_a_ledger_counted_is_told_too(self):
+    def test_counters_include_those_of_the_ledger(self):
         ledger = WindowLedger(100)
         ledger.done(ledger.end_window(0, 0, 0), 1, ok=True)
         ledger.done(ledger.end_window(0, 0, 0), 1, ok=False)
@@ -168,10 +168,14 @@ class TestCounters:
         partitioner = partitioner_of()
         partitioner.count_refused()
         partitioner.count_internal()
-        told = partitioner.counters(ledger)
-        assert (told.windows_acknowledged, told.windows_failed, told.exclusions) == (1, 1, 1)
-        assert (told.readmissions, told.probes, told.refused_records) == (0, 0, 1)
-        assert told.fallbacks == {"internal": 1}
+        counters = partitioner.counters(ledger)
+        assert (counters.windows_acknowledged, counters.windows_failed, counters.exclusions) == (
+            1,
+            1,
+            1,
+        )
+        assert (counters.readmissions, counters.probes, counters.refused_records) == (0, 0, 1)
+        assert counters.fallbacks == {"internal": 1}
 
     def test_levels_are_counted(self):
         view = TopicView((0, 1, 2, None), {0: "/eu/a", 1: "/eu/b", 2: "/us/a"})
@@ -180,12 +184,16 @@ class TestCounters:
         for partition, size in enumerate((1, 10, 100, 1000)):
             partitioner.count_unsteered(partition, size)
         partitioner.count_unsteered(9, 10_000)
-        told = partitioner.counters()
-        assert told.bytes_by_common_levels == (100, 10, 1)
-        assert (told.local_bytes, told.cross_bytes, told.unknown_bytes) == (11, 100, 11_000)
-        assert (told.records, told.steered.records) == (5, 0)
+        counters = partitioner.counters()
+        assert counters.bytes_by_common_levels == (100, 10, 1)
+        assert (counters.local_bytes, counters.cross_bytes, counters.unknown_bytes) == (
+            11,
+            100,
+            11_000,
+        )
+        assert (counters.records, counters.steered.records) == (5, 0)
 
-    def test_they_are_one_json_object(self):
+    def test_counters_are_one_json_object(self):
         partitioner = partitioner_of()
         partitioner.peek()
         partitioner.add(250)
@@ -213,8 +221,8 @@ class TestCounters:
 
 
 @given(st.lists(st.sampled_from([60, 112, -1, -2]), max_size=60))
-def test_to_hold_is_to_defer_where_nothing_ends(steps):
-    """-1: the client opens a batch; -2: a record that may switch."""
+def test_hold_equals_defer_where_no_window_ends(steps):
+    """A step is a size; -1: the client opens a batch; -2: a record that may switch."""
     quick, plain = (partitioner_of(sticky_bytes=300) for _ in range(2))
     for step in steps:
         if step == -1:
@@ -228,7 +236,7 @@ def test_to_hold_is_to_defer_where_nothing_ends(steps):
         assert quick.counters() == plain.counters()
 
 
-def test_records_counted_at_once_are_those_counted_singly():
+def test_add_many_equals_single_adds():
     at_once, singly = (partitioner_of(sticky_bytes=1000) for _ in range(2))
     for partitioner in (at_once, singly):
         partitioner.peek()

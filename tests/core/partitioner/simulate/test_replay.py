@@ -1,4 +1,4 @@
-"""Producers replayed in time."""
+"""The simulation of producers."""
 
 from dataclasses import replace
 from random import Random
@@ -28,12 +28,12 @@ UNEVEN = ProducerScenario(
 )
 
 
-def replayed(scenario=UNEVEN, seed=0, **changes):
+def simulate(scenario=UNEVEN, seed=0, **changes):
     return simulate_producers(replace(scenario, **changes), rng=Random(seed))
 
 
-class Listed(Random):
-    """Producers begin half a window into the time, and skip so many windows of their schedule."""
+class FixedRandom(Random):
+    """A stand-in for `Random`: producers start after half a window and skip `phase` windows."""
 
     def __init__(self, phase=0):
         super().__init__(0)
@@ -53,28 +53,28 @@ def down(node, at=5, for_=5):
 
 class TestModes:
     def test_kip_1123_leaves_the_third_rack_empty(self):
-        found = replayed()
+        found = simulate()
         assert found.local_share == 1
         assert found.load_factor == pytest.approx(1.5, abs=0.01)
         assert found.rack_load["c"] == found.cross_bytes_per_s == 0
 
     def test_bounded_keeps_the_bound(self):
-        found = replayed(mode="bounded", eps=0.1)
+        found = simulate(mode="bounded", eps=0.1)
         assert found.load_factor == pytest.approx(1.1, abs=0.005)
         assert found.local_share == pytest.approx(0.733, abs=0.003)
         assert found.cross_bytes_per_s == pytest.approx(8e5 * 0.267, rel=0.02)
 
-    def test_uniform_looks_at_no_rack(self):
-        found = replayed(mode="uniform")
+    def test_uniform_ignores_racks(self):
+        found = simulate(mode="uniform")
         assert found.local_share == pytest.approx(1 / 3, abs=0.05)
         assert found.load_factor == pytest.approx(1, abs=0.08)
 
     def test_upstream_stays_near_as_well(self):
-        found = replayed(mode="upstream")
+        found = simulate(mode="upstream")
         assert (found.local_share, found.mode) == (1, "upstream")
 
-    def test_clients_without_leaders_near_them(self):
-        found = replayed(rates=rates("a 4e5 z 4e5"))
+    def test_clients_without_near_leaders(self):
+        found = simulate(rates=rates("a 4e5 z 4e5"))
         assert found.local_share == pytest.approx(0.5, abs=0.01)
         assert set(found.fallbacks) == {"rack-unmatched"}
         assert set(found.rack_load) == set("abcz")
@@ -83,64 +83,64 @@ class TestModes:
         racks = dict(enumerate(("/e/a", "/e/b", "/w/a")))
         view = TopicView((0, 1, 2), racks)
         terms = {"view": view, "weights": view.leader_weights(), "rates": rates("/e/a 6e5")}
-        assert replayed(**terms).local_share == 1
-        found = replayed(mode="bounded", eps=0.5, **terms)
+        assert simulate(**terms).local_share == 1
+        found = simulate(mode="bounded", eps=0.5, **terms)
         assert found.rack_load["/e/b"] == pytest.approx(3e5, rel=0.02)
         assert found.rack_load["/w/a"] == 0
 
 
 class TestPinned:
-    def test_they_load_racks_and_are_no_part_of_the_local_share(self):
-        found = replayed(rates=rates("a 3e5", "b 6e5"))
+    def test_pinned_bytes_load_racks_but_not_the_local_share(self):
+        found = simulate(rates=rates("a 3e5", "b 6e5"))
         assert found.local_share == 1
         assert found.rack_load["b"] == pytest.approx(6e5, rel=0.01)
         assert found.partition_load[1] == pytest.approx(1.5e5, rel=0.05)
         assert found.load_factor == pytest.approx(2, abs=0.02)
 
-    def test_a_rack_without_leaders_takes_none(self):
+    def test_a_rack_without_leaders_rejects_pinned_bytes(self):
         with pytest.raises(SplitError) as raised:
-            replayed(rates=rates("a 1", "z 1"), weights=numbers("a 1 z 1"))
+            simulate(rates=rates("a 1", "z 1"), weights=numbers("a 1 z 1"))
         assert raised.value.message == "rack z receives pinned bytes but has no leader"
 
 
 class TestFaults:
-    def test_what_a_dead_broker_got_is_late_or_lost(self):
-        assert replayed().undelivered_bytes <= 2 * UNEVEN.window_bytes
-        assert replayed(faults=(down(0),)).undelivered_bytes <= 2 * UNEVEN.window_bytes
-        stuck = replayed(faults=(down(0, at=10, for_=20),))
+    def test_bytes_for_a_dead_broker_are_late_or_undelivered(self):
+        assert simulate().undelivered_bytes <= 2 * UNEVEN.window_bytes
+        assert simulate(faults=(down(0),)).undelivered_bytes <= 2 * UNEVEN.window_bytes
+        stuck = simulate(faults=(down(0, at=10, for_=20),))
         assert stuck.undelivered_bytes > 16 * UNEVEN.window_bytes
 
-    def test_a_backlog_turns_producers_away(self):
-        found = replayed(faults=(down(0, for_=15), down(3, for_=15)))
+    def test_producers_avoid_a_broker_with_backlog(self):
+        found = simulate(faults=(down(0, for_=15), down(3, for_=15)))
         assert found.fallbacks["local-backlog"] > 0
         assert found.local_share < 1
 
-    def test_an_availability_timeout_does_it_sooner(self):
+    def test_an_availability_timeout_excludes_a_broker_sooner(self):
         faults = (down(0, for_=15), down(3, for_=15))
-        late = replayed(faults=faults)
-        soon = replayed(faults=faults, availability_timeout_ms=500)
+        late = simulate(faults=faults)
+        soon = simulate(faults=faults, availability_timeout_ms=500)
         assert soon.fallbacks["local-excluded"] > 0
         assert soon.local_share < late.local_share
 
     def test_upstream_has_no_weights_until_every_partition_had_a_record(self):
-        """Rack-aware producers never send to the others, so the late broker gets as much."""
+        """Rack-aware producers stay in their racks, so the late broker gets the same bytes."""
         faults = (down(0, for_=15),)
-        late = replayed(mode="upstream", faults=faults).partition_load
+        late = simulate(mode="upstream", faults=faults).partition_load
         assert late[0] == pytest.approx(late[3], rel=0.2)
-        weighed = replayed(mode="kip", faults=faults).partition_load
+        weighed = simulate(mode="kip", faults=faults).partition_load
         assert weighed[0] < 0.6 * weighed[3]
 
     def test_a_slow_broker_gets_less(self):
         slow = BrokerFault(broker=0, at_ms=0, for_ms=20 * SECOND, kind="slow", rtt_ms=300)
-        found = replayed(faults=(slow,)).partition_load
+        found = simulate(faults=(slow,)).partition_load
         assert found[0] + found[6] < 0.8 * (found[3] + found[9])
 
-    def test_faults_after_one_another(self):
+    def test_consecutive_faults(self):
         faults = (down(0, at=12, for_=2), down(0, at=5, for_=2))
-        assert replayed(faults=faults).undelivered_bytes <= 2 * UNEVEN.window_bytes
-        assert replayed(faults=faults) == replayed(faults=faults[::-1])
+        assert simulate(faults=faults).undelivered_bytes <= 2 * UNEVEN.window_bytes
+        assert simulate(faults=faults) == simulate(faults=faults[::-1])
 
-    def test_work_that_is_begun_goes_on_after_a_fault(self):
+    def test_started_work_continues_after_a_fault(self):
         """Windows of 4 MB at 5 s and 15 s, 10 s of work each; down from 10 s to 11 s."""
         scenario = replace(
             UNEVEN,
@@ -152,20 +152,20 @@ class TestFaults:
             duration_ms=16.5 * SECOND,
             faults=(down(0, at=10, for_=1),),
         )
-        assert simulate_producers(scenario, rng=Listed()).undelivered_bytes == 4_000_000
+        assert simulate_producers(scenario, rng=FixedRandom()).undelivered_bytes == 4_000_000
         late = replace(scenario, duration_ms=15.5 * SECOND)
-        assert simulate_producers(late, rng=Listed()).undelivered_bytes == 8_000_000
+        assert simulate_producers(late, rng=FixedRandom()).undelivered_bytes == 8_000_000
 
-    def test_a_broker_that_cannot_take_it_all(self):
-        found = replayed(broker_bytes_per_s=1e5, mode="uniform")
+    def test_an_overloaded_broker(self):
+        found = simulate(broker_bytes_per_s=1e5, mode="uniform")
         assert found.undelivered_bytes > 3e6
-        one = replayed(view=TopicView((0,), {0: "a"}), weights={"a": 1}, broker_bytes_per_s=4e5)
+        one = simulate(view=TopicView((0,), {0: "a"}), weights={"a": 1}, broker_bytes_per_s=4e5)
         assert one.undelivered_bytes == pytest.approx(8e6, rel=0.05)
 
     def test_partitions_without_leader(self):
         view = TopicView((None, None), {0: "a"})
         for mode in ("uniform", "kip", "upstream"):
-            found = replayed(view=view, weights={"a": 1}, mode=mode)
+            found = simulate(view=view, weights={"a": 1}, mode=mode)
             assert found.undelivered_bytes == found.windows * UNEVEN.window_bytes
             assert found.rack_load == numbers("a 0 b 0 c 0")
 
@@ -175,24 +175,24 @@ class TestSameInput:
     def test_same_output(self, mode):
         faults = (down(1),)
         terms = {"mode": mode, "faults": faults, "rates": rates("a 4e5 b 2e5", "c 2e5")}
-        assert replayed(**terms) == replayed(**terms)
+        assert simulate(**terms) == simulate(**terms)
         turned = terms | {"rates": rates("b 2e5 a 4e5", "c 2e5")}
-        assert replayed(**terms) == replayed(**turned)
+        assert simulate(**terms) == simulate(**turned)
 
-    def test_another_seed_another_run(self):
-        assert replayed(seed=1, mode="uniform") != replayed(seed=2, mode="uniform")
+    def test_another_seed_gives_another_run(self):
+        assert simulate(seed=1, mode="uniform") != simulate(seed=2, mode="uniform")
 
     @pytest.mark.parametrize(("phase", "racks"), [(0, "ab"), (1, "c"), (2, "ab")])
     def test_each_producer_skips_windows_of_its_own(self, phase, racks):
         one = replace(UNEVEN, mode="bounded", duration_ms=40.0)
-        load = simulate_producers(one, rng=Listed(phase)).rack_load
+        load = simulate_producers(one, rng=FixedRandom(phase)).rack_load
         assert {rack for rack, had in load.items() if had} == set(racks)
 
-    def test_windows_are_told(self):
-        told, small = [], replace(UNEVEN, sticky_bytes=5000)
-        found = simulate_producers(small, rng=Random(0), advance=told.append)
-        assert told == [1024] * 3
-        assert sum(told) <= found.windows < sum(told) + 1024
+    def test_progress_is_reported_in_windows(self):
+        advances, small = [], replace(UNEVEN, sticky_bytes=5000)
+        found = simulate_producers(small, rng=Random(0), advance=advances.append)
+        assert advances == [1024] * 3
+        assert sum(advances) <= found.windows < sum(advances) + 1024
         assert abs(found.windows - small.windows) <= 4
 
 
@@ -207,26 +207,26 @@ class TestBadScenarios:
             ("duration_ms", float("inf")),
         ],
     )
-    def test_numbers_above_0(self, name, value):
+    def test_numbers_must_be_above_0(self, name, value):
         with pytest.raises(SplitError) as raised:
-            replayed(**{name: value})
+            simulate(**{name: value})
         assert (
             raised.value.message
             == f"invalid {name}: expected a number above 0, up to 2^63, got {value}"
         )
         assert raised.value.hint
 
-    def test_a_mode_that_is_none(self):
+    def test_an_unknown_mode_is_rejected(self):
         with pytest.raises(SplitError) as raised:
-            replayed(mode="near\x1b")
+            simulate(mode="near\x1b")
         assert raised.value.message == (
             "invalid mode: expected one of uniform, kip, upstream, bounded, got near\\x1b"
         )
 
     def test_nothing_sent(self):
-        found = replayed(rates=rates("a 0"))
+        found = simulate(rates=rates("a 0"))
         assert (found.local_share, found.load_factor, found.partition_load_factor) == (1, 1, 1)
         assert found.windows == 0
 
-    def test_the_least_rate_there_is(self):
-        assert replayed(rates=rates("a 5e-324")).windows == 0
+    def test_the_least_possible_rate(self):
+        assert simulate(rates=rates("a 5e-324")).windows == 0

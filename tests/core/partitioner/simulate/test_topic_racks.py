@@ -1,4 +1,4 @@
-"""What a cluster says to producers of one topic."""
+"""The metadata of one topic as producers see it."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_leaders_and_racks():
     assert view.racks == RACKS
 
 
-def test_partitions_that_are_not_shown_have_no_leader():
+def test_partitions_missing_in_metadata_have_no_leader():
     view = topic_view(small_cluster({1: "a"}, {"t-0": [1], "t-2": [1]}), "t")
     assert view.leaders == (1, None, 1)
 
@@ -41,7 +41,7 @@ def test_weights_by_live_brokers():
     assert found == {"a": 1, "b": 1}
 
 
-def test_a_leader_on_a_broker_that_is_not_live_counts_while_it_is_told():
+def test_a_listed_leader_on_a_dead_broker_counts():
     cluster = orders(dead=[1])
     view = topic_view(cluster, "orders")
     assert rack_weights(cluster, view, "leaders") == {"a": 2, "b": 1, "c": 0}
@@ -53,7 +53,7 @@ def test_leaders_without_a_rack():
     assert leaders_without_rack(topic_view(orders(leaders={"orders-3": None}), "orders")) == 0
 
 
-def test_a_topic_that_is_not_there():
+def test_an_unknown_topic_is_rejected():
     with pytest.raises(UnknownTopic) as raised:
         topic_view(orders(), "ord\x1bers")
     assert raised.value.message == "topic ord\\x1bers is not in the cluster"

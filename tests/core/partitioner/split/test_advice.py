@@ -1,4 +1,4 @@
-"""What each bound gives and costs, and where leaders would make it free."""
+"""The effect and the cost of each bound, and the advised leaders."""
 
 import itertools
 import math
@@ -23,7 +23,7 @@ def advice(free=f"a {GIB} b {GIB}", pinned="", weights=EVEN, eps=0.1, brokers="a
 
 
 class TestPrices:
-    def test_a_row_for_each_bound_rack_blind_first(self):
+    def test_one_row_per_bound_after_the_rack_blind_row(self):
         found = advice(eps=0.15)
         assert [each.eps for each in found.bounds] == [None, 0, 0.05, 0.1, 0.15, 0.2, math.inf]
         local = [round(each.split.local_share, 3) for each in found.bounds]
@@ -56,7 +56,7 @@ class TestPrices:
         assert found.leaders == {}
         assert all(each.cost.usd_per_30d == 0 for each in found.bounds)
 
-    def test_no_price(self):
+    def test_a_price_of_0(self):
         with pytest.raises(SplitError):
             split_advice(rates("a 1"), EVEN, 0.1, partitions=1, broker_racks="a", usd_per_gib=-1)
 
@@ -74,7 +74,7 @@ class TestLeaders:
         assert advised_leaders(rates("a 1 b 1 c 1"), 4, "abc") == {"a": 2, "b": 1, "c": 1}
         assert advised_leaders(rates("a 1 b 1 c 2"), 5, "cab") == {"a": 1, "b": 1, "c": 3}
 
-    def test_racks_that_cannot_lead_are_not_advised(self):
+    def test_only_racks_that_can_lead_are_advised(self):
         assert advised_leaders(rates("a 1 z 9"), 4, "ab") == {"a": 4, "b": 0}
         assert advised_leaders(rates("z 9"), 4, "ab") == {}
         assert advised_leaders(rates("z 9"), 4, "") == {}

@@ -1,4 +1,4 @@
-"""What the bytes cost that cross racks on their way from producers."""
+"""The cost of produced bytes that cross racks."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_vectors(case):
     assert cost.usd_per_30d == pytest.approx(case["produce_usd_per_30d"])
 
 
-def test_bytes_of_a_split_that_leave_their_rack():
+def test_produce_cost_counts_bytes_that_leave_their_rack():
     given = rates("a 300 b 300", "c 50"), numbers("a 1 b 1 c 1")
     split = split_by_balance(*given, 0)
     found = produce_cost(split, given[0], usd_per_gib=0.02)
@@ -36,7 +36,7 @@ def test_bytes_of_a_split_that_leave_their_rack():
     assert found.usd_per_30d == pytest.approx(found.bytes_per_s * 2_592_000 / 2**30 * 0.02)
 
 
-def test_at_other_rates_than_it_was_made_for():
+def test_produce_cost_at_other_rates_than_the_split():
     split = split_by_balance(rates("a 2"), numbers("a 1 b 1"), 0)
     assert produce_cost(split, rates("a 10 b 0"), usd_per_gib=0).bytes_per_s == 5
     with pytest.raises(SplitError) as raised:
@@ -46,7 +46,7 @@ def test_at_other_rates_than_it_was_made_for():
 
 
 @pytest.mark.parametrize("price", [-0.01, 1e308, math.nan, math.inf])
-def test_what_is_no_price(price):
+def test_an_invalid_price_is_rejected(price):
     with pytest.raises(SplitError) as raised:
         cross_cost(1, usd_per_gib=price)
     assert raised.value.message == (f"invalid price: expected 0 to 2^63 usd per GiB, got {price}")

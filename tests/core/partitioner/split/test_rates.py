@@ -14,14 +14,14 @@ class TestRackRates:
         assert RackRates({"b": 1, "a": 2}) == RackRates({"a": 2, "b": 1}, {})
         assert list(RackRates({"b": 1, "a": 2}).free) == ["a", "b"]
 
-    def test_kept_apart_from_what_they_were_made_of(self):
+    def test_rates_do_not_change_with_their_source(self):
         given = {"a": 1.0}
         found = RackRates(given)
         given["a"] = 2.0
         assert found.free["a"] == 1
 
     @pytest.mark.parametrize("rate", [-1, math.nan, math.inf, 2.0**64])
-    def test_what_is_no_rate(self, rate):
+    def test_an_invalid_rate_is_rejected(self, rate):
         with pytest.raises(SplitError) as raised:
             RackRates({"a": 1, "b\n": rate})
         error = raised.value
@@ -68,7 +68,7 @@ class TestRackColumns:
             ("/a//b 1", "/a/b 1", 'rack path has an empty segment: "/a//b"'),
         ],
     )
-    def test_what_cannot_be_split(self, free, weights, message):
+    def test_invalid_input_is_rejected(self, free, weights, message):
         with pytest.raises(SplitError) as raised:
             RackColumns.of(rates(free), numbers(weights))
         assert raised.value.message == message
@@ -83,7 +83,7 @@ class TestRackColumns:
 
 
 @pytest.mark.parametrize("eps", [-0.1, math.nan])
-def test_what_is_no_bound(eps):
+def test_an_invalid_bound_is_rejected(eps):
     with pytest.raises(SplitError) as raised:
         check_eps(eps)
     assert raised.value.message == f"invalid eps: expected 0 or more, got {eps}"

@@ -1,4 +1,4 @@
-"""Which share of each rack's bytes goes where: near, and no rack too full."""
+"""The split of each rack's bytes: as near as possible, with no rack overloaded."""
 
 import itertools
 import math
@@ -72,7 +72,7 @@ def test_vectors_of_levels(case):
 class TestKip1123:
     """KIP-1123: producers in two of three racks load those two, "leaving the third one empty"."""
 
-    def test_the_third_is_empty(self):
+    def test_the_third_rack_is_empty(self):
         found = split_by_balance(rates("a 1 b 1"), numbers("a 1 b 1 c 1"), math.inf)
         assert found.rack_load == numbers("a 1 b 1 c 0")
         assert (found.local_share, found.load_factor) == (1, 1.5)
@@ -82,20 +82,20 @@ class TestKip1123:
         assert found.shares["c"] == numbers("a .75 b .25 c 0")
         assert found.rack_load == numbers("a 4 b 1 c 0")
 
-    def test_in_a_tree_they_stay_as_near_as_they_can(self):
+    def test_bytes_stay_as_near_as_possible_in_a_tree(self):
         found = split_by_balance(rates("/e/c 2"), numbers("/e/a 3 /e/b 1 /w/a 9"), math.inf)
         assert found.shares["/e/c"] == numbers("/e/a .75 /e/b .25 /e/c 0 /w/a 0")
         assert found.bytes_by_common_levels == (0, 2, 0)
 
     @pytest.mark.parametrize("eps", [1e300, 1e308])
-    def test_a_bound_beyond_all_numbers_is_none(self, eps):
+    def test_an_infinite_bound_is_no_bound(self, eps):
         given = rates("a 1e10 c 4"), numbers("a 3 b 1")
         assert split_by_balance(*given, eps).shares["a"] == numbers("a 1 b 0 c 0")
         assert split_by_balance(*given, eps).shares["c"]["a"] == pytest.approx(0.75)
 
 
 class TestBounds:
-    def test_least_eps_is_what_pinned_bytes_force(self):
+    def test_least_eps_depends_on_pinned_bytes(self):
         given = rates("a 1 b 1 c 1", "a 3"), numbers("a 1 b 1 c 1")
         assert least_eps(*given) == pytest.approx(0.5)
         assert split_by_balance(*given, 0.5).overfull == ()
@@ -110,7 +110,7 @@ class TestBounds:
         assert split_by_balance(*given, 0.5).local_share == 1
         assert split_by_balance(*given, 0.49).local_share < 1
 
-    def test_full_locality_may_need_less_where_pinned_bytes_fill_a_rack(self):
+    def test_full_locality_may_need_a_smaller_bound_where_pinned_bytes_fill_a_rack(self):
         given = rates("b 1", "a 3"), numbers("a 1 b 1")
         assert full_locality_eps(*given) == pytest.approx(0.5)
         assert split_by_balance(*given, 0).local_share == 1
@@ -127,18 +127,18 @@ class TestBounds:
             numbers("/az1/r1 0 /az1/r2 0 /az2/r1 0 /az2/r2 1")
         )
 
-    def test_what_rounding_leaves_without_room_goes_by_weight(self):
+    def test_a_remainder_without_room_goes_by_weight(self):
         found = split_by_balance(rates("a 1e-20 b 1"), numbers("a 0 b 2"), 0)
         assert found.shares["a"] == numbers("a 0 b 1")
 
-    def test_the_least_numbers_there_are(self):
+    def test_the_least_possible_numbers(self):
         least = 5e-324
         given = RackRates({"a": least, "b": 3 * least}), numbers("a 1 b 1 c 1")
         for row in split_by_balance(*given, 0.1).shares.values():
             assert math.fsum(row.values()) == pytest.approx(1)
 
     @pytest.mark.parametrize("eps", [-1, math.nan])
-    def test_no_bound(self, eps):
+    def test_an_invalid_bound_is_rejected(self, eps):
         with pytest.raises(SplitError, match=r"^invalid eps: expected 0 or more"):
             split_by_balance(rates("a 1"), numbers("a 1"), eps)
 
@@ -149,7 +149,7 @@ def test_laws_of_a_split(case, eps):
 
 
 @given(rack_rates())
-def test_more_room_is_never_less_local(case):
+def test_a_larger_bound_is_never_less_local(case):
     found = [split_by_balance(*case, eps).local_share for eps in (0, 0.1, 0.5, 2, math.inf)]
     assert all(a <= b + CLOSE for a, b in itertools.pairwise(found))
 
@@ -186,7 +186,7 @@ def test_common_levels(a, b, levels):
     assert common_levels(a, b) == levels
 
 
-class TestGradeA:
+class TestUniformLocalWeight:
     @pytest.mark.parametrize("case", split_vectors("grade_a"))
     def test_vectors(self, case):
         weight = uniform_local_weight(case["max_skew"], case["eps"])
@@ -202,18 +202,18 @@ class TestGradeA:
         best = split_by_balance(rates_of(case), weights_of(case), case["eps"])
         assert close(best.local_share, case["best_local_share"])
 
-    def test_no_bound_at_all(self):
+    def test_an_infinite_bound_keeps_all_local(self):
         assert uniform_local_weight(3, math.inf) == uniform_local_weight(math.inf, math.inf) == 1
         assert uniform_local_weight(math.inf, 0.1) == uniform_local_weight(2, 0) == 0
 
     @pytest.mark.parametrize("skew", [0.99, math.nan])
-    def test_no_skew(self, skew):
+    def test_a_skew_below_1_is_rejected(self, skew):
         with pytest.raises(SplitError) as raised:
             uniform_local_weight(skew, 0.1)
         assert raised.value.message == f"invalid max_skew: expected 1 or more, got {skew}"
         assert raised.value.hint
 
-    def test_all_by_weight_where_the_own_rack_has_no_leaders(self):
+    def test_all_bytes_go_by_weight_where_the_own_rack_has_no_leaders(self):
         assert uniform_shares(numbers("a 3 b 1 c 0"), "c", 0.5) == numbers("a .75 b .25 c 0")
         assert uniform_shares(numbers("a 3 b 1"), "z", 0.5) == numbers("a .75 b .25")
 
@@ -226,11 +226,11 @@ class TestGradeA:
 
 
 class TestLargestChange:
-    def test_of_the_share_that_moved_most(self):
+    def test_the_greatest_change_of_a_share(self):
         before = {"a": numbers("a .9 b .1"), "b": numbers("b 1")}
         after = {"a": numbers("a .7 b .1 c .2"), "b": numbers("b 1")}
         assert largest_change(before, after) == pytest.approx(0.2)
         assert largest_change(before, before) == largest_change({}, {}) == 0
 
-    def test_a_row_that_comes_or_goes(self):
+    def test_an_added_or_removed_row_counts_as_1(self):
         assert largest_change({}, {"a": numbers("a 1")}) == 1
