@@ -8,6 +8,7 @@ from rackwise.core.model import Partition, PartitionTable, Ragged
 from strategies import crowded_clusters
 
 LISTS = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4))
+SHORT = st.lists(st.integers(0, 2), max_size=3)
 
 
 class TestRagged:
@@ -31,6 +32,13 @@ class TestRagged:
         order = data.draw(st.lists(places))
         taken = Ragged.of(lists).take(Ragged.of([order]).values.astype("int64"))
         assert taken == Ragged.of([lists[i] for i in order])
+
+    @given(st.lists(st.tuples(SHORT, SHORT), max_size=5))
+    def test_equal_rows_and_values_in(self, pairs):
+        left, right = ([pair[side] for pair in pairs] for side in (0, 1))
+        ours, others = Ragged.of(left), Ragged.of(right)
+        assert ours.equal_rows(others).tolist() == [a == b for a, b in pairs]
+        assert ours.values_in(others).tolist() == [value in b for a, b in pairs for value in a]
 
     def test_empty(self):
         assert Ragged.empty(2) == Ragged.of([[], []])

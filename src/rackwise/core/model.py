@@ -213,6 +213,19 @@ class Ragged:
         np.cumsum(wanted, out=kept[1:])
         return Ragged(kept[self.offsets], self.values[wanted])
 
+    def equal_rows(self, other: Ragged) -> NDArray[np.bool_]:
+        """Whether each row equals the same row of `other`, in order: bool [rows]."""
+        equal: NDArray[np.bool_] = self.lengths == other.lengths
+        rows = np.flatnonzero(equal)
+        left, right = self.take(rows), other.take(rows)
+        equal[rows[left.rows[left.values != right.values]]] = False
+        return equal
+
+    def values_in(self, other: Ragged) -> NDArray[np.bool_]:
+        """Whether each value occurs in the same row of `other`: bool [values]."""
+        width = np.int64(2**31)
+        return np.isin(self.rows * width + self.values, other.rows * width + other.values)
+
     def take(self, order: NDArray[np.int64]) -> Ragged:
         """The rows with these numbers, in this order."""
         lengths = self.lengths[order]

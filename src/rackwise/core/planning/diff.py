@@ -277,7 +277,7 @@ def _differing_partitions(a: Cluster, b: Cluster) -> Iterator[PartitionRow]:
     left, right = (_partition_keys(table, rank) for table in tables)
     keys, in_a, in_b = np.intersect1d(left, right, assume_unique=True, return_indices=True)
     placed = tuple(table.placed for table in tables)
-    differ = ~_equal_rows(placed[0].take(in_a), placed[1].take(in_b))
+    differ = ~placed[0].take(in_a).equal_rows(placed[1].take(in_b))
     differ |= tables[0].leader[in_a] != tables[1].leader[in_b]
     for key in np.union1d(keys[differ], np.setxor1d(left, right, assume_unique=True)).tolist():
         yield (
@@ -291,15 +291,6 @@ def _partition_keys(table: PartitionTable, rank: Mapping[str, int]) -> NDArray[n
     ranks = np.array([rank[name] for name in table.topics], dtype=np.int64)
     keys: NDArray[np.int64] = ranks[table.topic] << 32 | table.partition
     return keys
-
-
-def _equal_rows(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
-    """Whether two rows are equal: bool [rows]."""
-    equal: NDArray[np.bool_] = a.lengths == b.lengths
-    same = np.flatnonzero(equal)
-    differ = a.take(same).values != b.take(same).values
-    equal[same[np.unique(a.take(same).rows[differ])]] = False
-    return equal
 
 
 def _lists_of_key(

@@ -130,10 +130,7 @@ def steady_states(view: View, lists: Ragged, prices: CopyPrices | None) -> tuple
     """
     leader = view.table.leader.astype(np.int64)
     placed = view.placed
-    is_same = placed.lengths == lists.lengths
-    rows = np.flatnonzero(is_same)
-    differ = placed.take(rows).values != lists.take(rows).values
-    is_same[rows[np.unique(lists.take(rows).rows[differ])]] = False
+    is_same = placed.equal_rows(lists)
     first = np.append(lists.values, UNKNOWN)[lists.offsets[:-1]].astype(np.int64)
     after = np.where(is_same, leader, np.where(lists.lengths > 0, first, UNKNOWN))
     return steady_cost(view, placed, leader, prices), steady_cost(view, lists, after, prices)

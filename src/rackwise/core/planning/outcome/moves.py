@@ -67,9 +67,9 @@ class ListChanges(NamedTuple):
 def list_changes(instance: Instance, lists: Ragged) -> ListChanges:
     """The changes from the placed lists to `lists`, which holds broker ids of every row."""
     placed = instance.view.placed
-    rows = np.flatnonzero(~_equal_rows(placed, lists))
+    rows = np.flatnonzero(~placed.equal_rows(lists))
     before, after = placed.take(rows), lists.take(rows)
-    added = after.keep(~_is_in_same_row(after, before))
+    added = after.keep(~after.values_in(before))
     is_order = (added.lengths == 0) & (before.lengths == after.lengths)
     reasons, reason = _reasons_of_rows(instance, rows, is_order)
     urgency = np.array([_urgency(names) for names in reasons], dtype=np.int64)[reason]
@@ -134,24 +134,6 @@ def tuples(rows: Ragged) -> list[tuple[int, ...]]:
     """Rows as Python integers."""
     values, offsets = rows.values.tolist(), rows.offsets.tolist()
     return [tuple(values[start:end]) for start, end in pairwise(offsets)]
-
-
-def _equal_rows(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
-    """Whether two rows are the same list: bool [rows]."""
-    same: NDArray[np.bool_] = a.lengths == b.lengths
-    rows = np.flatnonzero(same)
-    left, right = a.take(rows), b.take(rows)
-    same[rows[left.rows[left.values != right.values]]] = False
-    return same
-
-
-def _is_in_same_row(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
-    """Whether each value occurs in the same row of the other array: bool [values]."""
-    width = np.int64(2**31)
-    found: NDArray[np.bool_] = np.isin(
-        rows.rows * width + rows.values, others.rows * width + others.values
-    )
-    return found
 
 
 def _reasons_of_rows(

@@ -61,13 +61,13 @@ def assume_target(cluster: Cluster) -> Cluster:
     table = cluster.partitions
     if not _is_moving(table).any():
         return cluster
-    replicas = table.replicas.keep(~_is_in_same_row(table.replicas, table.removing))
-    stays = _is_in_same_row(_one_value_rows(table.leader), replicas)
+    replicas = table.replicas.keep(~table.replicas.values_in(table.removing))
+    stays = _one_value_rows(table.leader).values_in(replicas)
     none = Ragged.empty(len(table))
     arrived = replace(
         table,
         replicas=replicas,
-        isr=table.isr.keep(_is_in_same_row(table.isr, replicas)),
+        isr=table.isr.keep(table.isr.values_in(replicas)),
         leader=np.where(stays, table.leader, UNKNOWN).astype(np.int32),
         adding=none,
         removing=none,
@@ -94,9 +94,3 @@ def _is_moving(table: PartitionTable) -> NDArray[np.bool_]:
 def _one_value_rows(values: NDArray[np.int32]) -> Ragged:
     """Each value as a row of its own."""
     return Ragged(np.arange(len(values) + 1, dtype=np.int64), values)
-
-
-def _is_in_same_row(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
-    """Whether each value occurs in the same row of the other array: bool [values]."""
-    width = np.int64(2**31)
-    return np.isin(rows.rows * width + rows.values, others.rows * width + others.values)

@@ -60,9 +60,9 @@ def apply_moves(
     rows_moved = rows[known]
     before = _lists([move.before for move in kept])
     after = _lists([move.after for move in kept])
-    stale = np.flatnonzero(_rows_differ(before, placed.take(rows_moved))).tolist()
+    stale = np.flatnonzero(~before.equal_rows(placed.take(rows_moved))).tolist()
     problems += [_stale_move(instance, int(rows_moved[at]), kept[at]) for at in stale]
-    stays = np.flatnonzero(~_rows_differ(before, after)).tolist()
+    stays = np.flatnonzero(before.equal_rows(after)).tolist()
     problems += [
         f"{_name(kept[at])}: expected a changed list, got {_list(kept[at].after)} before and after"
         for at in stays
@@ -71,7 +71,7 @@ def apply_moves(
     sets, misplaced = _usable(instance, moved)
     if keeps_sets:
         held, _ = _usable(instance, placed)
-        bad = _rows_differ(sets, held) | _rows_differ(_sort_rows(moved), _sort_rows(placed))
+        bad = ~(sets.equal_rows(held) & _sort_rows(moved).equal_rows(_sort_rows(placed)))
         reasons = [
             f"{instance.name(row)}: expected the same brokers, got others"
             for row in np.flatnonzero(bad).tolist()
@@ -127,15 +127,6 @@ def _rows_of_moves(
     problems += [f"{_name(moves[at])}: moved twice" for at in np.flatnonzero(again).tolist()]
     rows[again] = -1
     return rows, problems
-
-
-def _rows_differ(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
-    """Which rows differ: bool [rows]."""
-    differ: NDArray[np.bool_] = a.lengths != b.lengths
-    same = np.flatnonzero(~differ)
-    left, right = a.take(same), b.take(same)
-    differ[same[left.rows[left.values != right.values]]] = True
-    return differ
 
 
 def _replace_rows(rows: Ragged, replaced: NDArray[np.int64], by: Ragged) -> Ragged:
