@@ -80,6 +80,7 @@ class Ranges(NamedTuple):
 def weight_steps(weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each broker, the least common multiple of all weights divided by its own weight."""
     multiple = math.lcm(*(int(weight) for weight in weights)) if len(weights) else 1
+    # Python integers: the multiple of many weights may exceed 64 bits.
     return np.array([multiple // int(weight) for weight in weights], dtype=object)
 
 

@@ -37,11 +37,13 @@ def cheapest_leaders(candidates: LeaderCandidates, fair: LeaderLoads) -> NDArray
     """
     members, costs = candidates.members.astype(np.int64), candidates.costs
     _, codes = np.unique(costs, return_inverse=True)
+    # type_: type of each row, int64 [rows]; examples: a row of each type, int64 [types].
     type_, examples = distinct([*members.T, *codes.reshape(costs.shape).T])
     types, brokers = len(examples), candidates.brokers
     type_of_arc, column = np.nonzero(members[examples] < brokers)
     heads = types + members[examples][type_of_arc, column]
     span = fair.high - fair.low
+    # Nodes: the types, then the brokers, then the groups.
     network = Network(
         tails=np.concatenate((type_of_arc, types + np.arange(brokers))),
         heads=np.concatenate((heads, types + brokers + fair.group)),

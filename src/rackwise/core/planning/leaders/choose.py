@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Weights = Mapping[int, int] | None
 
 ROUNDS = 16
-"""How often rows look for a swap; a row takes part in one swap of a round."""
+"""Maximum rounds of swaps; a row takes part in one swap per round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,11 +210,13 @@ def _swap_once(
     """Swap leaders, in place, with the `other` broker of ascending rows; whether any swapped."""
     if not len(rows):
         return False
+    # Entries are (row, other broker) pairs. A class is all entries with the same two brokers.
     is_low = leader[rows] < other
     low, high = np.where(is_low, (leader[rows], other), (other, leader[rows]))
     class_, examples = distinct([low, high])
     is_wrong = _first_rows_take_lower(class_, is_low) != is_low
     is_unsorted = np.bincount(class_[is_wrong], minlength=len(examples)) > 0
+    # A row swaps in its first unsorted class only: `first` is that class, int64 [rows].
     first = np.full(len(leader), len(examples))
     swaps = np.flatnonzero(is_unsorted[class_])
     np.minimum.at(first, rows[swaps], class_[swaps])

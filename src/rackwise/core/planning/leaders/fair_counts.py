@@ -151,9 +151,10 @@ def _near_mean(
             return column, loads
         gives, takes = (loads - mean.low).clip(min=0), (mean.high - loads).clip(min=0)
         some = np.flatnonzero(gives[leader] > 0)
-        reachable = np.append(loads, len(members) + 2)[members[some]]
-        lowest = reachable.argmin(axis=1)
-        pays = loads[leader[some]] - reachable[np.arange(len(some)), lowest] > 1
+        # Load of each member of the rows that may move, [rows, width]; free cells are the highest.
+        member_loads = np.append(loads, len(members) + 2)[members[some]]
+        lowest = member_loads.argmin(axis=1)
+        pays = loads[leader[some]] - member_loads[np.arange(len(some)), lowest] > 1
         some, lowest = some[pays], lowest[pays]
         target = members[some, lowest]
         fits = _ranks_of_equals(target) < takes[target]

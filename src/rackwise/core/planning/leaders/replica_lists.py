@@ -155,6 +155,7 @@ def _old_places(instance: Instance, members: Ragged) -> NDArray[np.int64]:
         for old, new in instance.goal.pairs:
             before[placed.values == old] = new
     width = int(max(before.max(initial=0), members.values.max(initial=0))) + 1
+    # (row, broker) as one number; `found` is the index of each member in the placed values.
     keys = placed.rows * width + before
     order = np.argsort(keys, kind="stable")
     wanted = members.rows * width + members.values

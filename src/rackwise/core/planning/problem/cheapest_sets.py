@@ -48,10 +48,13 @@ if TYPE_CHECKING:
     from rackwise.core.planning.problem.partition_class import PartitionClass
 
 NEVER = 2**57
-"""Dearer than any set: a broker that cannot be taken."""
+"""The price of a broker that cannot be taken, above the price of any legal set.
+
+Prices and costs are below 2^50, so a legal set of up to 64 brokers costs less.
+"""
 
 _CELLS = 1 << 21
-"""Numbers in the widest array of one chunk of rows."""
+"""Numbers in the widest array of one chunk of rows: 16 MiB of int64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -306,6 +309,7 @@ def _cheapest_at_least(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
     prices = table + chunk.copy_costs(np.broadcast_to(instance.leaf, (rows, len(brokers))))
     prices[:, ~instance.is_open] = NEVER
     is_own = chunk.own >= 0
+    # Held brokers need no copy: their own price replaces it. prices: int64 [rows, brokers].
     at, column = np.nonzero(is_own)
     prices[at, chunk.own[is_own]] = chunk.own_price[is_own]
     taken = np.zeros(prices.shape, dtype=np.bool_)
@@ -313,9 +317,10 @@ def _cheapest_at_least(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
     taken[at, chunk.own[at, column]] = True
     for level, wanted in enumerate(class_.at_least):
         nodes = class_.up[level][instance.leaf]
+        # racks: whether each broker is below each node, bool [nodes, brokers].
         racks = nodes[None, :] == np.arange(len(class_.low[level]))[:, None]
         for _ in range(wanted):
-            covered = taken @ racks.T
+            covered = taken @ racks.T  # whether the row has a replica there, bool [rows, nodes]
             short = np.flatnonzero(covered.sum(axis=1) < wanted)
             free = np.where(covered[short][:, nodes], NEVER * 2, prices[short])
             taken[short, free.argmin(axis=1)] = True

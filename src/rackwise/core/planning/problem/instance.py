@@ -58,7 +58,9 @@ class Instance:
     view: View
     """The cluster and the policy, changed by the goal."""
     goal: Goal
+    """What a plan has to reach."""
     minimise: Minimise
+    """What a plan makes small."""
     tree: RackTree
     """The racks; a single rack if racks do not count."""
     brokers: NDArray[np.int64]
@@ -189,7 +191,7 @@ class Instance:
         """Whether the set of each row is in X_p: bool [P]. `sets` contains usable brokers only."""
         rows, brokers = sets.rows, sets.values.astype(np.int64)
         width = len(self.brokers)
-        keys = np.sort(rows * width + brokers)
+        keys = np.sort(rows * width + brokers)  # equal neighbours: a broker twice in a row
         is_legal_row = np.ones(len(sets), dtype=np.bool_)
         is_legal_row[keys[1:][keys[1:] == keys[:-1]] // max(width, 1)] = False
         closed = np.flatnonzero(~self.is_open[brokers])

@@ -90,6 +90,7 @@ def rack_bounds(class_: PartitionClass, room: RackCapacity) -> RackBounds:
     low: list[NDArray[np.int64]] = []
     high: list[NDArray[np.int64]] = []
     for level in range(finest, -1, -1):
+        # least, most: int64 [rows, nodes of the level].
         pinned = class_.at(level, room.pinned)
         least = np.maximum(class_.low[level] - pinned, 0)
         most = class_.high[level] - pinned

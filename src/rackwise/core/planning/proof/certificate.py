@@ -194,6 +194,7 @@ def _offers(
 
 def _total(values: NDArray[np.int64]) -> int:
     """The exact sum, however large."""
+    # The sum of int64 values may exceed int64: add the upper and lower halves separately.
     low = values & 0xFFFFFFFF
     return (int(((values - low) >> 32).sum()) << 32) + int(low.sum())
 

@@ -100,8 +100,9 @@ class Exchanges(NamedTuple):
     """The change of cost if replicas of some rows, [rows, replicas], go to a broker or a rack."""
 
     rows: NDArray[np.int64]
+    """Rows of the partition table, int64 [rows]."""
     at: NDArray[np.int64]
-    """Indexes into the placement's values, [rows, replicas]."""
+    """Index of each replica into the values of the placement's sets, int64 [rows, replicas]."""
     change: NDArray[np.int64]
     """Change of cost, int64 [rows, replicas]; `NEVER` if the exchange is not legal."""
     leaf: int
@@ -125,20 +126,25 @@ def exchanges_of(placement: PricedSets) -> Iterator[Exchanges]:
 
 
 class _ClassRows(NamedTuple):
-    """Rows of one class."""
+    """Rows of one partition class, as dense arrays."""
 
     class_: PartitionClass
     rows: NDArray[np.int64]
+    """Rows of the partition table, int64 [rows]."""
     at: NDArray[np.int64]
+    """Index of each replica into the values of the placement's sets, int64 [rows, replicas]."""
     counts: tuple[NDArray[np.int64], ...]
     """Replicas of each row below each node, int64 [rows, nodes], by level."""
     leaf: NDArray[np.int64]
-    """Finest rack of each replica."""
+    """Finest rack of each replica, int64 [rows, replicas]."""
     pinned: NDArray[np.bool_]
-    """Whether each replica is pinned."""
+    """Whether each replica is pinned, bool [rows, replicas]."""
 
     def legal(self, target: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each replica, [rows, replicas], may go to the finest rack of its row."""
+        """Whether each replica may go to the target of its row: bool [rows, replicas].
+
+        `target`: a finest rack for each row, int64 [rows].
+        """
         class_ = self.class_
         legal = ~self.pinned
         at = np.arange(len(self.rows))
@@ -148,12 +154,14 @@ class _ClassRows(NamedTuple):
                 class_.up[level][target],
                 class_.up[level][self.leaf],
             )
+            # `there`: replicas of the row in the node that each replica would leave.
             there = np.take_along_axis(counts, here, axis=1)
             stays = here == to[:, None]
             gives = there > class_.low[level][here]
             takes = counts[at, to] < class_.high[level][to]
             legal &= stays | (gives & takes[:, None])
             if wanted:
+                # Racks in use after the exchange: the target may be new, the origin may get empty.
                 racks = (counts > 0).sum(axis=1) + (counts[at, to] == 0)
                 legal &= stays | (racks[:, None] - (there == 1) >= wanted)
         return legal
@@ -186,6 +194,7 @@ def _class_rows(placement: PricedSets) -> Iterator[_ClassRows]:
 def _exchanges_back(placement: PricedSets, part: _ClassRows) -> Iterator[Exchanges]:
     """Exchanges back to a broker that holds the row and is not in its set."""
     instance, sets = placement.instance, placement.sets
+    # Row i of `own` and `left` is part.rows[i]; one column of `left` is handled at a time.
     own = instance.held.take(part.rows)
     rows = part.rows[own.rows]
     brokers = own.values.astype(np.int64)
@@ -212,19 +221,23 @@ class ExchangeGraph:
     """Arcs between `classes` times B nodes; S nodes hold a replica, and only these have arcs."""
 
     brokers: int
+    """Number of usable brokers, B."""
     classes: int
+    """Number of classes of nodes: one for topics without caps, and one for each capped topic."""
     leaf: NDArray[np.int64]
+    """Finest rack of each broker, int64 [B]."""
     is_open: NDArray[np.bool_]
+    """Whether each broker takes new replicas, bool [B]."""
     sources: NDArray[np.int64]
     """Nodes that hold a replica, ascending, int64 [S]."""
     hubs: NDArray[np.int64]
     """Length to every open broker of a finest rack, in the same class, int64 [S, L]."""
     tails: NDArray[np.int64]
-    """Start of each direct arc, an index into `sources`."""
+    """Start of each direct arc, an index into `sources`, int64 [arcs]."""
     heads: NDArray[np.int64]
-    """End node of each direct arc."""
+    """End node of each direct arc, int64 [arcs]."""
     lengths: NDArray[np.int64]
-    """Length of each direct arc."""
+    """Length of each direct arc, int64 [arcs]."""
 
     @classmethod
     def of(cls, placement: PricedSets, classes: int = 1) -> ExchangeGraph:
@@ -235,6 +248,7 @@ class ExchangeGraph:
         sources = np.unique(nodes)
         source = np.searchsorted(sources, nodes)
         hubs = np.full((len(sources), instance.leaves), NEVER, dtype=np.int64)
+        # Replica that gives each hub its length, an index into the sets' values, -1 = none.
         best = np.full(hubs.shape, -1, dtype=np.int64)
         direct = []
         for exchange in exchanges_of(placement):
@@ -271,7 +285,7 @@ class ExchangeGraph:
     def relax(self, distance: NDArray[np.int64]) -> NDArray[np.int64]:
         """The least of each node's distance and the paths over one arc, int64 [classes, B]."""
         found = distance.copy()
-        flat = found.ravel()
+        flat = found.ravel()  # a view: node numbers index it, and writes reach `found`
         at = distance.ravel()[self.sources]
         starts = np.flatnonzero(np.diff(self.sources // self.brokers, prepend=-1))
         if len(starts):

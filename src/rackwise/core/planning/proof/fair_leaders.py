@@ -126,6 +126,7 @@ def _outside(instance: Instance, loads: NDArray[np.int64], limits: LoadLimits) -
 def _reach_by_exchanges(instance: Instance, candidates: Ragged, leader: NDArray[np.int64]) -> Reach:
     """The brokers to which leaderships can be passed on, over any chain."""
     brokers = len(instance.brokers)
+    # Whether a leadership can go from one broker to another in one step, bool [from, to].
     is_one_step = np.eye(brokers, dtype=np.bool_)
     is_one_step[leader[candidates.rows], candidates.values] = True
 

@@ -241,6 +241,8 @@ def _reach_by_exchanges(
     shape = (len(capped) + 1, len(instance.brokers))
     placed = np.bincount(placement.nodes, minlength=shape[0] * shape[1]).reshape(shape)
 
+    # Row 0 of `distance` is topics without caps, the other rows are capped topics: [classes, B].
+    # A replica changes from a capped topic to others only on a broker with room under the cap.
     def reach(starts: NDArray[np.bool_]) -> NDArray[np.bool_]:
         distance = np.full(shape, NEVER, dtype=np.int64)
         distance[0, starts] = 0

@@ -84,6 +84,7 @@ def sets_of_flow(instance: Instance, network: SetNetwork, flow: NDArray[np.int64
     rows, brokers = [network.row[direct]], [network.broker[direct]]
     rows.append(instance.pins.rows)
     brokers.append(instance.pins.values.astype(np.int64))
+    # Units that went to a hub, and brokers that took units from a hub, are matched in order.
     sent = np.flatnonzero(is_used & (network.row >= 0) & (network.broker < 0))
     units = np.concatenate([network.row[sent], network.waiting[:, 0]])
     hubs = np.concatenate([network.hub[sent], network.waiting[:, 2]])

@@ -231,6 +231,7 @@ def _solve_with_flow(rack: _RackProblem, should_stop: Callable[[], bool]) -> _Ro
     """With a flow: rows with several holders are nodes, and equal rows share a node."""
     width, groups = len(rack.members), len(rack.totals)
     hub, everyone = width, np.arange(width)
+    # Nodes: the members, the hub, the groups, then one for each type of rows.
     types = _row_types(rack)
     number = np.arange(len(types.sizes))
     shared = width + 1 + groups

@@ -47,6 +47,7 @@ def even_flow(
     is_open, flow = face.is_open[:exits], face.flow[:exits]
     heads = network.heads[:exits]
     is_in = heads < width
+    # base: replicas that every cheapest flow puts on each broker; most: the highest possible load.
     base = _sums(heads, flow, is_in & ~is_open, width) + network.supplies[:width]
     hubs = np.flatnonzero(is_in & is_open & (network.hub[:exits] >= 0) & (network.row[:exits] < 0))
     capacities[hubs] = np.minimum(
@@ -54,6 +55,7 @@ def even_flow(
     ).clip(min=0)
     most = base + _sums(heads, capacities, is_in & is_open, width)
     extra = most - base
+    # One arc to the sink for each further replica of a broker; `steps` is the load before it.
     brokers = np.repeat(np.arange(width), extra)
     first = np.cumsum(extra) - extra
     steps = np.arange(len(brokers)) - first[brokers] + base[brokers]

@@ -238,6 +238,7 @@ def sort_targets(instance: Instance, sets: Ragged) -> Ragged:
     rows, brokers = sets.rows, sets.values.astype(np.int64)
     is_new = ~instance.holds(rows, brokers)
     leaf = instance.leaf[brokers]
+    # A cell is a row in a finest rack; `alone` marks replicas that are the only one in their cell.
     cells = rows * instance.leaves + leaf
     order = np.argsort(cells, kind="stable")
     first = np.flatnonzero(np.diff(cells[order], prepend=-1))
