@@ -82,7 +82,44 @@ class ReadingFindingDocument(HintedFindingDocument):
     """The `client.rack` of the client."""
 
 
-_SHARED: Final = (NoteDocument, FindingDocument, HintedFindingDocument, ReadingFindingDocument)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxBrokerDocument:
+    """One broker of a sandbox."""
+
+    id: int
+    """Id of the broker."""
+    rack: str | None
+    """Rack of the broker; null for none."""
+    host: str | None
+    """Host on which the broker listens."""
+    port: int | None
+    """Port on which the broker listens."""
+    pid: int | None
+    """Id of its process; null while the broker is down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxDocument:
+    """A running sandbox."""
+
+    format: Literal["rackwise.sandbox/1"] = "rackwise.sandbox/1"
+    bootstrap_server: str
+    """Addresses of the brokers, separated by commas."""
+    zookeeper_connect: str | None
+    """Address of ZooKeeper; null in KRaft mode."""
+    folder: str
+    """Folder of logs and data."""
+    brokers: tuple[SandboxBrokerDocument, ...]
+    """The brokers."""
+
+
+_SHARED: Final = (
+    NoteDocument,
+    FindingDocument,
+    HintedFindingDocument,
+    ReadingFindingDocument,
+    SandboxBrokerDocument,
+)
 
 DOCUMENTS: Final = Codec(names={each.__name__: each for each in _SHARED})
 """The codec of documents whose parts are declared as dataclasses, too."""

@@ -7,7 +7,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rackwise.adapters.sandbox import Sandbox
+    from rackwise.cli.documents import SandboxDocument
 
-FORMAT = "rackwise.sandbox/1"
 LOOK_EVERY_S = 0.5
 KraftVersion = Literal["4.4", "4.3"]
 NEWEST: KraftVersion = "4.4"
@@ -119,24 +119,25 @@ def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
     sys.stdout.flush()
 
 
-def document(cluster: Sandbox, keeper: str | None) -> dict[str, Any]:
-    """Describe the cluster as one JSON document; `rack` is null for a broker without a rack."""
-    return {
-        "format": FORMAT,
-        "bootstrap_server": cluster.bootstrap,
-        "zookeeper_connect": keeper,
-        "folder": str(cluster.folder),
-        "brokers": [
-            {
-                "id": broker.id,
-                "rack": None if broker.rack is None else str(broker.rack),
-                "host": broker.host,
-                "port": broker.port,
-                "pid": cluster.pid(broker.id),
-            }
+def document(cluster: Sandbox, keeper: str | None) -> SandboxDocument:
+    """The running cluster; `keeper`: the address of ZooKeeper, None in KRaft mode."""
+    from rackwise.cli.documents import SandboxBrokerDocument, SandboxDocument
+
+    return SandboxDocument(
+        bootstrap_server=cluster.bootstrap,
+        zookeeper_connect=keeper,
+        folder=str(cluster.folder),
+        brokers=tuple(
+            SandboxBrokerDocument(
+                id=broker.id,
+                rack=None if broker.rack is None else str(broker.rack),
+                host=broker.host,
+                port=broker.port,
+                pid=cluster.pid(broker.id),
+            )
             for broker in cluster.brokers
-        ],
-    }
+        ),
+    )
 
 
 def watch(shell: Shell, cluster: Sandbox) -> None:

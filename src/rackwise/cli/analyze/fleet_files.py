@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from rackwise.core.fleet import GeneratedFile
     from rackwise.core.model import Cluster
 
-FORMAT = "rackwise.generated/1"
 SNAPSHOTS = "snapshots"
 FLOWS = "flows"
 SUBNETS = "subnets.csv"
@@ -143,8 +142,19 @@ def show_fleet(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[P
         "files": fleet.options.files,
     }
     if shell.is_json:
-        places = {"out": str(out), "truth": str(out / TRUTH), "analyze": command}
-        shell.document({"format": FORMAT, **places, **counts})
+        from rackwise.cli.analyze.documents import CODEC, GeneratedDocument
+
+        document = GeneratedDocument(
+            out=str(out),
+            truth=str(out / TRUTH),
+            analyze=tuple(command),
+            clusters=counts["clusters"],
+            brokers=counts["brokers"],
+            partitions=counts["partitions"],
+            flows=counts["flows"],
+            files=counts["files"],
+        )
+        shell.document(document, CODEC)
         return
     text = ", ".join(
         f"{count} {noun.removesuffix('s' if count == 1 else '')}" for noun, count in counts.items()

@@ -22,11 +22,11 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
+    from rackwise.cli.analyze.documents import SparkCheckDocument
     from rackwise.core.findings import FindingList
     from rackwise.core.model import Cluster
     from rackwise.pipeline.spark_racks.check import Answers, Jvm
 
-FORMAT = "rackwise.spark-check/1"
 SHOWN = 10
 
 
@@ -81,7 +81,9 @@ def spark_check(
             answers = ask(spark, asked, allow_list(options))
     found = diagnose_spark(options, asked, answers, cluster)
     if shell.is_json:
-        shell.document(_document(options, asked, answers, found))
+        from rackwise.cli.analyze.documents import CODEC
+
+        shell.document(_document(options, asked, answers, found), CODEC)
     else:
         shell.text(_text(asked, answers, found, has_color=shell.has_color()))
     return 2 if found else 0
@@ -144,24 +146,35 @@ def _cluster(
 
 def _document(
     options: Mapping[str, str], variable: str, answers: Answers, found: FindingList
-) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "variable": variable,
-        "options": dict(options),
-        "asked": answers.asked,
-        "executors": [
-            _jvm(each) | {"answers": number} for each, number in answers.executors.items()
-        ],
-        "driver": None if answers.driver is None else _jvm(answers.driver),
-        "racks": dict(sorted(answers.racks.items())),
-        "counts": dict(found.counts),
-        "findings": [each.as_dict("where", "group", "client_rack", "hint") for each in found],
-        "not_checked": dict(found.not_checked),
-    }
+) -> SparkCheckDocument:
+    from rackwise.cli.analyze.documents import (
+        ExecutorDocument,
+        JvmDocument,
+        SparkCheckDocument,
+        SparkFindingDocument,
+    )
+
+    return SparkCheckDocument(
+        variable=variable,
+        options=options,
+        asked=answers.asked,
+        executors=tuple(
+            ExecutorDocument(**_jvm(each), answers=number)
+            for each, number in answers.executors.items()
+        ),
+        driver=None if answers.driver is None else JvmDocument(**_jvm(answers.driver)),
+        racks=dict(sorted(answers.racks.items())),
+        counts=found.counts,
+        findings=tuple(
+            SparkFindingDocument(**each.as_dict("where", "group", "client_rack", "hint"))
+            for each in found
+        ),
+        not_checked=found.not_checked,
+    )
 
 
-def _jvm(jvm: Jvm) -> dict[str, Any]:
+def _jvm(jvm: Jvm) -> dict[str, str | None]:
+    """The fields of `JvmDocument`."""
     return {
         "host": jvm.host,
         "pid": jvm.pid,

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.stream.run import StreamOptions
     from rackwise.pipeline.stream.store import Batch
 
-FORMAT = "rackwise.stream-run/1"
-COMPACT_FORMAT = "rackwise.compact/1"
 TOPIC = "rackwise.telemetry"
 DAYS = "days"
 JVM, PYTHON = "jvm", "python"
@@ -305,16 +303,16 @@ def _show_run(shell: Shell, batches: Sequence[Batch]) -> None:
     kept = reasons.get("kept", 0)
     bytes_ = sum(batch.bytes for batch in batches)
     if shell.is_json:
-        shell.document(
-            {
-                "format": FORMAT,
-                "batches": len(batches),
-                "messages": sum(reasons.values()),
-                "kept": kept,
-                "reasons": dict(sorted(reasons.items())),
-                "bytes": bytes_,
-            }
+        from rackwise.cli.analyze.documents import CODEC, StreamRunDocument
+
+        document = StreamRunDocument(
+            batches=len(batches),
+            messages=sum(reasons.values()),
+            kept=kept,
+            reasons=dict(sorted(reasons.items())),
+            bytes=bytes_,
         )
+        shell.document(document, CODEC)
         return
     shell.text(
         f"{counted(sum(reasons.values()), 'message')} in {len(batches)} new "
@@ -331,14 +329,12 @@ def _show_reasons(shell: Shell, reasons: Mapping[str, int]) -> None:
 
 def _show_day(shell: Shell, day: date, counts: CompactCounts, summary: Any) -> None:  # noqa: ANN401
     if shell.is_json:
-        shell.document(
-            {
-                "format": COMPACT_FORMAT,
-                "date": str(day),
-                "telemetry": counts.as_dict(),
-                "summary": summary,
-            }
+        from rackwise.cli.analyze.documents import CODEC, CompactDocument, TelemetryDocument
+
+        document = CompactDocument(
+            date=str(day), telemetry=TelemetryDocument(**counts.as_dict()), summary=summary
         )
+        shell.document(document, CODEC)
         return
     shell.text(
         f"{day}: {counted(counts.messages, 'message')}: {counts.accepted} accepted, "
