@@ -29,15 +29,21 @@ Server = Annotated[
 ]
 ClientConfig = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Client properties for security, SASL and TLS."),
+    typer.Option(
+        metavar="FILE", help="Read client properties for security, SASL and TLS from this file."
+    ),
 ]
 PolicyFile = Annotated[
     Path | None,
-    typer.Option("--policy", metavar="FILE", help="Policy in TOML. [default: built-in rules]"),
+    typer.Option(
+        "--policy", metavar="FILE", help="Use this policy, a TOML file. [default: built-in rules]"
+    ),
 ]
 PriceTable = Annotated[
     Path | None,
-    typer.Option("--prices", metavar="CSV", help="Price table. [default: the shipped table]"),
+    typer.Option(
+        "--prices", metavar="CSV", help="Use this price table. [default: the shipped table]"
+    ),
 ]
 Provider = Annotated[
     str | None,

@@ -89,17 +89,17 @@ class TestTopics:
         )
 
 
-class TestWishes:
+class TestGoals:
     @pytest.mark.parametrize(
         ("words", "message", "hint"),
         [
             (
                 ["dance"],
                 (
-                    "invalid goal: expected one of repair, balance, drain, replace, set-rf, "
-                    'add, leaders, got "dance"'
+                    "Invalid value for 'GOAL': 'dance' is not one of 'repair', 'balance', 'drain', "
+                    "'replace', 'set-rf', 'add', 'leaders'"
                 ),
-                "see rackwise plan --help",
+                "rackwise --help, or rackwise COMMAND --help",
             ),
             (
                 ["drain"],

@@ -71,7 +71,6 @@ def test_how_they_are_shown_is_how_they_are_read(use):
 @pytest.mark.parametrize(
     ("name", "words", "message"),
     [
-        ("dance", [], f'invalid goal: expected one of {", ".join(USES)}, got "dance"'),
         ("drain", [], "invalid drain: expected what to drain, got nothing"),
         ("set-rf", [], "invalid set-rf: expected what to set, got nothing"),
         ("balance", ["7"], 'invalid balance: expected nothing after the goal, got "7"'),

@@ -66,7 +66,7 @@ def test_kafkas_own_tool_reads_executes_and_verifies_our_json(
     assert called("plan", "repair", "--snapshot", after)[0] == 0
 
     executed(java_home, bootstrap, back, names(plan))
-    until(lambda: not admin.list_partition_reassignments(), "the way back to end")
+    until(lambda: not admin.list_partition_reassignments(), "the rollback to end")
     again = tmp_path / "again.json"
     until(lambda: snapshot(kraft_cluster, again) == BLIND, "every broker to know the old lists")
 

@@ -29,7 +29,7 @@ def cancel(context: typer.Context, target: Target, stall: Stall = 600) -> int:
     """Cancel the running moves of a plan, and clear its throttles.
 
     A move is cancelled only if one of its old replicas is live and in sync.
-    Exit: 0 nothing moves any more, 1 error, 3 some moves or throttles are left.
+    Exit codes: 0 nothing moves any more, 1 error, 3 some moves or throttles are left.
     """
     shell: Shell = context.obj
     from rackwise.core.applying.model import Caps

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @with_option_groups()
 def apply(context: typer.Context, target: Target, options: ApplyOptions) -> int:
-    """Execute a plan on its cluster. After a kill rackwise resume continues it.
+    """Execute a plan on its cluster. If the run is killed, rackwise resume continues it.
 
-    Exit: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first write.
+    Exit codes: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first write.
     """
     shell: Shell = context.obj
     with open_session(shell, target) as session:

@@ -19,22 +19,27 @@ _LONGEST = 30
 """Characters of the longest size: more digits than any 64-bit number has."""
 
 PlanFile = Annotated[
-    Path, typer.Argument(metavar="PLAN", help="Plan file, written by rackwise plan --out.")
+    Path, typer.Argument(metavar="PLAN", help="The plan file that rackwise plan --out has written.")
 ]
 Bootstrap = Annotated[
     str,
-    typer.Option(metavar="H:P", help="Brokers to connect to, as HOST:PORT, separated by commas."),
+    typer.Option(
+        metavar="H:P", help="Connect to these brokers, as HOST:PORT, separated by commas."
+    ),
 ]
 Throttle = Annotated[
     str | None,
     typer.Option(
         metavar="RATE",
-        help="Limit copying to this rate per second and broker, such as 50MB; default no limit.",
+        help="Limit copying to this rate per second and broker, such as 50MB. The default is no "
+        "limit.",
     ),
 ]
 ThrottleOver = Annotated[
     RateConflict,
-    typer.Option(help="Which rate holds where an operator has set one: theirs, larger or ours."),
+    typer.Option(
+        help="Where an operator has set a rate: keep it, use the larger one, or use ours."
+    ),
 ]
 AtOnce = Annotated[int, typer.Option(metavar="N", min=1, help="Move at most N partitions at once.")]
 PerBroker = Annotated[
@@ -42,7 +47,9 @@ PerBroker = Annotated[
 ]
 BytesInFlight = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="Move at most this many bytes at once; default no limit."),
+    typer.Option(
+        metavar="SIZE", help="Move at most this many bytes at once. The default is no limit."
+    ),
 ]
 First = Annotated[
     int | None,

@@ -31,7 +31,8 @@ def resume(context: typer.Context, target: Target, options: ApplyOptions) -> int
 
     Without --throttle the throttle of the last run is kept. Changes by others are reported and not
     undone. A plan that was cancelled, rolled back or completed is not started again; use rackwise
-    apply for that. Exit: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first write.
+    apply for that. Exit codes: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first
+    write.
     """
     shell: Shell = context.obj
     from rackwise.core.applying.start import history_of

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 def rollback(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     """Cancel running moves, then execute the reverse of the completed ones, with its own journal.
 
-    After a kill the same command continues. Replicas that return are copied completely.
-    Exit: 0 all is as before the plan, 1 error, 3 stopped half-way, 4 rejected before any write.
+    If the run is killed, the same command continues it. Replicas that return are copied completely.
+    Exit codes: 0 all is as before the plan, 1 error, 3 stopped half-way, 4 rejected before any
+    write.
     """
     shell: Shell = context.obj
     with open_session(shell, target) as session:
@@ -64,7 +65,7 @@ def _reverse_path(session: ApplySession) -> Path:
 
 
 def _unfinished_rollback(shell: Shell, session: ApplySession) -> ApplySession | None:
-    """The session of an earlier rollback that did not end; None where there is none."""
+    """The session of an earlier rollback that did not end; None if there is no such rollback."""
     from rackwise.adapters.files.plan.read import read_plan
     from rackwise.cli.apply.run import has_ended
 

@@ -53,9 +53,9 @@ def throttles(
         bool, typer.Option("--restore", help="Clear the throttles that runs of this tool left.")
     ] = False,
 ) -> int:
-    """List the replication throttles of the cluster, and which of them a run of this tool has left.
+    """List the replication throttles of the cluster, and those that runs of this tool have left.
 
-    Exit: 0 none of ours is left, 2 some are, 3 some could not be cleared, 1 error.
+    Exit codes: 0 none of ours is left, 2 some are, 3 some could not be cleared, 1 error.
     """
     shell: Shell = context.obj
     with installed("kafka", "talk to brokers"):

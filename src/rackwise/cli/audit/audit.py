@@ -39,7 +39,9 @@ def audit(
     ] = None,
     fail_on: Annotated[
         FailOn | None,
-        typer.Option(help="Exit with 2 at findings of this severity. [default: the policy's]"),
+        typer.Option(
+            help="Exit with 2 at findings of this severity or worse. [default: the policy's]"
+        ),
     ] = None,
     lose: Annotated[
         list[str] | None,

@@ -49,7 +49,9 @@ def doctor(
     group: Groups = None,
     client_rack: Annotated[
         list[str] | None,
-        typer.Option(metavar="R", help="Check this client.rack too. May be repeated."),
+        typer.Option(
+            metavar="R", help="Check a client with this client.rack, too. May be repeated."
+        ),
     ] = None,
     topics: Topics = None,
     probe: Annotated[

@@ -55,7 +55,8 @@ def check(
     zookeeper: Annotated[
         str,
         typer.Option(
-            metavar="H:P/CHROOT", help="Read the brokers' ZooKeeper; as their zookeeper.connect."
+            metavar="H:P/CHROOT",
+            help="Read this ZooKeeper, written as in zookeeper.connect of the brokers.",
         ),
     ],
     member: Annotated[
@@ -63,13 +64,14 @@ def check(
         typer.Option(
             metavar="ID=SOFTWARE,IBP[,RACK]",
             help="Give the version, inter.broker.protocol.version (empty: not set) and broker.rack "
-            "of a broker. Repeatable.",
+            "of a broker. May be repeated.",
         ),
     ] = None,
     client: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="VERSION", help="Give the version of a client that reads ZooKeeper. Repeatable."
+            metavar="VERSION",
+            help="Give the version of a client that reads ZooKeeper. May be repeated.",
         ),
     ] = None,
     to: Annotated[

@@ -77,7 +77,7 @@ RackModeName = Annotated[
 ]
 IgnoreRacks = Annotated[
     bool,
-    typer.Option("--disable-rack-aware", "--ignore-racks", help="Ignore racks."),
+    typer.Option("--disable-rack-aware", "--ignore-racks", help="Ignore the racks of the brokers."),
 ]
 BrokerList = Annotated[
     str | None,
@@ -90,8 +90,8 @@ Seed = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        help="Random seed; equal seeds give equal rows. If you omit it, one is generated and "
-        "printed.",
+        help="Use this random seed; equal seeds give equal rows. If you omit it, one is generated "
+        "and printed.",
     ),
 ]
 NoLoad = Annotated[

@@ -36,8 +36,12 @@ Format = Literal["json", "cli", "reassignment"]
 @with_option_groups()
 def place(
     context: typer.Context,
-    partitions: Annotated[str, typer.Option(metavar="P", help="Number of partitions.")],
-    replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas per partition.")],
+    partitions: Annotated[
+        str, typer.Option(metavar="P", help="Give the topic this many partitions.")
+    ],
+    replication_factor: Annotated[
+        str, typer.Option(metavar="R", help="Give each partition this many replicas.")
+    ],
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
     from_server: FromServer = None,
@@ -54,7 +58,9 @@ def place(
     ] = None,
     topic: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the topic, for --format reassignment or json."),
+        typer.Option(
+            metavar="NAME", help="Name the topic in the output, for --format reassignment or json."
+        ),
     ] = None,
 ) -> int:
     """Print a placement for a new topic; equal seeds give equal rows.

@@ -25,7 +25,9 @@ FromServer = Annotated[
 ]
 ServedApiKey = Annotated[
     int | None,
-    typer.Option(metavar="N", help="API key of the request to --from-server. [default: 68]"),
+    typer.Option(
+        metavar="N", help="Send the request to --from-server with this API key. [default: 68]"
+    ),
 ]
 
 

@@ -86,10 +86,10 @@ def create(
     bootstrap_server: RequiredServer,
     client_config: ClientConfig = None,
     partitions: Annotated[
-        str | None, typer.Option(metavar="P", help="Number of partitions.")
+        str | None, typer.Option(metavar="P", help="Give the topic this many partitions.")
     ] = None,
     replication_factor: Annotated[
-        str | None, typer.Option(metavar="R", help="Replicas per partition.")
+        str | None, typer.Option(metavar="R", help="Give each partition this many replicas.")
     ] = None,
     replica_assignment: RowsText = None,
     *,
@@ -172,7 +172,9 @@ def alter(
     context: typer.Context,
     name: Name,
     bootstrap_server: RequiredServer,
-    partitions: Annotated[str, typer.Option(metavar="N", help="How many in all.")],
+    partitions: Annotated[
+        str, typer.Option(metavar="N", help="Expand the topic to this many partitions.")
+    ],
     client_config: ClientConfig = None,
     replica_assignment: RowsText = None,
     *,
@@ -227,8 +229,12 @@ def ensure(
     context: typer.Context,
     name: Name,
     bootstrap_server: RequiredServer,
-    partitions: Annotated[str, typer.Option(metavar="P", help="Number of partitions.")],
-    replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas per partition.")],
+    partitions: Annotated[
+        str, typer.Option(metavar="P", help="Give the topic this many partitions.")
+    ],
+    replication_factor: Annotated[
+        str, typer.Option(metavar="R", help="Give each partition this many replicas.")
+    ],
     client_config: ClientConfig = None,
     *,
     options: PlacementOptions,

@@ -68,7 +68,7 @@ def diff(
 
 
 def read_side(path: Path, *, max_bytes: int) -> tuple[FileKind, Comparable]:
-    """Read a file; return its kind, which its `format` key tells, and its content.
+    """Read a file; return its kind, given by its `format` key, and its content.
 
     Raises `InvalidConfig` for a path that is not a readable regular file, and `InvalidSnapshot`,
     `InvalidPlan` or `InvalidRack` for invalid content.

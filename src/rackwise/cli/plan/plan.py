@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from rackwise.cli.option_groups import with_option_groups
-from rackwise.cli.plan.goals import USES, check_globs, parse_goal, rack_notes, replication_globs
+from rackwise.cli.plan.goals import (
+    USES,
+    GoalName,
+    check_globs,
+    parse_goal,
+    rack_notes,
+    replication_globs,
+)
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
     ClusterSource,
@@ -67,7 +74,9 @@ class PlanJob:
 @with_option_groups()
 def plan(
     context: typer.Context,
-    goal: Annotated[str, typer.Argument(metavar="GOAL", help=f"One of {', '.join(USES)}.")],
+    goal: Annotated[
+        GoalName, typer.Argument(metavar="GOAL", help=f"Reach this goal: {', '.join(USES)}.")
+    ],
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -93,7 +102,8 @@ def plan(
     provider: Provider = None,
     topics: Topics = None,
     rebalance: Annotated[
-        bool, typer.Option("--rebalance", help="Also balance all loads, with drain and set-rf.")
+        bool,
+        typer.Option("--rebalance", help="Also balance all loads, for the goals drain and set-rf."),
     ] = False,
     assume: Annotated[
         Literal["target"] | None,
@@ -110,14 +120,16 @@ def plan(
     ] = None,
     solver: Annotated[
         Solver, typer.Option(help="Choose the solver. The cost of the plan is the same.")
-    ] = ("auto"),
+    ] = "auto",
     kafka_json: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the moves as Kafka's reassignment JSON."),
     ] = None,
     rollback_json: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the way back as Kafka's reassignment JSON."),
+        typer.Option(
+            metavar="FILE", help="Write the moves that undo the plan as Kafka's reassignment JSON."
+        ),
     ] = None,
 ) -> int:
     """Plan moves with the fewest replicas, bytes or dollars, and prove that none are cheaper.
@@ -175,7 +187,7 @@ def check_time_limit(seconds: float | None) -> None:
 
 
 def stopwatch(seconds: float | None) -> Callable[[], bool]:
-    """Return a function that tells whether the seconds have passed; never for None."""
+    """Return a function that says whether the seconds have passed; never for None."""
     if seconds is None:
         return lambda: False
     end = time.monotonic() + seconds
