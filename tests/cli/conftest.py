@@ -42,8 +42,8 @@ def called(cluster, capsys, state):  # noqa: ARG001 (where its journal is)
 
     def call(verb, *words):
         code = run([verb, *words, "--bootstrap-server", cluster.bootstrap])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return call
 

@@ -69,7 +69,7 @@ sys.exit(run(sys.argv[1:]))
 
 @contextmanager
 def started(*arguments, **options):
-    """A probe process whose streams are pipes unless said otherwise."""
+    """A probe process whose streams are pipes unless stated otherwise."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     command = [sys.executable, "-c", PROBE, *arguments]
     with subprocess.Popen(command, text=True, **{**pipes, **options}) as process:
@@ -143,16 +143,16 @@ class TestExitCodes:
     )
     def test_a_usage_error_is_1_never_2(self, capsys, arguments, message):
         assert run(arguments) == 1
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err.startswith(f"error: {message}")
-        assert "\nhint: " in said.err
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith(f"error: {message}")
+        assert "\nhint: " in captured.err
 
     def test_help_and_version_are_data(self, capsys):
         assert run(["--help"]) == 0
-        said = capsys.readouterr()
-        assert "audit" in said.out
-        assert said.err == ""
+        captured = capsys.readouterr()
+        assert "audit" in captured.out
+        assert captured.err == ""
         assert run(["audit", "--help"]) == 0
         assert "--fail-on" in capsys.readouterr().out
         assert run(["--version"]) == 0
@@ -261,9 +261,9 @@ class TestJson:
     @pytest.mark.parametrize("arguments", [["audit", "--nonsense", "--json"], ["--json"]])
     def test_a_usage_error_as_well(self, capsys, arguments):
         assert run(arguments) == 1
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert document(said.err)["error"] == "InvalidConfig"
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert document(captured.err)["error"] == "InvalidConfig"
 
     def test_an_internal_error_as_well(self):
         talk = probe("probe", "bug", "--json")[2]
@@ -359,8 +359,8 @@ class TestTalk:
         shell.note("note")
         shell.warn("warning")
         shell.error(RackwiseError("error"))
-        said = capsys.readouterr()
-        assert (said.out, said.err) == ("", "warning: warning\nerror: error\n")
+        captured = capsys.readouterr()
+        assert (captured.out, captured.err) == ("", "warning: warning\nerror: error\n")
 
     def test_a_document_has_sorted_keys_and_no_nan(self, capsys):
         Shell().document({"b": 1, "a": "é"})

@@ -58,31 +58,33 @@ class TestApply:
         assert called("resume", path)[:2] == (0, "3 moves: nothing to do\n")
         nothing = "3 moves: none is running, nothing to cancel\n"
         assert called("cancel", path)[:2] == (0, nothing)
-        told = document(called("cancel", path, "--json")[1])
-        assert (told["mode"], told["moves"], told["is_reached"]) == ("cancel", 0, True)
+        printed = document(called("cancel", path, "--json")[1])
+        assert (printed["mode"], printed["moves"], printed["is_reached"]) == ("cancel", 0, True)
         assert journal.read_bytes() == written, "a plan that is done is done"
         assert called("status", path)[0] == 0
         admin.alter_partition_reassignments({TopicPartition(NAME, 0): [0, 1]})
         until(lambda: lists(admin, NAME)[0] == [0, 1], "a list that somebody else changed")
         code, out, err = called("resume", path, "--json", "--quiet")
-        told = document(err)
-        assert (code, out, told["error"]) == (4, "", "NothingToResume")
-        assert "completed it, and replica lists changed since; it ended at 20" in (told["message"])
+        printed = document(err)
+        assert (code, out, printed["error"]) == (4, "", "NothingToResume")
+        assert (
+            "completed it, and replica lists changed since; it ended at 20" in (printed["message"])
+        )
         assert journal.read_bytes() == written, "what is done is not begun again"
 
     def test_json_is_one_document(self, admin, called, tmp_path, state):
         create(admin, NAME, BEFORE)
         path = plan_file(tmp_path / "p.json", admin, {(NAME, 0): (2, 1)})
         code, out, err = called("apply", path, "--json")
-        told = document(out)
+        printed = document(out)
         (journal,) = state.glob("*/*.journal")
         assert code == 0, err
-        assert told["format"] == "rackwise.applied/1"
-        assert told["journal"] == str(journal)
-        assert told["partitions"] == [
+        assert printed["format"] == "rackwise.applied/1"
+        assert printed["journal"] == str(journal)
+        assert printed["partitions"] == [
             {"topic": NAME, "partition": 0, "class": "done", "code": None, "text": None}
         ]
-        assert (told["done"], told["is_reached"], told["has_written"]) == (1, True, True)
+        assert (printed["done"], printed["is_reached"], printed["has_written"]) == (1, True, True)
 
     def test_more_and_fewer_replicas(self, admin, called, tmp_path):
         create(admin, NAME, [[0, 1], [0, 1]])
@@ -200,12 +202,12 @@ class TestHalfWay:
         assert throttles(admin).brokers[2] == {RATES[1]: "1"}
         code, out, err = called("status", path)
         assert code == 2
-        told = out.splitlines()
-        assert told[1].endswith(" s left (incoming of broker 2)")
-        assert told[2] == "no process is running it: the last run did not reach its end"
-        assert told[3].startswith(f"~ {NAME}-0  moving  0,1 -> 2,1  ")
-        assert told[3].endswith(" copied")
-        assert f"throttle  broker 2 {RATES[1]}  1" in told
+        printed = out.splitlines()
+        assert printed[1].endswith(" s left (incoming of broker 2)")
+        assert printed[2] == "no process is running it: the last run did not reach its end"
+        assert printed[3].startswith(f"~ {NAME}-0  moving  0,1 -> 2,1  ")
+        assert printed[3].endswith(" copied")
+        assert f"throttle  broker 2 {RATES[1]}  1" in printed
         assert f"to continue: rackwise resume {path}" in err
         assert "throttles of that run left: resume and cancel restore them" in err
         code, out, _ = called("throttles")
@@ -221,8 +223,8 @@ class TestHalfWay:
     def test_cancel_takes_back_what_goes_on_and_leaves_what_is_done(self, admin, called, path):
         self.interrupted(admin, called, path)
         code, out, err = called("cancel", path)
-        told = "2 moves: 1 cancelled, 1 done, 0 failed, 0 still moving, 0 not started"
-        assert (code, out.splitlines()[0]) == (0, told), err
+        printed = "2 moves: 1 cancelled, 1 done, 0 failed, 0 still moving, 0 not started"
+        assert (code, out.splitlines()[0]) == (0, printed), err
         shown(admin, NAME, {0: [0, 1], 1: [1, 2], 2: [2, 0], 3: [1, 0]})
         until(lambda: empty(throttles(admin)), "no throttle")
 
@@ -300,10 +302,10 @@ class TestWithoutAJournal:
         code, out, _ = called("status", path)
         assert (code, out.splitlines()[0]) == (2, "3 not_started")
         assert called("rollback", path)[:2] == (0, "0 moves: nothing to undo\n")
-        told = document(called("rollback", path, "--json")[1])
-        assert (told["format"], told["moves"]) == ("rackwise.applied/1", 0)
-        told = document(called("status", path, "--json")[1])
-        assert (told["moves"], told["has_journal"], told["is_open"]) == (3, False, False)
+        printed = document(called("rollback", path, "--json")[1])
+        assert (printed["format"], printed["moves"]) == ("rackwise.applied/1", 0)
+        printed = document(called("status", path, "--json")[1])
+        assert (printed["moves"], printed["has_journal"], printed["is_open"]) == (3, False, False)
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "10Mbit", "9223372036854775808", "1" * 40, ""])

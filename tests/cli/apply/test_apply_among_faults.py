@@ -1,6 +1,6 @@
 """Brokers die, lag or change racks before and during the execution of a plan.
 
-A producer writes all the while; nothing that it was told of is lost.
+A producer writes all the while; no acknowledged record is lost.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def path(admin, cluster, tmp_path):
         yield written
 
 
-def once_it_moves(admin, act):
+def act_during_move(admin, act):
     """Act in another thread once the throttled move is under way."""
 
     def work():
@@ -74,9 +74,9 @@ def once_it_moves(admin, act):
     return thread
 
 
-def carried_out_while(admin, faulty_cluster, called, path, act):
-    """Carry the plan out while something happens that it must survive; what it says meanwhile."""
-    thread = once_it_moves(admin, act)
+def execute_during(admin, faulty_cluster, called, path, act):
+    """Execute the plan while something happens that it must survive; return what it prints."""
+    thread = act_during_move(admin, act)
     code, out, err = called("apply", path, "--throttle", "50kB")
     thread.join()
     faulty_cluster.wait_until_ready()
@@ -86,14 +86,14 @@ def carried_out_while(admin, faulty_cluster, called, path, act):
 
 
 def test_a_target_that_comes_back_is_waited_for(admin, faulty_cluster, called, path):
-    """F2: killed mid move, and back."""
+    """F2: the broker is killed during the move and starts again."""
 
     def die_and_live():
         faulty_cluster.kill(3)
         faulty_cluster.wait_until_gone(3)
         faulty_cluster.start(3)
 
-    err = carried_out_while(admin, faulty_cluster, called, path, die_and_live)
+    err = execute_during(admin, faulty_cluster, called, path, die_and_live)
     assert "paused, starting no new move: broker 3 is down" in err
     assert not any(read_throttles(admin, topics=[NAME], brokers=[0, 1, 2, 3]).brokers.values())
 
@@ -102,7 +102,7 @@ def test_a_target_that_stays_away_is_let_go_and_its_throttle_later(
     admin, faulty_cluster, called, path
 ):
     """F3: killed mid move, and not back in time."""
-    thread = once_it_moves(admin, lambda: faulty_cluster.kill(3))
+    thread = act_during_move(admin, lambda: faulty_cluster.kill(3))
     code, out, err = called("apply", path, "--throttle", "50kB", "--down", "2")
     thread.join()
     assert code == 3, (out, err)
@@ -125,7 +125,7 @@ def test_a_source_leader_that_dies_is_survived_by_the_in_sync(admin, faulty_clus
         faulty_cluster.wait_until_gone(0)
         faulty_cluster.start(0)
 
-    carried_out_while(admin, faulty_cluster, called, path, die_and_live)
+    execute_during(admin, faulty_cluster, called, path, die_and_live)
 
 
 def test_a_broker_that_knows_an_old_world_is_not_believed(admin, faulty_cluster, called, path):
@@ -136,7 +136,7 @@ def test_a_broker_that_knows_an_old_world_is_not_believed(admin, faulty_cluster,
         faulty_cluster.wait_until_gone(2)
         faulty_cluster.resume(2)
 
-    carried_out_while(admin, faulty_cluster, called, path, fall_behind)
+    execute_during(admin, faulty_cluster, called, path, fall_behind)
 
 
 @pytest.fixture

@@ -79,28 +79,28 @@ def path(admin, tmp_path):
     return plan_file(tmp_path / "p.json", admin, AFTER)
 
 
-def made_anew(admin, _):
+def recreate_topic(admin, _):
     delete(admin, NAME)
     create(admin, NAME, BEFORE)
 
 
-def deleted(admin, _):
+def delete_topic(admin, _):
     delete(admin, NAME)
 
 
-def changed(admin, _):
+def change_placement(admin, _):
     admin.alter_partition_reassignments({TopicPartition(NAME, 1): [2, 0]})
     until(lambda: lists(admin, NAME)[1] == [2, 0], "another tool's move")
 
 
-def widened(admin, _):
+def expand_topic(admin, _):
     admin.create_partitions({NAME: len(BEFORE) + 1})
     until(lambda: len(lists(admin, NAME)) == len(BEFORE) + 1, "one more partition")
 
 
-@pytest.mark.parametrize("stale", [made_anew, deleted, changed, widened])
+@pytest.mark.parametrize("stale", [recreate_topic, delete_topic, change_placement, expand_topic])
 def test_a_stale_plan_writes_nothing(admin, proxies, called, path, stale):
-    """F7, F8: deleted, made anew, changed, widened; the relays see no write."""
+    """F7, F8: the topic is deleted, recreated, moved or expanded; the relays see no write."""
     stale(admin, proxies)
     proxies.forget()
     code, out, err = called("apply", path, "--throttle", "1MB")
@@ -186,10 +186,15 @@ def test_what_is_refused_stands_in_the_table_and_the_rest_goes_on(
     """F12: one of three; done + failed + skipped + dropped = moves of the plan."""
     proxies.rewrite_request(ALTER_REASSIGNMENTS, lambda body: with_replicas(body, replicas))
     code, out, err = called("apply", path, "--json")
-    told = parse(out.encode(), where="stdout", error=InvalidConfig)
+    printed = parse(out.encode(), where="stdout", error=InvalidConfig)
     assert code == 3, err
-    assert (told["done"], told["failed"], told["skipped"], told["dropped"]) == (2, 1, 0, 0)
-    (row,) = [each for each in told["partitions"] if each["class"] != "done"]
+    assert (printed["done"], printed["failed"], printed["skipped"], printed["dropped"]) == (
+        2,
+        1,
+        0,
+        0,
+    )
+    (row,) = [each for each in printed["partitions"] if each["class"] != "done"]
     assert (row["partition"], row["class"]) == (0, "refused")
     assert row["code"] == code_of_it
     assert text in row["text"]

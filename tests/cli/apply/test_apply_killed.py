@@ -1,7 +1,7 @@
 """Runs that end after any line of their journal are resumed or rolled back.
 
 Promise: final == plan, or == before; configs == those before, the operator's throttles among them;
-nothing that a producer was told of is lost.
+no record that a producer saw acknowledged is lost.
 """
 
 from __future__ import annotations
@@ -82,20 +82,20 @@ def configs(admin):
     for each in asked:
         for kind, named in admin.describe_configs([each]).items():
             for name, keys in named.items():
-                found |= {(kind, name, key): told["value"] for key, told in keys.items()}
+                found |= {(kind, name, key): printed["value"] for key, printed in keys.items()}
     return found
 
 
-def struck(lines, number, cluster, *words):
-    """Its exit status: the command is sent a signal once it has written so many lines."""
+def exit_status_after(lines, number, cluster, *words):
+    """Exit status of a command that is sent a signal once it has written so many lines."""
     command = [sys.executable, str(TESTS / "killed_command.py"), str(lines), number, *words]
     return subprocess.run(
         [*command, "--bootstrap-server", cluster.bootstrap], check=False, capture_output=True
     ).returncode
 
 
-def killed(lines, cluster, *words):
-    status = struck(lines, "SIGKILL", cluster, *words)
+def kill_after(lines, cluster, *words):
+    status = exit_status_after(lines, "SIGKILL", cluster, *words)
     assert status in ({-9, 0} if lines + 1 < LINES else {0}), "a run of more lines than are tried"
 
 
@@ -103,8 +103,8 @@ def journal_text(state):
     return "\n".join(path.read_text() for path in sorted(state.glob("*/*.journal")))
 
 
-def ends(result, admin, wanted, before, state):
-    """The command did it, and there is nothing else that differs from before."""
+def check_done(result, admin, wanted, before, state):
+    """Check that the command succeeded, and that nothing else differs from before."""
     assert result[0] == 0, (result, journal_text(state))
     shown(admin, NAME, wanted)
     until(lambda: configs(admin) == before, f"configs as before\n{journal_text(state)}")
@@ -119,39 +119,39 @@ def every_line():
 
 @pytest.mark.parametrize("lines", every_line())
 def test_killed_after_a_line_it_is_gone_on_with(lines, admin, cluster, scene, state, called):
-    """F1: killed once, resumed by one command."""
+    """F1: a run is killed once, and one command resumes it."""
     path, before = scene
-    killed(lines, cluster, "apply", path, *THROTTLED)
-    ends(called("resume", path), admin, PLANNED, before, state)
+    kill_after(lines, cluster, "apply", path, *THROTTLED)
+    check_done(called("resume", path), admin, PLANNED, before, state)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("lines", range(1, LINES))
 def test_killed_twice_it_is_gone_on_with(lines, admin, cluster, scene, state, called):
-    """F1: the run that went on is killed too."""
+    """F1: the run that resumes is killed, too."""
     path, before = scene
-    killed(lines, cluster, "apply", path, *THROTTLED)
-    killed(1 + lines // 2, cluster, "resume", path)
-    ends(called("resume", path), admin, PLANNED, before, state)
+    kill_after(lines, cluster, "apply", path, *THROTTLED)
+    kill_after(1 + lines // 2, cluster, "resume", path)
+    check_done(called("resume", path), admin, PLANNED, before, state)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("lines", range(1, LINES))
 def test_killed_after_a_line_it_is_taken_back(lines, admin, cluster, scene, state, called):
-    """F1, F14: killed once, rolled back by one command."""
+    """F1, F14: a run is killed once, and one command rolls it back."""
     path, before = scene
-    killed(lines, cluster, "apply", path, *THROTTLED)
-    ends(called("rollback", path), admin, dict(enumerate(BEFORE)), before, state)
+    kill_after(lines, cluster, "apply", path, *THROTTLED)
+    check_done(called("rollback", path), admin, dict(enumerate(BEFORE)), before, state)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("lines", range(1, LINES))
 def test_a_way_back_that_is_killed_is_gone_on_with(lines, admin, cluster, scene, state, called):
-    """F1, F14: the rollback is killed too."""
+    """F1, F14: the rollback is killed, too."""
     path, before = scene
-    killed(lines, cluster, "apply", path, *THROTTLED)
-    killed(lines, cluster, "rollback", path, *THROTTLED)
-    ends(called("rollback", path), admin, dict(enumerate(BEFORE)), before, state)
+    kill_after(lines, cluster, "apply", path, *THROTTLED)
+    kill_after(lines, cluster, "rollback", path, *THROTTLED)
+    check_done(called("rollback", path), admin, dict(enumerate(BEFORE)), before, state)
 
 
 @pytest.mark.long
@@ -162,12 +162,12 @@ def test_a_signal_after_a_line_ends_it_and_it_is_gone_on_with(
 ):
     """F30: 3 once anything was written, and before that the signal's own status."""
     path, before = scene
-    status = struck(lines, number, cluster, "apply", path, *THROTTLED)
+    status = exit_status_after(lines, number, cluster, "apply", path, *THROTTLED)
     types = [line.type for each in state.glob("*/*.journal") for line in read_lines(each)]
     wrote = {"throttle_set", "batch_result"} & set(types)
     unwritten = {"SIGINT": 130, "SIGTERM": 143}[number]
     assert status in ({0, 3} if wrote else {unwritten, 3}), journal_text(state)
-    ends(called("resume", path), admin, PLANNED, before, state)
+    check_done(called("resume", path), admin, PLANNED, before, state)
 
 
 def read_lines(journal):
@@ -180,7 +180,7 @@ def test_a_torn_line_is_dropped_and_damage_before_it_is_refused(
 ):
     """F15: the last line of a killed run may be half a line; no other may."""
     path, before = scene
-    killed(2, cluster, "apply", path)
+    kill_after(2, cluster, "apply", path)
     (journal,) = state.glob("*/*.journal")
     whole = journal.read_bytes()
     journal.write_bytes(whole.replace(b'"type":"begin"', b'"type":"end"', 1))
@@ -190,7 +190,7 @@ def test_a_torn_line_is_dropped_and_damage_before_it_is_refused(
     assert called("status", path)[0] == 2
     assert journal.read_bytes() != whole
     journal.write_bytes(whole + whole.splitlines()[-1][:40])
-    ends(called("resume", path), admin, PLANNED, before, state)
+    check_done(called("resume", path), admin, PLANNED, before, state)
 
 
 @pytest.mark.long
@@ -233,5 +233,5 @@ def test_a_reader_of_stdout_that_is_gone_stops_nothing(admin, cluster, scene, st
         [sys.executable, "-m", "rackwise.cli", *words], check=False, stdout=writer, text=True
     )
     os.close(writer)
-    ends((done.returncode,), admin, PLANNED, before, state)
+    check_done((done.returncode,), admin, PLANNED, before, state)
     assert '"type":"end"' in journal_text(state)

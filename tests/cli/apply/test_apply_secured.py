@@ -123,10 +123,10 @@ def applied(capsys, state, tmp_path):  # noqa: ARG001 (where its journal is)
         where = ["--bootstrap-server", bootstrap, "--client-config", str(settings)]
         code = run([verb, path, *where, *words])
         assert time.monotonic() - began < SOON_S
-        said = capsys.readouterr()
-        assert FIRST not in said.out + said.err
-        assert SECOND not in said.out + said.err
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        assert FIRST not in captured.out + captured.err
+        assert SECOND not in captured.out + captured.err
+        return code, captured.out, captured.err
 
     return call
 

@@ -32,16 +32,16 @@ class TestStale:
     def refused(self, called, path, name, *words):
         code, out, err = called("apply", path, "--json", "--quiet", *words)
         assert (code, out) == (4, "")
-        told = document(err)
-        assert told["error"] == name
-        return told
+        printed = document(err)
+        assert printed["error"] == name
+        return printed
 
     def test_a_topic_made_anew(self, admin, called, path):
         """F7: deleted and made again between plan and apply."""
         delete(admin, NAME)
         create(admin, NAME, BEFORE)
-        told = self.refused(called, path, "StalePlan")
-        assert f"{NAME}-0: expected topic id" in told["had"]
+        printed = self.refused(called, path, "StalePlan")
+        assert f"{NAME}-0: expected topic id" in printed["had"]
         until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
 
     def test_a_topic_that_is_gone(self, admin, called, path):
@@ -57,8 +57,8 @@ class TestStale:
         moved = TopicPartition(NAME, 1)
         admin.alter_partition_reassignments({moved: [2, 0]})
         until(lambda: lists(admin, NAME)[1] == [2, 0], "another tool's move")
-        told = self.refused(called, path, "StalePlan")
-        assert told["had"] == f"{NAME}-1: expected replicas 1,2, got 2,0"
+        printed = self.refused(called, path, "StalePlan")
+        assert printed["had"] == f"{NAME}-1: expected replicas 1,2, got 2,0"
         code, out, err = called("apply", path, "--allow-partial")
         assert (code, out.splitlines()[0]) == (
             0,
@@ -75,8 +75,8 @@ class TestStale:
         path = plan_file(tmp_path / "p.json", admin, afters)
         admin.create_partitions({NAME: len(BEFORE) + 2})
         until(lambda: len(lists(admin, NAME)) == len(BEFORE) + 2, "two more partitions")
-        told = self.refused(called, path, "StalePlan")
-        assert told["had"] == "; ".join(
+        printed = self.refused(called, path, "StalePlan")
+        assert printed["had"] == "; ".join(
             f"{NAME}-{number}: expected 4 partitions in the topic, got 6" for number in (0, 1, 3)
         )
         code, out, err = called("apply", path, "--allow-partial")
@@ -104,8 +104,8 @@ class TestStale:
         """F10: of another partition; --alongside runs beside it."""
         produce(cluster.bootstrap, {(NAME, 2): 50})
         with throttled_move(admin, NAME, 2, [1, 0]):
-            told = self.refused(called, path, "ForeignReassignment")
-            assert told["had"] == f"{NAME}-2"
+            printed = self.refused(called, path, "ForeignReassignment")
+            assert printed["had"] == f"{NAME}-2"
             code, _, err = called("apply", path, "--alongside")
             assert code == 0, err
         until(lambda: lists(admin, NAME)[0] == [2, 1], "the lists")
@@ -117,9 +117,9 @@ class TestStale:
 
         folder = made_folder(state, read_plan(path).cluster_id)
         with locked(folder, since="2026-01-01T00:00:00Z"):
-            told = self.refused(called, path, "Locked")
-        assert str(os.getpid()) in told["message"]
-        assert "2026-01-01T00:00:00Z" in told["message"]
+            printed = self.refused(called, path, "Locked")
+        assert str(os.getpid()) in printed["message"]
+        assert "2026-01-01T00:00:00Z" in printed["message"]
 
     def test_a_state_folder_that_cannot_be_made(self, called, path, tmp_path, monkeypatch):
         """F15: exit 4 before the first write."""

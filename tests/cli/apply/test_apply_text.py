@@ -135,7 +135,7 @@ def test_the_greatest_rate_is_taken():
 
 
 @pytest.mark.parametrize(
-    ("rate", "left", "unknown", "told"),
+    ("rate", "left", "unknown", "printed"),
     [
         (50, 15 * 10**9, 0, "50 bytes/s at each broker; 14.0 GiB to copy in 9 years or more (x)"),
         (1, 90, 1, "1 byte/s at each broker; 90 bytes to copy in 90 seconds or more (x), beside 1"),
@@ -148,7 +148,7 @@ def test_the_greatest_rate_is_taken():
         (2_000, 0, 3, "2,000 bytes/s (1.95 KiB/s) at each broker; 3 partitions of unknown size to"),
     ],
 )
-def test_a_throttle_is_told_with_its_unit_and_the_time_it_takes(rate, left, unknown, told):
+def test_a_throttle_is_told_with_its_unit_and_the_time_it_takes(rate, left, unknown, printed):
     remaining = Remaining(incoming={4: left}, outgoing={}, total=left, unknown=unknown)
     eta = Eta(seconds=-(-left // rate), bound_by="x")
-    assert throttle_text(rate, remaining, eta).startswith(f"throttle: {told}")
+    assert throttle_text(rate, remaining, eta).startswith(f"throttle: {printed}")

@@ -52,13 +52,13 @@ def test_the_second_of_two_runs_is_refused(admin, cluster, called, state, tmp_pa
     path = plan_file(tmp_path / "p.json", admin, AFTER)
     with running(path, cluster, admin) as first:
         before = throttles(admin)
-        told = refused(called, path, "Locked")
-        assert f"process {first.pid}" in told["message"]
-        assert "since 20" in told["message"]
+        printed = refused(called, path, "Locked")
+        assert f"process {first.pid}" in printed["message"]
+        assert "since 20" in printed["message"]
         other = tmp_path / "other"
         monkeypatch.setenv("RACKWISE_STATE", str(other))
-        told = refused(called, path, "ForeignReassignment")
-        assert told["had"] == f"{NAME}-0"
+        printed = refused(called, path, "ForeignReassignment")
+        assert printed["had"] == f"{NAME}-0"
         assert not [*other.glob("*/*.journal")]
         assert throttles(admin) == before
     monkeypatch.setenv("RACKWISE_STATE", str(state))
@@ -68,9 +68,9 @@ def test_the_second_of_two_runs_is_refused(admin, cluster, called, state, tmp_pa
 
 def refused(called, path, name):
     code, out, err = called("apply", path, "--json", "--quiet")
-    told = document(err)
-    assert (code, out, told["error"]) == (4, "", name)
-    return told
+    printed = document(err)
+    assert (code, out, printed["error"]) == (4, "", name)
+    return printed
 
 
 def throttles(admin):

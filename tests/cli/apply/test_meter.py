@@ -30,16 +30,16 @@ from rackwise.core.planning.model import (
 SCRIPT = """
 from rackwise.cli.apply import meter as apply_meter
 from rackwise.cli.shell import Shell
-from test_meter import a_state
+from test_meter import state_with
 apply_meter.QUIET_S = apply_meter.DRAW_EVERY_S = 0
 meter = apply_meter.RunMeter(Shell(), "apply")
-meter.update(a_state())
-meter.update(a_state())
+meter.update(state_with())
+meter.update(state_with())
 meter.close()
 """
 
 
-def a_state(**changes):
+def state_with(**changes):
     move = Move(topic="t", partition=0, topic_id="i", before=(1,), after=(2,), bytes=2**20)
     plan = Plan(
         cluster_id="c",
@@ -65,9 +65,9 @@ def at_once(monkeypatch):
 @pytest.mark.usefixtures("at_once")
 def test_without_a_terminal_it_is_lines(capsys):
     meter = RunMeter(Shell(), "apply")
-    meter.update(a_state())
-    meter.update(a_state(pauses=("broker 4 is down", "t-0 is offline")))
-    meter.update(a_state())
+    meter.update(state_with())
+    meter.update(state_with(pauses=("broker 4 is down", "t-0 is offline")))
+    meter.update(state_with())
     meter.close()
     far = "apply: 0/1 partitions, 1.00 MiB of 1.00 MiB left"
     assert capsys.readouterr().err.splitlines() == [
@@ -82,14 +82,14 @@ def test_without_a_terminal_it_is_lines(capsys):
 @pytest.mark.usefixtures("at_once")
 def test_quiet_is_quiet(capsys):
     meter = RunMeter(Shell(is_quiet=True), "apply")
-    meter.update(a_state(pauses=("broker 4 is down",)))
+    meter.update(state_with(pauses=("broker 4 is down",)))
     meter.close()
     assert capsys.readouterr().err == ""
 
 
 def test_a_short_run_says_nothing(capsys):
     meter = RunMeter(Shell(), "apply")
-    meter.update(a_state())
+    meter.update(state_with())
     meter.close()
     assert capsys.readouterr().err == ""
 
@@ -106,27 +106,29 @@ def on_a_terminal(columns):
         env={**os.environ, **environment},
     )
     os.close(writer)
-    told = os.read(reader, 2**16).decode()
+    printed = os.read(reader, 2**16).decode()
     os.close(reader)
-    assert done.returncode == 0, told
-    return told
+    assert done.returncode == 0, printed
+    return printed
 
 
 def test_on_a_terminal_it_is_a_bar_that_goes_away():
-    told = on_a_terminal(120)
-    assert "apply" in told
-    assert "0/1 partitions, 1.00 MiB of 1.00 MiB left" in told
-    assert "\x1b[2K" in told, "the bar is taken away"
+    printed = on_a_terminal(120)
+    assert "apply" in printed
+    assert "0/1 partitions, 1.00 MiB of 1.00 MiB left" in printed
+    assert "\x1b[2K" in printed, "the bar is taken away"
 
 
 def test_on_a_narrow_terminal_the_words_stay_whole():
-    told = on_a_terminal(60)
-    assert "apply \x1b" in told, "the label is not cut"
-    assert "0/1 partitions, 1.00 MiB of 1.00 MiB left" in told
+    printed = on_a_terminal(60)
+    assert "apply \x1b" in printed, "the label is not cut"
+    assert "0/1 partitions, 1.00 MiB of 1.00 MiB left" in printed
 
 
 def test_what_does_not_fit_is_left_out_from_the_least_on():
-    status = replace(status_of_run(a_state()), eta=Eta(seconds=65, bound_by="incoming of broker 2"))
+    status = replace(
+        status_of_run(state_with()), eta=Eta(seconds=65, bound_by="incoming of broker 2")
+    )
     far = "0/1 partitions, 1.00 MiB of 1.00 MiB left, 65 s left"
     assert progress_in_width(status, 80) == f"{far} (incoming of broker 2)"
     assert progress_in_width(status, len(far)) == far
@@ -134,7 +136,7 @@ def test_what_does_not_fit_is_left_out_from_the_least_on():
 
 
 def test_what_is_not_of_this_run_is_not_counted():
-    state = a_state()
+    state = state_with()
     rest = replace(state.partitions["t", 0], class_="dropped")
     status = status_of_run(
         replace(

@@ -60,9 +60,9 @@ def snapshot(tmp_path):
 
 
 def document(capsys):
-    said = capsys.readouterr()
-    assert said.err == ""
-    return parse(said.out.encode(), where="stdout", error=InvalidConfig)
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return parse(captured.out.encode(), where="stdout", error=InvalidConfig)
 
 
 class TestExitCode:
@@ -91,9 +91,9 @@ class TestExitCode:
 class TestText:
     def test_no_findings(self, snapshot, capsys):
         run(snapshot(cluster(blind=0)))
-        said = capsys.readouterr()
-        assert said.err == ""
-        assert said.out == (
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        assert captured.out == (
             "demo at 2026-11-21T08:30:00Z: 6 brokers, 3 racks, 1 topic, 8 partitions\n"
             "\n"
             "no findings\n"
@@ -192,21 +192,21 @@ class TestText:
             notes=value.notes,
         )
         run(snapshot(plain))
-        said = capsys.readouterr()
-        assert said.out.startswith("\\u202e at 2026")
-        assert "\\u2028-0: dead-replica" in said.out
-        assert said.err == "warning: torn: \\x1b[2J\n"
-        assert all(line.isprintable() for line in said.out.splitlines())
+        captured = capsys.readouterr()
+        assert captured.out.startswith("\\u202e at 2026")
+        assert "\\u2028-0: dead-replica" in captured.out
+        assert captured.err == "warning: torn: \\x1b[2J\n"
+        assert all(line.isprintable() for line in captured.out.splitlines())
 
 
 class TestLoads:
     def test_uneven_ones_are_findings(self, snapshot, capsys):
         assert run([*snapshot(cluster(), loads=True), "--json"]) == 2
-        told = document(capsys)
-        assert told["counts"]["replica-balance"] == 6
-        assert told["counts"]["leader-balance"] == 3
-        assert set(told["not_checked"]) == {"topic-spread"}
-        assert [f["message"] for f in told["findings"] if f["broker"] == 2] == [
+        printed = document(capsys)
+        assert printed["counts"]["replica-balance"] == 6
+        assert printed["counts"]["leader-balance"] == 3
+        assert set(printed["not_checked"]) == {"topic-spread"}
+        assert [f["message"] for f in printed["findings"] if f["broker"] == 2] == [
             "broker 2: replica-balance: wanted 4 replicas; had 1"
         ]
 
@@ -217,9 +217,9 @@ class TestLoads:
         )
         command = [*snapshot(cluster(), loads=True), "--policy", str(policy), "--json"]
         assert run([*command, "--rule", "topic-spread"]) == 2
-        told = document(capsys)
-        assert {f["broker"] for f in told["findings"]} == {1, 3, 4}
-        assert {f["topic"] for f in told["findings"]} == {"orders"}
+        printed = document(capsys)
+        assert {f["broker"] for f in printed["findings"]} == {1, 3, 4}
+        assert {f["topic"] for f in printed["findings"]} == {"orders"}
 
     def test_where_no_placement_keeps_the_rules_there_are_none(self, snapshot, tmp_path, capsys):
         policy = tmp_path / "p.toml"
@@ -229,9 +229,9 @@ class TestLoads:
         )
         command = [*snapshot(cluster(), loads=True), "--policy", str(policy)]
         assert run([*command, "--fail-on", "never"]) == 0
-        said = capsys.readouterr()
-        assert said.err.startswith("loads are not checked: ")
-        assert "replica-balance, leader-balance: fair loads were not given" in said.out
+        captured = capsys.readouterr()
+        assert captured.err.startswith("loads are not checked: ")
+        assert "replica-balance, leader-balance: fair loads were not given" in captured.out
 
     def test_nobody_works_them_out_for_other_rules(self, snapshot, monkeypatch):
         monkeypatch.setattr("rackwise.core.planning.plan.fair_loads", None)
@@ -241,12 +241,16 @@ class TestLoads:
 class TestJson:
     def test_one_document_has_all(self, snapshot, capsys):
         assert run(["--json", *snapshot(cluster())]) == 2
-        told = document(capsys)
-        assert told["format"] == "rackwise.audit/1"
-        assert (told["cluster_id"], told["source"], told["fail_on"]) == ("demo", "kafka", "warning")
-        assert (told["brokers"], told["topics"], told["partitions"]) == (6, 1, 8)
-        assert told["counts"] == {"spread-even": 1, "rack-loss-min-isr": 1}
-        assert told["findings"][0] == {
+        printed = document(capsys)
+        assert printed["format"] == "rackwise.audit/1"
+        assert (printed["cluster_id"], printed["source"], printed["fail_on"]) == (
+            "demo",
+            "kafka",
+            "warning",
+        )
+        assert (printed["brokers"], printed["topics"], printed["partitions"]) == (6, 1, 8)
+        assert printed["counts"] == {"spread-even": 1, "rack-loss-min-isr": 1}
+        assert printed["findings"][0] == {
             "rule": "spread-even",
             "severity": "error",
             "topic": "orders",
@@ -259,19 +263,19 @@ class TestJson:
                 "orders-0: spread-even at level2: wanted /eu/a 1, /eu/c 1; had /eu/a 2, /eu/c 0"
             ),
         }
-        assert set(told["not_checked"]) == {
+        assert set(printed["not_checked"]) == {
             "replica-balance",
             "leader-balance",
             "topic-spread",
             "unequal-racks",
         }
-        assert [loss["rack"] for loss in told["blast_radius"]] == [
+        assert [loss["rack"] for loss in printed["blast_radius"]] == [
             "/eu",
             "/eu/a",
             "/eu/b",
             "/eu/c",
         ]
-        assert told["blast_radius"][1] == {
+        assert printed["blast_radius"][1] == {
             "rack": "/eu/a",
             "level": 2,
             "level_name": "level2",
@@ -287,9 +291,9 @@ class TestJson:
 
     def test_rules_that_were_not_asked_for_are_not_checked(self, snapshot, capsys):
         run([*snapshot(cluster()), "--json", "--rule", "offline", "--rule", "spread-even"])
-        told = document(capsys)
-        assert told["counts"] == {"spread-even": 1}
-        assert set(told["not_checked"]) == set(RULES) - {"offline", "spread-even"}
+        printed = document(capsys)
+        assert printed["counts"] == {"spread-even": 1}
+        assert set(printed["not_checked"]) == set(RULES) - {"offline", "spread-even"}
 
     def test_partitions_by_name_where_a_rack_was_asked_for(self, snapshot, capsys):
         run([*snapshot(cluster()), "--json", "--lose", "/eu/a", "--lose", "/eu"])
@@ -301,10 +305,10 @@ class TestJson:
     def test_notes_are_told_twice(self, snapshot, capsys):
         command = snapshot(cluster(notes=(Note(kind="torn", text="read three times"),)))
         run([*command, "--json"])
-        said = capsys.readouterr()
-        assert said.err == "warning: torn: read three times\n"
-        told = parse(said.out.encode(), where="stdout", error=InvalidConfig)
-        assert told["notes"] == [{"kind": "torn", "text": "read three times"}]
+        captured = capsys.readouterr()
+        assert captured.err == "warning: torn: read three times\n"
+        printed = parse(captured.out.encode(), where="stdout", error=InvalidConfig)
+        assert printed["notes"] == [{"kind": "torn", "text": "read three times"}]
 
 
 class TestRefused:
@@ -340,9 +344,9 @@ class TestRefused:
     )
     def test_the_source(self, capsys, arguments, message, hint):
         assert run(["audit", *arguments]) == 1
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err == f"error: {message}\nhint: {hint}\n"
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err == f"error: {message}\nhint: {hint}\n"
 
     @pytest.mark.parametrize(
         ("arguments", "message", "hint"),
@@ -364,19 +368,19 @@ class TestRefused:
         self, snapshot, capsys, arguments, message, hint
     ):
         assert run([*snapshot(cluster()), *arguments]) == 1
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert message in said.err
-        assert f"\nhint: {hint}" in said.err
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert message in captured.err
+        assert f"\nhint: {hint}" in captured.err
 
     def test_a_policy_that_does_not_fit_names_its_line(self, snapshot, tmp_path, capsys):
         policy = tmp_path / "p.toml"
         policy.write_text('format = "rackwise.policy/1"\n\nbrokers = { drain = [9] }\n')
         assert run([*snapshot(cluster()), "--policy", str(policy), "--json"]) == 1
-        said = capsys.readouterr()
-        assert said.out == ""
-        told = parse(said.err.encode(), where="stderr", error=InvalidConfig)
-        assert told == {
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        printed = parse(captured.err.encode(), where="stderr", error=InvalidConfig)
+        assert printed == {
             "error": "InvalidPolicy",
             "message": f"invalid {policy}:3 at $.brokers.drain[0]: no broker has id 9",
             "wanted": "a broker of the cluster",
@@ -403,10 +407,10 @@ def test_a_running_cluster_names_exactly_what_was_placed_rack_blind(kraft_cluste
             assert run([*command, "--rule", "spread-even"]) == 2
         finally:
             admin.delete_topics(["audited"])
-    told = parse(capsys.readouterr().out.encode(), where="stdout", error=InvalidConfig)
-    found = [finding for finding in told["findings"] if finding["topic"] == "audited"]
+    printed = parse(capsys.readouterr().out.encode(), where="stdout", error=InvalidConfig)
+    found = [finding for finding in printed["findings"] if finding["topic"] == "audited"]
     assert [(finding["partition"], finding["had"]) for finding in found] == [(1, "a 2, c 0")]
-    assert [loss["rack"] for loss in told["blast_radius"]] == ["a", "b", "c"]
+    assert [loss["rack"] for loss in printed["blast_radius"]] == ["a", "b", "c"]
 
 
 @pytest.mark.zookeeper
@@ -420,7 +424,7 @@ def test_a_cluster_on_zookeeper_is_judged_too(zookeeper_cluster, capsys):
         finally:
             admin.delete_topics(["audited", "alone"])
     assert code == 2
-    told = parse(capsys.readouterr().out.encode(), where="stdout", error=InvalidConfig)
-    found = {(finding["topic"], finding["partition"]) for finding in told["findings"]}
+    printed = parse(capsys.readouterr().out.encode(), where="stdout", error=InvalidConfig)
+    found = {(finding["topic"], finding["partition"]) for finding in printed["findings"]}
     assert ("alone", 0) in found
     assert "audited" not in {topic for topic, _ in found}

@@ -27,15 +27,15 @@ PLACEMENT = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 ZONES = ("use1-az1", "use1-az2", "use1-az3")
 
 
-def document(said):
-    code, out, err = said
-    told = parse(out.encode(), where="stdout", error=InvalidConfig)
-    assert (code, err) == (2 if told["findings"] else 0, "")
-    return told
+def document(captured):
+    code, out, err = captured
+    printed = parse(out.encode(), where="stdout", error=InvalidConfig)
+    assert (code, err) == (2 if printed["findings"] else 0, "")
+    return printed
 
 
-def places(told):
-    return [each["message"].partition(": wanted")[0] for each in told["findings"]]
+def places(printed):
+    return [each["message"].partition(": wanted")[0] for each in printed["findings"]]
 
 
 @pytest.fixture
@@ -50,17 +50,17 @@ def file(tmp_path):
 class TestSnapshot:
     def test_nothing_found(self, file):
         command = file(healthy(groups=[]))
-        told = document(called(*command, "--client-rack", "b", "--json"))
-        assert told["findings"] == []
-        assert told["format"] == "rackwise.doctor/1"
-        assert set(told["not_checked"]) == set(READING_RULES) - {
+        printed = document(called(*command, "--client-rack", "b", "--json"))
+        assert printed["findings"] == []
+        assert printed["format"] == "rackwise.doctor/1"
+        assert set(printed["not_checked"]) == set(READING_RULES) - {
             "reading-broker-rack",
             "reading-rack-kinds",
             "reading-selector",
             "reading-client-rack",
         }
-        assert (told["brokers"], told["topics"], told["partitions"]) == (3, 1, 3)
-        assert (told["groups"], told["probes"], told["client_racks"]) == (0, 0, ["b"])
+        assert (printed["brokers"], printed["topics"], printed["partitions"]) == (3, 1, 3)
+        assert (printed["groups"], printed["probes"], printed["client_racks"]) == (0, 0, ["b"])
 
     def test_findings_have_hints_and_end_with_two(self, file):
         values = {**SELECTORS, 2: None, 3: None}
@@ -90,16 +90,16 @@ class TestSnapshot:
     def test_one_group_of_several_is_judged(self, file):
         modern = group(name="modern", protocol="consumer")
         command = file(healthy(groups=[modern, group(name="rackless", racks="---")]))
-        told = document(called(*command, "--group", "modern", "--json"))
-        assert {each["group"] for each in told["findings"]} == {"modern"}
-        assert told["findings"][0]["rule"] == "reading-protocol"
-        assert told["groups"] == 1
+        printed = document(called(*command, "--group", "modern", "--json"))
+        assert {each["group"] for each in printed["findings"]} == {"modern"}
+        assert printed["findings"][0]["rule"] == "reading-protocol"
+        assert printed["groups"] == 1
 
     def test_a_better_assignment_is_told_with_its_moves(self, file):
         command = file(healthy(lists={"t-0": [1], "t-1": [2], "t-2": [3]}, groups=[group("cab")]))
-        told = document(called(*command, "--json"))
-        assert places(told)[-1] == "group billing: reading-best"
-        assert told["findings"][-1]["had"] == "0; 3 moves to get there"
+        printed = document(called(*command, "--json"))
+        assert places(printed)[-1] == "group billing: reading-best"
+        assert printed["findings"][-1]["had"] == "0; 3 moves to get there"
 
     def test_only_the_topics_that_match_are_judged(self, file):
         command = file(healthy(lists={"t-0": [1], "u-0": [1], "u-1": [1]}, groups=[]))
@@ -116,9 +116,9 @@ class TestSnapshot:
         )
         command = file(healthy(lists=lists, groups=[replace(group(), members=members)]))
         for options in ((), ("--topics", "o"), ("--topics", "p")):
-            told = document(called(*command, *options, "--json"))
-            assert {each["rule"] for each in told["findings"]} == {"reading-coverage"}
-            assert "reading-best" not in told["not_checked"]
+            printed = document(called(*command, *options, "--json"))
+            assert {each["rule"] for each in printed["findings"]} == {"reading-coverage"}
+            assert "reading-best" not in printed["not_checked"]
 
     def test_a_better_assignment_is_told_also_of_some_topics(self, file):
         lists = {"t-0": [1], "t-1": [2], "t-2": [3], "u-0": [1]}
@@ -132,9 +132,9 @@ class TestSnapshot:
 
     def test_a_group_that_reads_none_of_the_topics_has_no_best(self, file):
         lists = {"t-0": [1], "t-1": [2], "t-2": [3], "u-0": [1]}
-        told = document(called(*file(healthy(lists=lists)), "--topics", "u", "--json"))
-        assert told["findings"] == []
-        assert told["not_checked"]["reading-best"] == f"{TOPICS_LEFT_OUT}: group billing"
+        printed = document(called(*file(healthy(lists=lists)), "--topics", "u", "--json"))
+        assert printed["findings"] == []
+        assert printed["not_checked"]["reading-best"] == f"{TOPICS_LEFT_OUT}: group billing"
 
     def test_topics_that_match_nothing_are_told(self, file):
         code, out, err = called(*file(healthy(groups=[])), "--topics", "u*", "--topics", "t")
@@ -143,8 +143,8 @@ class TestSnapshot:
         assert "1 topic, 3 partitions" in out
 
     def test_a_reassignment_has_no_configs(self, file):
-        told = document(called(*file(replace(healthy(groups=[]), source="suppose")), "--json"))
-        assert "reading-selector" not in told["not_checked"]
+        printed = document(called(*file(replace(healthy(groups=[]), source="suppose")), "--json"))
+        assert "reading-selector" not in printed["not_checked"]
         bare = replace(healthy(values={}, groups=[]), source="suppose")
         assert "reading-selector" in document(called(*file(bare), "--json"))["not_checked"]
 
@@ -211,16 +211,16 @@ class TestRefusals:
 
 
 def doctor(cluster, *options, topic=TOPIC):
-    """What is told of a topic of a running cluster, leaders asked, groups at rest."""
+    """What doctor --probe prints about a topic of a running cluster, once its groups are stable."""
     where = ("--bootstrap-server", cluster.bootstrap, "--topics", topic)
-    told = []
+    printed = []
 
     def at_rest():
-        told.append(document(called("doctor", *where, "--probe", "--json", *options)))
-        return "not Stable" not in str(told[-1]["not_checked"])
+        printed.append(document(called("doctor", *where, "--probe", "--json", *options)))
+        return "not Stable" not in str(printed[-1]["not_checked"])
 
     until(at_rest, "groups to be Stable")
-    return told[-1]
+    return printed[-1]
 
 
 def probes(cluster, racks, topic=TOPIC):
@@ -231,10 +231,10 @@ def probes(cluster, racks, topic=TOPIC):
         answers = ask_leaders(admin, seen, asked, progress=int)
     assert [each.question for each in answers] == list(asked)
     assert {each.error for each in answers} <= {None}
-    told = {}
+    printed = {}
     for each in answers:
-        told.setdefault(each.question.leader, set()).add(each.named in each.question.near)
-    return told
+        printed.setdefault(each.question.leader, set()).add(each.named in each.question.near)
+    return printed
 
 
 def check_leaders(cluster, racks, expected, topic=TOPIC):
@@ -277,32 +277,32 @@ def near(kraft_cluster):
 class TestSelectorOnAllBrokers:
     def test_nothing_is_found_and_leaders_agree(self, near):
         with consumer(near.bootstrap, "doctored", [TOPIC], client_id="app", rack="b"):
-            told = doctor(near, "--group", "doctored", "--client-rack", "c")
-        assert places(told) == []
-        assert told["client_racks"] == ["b", "c"]
-        assert told["probes"] == 4
-        assert told["not_checked"] == {}
+            printed = doctor(near, "--group", "doctored", "--client-rack", "c")
+        assert places(printed) == []
+        assert printed["client_racks"] == ["b", "c"]
+        assert printed["probes"] == 4
+        assert printed["not_checked"] == {}
         check_leaders(near, ["b", "c"], {0: {True}, 1: {True}, 2: {True}})
 
     def test_a_wrong_client_rack_is_named_alone(self, near):
         with consumer(near.bootstrap, "doctored", [TOPIC], client_id="app", rack="b"):
-            told = doctor(near, "--group", "doctored", "--client-rack", "us-east-1a")
-        assert places(told) == ["client rack us-east-1a: reading-client-rack"]
+            printed = doctor(near, "--group", "doctored", "--client-rack", "us-east-1a")
+        assert places(printed) == ["client rack us-east-1a: reading-client-rack"]
 
     def test_a_group_of_the_consumer_protocol_is_named_alone(self, near):
         with modern_consumer(near, "modern", "b"):
-            told = doctor(near, "--group", "modern")
-        assert places(told) == ["group modern: reading-protocol"]
-        assert told["probes"] == 2
+            printed = doctor(near, "--group", "modern")
+        assert places(printed) == ["group modern: reading-protocol"]
+        assert printed["probes"] == 2
 
     def test_the_best_of_a_group_that_reads_other_topics_too_is_not_judged(self, near):
         with closing(connect(near.bootstrap)) as admin:
             create(admin, "beside", PLACEMENT)
             with consumer(near.bootstrap, "doctored", [TOPIC, "beside"], client_id="app", rack="b"):
-                told = doctor(near, "--group", "doctored")
+                printed = doctor(near, "--group", "doctored")
             delete(admin, "beside")
-        assert "reading-best" not in str(places(told))
-        assert told["not_checked"]["reading-best"] == f"{TOPICS_LEFT_OUT}: group doctored"
+        assert "reading-best" not in str(places(printed))
+        assert printed["not_checked"]["reading-best"] == f"{TOPICS_LEFT_OUT}: group doctored"
 
     def test_leaders_and_topics_that_are_gone_are_errors_of_their_own(self, near):
         with closing(connect(near.bootstrap)) as admin:
@@ -313,12 +313,12 @@ class TestSelectorOnAllBrokers:
                 ProbeQuestion(**known, partition=0, leader=99),
                 ProbeQuestion(**known, partition=9, leader=0),
             ]
-            told = ask_leaders(admin, seen, asked[:1], progress=int)
-            assert [each.error for each in told] == ["NotLeaderForPartition"]
-            told = ask_leaders(admin, seen, asked[1:2], progress=int)
-            assert told[0].error is not None
-            told = ask_leaders(admin, seen, asked[2:], progress=int)
-            assert [each.error for each in told] == ["UnknownTopicOrPartition"]
+            printed = ask_leaders(admin, seen, asked[:1], progress=int)
+            assert [each.error for each in printed] == ["NotLeaderForPartition"]
+            printed = ask_leaders(admin, seen, asked[1:2], progress=int)
+            assert printed[0].error is not None
+            printed = ask_leaders(admin, seen, asked[2:], progress=int)
+            assert [each.error for each in printed] == ["UnknownTopicOrPartition"]
             assert read_fetch_versions(admin, [0, 99], progress=int).keys() == {0}
 
     def test_topics_without_a_known_id_go_by_name(self, near):
@@ -342,16 +342,16 @@ def test_the_selector_nowhere_and_then_on_one_broker(make_kraft):
     cluster = make_kraft(brokers=3, racks=ZONES, overrides={REPLICA_SELECTOR: None})
     with closing(connect(cluster.bootstrap)) as admin:
         create(admin, TOPIC, PLACEMENT)
-    told = doctor(cluster, "--client-rack", ZONES[1])
-    assert places(told) == ["cluster: reading-selector"]
+    printed = doctor(cluster, "--client-rack", ZONES[1])
+    assert places(printed) == ["cluster: reading-selector"]
     check_leaders(cluster, ZONES, {0: {False}, 1: {False}, 2: {False}})
 
-    told = doctor(cluster, "--client-rack", "us-east-1a")
-    assert places(told) == [
+    printed = doctor(cluster, "--client-rack", "us-east-1a")
+    assert places(printed) == [
         "cluster: reading-selector",
         "client rack us-east-1a: reading-client-rack",
     ]
-    assert "use1-az1 is aws-zone-id" in told["findings"][1]["hint"]
+    assert "use1-az1 is aws-zone-id" in printed["findings"][1]["hint"]
 
     with (cluster.folder / "broker-1" / "server.properties").open("a") as properties:
         properties.write(f"{REPLICA_SELECTOR}={RACK_AWARE_SELECTOR}\n")
@@ -359,12 +359,12 @@ def test_the_selector_nowhere_and_then_on_one_broker(make_kraft):
     cluster.wait_until_ready()
     with closing(connect(cluster.bootstrap)) as admin:
         create(admin, "late", PLACEMENT)
-    told = doctor(cluster, "--client-rack", ZONES[2], topic="late")
-    assert places(told) == ["broker 0: reading-selector", "broker 2: reading-selector"]
+    printed = doctor(cluster, "--client-rack", ZONES[2], topic="late")
+    assert places(printed) == ["broker 0: reading-selector", "broker 2: reading-selector"]
     check_leaders(cluster, ZONES, {0: {False}, 1: {True}, 2: {False}}, topic="late")
 
 
 @pytest.mark.kafka
 def test_no_broker_rack_is_one_finding(make_kraft):
-    told = doctor(make_kraft(brokers=1, racks=()), "--client-rack", "a", topic="*")
-    assert places(told) == ["cluster: reading-broker-rack"]
+    printed = doctor(make_kraft(brokers=1, racks=()), "--client-rack", "a", topic="*")
+    assert places(printed) == ["cluster: reading-broker-rack"]

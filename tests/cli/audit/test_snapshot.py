@@ -38,9 +38,9 @@ def offline(tmp_path):
 def test_a_reassignment_with_racks_becomes_a_snapshot(tmp_path, offline, capsys, name):
     out = tmp_path / name
     assert run(["snapshot", *offline, "--out", str(out)]) == 0
-    said = capsys.readouterr()
-    assert said.out == f"{out}: 3 brokers, 2 racks, 1 topic, 2 partitions, 0 notes\n"
-    assert said.err == ""
+    captured = capsys.readouterr()
+    assert captured.out == f"{out}: 3 brokers, 2 racks, 1 topic, 2 partitions, 0 notes\n"
+    assert captured.err == ""
     seen = read_snapshot(out)
     assert (seen.source, seen.cluster_id) == ("reassignment", None)
     assert NOW.fullmatch(seen.taken_at)
@@ -50,9 +50,9 @@ def test_a_reassignment_with_racks_becomes_a_snapshot(tmp_path, offline, capsys,
 def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys):
     out = tmp_path / "s.json"
     assert run(["snapshot", *offline, "--out", str(out), "--json"]) == 0
-    told = document(capsys.readouterr().out)
-    assert NOW.fullmatch(told.pop("taken_at"))
-    assert told == {
+    printed = document(capsys.readouterr().out)
+    assert NOW.fullmatch(printed.pop("taken_at"))
+    assert printed == {
         "format": "rackwise.snapshot-summary/1",
         "file": str(out),
         "source": "reassignment",
@@ -100,10 +100,10 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
 def test_sources_that_cannot_be_are_refused(tmp_path, capsys, arguments, message, hint):
     out = tmp_path / "s.json"
     assert run(["snapshot", *arguments, "--out", str(out)]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert message in said.err.splitlines()[0]
-    assert hint in said.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err.splitlines()[0]
+    assert hint in captured.err
     assert not out.exists()
 
 
@@ -129,10 +129,10 @@ def test_a_port_where_nobody_listens_is_told(tmp_path, capsys):
     before = threading.active_count()
     source = ["--bootstrap-server", f"127.0.0.1:{port}", "--client-config", str(settings)]
     assert run(["snapshot", *source, "--out", str(tmp_path / "s")]) == 1
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith(f"error: no broker answers at 127.0.0.1:{port}: ")
-    assert said[1].startswith("hint: check the host, the port")
-    assert len(said) == 2
+    captured = capsys.readouterr().err.splitlines()
+    assert captured[0].startswith(f"error: no broker answers at 127.0.0.1:{port}: ")
+    assert captured[1].startswith("hint: check the host, the port")
+    assert len(captured) == 2
     assert threading.active_count() == before
 
 
@@ -140,18 +140,20 @@ def test_a_port_where_nobody_listens_is_told(tmp_path, capsys):
 def test_a_running_cluster_becomes_a_snapshot(tmp_path, kraft_cluster, capsys):
     out = tmp_path / "s.json.gz"
     with closing(connect(kraft_cluster.bootstrap)) as admin:
-        create(admin, "told", [[0, 1], [3, 2]])
+        create(admin, "printed", [[0, 1], [3, 2]])
         arguments = ["snapshot", "--bootstrap-server", kraft_cluster.bootstrap, "--out", str(out)]
-        with consumer(kraft_cluster.bootstrap, "readers", ["told"], client_id="app"):
-            assert run([*arguments, "--topics", "told", "--topics", "none*", "--groups"]) == 0
-        said = capsys.readouterr()
+        with consumer(kraft_cluster.bootstrap, "readers", ["printed"], client_id="app"):
+            assert run([*arguments, "--topics", "printed", "--topics", "none*", "--groups"]) == 0
+        captured = capsys.readouterr()
         seen = read_snapshot(out)
         groups = "1 group" if len(seen.groups) == 1 else f"{len(seen.groups)} groups"
-        assert said.out == f"{out}: 4 brokers, 3 racks, 1 topic, 2 partitions, {groups}, 1 note\n"
-        assert said.err == (
+        assert (
+            captured.out == f"{out}: 4 brokers, 3 racks, 1 topic, 2 partitions, {groups}, 1 note\n"
+        )
+        assert captured.err == (
             "warning: not-visible: no topic that matches none* is visible to this principal\n"
         )
-        again = read_cluster(admin, taken_at=seen.taken_at, topics=("told",), groups=True)
+        again = read_cluster(admin, taken_at=seen.taken_at, topics=("printed",), groups=True)
         assert (seen.brokers, seen.topics, seen.partitions) == (
             tuple(map(without_disk, again.brokers, seen.brokers)),
             again.topics,
@@ -159,7 +161,7 @@ def test_a_running_cluster_becomes_a_snapshot(tmp_path, kraft_cluster, capsys):
         )
         (readers,) = (each for each in seen.groups if each.group == "readers")
         assert [each.client_id for each in readers.members] == ["app"]
-        admin.delete_topics(["told"])
+        admin.delete_topics(["printed"])
 
 
 def without_disk(broker, other):
@@ -173,13 +175,13 @@ def without_disk(broker, other):
 def test_a_cluster_on_zookeeper_becomes_one_too(tmp_path, zookeeper_cluster, capsys):
     out = tmp_path / "s.json"
     with closing(connect(zookeeper_cluster.bootstrap)) as admin:
-        create(admin, "told", [[0, 1], [2, 1]])
+        create(admin, "printed", [[0, 1], [2, 1]])
         arguments = ["--bootstrap-server", zookeeper_cluster.bootstrap, "--no-sizes", "--resolve"]
-        assert run(["snapshot", *arguments, "--out", str(out), "--topics", "told"]) == 0
+        assert run(["snapshot", *arguments, "--out", str(out), "--topics", "printed"]) == 0
         assert capsys.readouterr().out.endswith(
             ": 3 brokers, 3 racks, 1 topic, 2 partitions, 0 notes\n"
         )
         seen = read_snapshot(out)
         assert [row.bytes for row in seen.partitions] == [None, None]
         assert {broker.is_fenced for broker in seen.brokers} == {None}
-        admin.delete_topics(["told"])
+        admin.delete_topics(["printed"])

@@ -34,8 +34,8 @@ class Cluster:
 
     def registered(self, broker_id, version, host="h", **changed):
         listeners = (endpoint(f"PLAINTEXT://{host}:9092"),)
-        told = sample(broker_id=broker_id, endpoints=listeners, **changed)
-        self.put(broker_id, write_registration(told, version=version))
+        printed = sample(broker_id=broker_id, endpoints=listeners, **changed)
+        self.put(broker_id, write_registration(printed, version=version))
 
     def put(self, broker_id, data):
         path = f"{IDS}/{broker_id}"
@@ -46,7 +46,7 @@ class Cluster:
         words = [word for member in members for word in ("--member", member)]
         return called("upgrade", "check", "--zookeeper", self.zookeeper, *words, *options)
 
-    def told(self, *members, options=()):
+    def printed(self, *members, options=()):
         code, out, err = self.check(*members, options=[*options, "--json"])
         assert err == ""
         return code, parse(out.encode(), where="stdout", error=InvalidConfig)
@@ -67,36 +67,36 @@ class TestSteps:
             cluster.registered(broker_id, 2)
         steps = []
         for members in (OLD, SET, UPGRADED, RAISED):
-            code, told = cluster.told(*members)
-            steps.append((code, told["step"], told["waiting"]))
+            code, printed = cluster.printed(*members)
+            steps.append((code, printed["step"], printed["waiting"]))
         assert steps == [(0, 1, [1, 2]), (0, 2, [1, 2]), (0, 3, [1, 2]), (0, 4, [1, 2])]
         cluster.registered(1, 5)
-        code, told = cluster.told(*RAISED)
-        assert (code, told["step"], told["waiting"]) == (0, 4, [2])
+        code, printed = cluster.printed(*RAISED)
+        assert (code, printed["step"], printed["waiting"]) == (0, 4, [2])
         cluster.registered(2, 5, rack=None)
-        code, told = cluster.told(*RAISED)
-        assert (code, told["step"], told["waiting"]) == (2, None, [])
-        assert [each["rule"] for each in told["findings"]] == ["partial-racks"]
+        code, printed = cluster.printed(*RAISED)
+        assert (code, printed["step"], printed["waiting"]) == (2, None, [])
+        assert [each["rule"] for each in printed["findings"]] == ["partial-racks"]
         cluster.registered(2, 5)
-        code, told = cluster.told()
-        assert (code, told["step"], told["findings"]) == (0, None, [])
-        assert told["format"] == "rackwise.upgrade/1"
-        assert [each["rack"] for each in told["brokers"]] == ["dc1", "dc1"]
+        code, printed = cluster.printed()
+        assert (code, printed["step"], printed["findings"]) == (0, None, [])
+        assert printed["format"] == "rackwise.upgrade/1"
+        assert [each["rack"] for each in printed["brokers"]] == ["dc1", "dc1"]
 
     def test_what_is_not_told_is_not_known(self, cluster):
         cluster.registered(1, 2)
-        code, told = cluster.told()
-        assert (code, told["step"], told["unknown"], told["findings"]) == (0, 1, [1], [])
-        code, told = cluster.told(options=("--to", "0.10.0"))
+        code, printed = cluster.printed()
+        assert (code, printed["step"], printed["unknown"], printed["findings"]) == (0, 1, [1], [])
+        code, printed = cluster.printed(options=("--to", "0.10.0"))
         assert code == 2
-        assert [each["severity"] for each in told["findings"]] == ["warning"]
+        assert [each["severity"] for each in printed["findings"]] == ["warning"]
 
     def test_clients_of_0_9_0_0_are_held_against_what_comes(self, cluster):
         cluster.registered(1, 2)
         options = ("--client", "0.9.0.0", "--client", "0.9.0.1", "--to", "0.10.0")
-        code, told = cluster.told("1=0.9.0.1,0.9.0", options=options)
+        code, printed = cluster.printed("1=0.9.0.1,0.9.0", options=options)
         assert code == 2
-        assert [each["message"].partition(":")[0] for each in told["findings"]] == [
+        assert [each["message"].partition(":")[0] for each in printed["findings"]] == [
             "clients of version 0.9.0.0"
         ]
 

@@ -50,7 +50,7 @@ def file(tmp_path):
     return write
 
 
-def asked(path, partitions, replication, *more):
+def place_command(path, partitions, replication, *more):
     size = ["--partitions", partitions, "--replication-factor", replication]
     return ["place", "--snapshot", path, *size, *more]
 
@@ -61,7 +61,7 @@ def document(text):
 
 class TestRows:
     def test_they_are_the_text_that_kafka_topics_takes(self, file):
-        code, out, err = called(*asked(file(EVEN), 4, 3, "--placer", "kip36", "--seed", 42))
+        code, out, err = called(*place_command(file(EVEN), 4, 3, "--placer", "kip36", "--seed", 42))
         wanted = place(
             small_cluster(EVEN, {}).brokers, 4, 3, placer=Kip36(), rng=JavaRandom(42), load=Load()
         )
@@ -69,18 +69,18 @@ class TestRows:
         assert parse_assignment(out.strip()) == wanted
 
     def test_the_default_is_levels_and_keeps_the_law(self, file):
-        code, out, _ = called(*asked(file(EVEN), 12, 3, "--seed", 1))
+        code, out, _ = called(*place_command(file(EVEN), 12, 3, "--seed", 1))
         assert code == 0
         rows = parse_assignment(out.strip())
         check_placement(rows, small_cluster(EVEN, {}).brokers, replication=3, racks="aware")
 
     def test_a_drawn_seed_is_told_and_repeats_the_rows(self, file):
-        _, out, err = called(*asked(file(EVEN), 8, 3))
+        _, out, err = called(*place_command(file(EVEN), 8, 3))
         (seed,) = SEED.fullmatch(err).groups()
-        assert called(*asked(file(EVEN), 8, 3, "--seed", seed)) == (0, out, "")
+        assert called(*place_command(file(EVEN), 8, 3, "--seed", seed)) == (0, out, "")
 
     def test_equal_seeds_give_equal_rows_whatever_the_hash_seed(self, file):
-        words = [str(word) for word in asked(file(PATHS), 6, 3, "--seed", 9, "--placer")]
+        words = [str(word) for word in place_command(file(PATHS), 6, 3, "--seed", 9, "--placer")]
         script = (
             "import sys\n"
             "from rackwise.cli.main import run\n"
@@ -100,7 +100,7 @@ class TestRows:
         assert len(printed[0].splitlines()) == len(PLACERS)
 
     def test_the_reassignment_is_kafkas_json(self, file):
-        words = asked(file(EVEN), 3, 2, "--seed", 5)
+        words = place_command(file(EVEN), 3, 2, "--seed", 5)
         _, text, _ = called(*words)
         code, out, _ = called(*words, "--format", "reassignment", "--topic", "orders")
         assert code == 0
@@ -112,13 +112,15 @@ class TestRows:
     @pytest.mark.parametrize("words", [["--json"], ["--format", "json"]])
     def test_json_is_one_document(self, file, words):
         code, out, err = called(
-            *asked(file(EVEN), 2, 3, "--placer", "kip36", "--placer-option", "start=0", *words)
+            *place_command(
+                file(EVEN), 2, 3, "--placer", "kip36", "--placer-option", "start=0", *words
+            )
         )
-        told = document(out)
+        parsed = document(out)
         seed = int(SEED.match(err)[1])
-        leaders = [(each["replicas"], each["leaders"]) for each in told.pop("brokers")]
+        leaders = [(each["replicas"], each["leaders"]) for each in parsed.pop("brokers")]
         assert code == 0
-        assert told == {
+        assert parsed == {
             "format": "rackwise.placement/1",
             "cluster_id": "small",
             "taken_at": "2026-11-21T08:30:00Z",
@@ -141,13 +143,13 @@ class TestRows:
 
 class TestBrokersAndRacks:
     def test_ignored_racks_have_two_names(self, file):
-        words = asked(file(PARTIAL), 4, 2, "--seed", 3)
+        words = place_command(file(PARTIAL), 4, 2, "--seed", 3)
         first = called(*words, "--disable-rack-aware")
         assert first[0] == 0
         assert called(*words, "--ignore-racks") == first
 
     def test_safe_drops_partial_racks_and_one_rack_keeps_them(self, file):
-        words = asked(file(PARTIAL), 6, 3, "--seed", 3)
+        words = place_command(file(PARTIAL), 6, 3, "--seed", 3)
         assert called(*words, "--rack-mode", "safe") == called(*words, "--ignore-racks")
         code, out, _ = called(*words, "--rack-mode", "one-rack", "--placer", "striped")
         brokers = small_cluster(PARTIAL, {}).brokers
@@ -156,16 +158,18 @@ class TestBrokersAndRacks:
         assert parse_assignment(out.strip()) == wanted
 
     def test_a_broker_list_leaves_the_others_alone(self, file):
-        _, out, _ = called(*asked(file(EVEN), 6, 3, "--broker-list", "0, 2,4", "--seed", 1))
+        _, out, _ = called(*place_command(file(EVEN), 6, 3, "--broker-list", "0, 2,4", "--seed", 1))
         assert set(parse_assignment(out.strip()).rows.ravel().tolist()) == {0, 2, 4}
 
     def test_what_brokers_hold_breaks_ties_unless_it_shall_not(self, file):
         lists = {f"other-{p}": [0, 2, 4] for p in range(9)}
         path = file(EVEN, lists)
         for seed in range(8):
-            _, out, _ = called(*asked(path, 1, 3, "--seed", seed))
+            _, out, _ = called(*place_command(path, 1, 3, "--seed", seed))
             assert set(parse_assignment(out.strip())[0]) == {1, 3, 5}
-        rows = {called(*asked(path, 1, 3, "--seed", seed, "--no-load"))[1] for seed in range(8)}
+        rows = {
+            called(*place_command(path, 1, 3, "--seed", seed, "--no-load"))[1] for seed in range(8)
+        }
         assert any({0, 2, 4} & set(parse_assignment(row.strip())[0]) for row in rows)
 
     def test_load_counts_replicas_and_preferred_leaders_of_other_topics(self):
@@ -176,7 +180,7 @@ class TestBrokersAndRacks:
 
 class TestWhatIsSaid:
     def test_forced_shares_and_a_broker_far_above_its_share(self, file):
-        code, _, err = called(*asked(file(UNEVEN), 50, 3, "--seed", 1))
+        code, _, err = called(*place_command(file(UNEVEN), 50, 3, "--seed", 1))
         assert code == 0
         over = "replication 3 over 3 racks; an even share is"
         assert err.splitlines() == [
@@ -191,18 +195,18 @@ class TestWhatIsSaid:
 
     def test_kip36_on_uneven_racks_is_told_of_levels(self, file):
         racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "c"}
-        _, _, err = called(*asked(file(racks), 30, 2, "--seed", 1, "--placer", "kip36"))
+        _, _, err = called(*place_command(file(racks), 30, 2, "--seed", 1, "--placer", "kip36"))
         lines = err.splitlines()
         assert lines[-1] == "hint: --placer levels balances everything that the racks do not force"
         assert any(line.startswith("warning: broker ") for line in lines)
-        _, _, even = called(*asked(file(EVEN), 30, 2, "--seed", 1, "--placer", "kip36"))
+        _, _, even = called(*place_command(file(EVEN), 30, 2, "--seed", 1, "--placer", "kip36"))
         assert even == ""
 
     def test_one_replica_on_a_broker_is_never_too_many(self, file):
-        assert called(*asked(file(EVEN), 1, 3, "--seed", 1))[2] == ""
+        assert called(*place_command(file(EVEN), 1, 3, "--seed", 1))[2] == ""
 
     def test_quiet_says_warnings_alone(self, file):
-        _, _, err = called(*asked(file(UNEVEN), 50, 3, "--quiet"))
+        _, _, err = called(*place_command(file(UNEVEN), 50, 3, "--quiet"))
         assert [line.split(":")[0] for line in err.splitlines()] == ["warning"]
 
 
@@ -213,12 +217,12 @@ class TestBadInput:
     def test_numbers_below_one(self, file, count):
         path = file(EVEN)
         check_refused(
-            asked(path, count, 3, "--seed", 1),
+            place_command(path, count, 3, "--seed", 1),
             f"invalid partitions: expected at least 1, got {count}",
             None,
         )
         check_refused(
-            asked(path, 1, count, "--seed", 1),
+            place_command(path, 1, count, "--seed", 1),
             f"invalid replication: expected at least 1, got {count}",
             None,
         )
@@ -227,26 +231,26 @@ class TestBadInput:
     def test_what_is_no_number(self, file, text):
         path = file(EVEN)
         check_refused(
-            asked(path, text, 3),
+            place_command(path, text, 3),
             f"invalid partitions: expected an integer of 1 or more, got {text}",
             None,
         )
         check_refused(
-            asked(path, 1, text),
+            place_command(path, 1, text),
             f"invalid replication: expected an integer of 1 or more, got {text}",
             None,
         )
 
     def test_more_replicas_than_brokers_names_the_fenced_ones(self, file):
         check_refused(
-            asked(file(EVEN, fenced=(3, 5)), 1, 5, "--seed", 1),
+            place_command(file(EVEN, fenced=(3, 5)), 1, 5, "--seed", 1),
             "replication 5 needs 5 unfenced brokers; the cluster has 4",
             "use fewer replicas, or start the fenced brokers: 3, 5",
         )
 
     def test_racks_of_some_brokers(self, file):
         check_refused(
-            asked(file(PARTIAL), 1, 1, "--seed", 1),
+            place_command(file(PARTIAL), 1, 1, "--seed", 1),
             "all brokers must have a rack; 3 of 6 have none: 4, 7, 9",
             "set broker.rack on them, or place without racks: --disable-rack-aware",
         )
@@ -310,10 +314,10 @@ class TestBadInput:
         ],
     )
     def test_options_that_cannot_be(self, file, words, message, hint):
-        check_refused(asked(file(EVEN), 1, 1, "--seed", 1, *words), message, hint)
+        check_refused(place_command(file(EVEN), 1, 1, "--seed", 1, *words), message, hint)
 
     def test_a_second_format_beside_json(self, file):
-        code, out, err = called(*asked(file(EVEN), 1, 1, "--json", "--format", "cli"))
+        code, out, err = called(*place_command(file(EVEN), 1, 1, "--json", "--format", "cli"))
         assert (code, out) == (1, "")
         assert document(err)["message"] == "expected one format, got --json and --format cli"
 
@@ -341,7 +345,7 @@ class TestBadInput:
     def test_malformed_and_mixed_racks(self, file, rack, message, hint):
         path = file(EVEN)
         path.write_text(path.read_text().replace('"rack":"c"', f'"rack":"{rack}"', 1))
-        check_refused(asked(path, 1, 1), f"invalid {path}: {message}", hint)
+        check_refused(place_command(path, 1, 1), f"invalid {path}: {message}", hint)
 
     def test_a_source_is_wanted(self):
         code, out, err = called("place", "--partitions", 1, "--replication-factor", 1)

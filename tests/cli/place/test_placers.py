@@ -34,7 +34,7 @@ def installed(monkeypatch):
     monkeypatch.syspath_prepend(str(DISTRIBUTION))
 
 
-def offered(monkeypatch, folder, entries, module="", name="others"):
+def install_package(monkeypatch, folder, entries, module="", name="others"):
     """Install a distribution that offers these entry points."""
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir(parents=True)
@@ -62,9 +62,9 @@ class TestBuiltIn:
 
     def test_and_as_one_document(self):
         code, out, _ = called("placers", "--json")
-        told = parse(out.encode(), where="stdout", error=InvalidConfig)
-        assert (code, told["format"]) == (0, "rackwise.placers/1")
-        assert told["placers"][-1] == {
+        printed = parse(out.encode(), where="stdout", error=InvalidConfig)
+        assert (code, printed["format"]) == (0, "rackwise.placers/1")
+        assert printed["placers"][-1] == {
             "name": "levels",
             "distribution": None,
             "about": "The default placer: spread at every rack level, then as even as possible",
@@ -208,7 +208,7 @@ class TestAnotherDistribution:
 
 class TestDistributionsThatAreWrong:
     def test_the_name_of_a_built_in_placer_is_refused(self, monkeypatch, tmp_path, snapshot):
-        offered(monkeypatch, tmp_path / "site", "levels = others_module:Levels")
+        install_package(monkeypatch, tmp_path / "site", "levels = others_module:Levels")
         check_refused(
             ["place", *snapshot, "--partitions", 1, "--replication-factor", 1],
             'expected one placer named "levels", got 2: built in and offered by others',
@@ -221,8 +221,8 @@ class TestDistributionsThatAreWrong:
         )
 
     def test_a_name_that_two_offer_is_refused(self, monkeypatch, tmp_path):
-        offered(monkeypatch, tmp_path / "x", "mine = x_module:A", name="x")
-        offered(monkeypatch, tmp_path / "y", "mine = y_module:A", name="y")
+        install_package(monkeypatch, tmp_path / "x", "mine = x_module:A", name="x")
+        install_package(monkeypatch, tmp_path / "y", "mine = y_module:A", name="y")
         with pytest.raises(InvalidPlacer, match=r"offered by [xy] and offered by [xy]"):
             find_placer("mine")
 
@@ -255,14 +255,16 @@ class TestDistributionsThatAreWrong:
     )
     def test_what_cannot_be_loaded_or_made_is_told(self, monkeypatch, tmp_path, module, message):
         monkeypatch.delitem(sys.modules, "others_module", raising=False)
-        offered(monkeypatch, tmp_path, "mine = others_module:A", module)
+        install_package(monkeypatch, tmp_path, "mine = others_module:A", module)
         with pytest.raises(InvalidPlacer) as caught:
             create_placer("mine", {})
         assert caught.value.message == message
 
     def test_a_class_that_is_no_placer_is_refused(self, monkeypatch, tmp_path, snapshot):
         monkeypatch.delitem(sys.modules, "others_module", raising=False)
-        offered(monkeypatch, tmp_path / "site", "mine = others_module:A", "class A: name = 'a'")
+        install_package(
+            monkeypatch, tmp_path / "site", "mine = others_module:A", "class A: name = 'a'"
+        )
         code, out, err = called(
             "place", *snapshot, "--partitions", 1, "--replication-factor", 1, "--placer", "mine"
         )

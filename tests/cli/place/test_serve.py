@@ -79,7 +79,7 @@ def served(*words):
         process.communicate()
 
 
-def asked(server, partitions, replication, *more):
+def place_command(server, partitions, replication, *more):
     size = ["--partitions", partitions, "--replication-factor", replication]
     return ["place", "--from-server", server, *size, *more]
 
@@ -87,7 +87,7 @@ def asked(server, partitions, replication, *more):
 def test_rows_from_the_service_are_those_of_place_with_its_seed(snapshot):
     """What a new user does first: serve a snapshot, ask, and repeat it by the seed."""
     with served("--snapshot", snapshot, "--placer", "kip36") as service:
-        code, out, err = called(*asked(service.server, 12, 3))
+        code, out, err = called(*place_command(service.server, 12, 3))
         assert (code, err) == (0, "")
         line = service.line()
         same = ["place", "--snapshot", snapshot, "--partitions", 12, "--replication-factor", 3]
@@ -106,8 +106,8 @@ def test_rows_from_the_service_are_those_of_place_with_its_seed(snapshot):
 def test_a_seed_racks_and_brokers_decide_as_they_do_for_place(snapshot):
     words = ["--disable-rack-aware", "--broker-list", "0,1,4"]
     with served("--snapshot", snapshot, "--seed", 42, "--no-load") as service:
-        first = called(*asked(service.server, 7, 2))
-        second = called(*asked(service.server, 7, 2, *words))
+        first = called(*place_command(service.server, 7, 2))
+        second = called(*place_command(service.server, 7, 2, *words))
         lines = [service.line(), service.line()]
     assert [line["seed"] for line in lines] == [42, seed_of(42, 1)]
     assert [(line["simple"], line["ids"]) for line in lines] == [(False, 0), (True, 3)]
@@ -120,17 +120,17 @@ def test_a_seed_racks_and_brokers_decide_as_they_do_for_place(snapshot):
 def test_forms_of_the_rows():
     with running() as server:
         code, out, _ = called(
-            *asked(server.bootstrap, 2, 3, "--format", "reassignment", "--topic", "orders")
+            *place_command(server.bootstrap, 2, 3, "--format", "reassignment", "--topic", "orders")
         )
         assert code == 0
         assert [*parse_placement(out.encode(), where="stdout")] == [("orders", 0), ("orders", 1)]
-        code, out, _ = called(*asked(server.bootstrap, 2, 6, "--json", "--ignore-racks"))
-    told = parse(out.encode(), where="stdout", error=InvalidConfig)
-    rows = told.pop("rows")
+        code, out, _ = called(*place_command(server.bootstrap, 2, 6, "--json", "--ignore-racks"))
+    printed = parse(out.encode(), where="stdout", error=InvalidConfig)
+    rows = printed.pop("rows")
     assert code == 0
     assert [sorted(row) for row in rows] == [[*range(6)]] * 2
     leaders = [row[0] for row in rows]
-    assert told == {
+    assert printed == {
         "format": "rackwise.placement/1",
         "server": server.bootstrap,
         "cluster_id": None,
@@ -149,7 +149,7 @@ def test_forms_of_the_rows():
 
 def test_the_key_may_be_moved():
     with running(api_key=1234) as server:
-        assert called(*asked(server.bootstrap, 3, 1, "--api-key", 1234))[0] == 0
+        assert called(*place_command(server.bootstrap, 3, 1, "--api-key", 1234))[0] == 0
 
 
 def test_partial_racks_are_said_at_the_start_and_refused(tmp_path):
@@ -212,7 +212,7 @@ class TestEnds:
 
 
 class TestReadingAgain:
-    """Brokers are read again; a reading that fails keeps the last one and is told."""
+    """Brokers are read again; a failed reading keeps the last one and is reported."""
 
     def test_until_it_is_over(self, monkeypatch):
         monkeypatch.setattr(serve, "READ_EVERY_S", 0.001)
@@ -229,11 +229,11 @@ class TestReadingAgain:
                 raise found
             return found
 
-        told = SimpleNamespace(tell=lambda **line: lines.append(line))
+        printed = SimpleNamespace(tell=lambda **line: lines.append(line))
 
         async def run():
             loop = asyncio.get_running_loop()
-            await asyncio.to_thread(serve._read_again, board, again, is_over, loop, told)
+            await asyncio.to_thread(serve._read_again, board, again, is_over, loop, printed)
             await asyncio.sleep(0)
 
         asyncio.run(run())
@@ -346,7 +346,7 @@ class TestRefused:
         ],
     )
     def test_by_place_from_server(self, words, message, hint):
-        check_refused(asked("127.0.0.1:1", 1, 1, *words), message, hint)
+        check_refused(place_command("127.0.0.1:1", 1, 1, *words), message, hint)
 
     def test_a_key_without_a_service(self, snapshot):
         size = ["--partitions", 1, "--replication-factor", 1, "--api-key", 70]
@@ -359,7 +359,7 @@ class TestRefused:
     def test_the_sentence_of_the_service(self):
         with running() as server:
             check_refused(
-                asked(server.bootstrap, 1, 7),
+                place_command(server.bootstrap, 1, 7),
                 "replication 7 needs 7 brokers; 6 are available; use fewer replicas, or name more "
                 "brokers",
                 None,
@@ -381,9 +381,9 @@ def test_running_brokers_are_placed_on(kraft_cluster):
         closing(connect(kraft_cluster.bootstrap)) as admin,
     ):
         ids = {each["broker_id"] for each in admin.describe_cluster()["brokers"]}
-        code, out, _ = called(*asked(service.server, 6, 3))
+        code, out, _ = called(*place_command(service.server, 6, 3))
         assert code == 0
         assert set(parse_assignment(out.strip()).rows.ravel().tolist()) <= ids
-        code, out, err = called(*asked(kraft_cluster.bootstrap, 6, 3))
+        code, out, err = called(*place_command(kraft_cluster.bootstrap, 6, 3))
         assert (code, out) == (1, "")
         assert "does not show rackwise.replica.assignment" in err

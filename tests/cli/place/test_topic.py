@@ -76,14 +76,14 @@ class TestCreateAndAlter:
         words = ["--placer", "nearest", "--placer-option", "start=1", "--json", "--seed", 3]
         count = len(cluster.brokers)
         code, out, err = topic(cluster, "ensure", *sized(count, 2), *words)
-        told = document(out)
-        assert (code, told["outcome"], told["seed"]) == (0, "created", 3)
-        assert (told["placer"], told["placer_options"], told["rack_mode"]) == (
+        printed = document(out)
+        assert (code, printed["outcome"], printed["seed"]) == (0, "created", 3)
+        assert (printed["placer"], printed["placer_options"], printed["rack_mode"]) == (
             *("nearest", {"start": "1"}, "safe"),
         )
         assert "seed" not in err
-        assert told["rows"] == [[(p + 1) % count, (p + 2) % count] for p in range(count)]
-        shows(admin, told["rows"])
+        assert printed["rows"] == [[(p + 1) % count, (p + 2) % count] for p in range(count)]
+        shows(admin, printed["rows"])
 
 
 class TestExitCodes:
@@ -201,7 +201,7 @@ def test_topics_are_made_at_every_step_while_racks_are_rolled_out(make_zookeeper
     cluster = make_zookeeper(brokers=2, racks=())
     for done in range(3):
         if done:
-            rolled(cluster, done - 1, rack=f"/{'ab'[done - 1]}")
+            restart_with_rack(cluster, done - 1, rack=f"/{'ab'[done - 1]}")
         is_partial = done == 1
         with closing(connect(cluster.bootstrap)) as admin:
             size = {"num_partitions": 2, "replication_factor": 2}
@@ -224,7 +224,7 @@ def test_topics_are_made_at_every_step_while_racks_are_rolled_out(make_zookeeper
             assert called("topic", "create", f"rackless-{done}", *words)[0] == 0
     check_ring(cluster)
     check_a_broker_that_is_gone(cluster)
-    rolled(cluster, 1, rack="b")
+    restart_with_rack(cluster, 1, rack="b")
     check_racks_that_mix(cluster)
 
 
@@ -239,7 +239,7 @@ def check_ring(cluster):
 
 
 def check_a_broker_that_is_gone(cluster):
-    """Kafka 3.9 takes rows on brokers that it does not know; they are told, and are no failure."""
+    """Kafka 3.9 accepts rows on unknown brokers; they are reported, and are no failure."""
     with closing(connect(cluster.bootstrap)) as admin:
         admin.create_topics({"gone": {"assignments": {0: [0, 9]}}})
         until(lambda: "gone" in admin.list_topics(), "the topic")
@@ -265,7 +265,7 @@ def check_racks_that_mix(cluster):
     assert document(called("topic", "ensure", "ensured-0", *words)[1])["outcome"] == "exists"
 
 
-def rolled(cluster, broker, *, rack):
+def restart_with_rack(cluster, broker, *, rack):
     """Restart a broker with a rack."""
     file = cluster.folder / f"broker-{broker}" / "server.properties"
     cluster.stop(broker)

@@ -1,4 +1,4 @@
-"""Rows that are added to a topic by hand, and the size a topic was asked for."""
+"""Rows of --replica-assignment that expand a topic, and the requested size of a topic."""
 
 from __future__ import annotations
 

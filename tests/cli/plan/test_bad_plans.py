@@ -26,8 +26,8 @@ EDITED = "make a new plan; change the policy instead of the plan file"
 
 
 @pytest.fixture
-def refused(tmp_path):
-    """Check that a plan of a cluster is refused, and that nothing was written."""
+def check_rejected(tmp_path):
+    """Check that a plan of a cluster is rejected, and that nothing was written."""
 
     def check(words, message, hint, *, racks=RACKS, policy=None, **fields):
         snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
@@ -45,16 +45,16 @@ def refused(tmp_path):
 
 
 class TestCluster:
-    def test_some_brokers_without_rack(self, refused):
-        refused(
+    def test_some_brokers_without_rack(self, check_rejected):
+        check_rejected(
             ["balance"],
             "expected a rack on every live broker, got 1 broker of 4 without a rack: 4",
             'set broker.rack, or racks.missing = "one-rack" or "unaware" in the policy',
             racks=RACKS | {4: None},
         )
 
-    def test_one_on_the_move(self, refused):
-        refused(
+    def test_one_on_the_move(self, check_rejected):
+        check_rejected(
             ["repair"],
             "expected a cluster at rest, got 1 reassignment in progress: t-0",
             "wait until the reassignments are complete, or plan with --assume target",
@@ -133,31 +133,31 @@ class TestGoals:
             ),
         ],
     )
-    def test_what_cannot_be_meant(self, refused, words, message, hint):
-        refused(words, message, hint)
+    def test_what_cannot_be_meant(self, check_rejected, words, message, hint):
+        check_rejected(words, message, hint)
 
-    def test_a_policy_that_the_cluster_cannot_have(self, refused):
-        refused(
+    def test_a_policy_that_the_cluster_cannot_have(self, check_rejected):
+        check_rejected(
             ["balance"],
             "invalid POLICY:2 at $.brokers.drain[0]: no broker has id 9",
             "brokers: 1, 2, 3, 4",
             policy="brokers = { drain = [9] }",
         )
 
-    def test_dollars_of_a_level_without_a_price(self, refused, tmp_path):
+    def test_dollars_of_a_level_without_a_price(self, check_rejected, tmp_path):
         table = tmp_path.parent / f"{tmp_path.name}.csv"
         table.write_text(
             "provider,region,level,kind,usd_per_gb_out,usd_per_gb_in,gb_bytes,valid_from,valid_to,"
             "source,is_checked\nme,*,region,*,1,2,1073741824,2020-01-01,,s,true\n"
         )
-        refused(
+        check_rejected(
             ["balance", "--minimise", "usd", "--prices", table, "--provider", "me"],
             "expected a price of replication across level zone, got no such row of me",
             "add a row to the table of --prices, or plan with --minimise moves",
         )
 
-    def test_bytes_where_sizes_are_not_known(self, refused):
-        refused(
+    def test_bytes_where_sizes_are_not_known(self, check_rejected):
+        check_rejected(
             ["balance", "--minimise", "bytes"],
             (
                 "expected the size of every partition to minimise bytes, "
@@ -184,9 +184,9 @@ class TestInfeasible:
         )
         assert err.count("error: ") == 1
         code, out, err = called("plan", "drain", "3", *words, "--json")
-        told = document(err)
-        assert (code, out, told["error"]) == (1, "", "Infeasible")
-        assert [each.split(":")[0] for each in told["impossible"]] == ["t-0", "t-1"]
+        printed = document(err)
+        assert (code, out, printed["error"]) == (1, "", "Infeasible")
+        assert [each.split(":")[0] for each in printed["impossible"]] == ["t-0", "t-1"]
 
     def test_many_are_cut_in_the_text_alone(self, tmp_path):
         lists = {f"t-{i}": [1, 2, 3] for i in range(60)}

@@ -47,9 +47,9 @@ class TestEqual:
         after = {(move.topic, move.partition): move.after for move in plan.moves}
         a, b = write("a.json", "plan", plan), write("b.json", "lists", after)
         code, out, err = called("diff", a, b, "--json")
-        told = document(out)
+        printed = document(out)
         assert (code, err) == (0, "")
-        assert (told["a"], told["b"], told["is_equal"]) == ("plan", "reassignment", True)
+        assert (printed["a"], printed["b"], printed["is_equal"]) == ("plan", "reassignment", True)
 
 
 class TestSnapshots:
@@ -113,9 +113,9 @@ class TestPlans:
         plan = plan_of()
         other = plan_of(moves=plan.moves[:1])
         a, b = write("a", "plan", plan), write("b", "plan", other)
-        told = document(called("diff", "--json", a, b)[1])
-        assert told["format"] == "rackwise.diff/1"
-        assert told["partitions"] == [
+        printed = document(called("diff", "--json", a, b)[1])
+        assert printed["format"] == "rackwise.diff/1"
+        assert printed["partitions"] == [
             {
                 "topic": "orders",
                 "partition": 5,
@@ -124,7 +124,7 @@ class TestPlans:
                 "b": None,
             }
         ]
-        assert told["totals"]["moves"] == {"a": 2, "b": 2}
+        assert printed["totals"]["moves"] == {"a": 2, "b": 2}
 
 
 class TestRefused:

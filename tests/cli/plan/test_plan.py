@@ -31,8 +31,8 @@ SIZES = dict.fromkeys(BLIND, 2**30)
 
 
 @pytest.fixture
-def planned(tmp_path):
-    """Plan for a cluster; give exit code, stdout, stderr and the plan that was written."""
+def run_plan(tmp_path):
+    """Plan for a cluster; return exit code, stdout, stderr and the plan that was written."""
 
     def run(words, lists=BLIND, *, cluster=None, policy=None, **fields):
         snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
@@ -41,8 +41,8 @@ def planned(tmp_path):
         if policy is not None:
             (tmp_path / "p.toml").write_text(f'format = "rackwise.policy/1"\n{policy}\n')
             words += ["--policy", tmp_path / "p.toml"]
-        code, told, err = called("plan", *words)
-        return code, told, err, read_plan(out)
+        code, printed, err = called("plan", *words)
+        return code, printed, err, read_plan(out)
 
     return run
 
@@ -52,19 +52,19 @@ def test_where_one_file_cannot_be_none_is_written(tmp_path, option):
     snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
     write_snapshot(small_cluster(RACKS, BLIND, sizes=SIZES), snapshot)
     words = ["plan", "balance", "--snapshot", snapshot, "--out", out]
-    code, told, err = called(*words, option, tmp_path / "none" / "k.json")
-    assert (code, told, out.exists()) == (1, "", False)
+    code, printed, err = called(*words, option, tmp_path / "none" / "k.json")
+    assert (code, printed, out.exists()) == (1, "", False)
     assert "none/k.json cannot be written: No such file or directory" in err
 
 
 class TestExit:
-    def test_nothing_to_move(self, planned):
-        code, out, err, plan = planned(["balance"], GOOD)
+    def test_nothing_to_move(self, run_plan):
+        code, out, err, plan = run_plan(["balance"], GOOD)
         assert (code, err, plan.moves) == (0, "", ())
         assert out.splitlines()[1] == "moves    none: nothing to move"
 
-    def test_moves(self, planned):
-        code, out, err, plan = planned(["repair"])
+    def test_moves(self, run_plan):
+        code, out, err, plan = run_plan(["repair"])
         assert (code, err) == (2, "")
         assert out.splitlines()[0].startswith("~ t-0  1,4,2 -> ")
         assert (len(plan.moves), plan.verdict.text) == (1, "proved")
@@ -83,132 +83,132 @@ class TestGoals:
             (["add", "7=/a", "8=/b"], Add(((7, Rack("/a")), (8, Rack("/b"))))),
         ],
     )
-    def test_each_is_planned_and_in_the_file(self, planned, words, goal):
+    def test_each_is_planned_and_in_the_file(self, run_plan, words, goal):
         lists = {name: [b for b in row if b != 4] for name, row in BLIND.items()}
-        code, _, err, plan = planned(words, lists if words[0] == "replace" else BLIND)
+        code, _, err, plan = run_plan(words, lists if words[0] == "replace" else BLIND)
         assert code in {0, 2}
         assert err == ""
         assert plan.goal == goal
 
     @pytest.mark.parametrize(
-        ("words", "told"),
+        ("words", "printed"),
         [
             (["drain", "3,6"], "rack /c has no broker left: its replicas move to other racks"),
             (["replace", "4=6", "1=5"], "rack /a has no broker left: its replicas move to other"),
             (["add", "7=/A", "8=/a"], "rack /A is new: the other brokers are in /a, /b, /c"),
         ],
     )
-    def test_racks_that_end_empty_or_are_new_are_told(self, planned, words, told):
-        _, _, err, _ = planned(words, {"t-0": [1, 2], "t-1": [4, 3]})
-        assert err.startswith(f"warning: {told}")
+    def test_racks_that_end_empty_or_are_new_are_told(self, run_plan, words, printed):
+        _, _, err, _ = run_plan(words, {"t-0": [1, 2], "t-1": [4, 3]})
+        assert err.startswith(f"warning: {printed}")
 
-    def test_brokers_that_join_are_in_what_it_was_made_from(self, planned):
-        *_, plan = planned(["add", "7=/a"])
+    def test_brokers_that_join_are_in_what_it_was_made_from(self, run_plan):
+        *_, plan = run_plan(["add", "7=/a"])
         assert plan.made_from.brokers[7].rack == Rack("/a")
         assert any(7 in move.after for move in plan.moves)
 
-    def test_drained_brokers_are_empty(self, planned):
-        *_, plan = planned(["drain", "1"])
+    def test_drained_brokers_are_empty(self, run_plan):
+        *_, plan = run_plan(["drain", "1"])
         assert {move.partition for move in plan.moves} == {0, 1, 2, 3}
         assert all(1 not in move.after for move in plan.moves)
 
 
 class TestMadeFrom:
-    def test_the_snapshot_and_the_defaults(self, planned):
-        *_, plan = planned(["balance"])
+    def test_the_snapshot_and_the_defaults(self, run_plan):
+        *_, plan = run_plan(["balance"])
         made_from = plan.made_from
         assert made_from.snapshot_sha256 == fingerprint(small_cluster(RACKS, BLIND, sizes=SIZES))
         assert made_from.policy == 'format = "rackwise.policy/1"\n'
         assert {id_: seen.rack.text for id_, seen in made_from.brokers.items()} == RACKS
         assert (plan.cluster_id, plan.minimise, made_from.topics) == ("small", "moves", ("*",))
 
-    def test_a_policy_word_for_word(self, planned):
+    def test_a_policy_word_for_word(self, run_plan):
         text = "# evenness is for others\nbalance = { replicas = 'off', leaders = 'keep' }"
-        *_, plan = planned(["balance"], policy=text)
+        *_, plan = run_plan(["balance"], policy=text)
         assert plan.made_from.policy == f'format = "rackwise.policy/1"\n{text}\n'
         assert plan.made_from.policy_sha256 == policy_sha256(plan.made_from.policy)
         assert parse_policy(plan.made_from.policy.encode(), where="p").policy.topics == ()
         assert plan.totals.balance_moves == 0
 
-    def test_what_the_policy_makes_small(self, planned):
-        *_, plan = planned(["balance"], policy='cost = { minimise = "bytes" }')
+    def test_what_the_policy_makes_small(self, run_plan):
+        *_, plan = run_plan(["balance"], policy='cost = { minimise = "bytes" }')
         assert plan.minimise == "bytes"
-        *_, plan = planned(
+        *_, plan = run_plan(
             ["balance", "--minimise", "moves"], policy='cost = { minimise = "bytes" }'
         )
         assert plan.minimise == "moves"
 
-    def test_some_topics_alone(self, planned):
+    def test_some_topics_alone(self, run_plan):
         lists = BLIND | {"u-0": [1, 4, 2]}
-        *_, plan = planned(["repair", "--topics", "t*", "--topics", "t"], lists)
+        *_, plan = run_plan(["repair", "--topics", "t*", "--topics", "t"], lists)
         assert {move.topic for move in plan.moves} == {"t"}
         assert plan.made_from.topics == ("t", "t*")
         assert plan.made_from.snapshot_sha256 == fingerprint(
             small_cluster(RACKS, BLIND, sizes=SIZES)
         )
 
-    def test_a_glob_that_fits_nothing_is_told(self, planned):
-        *_, err, _ = planned(["repair", "--topics", "t", "--topics", "x*"])
+    def test_a_glob_that_fits_nothing_is_told(self, run_plan):
+        *_, err, _ = run_plan(["repair", "--topics", "t", "--topics", "x*"])
         assert err == "warning: not-visible: no topic that matches x* is in the snapshot\n"
 
-    def test_what_reassigns_is_taken_as_arrived(self, planned):
+    def test_what_reassigns_is_taken_as_arrived(self, run_plan):
         fields = {"adding": {"t-0": [4]}, "removing": {"t-0": [1]}}
-        *_, plan = planned(["repair", "--assume", "target"], **fields)
+        *_, plan = run_plan(["repair", "--assume", "target"], **fields)
         assert plan.moves == ()
 
 
 class TestPrices:
-    def test_of_a_provider_in_the_shipped_table(self, planned):
-        _, out, _, plan = planned(["repair", "--provider", "aws"])
+    def test_of_a_provider_in_the_shipped_table(self, run_plan):
+        _, out, _, plan = run_plan(["repair", "--provider", "aws"])
         assert plan.totals.usd_nano == plan.moves[0].usd_nano > 0
         assert any(line.startswith("price    $0.02 once") for line in out.splitlines())
 
-    def test_of_the_policys_table_beside_it(self, planned, tmp_path):
+    def test_of_the_policys_table_beside_it(self, run_plan, tmp_path):
         (tmp_path / "mine.csv").write_text(
             "provider,region,level,kind,usd_per_gb_out,usd_per_gb_in,gb_bytes,valid_from,valid_to,"
             "source,is_checked\nme,*,*,*,1,2,1073741824,2020-01-01,,s,true\n"
         )
-        *_, plan = planned(
+        *_, plan = run_plan(
             ["repair"],
             policy='cost = { minimise = "usd", prices = "mine.csv", provider = "me" }',
         )
         assert (plan.minimise, plan.totals.usd_nano) == ("usd", 3 * 10**9)
 
-    def test_nothing_is_priced_unasked(self, planned):
-        _, out, _, plan = planned(["repair"])
+    def test_nothing_is_priced_unasked(self, run_plan):
+        _, out, _, plan = run_plan(["repair"])
         assert plan.totals.usd_nano is None
         assert "$" not in out
 
-    def test_of_each_soft_rule(self, planned):
-        code, out, _, plan = planned(["balance", "--price-rules"])
+    def test_of_each_soft_rule(self, run_plan):
+        code, out, _, plan = run_plan(["balance", "--price-rules"])
         moves = plan.totals.moves
         lines = out.splitlines()
         assert code == 2
         assert f"balance costs {moves - 1} of {moves} moves" in lines
         assert [line.split()[0] for line in lines[-2:]] == ["balance", "leaders"]
 
-    def test_of_each_soft_rule_as_json(self, planned, tmp_path):
-        *_, plan = planned(["balance"])
+    def test_of_each_soft_rule_as_json(self, run_plan, tmp_path):
+        *_, plan = run_plan(["balance"])
         words = ["--snapshot", tmp_path / "s.json", "--price-rules", "--json"]
-        told = document(called("plan", "balance", *words)[1])
-        assert told["format"] == "rackwise.priced-plan/1"
-        assert told["plan"]["sha256"] == plan.sha256
-        assert [each["rule"] for each in told["rules"]] == ["balance", "leaders"]
-        first = told["rules"][0]
+        printed = document(called("plan", "balance", *words)[1])
+        assert printed["format"] == "rackwise.priced-plan/1"
+        assert printed["plan"]["sha256"] == plan.sha256
+        assert [each["rule"] for each in printed["rules"]] == ["balance", "leaders"]
+        first = printed["rules"][0]
         assert (first["with"]["moves"], first["without"]["moves"]) == (plan.totals.moves, 1)
 
 
 class TestFiles:
-    def test_json_is_the_plan_file(self, planned, tmp_path):
-        *_, plan = planned(["balance"])
+    def test_json_is_the_plan_file(self, run_plan, tmp_path):
+        *_, plan = run_plan(["balance"])
         code, out, err = called("plan", "balance", "--snapshot", tmp_path / "s.json", "--json")
         assert (code, err) == (2, "")
         assert out.encode() == (tmp_path / "plan.json").read_bytes()
         assert parse_plan(out.encode(), where="stdout") == plan
 
-    def test_kafkas_own_json_there_and_back(self, planned, tmp_path):
+    def test_kafkas_own_json_there_and_back(self, run_plan, tmp_path):
         there, back = tmp_path / "there.json", tmp_path / "back.json"
-        *_, plan = planned(["balance", "--kafka-json", there, "--rollback-json", back])
+        *_, plan = run_plan(["balance", "--kafka-json", there, "--rollback-json", back])
         keyed = {(move.topic, move.partition): move for move in plan.moves}
         assert read_placement(there) == {key: move.after for key, move in keyed.items()}
         assert read_placement(back) == {key: move.before for key, move in keyed.items()}
@@ -216,26 +216,26 @@ class TestFiles:
             key: list(move.before) for key, move in keyed.items()
         }
 
-    def test_of_no_moves_what_kafka_refuses(self, planned, tmp_path):
+    def test_of_no_moves_what_kafka_refuses(self, run_plan, tmp_path):
         (tmp_path / "k.json").write_text("an older plan")
-        planned(["balance", "--kafka-json", tmp_path / "k.json"], GOOD)
+        run_plan(["balance", "--kafka-json", tmp_path / "k.json"], GOOD)
         assert (tmp_path / "k.json").read_text() == '{"version":1,"partitions":[]}\n'
 
-    def test_nothing_is_written_unasked(self, planned, tmp_path):
-        planned(["balance"])
+    def test_nothing_is_written_unasked(self, run_plan, tmp_path):
+        run_plan(["balance"])
         before = sorted(tmp_path.iterdir())
         code, _, err = called("plan", "balance", "--snapshot", tmp_path / "s.json")
         assert (code, sorted(tmp_path.iterdir())) == (2, before)
         assert err == "no file was written; use --out FILE to keep the plan for rackwise apply\n"
 
-    def test_a_supposed_cluster_gives_a_hypothetical_plan(self, planned):
-        supposed = replace(small_cluster(RACKS, BLIND), source="suppose")
-        _, out, _, plan = planned(["repair"], cluster=supposed)
+    def test_a_supposed_cluster_gives_a_hypothetical_plan(self, run_plan):
+        hypothetical = replace(small_cluster(RACKS, BLIND), source="suppose")
+        _, out, _, plan = run_plan(["repair"], cluster=hypothetical)
         assert plan.hypothetical
         assert "of a hypothetical cluster" in out
 
-    def test_leaders_are_proved_in_changes_of_leaders(self, planned):
-        _, out, _, plan = planned(["leaders"])
+    def test_leaders_are_proved_in_changes_of_leaders(self, run_plan):
+        _, out, _, plan = run_plan(["leaders"])
         assert plan.totals.leader_changes == 1
         assert out.splitlines()[-2].endswith(
             "no fair and legal plan costs less than 1 leader change"
@@ -244,20 +244,20 @@ class TestFiles:
 
 class TestSolvers:
     @pytest.mark.parametrize(("goal", "auto"), [("repair", "flow"), ("balance", "flow per rack")])
-    def test_all_find_the_same_cost(self, planned, goal, auto):
-        plans = [planned([goal, "--solver", solver])[3] for solver in ("auto", "flow")]
+    def test_all_find_the_same_cost(self, run_plan, goal, auto):
+        plans = [run_plan([goal, "--solver", solver])[3] for solver in ("auto", "flow")]
         assert {plan.verdict.cost for plan in plans} == {plans[0].verdict.lower_bound}
         assert [plan.solver.split(",")[0] for plan in plans] == [auto, "flow"]
 
-    def test_a_search_that_is_stopped_at_once_says_so(self, planned):
-        _, out, _, plan = planned(["balance", "--time-limit", "0.000001"])
+    def test_a_search_that_is_stopped_at_once_says_so(self, run_plan):
+        _, out, _, plan = run_plan(["balance", "--time-limit", "0.000001"])
         assert plan.verdict.text.startswith("heuristic")
         assert "the search was stopped" in out or "the loads are not fair" in out
         assert plan.verdict.is_legal
 
 
-def test_the_same_file_whatever_the_hash_seed(planned, tmp_path):
-    planned(["balance"])
+def test_the_same_file_whatever_the_hash_seed(run_plan, tmp_path):
+    run_plan(["balance"])
     files = []
     for seed in ("1", "2"):
         words = ["plan", "balance", "--snapshot", str(tmp_path / "s.json"), "--json"]

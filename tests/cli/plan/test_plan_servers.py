@@ -1,4 +1,4 @@
-"""A plan for running brokers, carried out by Kafka's own tool from our JSON, and taken back."""
+"""A plan for running brokers, executed and undone by Kafka's own tool from our JSON."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def test_kafkas_own_tool_reads_executes_and_verifies_our_json(
     assert called("audit", "--snapshot", seen, "--rule", "spread-even")[0] == 2
 
     words = ["--snapshot", seen, "--out", out, "--kafka-json", forth, "--rollback-json", back]
-    code, told, _ = called("plan", "balance", *words)
+    code, printed, _ = called("plan", "balance", *words)
     plan = read_plan(out)
     assert (code, plan.verdict.text) == (2, "proved")
     assert plan.totals.bytes > 20_000
-    assert len(told.split("\n\n")[0].splitlines()) == len(plan.moves)
+    assert len(printed.split("\n\n")[0].splitlines()) == len(plan.moves)
     assert called("proof", out, "--snapshot", seen)[0] == 0
 
     executed(java_home, bootstrap, forth, names(plan))

@@ -77,12 +77,12 @@ class TestProved:
 
     def test_as_json(self, files):
         plan, snapshot = files("balance")
-        told = document(called("proof", plan, "--snapshot", snapshot, "--json")[1])
+        printed = document(called("proof", plan, "--snapshot", snapshot, "--json")[1])
         made = read_plan(plan)
-        assert told["format"] == "rackwise.proof/1"
-        assert told["plan_sha256"] == made.sha256
-        assert (told["is_proved"], told["verdict"], told["gap"]) == (True, "proved", 0)
-        assert (told["cost"], told["lower_bound"]) == (made.totals.moves,) * 2
+        assert printed["format"] == "rackwise.proof/1"
+        assert printed["plan_sha256"] == made.sha256
+        assert (printed["is_proved"], printed["verdict"], printed["gap"]) == (True, "proved", 0)
+        assert (printed["cost"], printed["lower_bound"]) == (made.totals.moves,) * 2
 
 
 class TestNotProved:
@@ -110,9 +110,9 @@ class TestNotProved:
         plan, snapshot = files("balance")
         made = read_plan(plan)
         write_plan(replace(made, moves=made.moves[:1]), plan)
-        told = document(called("proof", plan, "--snapshot", snapshot, "--json")[1])
-        assert (told["is_fair"], told["is_proved"]) == (False, False)
-        assert told["problems"]
+        printed = document(called("proof", plan, "--snapshot", snapshot, "--json")[1])
+        assert (printed["is_fair"], printed["is_proved"]) == (False, False)
+        assert printed["problems"]
 
     def test_sums_that_are_not_those_of_the_moves(self, files):
         plan, snapshot = files("repair")

@@ -81,9 +81,9 @@ def test_a_supposed_cluster_and_another_measure_are_said():
     plan = plan_of(hypothetical=True, minimise="usd", verdict=Verdict(
         cost=248_000_000, lower_bound=248_000_000, gap=0, is_legal=True, is_fair=True
     ))  # fmt: skip
-    told = lines(plan)
-    assert "goal     balance, fewest dollars, of a hypothetical cluster" in told
-    assert told[-2] == "proof    proved: no fair and legal plan costs less than $0.248"
+    printed = lines(plan)
+    assert "goal     balance, fewest dollars, of a hypothetical cluster" in printed
+    assert printed[-2] == "proof    proved: no fair and legal plan costs less than $0.248"
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_problems_follow_the_proof():
 def test_many_cuts_and_many_brokers_are_cut():
     wide = Cut(brokers=tuple(range(20)), least=9, reason="r")
     plan = plan_of(fair=replace(plan_of().fair, cuts=(wide,) * 7))
-    told = [line for line in lines(plan) if line.startswith(" ")]
-    assert told[0] == (
+    printed = [line for line in lines(plan) if line.startswith(" ")]
+    assert printed[0] == (
         "         brokers 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 8 more must hold 9 replicas "
         "or more in any plan: r"
     )
-    assert told[5:] == ["         and 2 more cuts; --json has all"]
+    assert printed[5:] == ["         and 2 more cuts; --json has all"]
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,8 @@ def test_loads_of_all_groups_together():
 def test_rates_that_nobody_knows_are_told_where_dollars_are(usd, line):
     steady = Steady(cross_bytes_per_s=0, unknown_rates=4)
     totals = replace(plan_of().totals, usd_nano=usd, steady_before=steady, steady_after=steady)
-    told = [each for each in lines(plan_of(totals=totals)) if each.startswith("price")]
-    assert told == ([] if line is None else [line])
+    printed = [each for each in lines(plan_of(totals=totals)) if each.startswith("price")]
+    assert printed == ([] if line is None else [line])
 
 
 def test_hostile_names_are_escaped():
@@ -176,9 +176,9 @@ def test_hostile_names_are_escaped():
         bytes=SIZE,
         reasons=("\x1b",),
     )
-    told = lines(plan_of(moves=(move,)))
-    assert told[0].startswith("~ \\u202e-0  1 -> 2  \\x1b  ")
-    assert all(line.isprintable() for line in told)
+    printed = lines(plan_of(moves=(move,)))
+    assert printed[0].startswith("~ \\u202e-0  1 -> 2  \\x1b  ")
+    assert all(line.isprintable() for line in printed)
 
 
 def test_colour_is_never_the_only_sign():

@@ -15,8 +15,8 @@ SIZES = dict.fromkeys(GOOD, 2**30)
 
 
 @pytest.fixture
-def supposed(tmp_path):
-    """Suppose changes of a cluster; give exit code, stdout and stderr."""
+def run_what_if(tmp_path):
+    """Run what-if on a cluster; return exit code, stdout and stderr."""
 
     def run(*words, racks=RACKS, policy=None):
         snapshot = tmp_path / "s.json"
@@ -29,8 +29,8 @@ def supposed(tmp_path):
     return run
 
 
-def test_losing_a_rack(supposed):
-    code, out, err = supposed("--lose", "/a")
+def test_losing_a_rack(run_what_if):
+    code, out, err = run_what_if("--lose", "/a")
     assert (code, err) == (2, "")
     parts = out.rstrip("\n").split("\n\n")
     assert parts[0] == "small at 2026-11-21T08:30:00Z, changed: lose /a"
@@ -46,50 +46,50 @@ def test_losing_a_rack(supposed):
     assert rates == ["replication across racks before", "replication across racks after "]
 
 
-def test_a_change_that_breaks_nothing(supposed):
-    code, out, err = supposed("--add", "7=/a", policy='balance = { replicas = "off" }')
+def test_a_change_that_breaks_nothing(run_what_if):
+    code, out, err = run_what_if("--add", "7=/a", policy='balance = { replicas = "off" }')
     assert (code, err) == (0, "")
     assert out.splitlines()[2] == "no findings"
 
 
-def test_many_changes_at_once(supposed):
+def test_many_changes_at_once(run_what_if):
     words = ["--add", "7=/d", "--move", "4=/b", "--lose-broker", "3", "--rf", "t=2", "--rf", "*=1"]
-    code, out, _ = supposed(*words)
+    code, out, _ = run_what_if(*words)
     assert code == 2
     assert out.splitlines()[0].endswith(
         "changed: add 7=/d, move 4=/b, lose broker 3, rf t=2, rf *=1"
     )
 
 
-def test_a_broker_that_joins_a_lost_rack_is_lost_with_it(supposed):
-    told = document(supposed("--lose", "/a", "--add", "7=/a", "--json")[1])
-    assert told["changes"] == ["add 7=/a", "lose /a"]
-    assert told["after"]["no_plan"] is None or "7" not in told["after"]["no_plan"]
+def test_a_broker_that_joins_a_lost_rack_is_lost_with_it(run_what_if):
+    printed = document(run_what_if("--lose", "/a", "--add", "7=/a", "--json")[1])
+    assert printed["changes"] == ["add 7=/a", "lose /a"]
+    assert printed["after"]["no_plan"] is None or "7" not in printed["after"]["no_plan"]
 
 
-def test_as_json(supposed):
-    code, out, _ = supposed("--lose-broker", "1", "--json")
-    told = document(out)
-    assert (code, told["format"]) == (2, "rackwise.what-if/1")
-    assert told["before"]["findings"] == {}
-    assert told["after"]["findings"]["dead-replica"] == 2
-    assert told["before"]["plan"]["moves"] == 0
-    assert told["after"]["plan"]["moves"] == 2
-    assert {each["rule"] for each in told["introduced"]} >= {"dead-replica", "under-replicated"}
-    assert told["fixed"] == []
-    assert [loss["rack"] for loss in told["before"]["blast_radius"]] == ["/a", "/b", "/c"]
+def test_as_json(run_what_if):
+    code, out, _ = run_what_if("--lose-broker", "1", "--json")
+    printed = document(out)
+    assert (code, printed["format"]) == (2, "rackwise.what-if/1")
+    assert printed["before"]["findings"] == {}
+    assert printed["after"]["findings"]["dead-replica"] == 2
+    assert printed["before"]["plan"]["moves"] == 0
+    assert printed["after"]["plan"]["moves"] == 2
+    assert {each["rule"] for each in printed["introduced"]} >= {"dead-replica", "under-replicated"}
+    assert printed["fixed"] == []
+    assert [loss["rack"] for loss in printed["before"]["blast_radius"]] == ["/a", "/b", "/c"]
 
 
-def test_where_no_plan_exists_the_reason_is_told(supposed):
+def test_where_no_plan_exists_the_reason_is_told(run_what_if):
     policy = '[[topics]]\nmatch = ["*"]\nspread = { zone = "distinct" }'
-    code, out, _ = supposed("--lose", "/a", policy=policy)
+    code, out, _ = run_what_if("--lose", "/a", policy=policy)
     assert code == 2
     assert "no plan after: " in out
-    told = document(supposed("--lose", "/a", "--json", policy=policy)[1])
-    assert told["after"]["plan"] is None
-    assert "3 distinct" in told["after"]["no_plan"]
+    printed = document(run_what_if("--lose", "/a", "--json", policy=policy)[1])
+    assert printed["after"]["plan"] is None
+    assert "3 distinct" in printed["after"]["no_plan"]
 
 
-def test_what_the_policy_calls_no_difference_is_none(supposed):
+def test_what_the_policy_calls_no_difference_is_none(run_what_if):
     policy = 'audit = { fail_on = "never" }'
-    assert supposed("--lose", "/a", policy=policy)[0] == 0
+    assert run_what_if("--lose", "/a", policy=policy)[0] == 0
