@@ -194,7 +194,7 @@ def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
 
 
 def named_levels(depth: int, names: Sequence[str]) -> tuple[str, ...]:
-    """The names of `depth` levels, coarsest first; without names, the only level is `zone`.
+    """The names of `depth` levels, coarsest first; a single level without a name is `zone`.
 
     Raises `InvalidPrices` if several levels have too few names, because prices refer to names.
     """

@@ -43,10 +43,11 @@ _OWNED: Final = frozenset({"topic", "group", "pair"})
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A chart and its table; the chart is None if there is nothing to compare."""
+    """A chart and its table."""
 
     title: str
     figure: charts.Figure | None
+    """None if there is nothing to compare."""
     table: Table
 
 

@@ -35,7 +35,7 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFindings:
-    """The findings of one cluster, by its name."""
+    """The name and the findings of one cluster."""
 
     cluster: str
     findings: Findings

@@ -125,11 +125,17 @@ def _daily(snapshot: Snapshot, fleet: Fleet, rates: Rates) -> NDArray[np.int64]:
 
 
 def _weigh(basis: int, held: NDArray[np.int64], daily: NDArray[np.int64]) -> pa.Table:
-    """WEIGHT of one basis; `held`: int64 [partitions, 3], per row: place, topic, client."""
+    """WEIGHT of one basis.
+
+    `held`: shape (partitions, 3), per row: place, topic, client. `daily`: topic code -> bytes.
+    """
+    # One row per (place, topic, client) from here on, in order of the places.
     rows, counts = np.unique(held, axis=0, return_counts=True)
     place, topic, client = rows.T
+    # `first`: first row of each set of weights; `of_set`: the set of each row.
     _, first, of_set = np.unique(place, return_index=True, return_inverse=True)
     is_rated = np.minimum.reduceat(daily[topic], first)[of_set] > 0
+    # Partitions times daily bytes if all topics of the set have a rate, at most GREATEST.
     weight = np.where(
         is_rated, np.minimum(counts, GREATEST // np.maximum(daily[topic], 1)) * daily[topic], counts
     )

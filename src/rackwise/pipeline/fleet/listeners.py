@@ -55,8 +55,11 @@ class BrokerAt(NamedTuple):
     is_carried: bool
     """Whether another snapshot covers this hour and lacks the broker."""
     cluster: int
+    """Cluster code."""
     broker: int
+    """Broker code."""
     rack: int
+    """Rack code; 0 for a broker without rack."""
     since: int
     """First hour that its snapshot covers; earlier hours are estimates."""
 
@@ -67,10 +70,11 @@ Spans: TypeAlias = "list[tuple[int, BrokerAt]]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokersAt:
-    """The fields of `BrokerAt` as arrays of shape (n,); `cluster` is 0 where none was found."""
+    """The fields of `BrokerAt` as arrays of shape (n,)."""
 
     is_carried: NDArray[np.bool_]
     cluster: NDArray[np.int64]
+    """0 if no broker was found."""
     broker: NDArray[np.int64]
     rack: NDArray[np.int64]
     since: NDArray[np.int64]

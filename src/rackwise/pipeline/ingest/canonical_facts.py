@@ -213,6 +213,7 @@ class _CanonicalBuilder(FactBuilder):
     """Columns that give a client's rack, in order of precedence, each with name -> rack code."""
     broker_ids: _BrokerIds
     brokers: BrokerLookup
+    """Brokers by code and cluster."""
 
     @override
     def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:

@@ -75,6 +75,7 @@ class Texts:
 
     files: tuple[TextFile, ...]
     broken: tuple[FlowFile, ...]
+    """Gzip files that cannot be decompressed."""
 
 
 def find_headers(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:

@@ -182,7 +182,9 @@ class _VpcBuilder(FactBuilder):
     """Builds facts from flow logs."""
 
     listeners: BrokerLookup
+    """Brokers by address and port."""
     addresses: BrokerLookup
+    """Brokers by address and cluster."""
 
     @override
     def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
