@@ -16,7 +16,7 @@ same         another    no                 any             diverged
 ```
 
 Example, a move 0,1,2 -> 0,1,3 that was sent: the list 0,1,3,2 adding 3 removing 2 is on its way to
-0,1,3, so the class is `moving`. The list 0,1,2 again shows that somebody cancelled the move.
+0,1,3, so the class is `moving`. The list 0,1,2 again shows that another tool cancelled the move.
 
 Lists are compared in order, because the first replica is the preferred leader. A running
 reassignment is compared as a set, because Kafka puts the removed replicas last. A cancel only

@@ -125,6 +125,7 @@ def observed_rates(samples: tuple[Sample, ...]) -> BrokerRates:
 
 
 def _per_second(deltas: Iterable[Mapping[int, int]], span_ms: int) -> dict[int, int]:
+    """Broker -> bytes per second over the whole span, without zeros."""
     sums: Counter[int] = Counter()
     for each in deltas:
         sums.update(each)
@@ -150,6 +151,7 @@ def rates_of(state: ApplyState) -> BrokerRates:
 
 
 def _least(throttle: int | None, observed: int | None) -> int | None:
+    """The lower of the known rates; None if none is known."""
     known = [each for each in (throttle, observed) if each is not None]
     return min(known, default=None)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rackwise.core.applying.model import ApplyState, PartitionId
 
 UNKNOWN = frozenset({"REQUEST_TIMED_OUT", "UNKNOWN_SERVER_ERROR", "NETWORK_EXCEPTION"})
+"""Errors after which the result of a request is unknown."""
 AGAIN = frozenset(
     {
         "NOT_CONTROLLER",
@@ -36,13 +37,15 @@ AGAIN = frozenset(
         "UNKNOWN_TOPIC_ID",
     }
 )
+"""Errors after which the request was not executed and may be repeated."""
 ELECTED = frozenset({None, "ELECTION_NOT_NEEDED"})
+"""The results after which the preferred replica leads."""
 
 
 def on_altered(state: ApplyState, answer: Altered) -> Step:
     """Record the result of a reassignment request, and read the cluster."""
     partitions = dict(state.partitions)
-    accepted, refused, unknown = _sorted(state.queried, answer.answers)
+    accepted, refused, unknown = _sort_answers(state.queried, answer.answers)
     lines: list[Line] = [
         BatchResult(
             batch=state.batch,
@@ -63,8 +66,8 @@ def on_altered(state: ApplyState, answer: Altered) -> Step:
             lines.append(PartitionLine(partition=partition, class_="refused", code=code))
         partitions[partition] = before
     for partition in unknown:
-        told_code = answer.answers.get(partition)
-        partitions[partition] = replace(partitions[partition], code=told_code)
+        code_of_unknown = answer.answers.get(partition)
+        partitions[partition] = replace(partitions[partition], code=code_of_unknown)
     return journal_first(lines, look(replace(state, partitions=partitions), answer.at_ms))
 
 
@@ -74,7 +77,7 @@ def on_elected(state: ApplyState, answer: Elected) -> Step:
     answers = {
         partition: None if code in ELECTED else code for partition, code in answer.answers.items()
     }
-    done, refused, unknown = _sorted(state.queried, answers)
+    done, refused, unknown = _sort_answers(state.queried, answers)
     for partition in done:
         partitions[partition] = replace(partitions[partition], is_elected=True, code=None)
     for partition, code in refused:
@@ -83,7 +86,7 @@ def on_elected(state: ApplyState, answer: Elected) -> Step:
     return journal_first((line,), look(replace(state, partitions=partitions), answer.at_ms))
 
 
-def _sorted(
+def _sort_answers(
     asked: tuple[PartitionId, ...], answers: Mapping[PartitionId, str | None]
 ) -> tuple[tuple[PartitionId, ...], tuple[tuple[PartitionId, str], ...], tuple[PartitionId, ...]]:
     """Accepted partitions, rejected ones with the name of the error, unknown ones."""

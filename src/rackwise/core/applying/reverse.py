@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 def reverse_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
     """The plan that undoes the moves of `done`; its `sha256` is empty until it is written."""
-    wanted = frozenset(done)
+    done_moves = frozenset(done)
     brokers = plan.made_from.brokers
     moves = tuple(
-        _reversed(move, brokers)
+        _reverse_move(move, brokers)
         for move in reversed(plan.moves)
-        if (move.topic, move.partition) in wanted
+        if (move.topic, move.partition) in done_moves
     )
     return replace(
         plan,
         made_from=replace(plan.made_from, partitions=MappingProxyType({})),
         solver="rollback",
         moves=moves,
-        totals=_totals(moves),
+        totals=_sum_totals(moves),
         fair=Fair(),
         certificates=(),
         verdict=Verdict(
@@ -59,7 +59,7 @@ def reverse_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
     )
 
 
-def _reversed(move: Move, brokers: Mapping[int, SeenBroker]) -> Move:
+def _reverse_move(move: Move, brokers: Mapping[int, SeenBroker]) -> Move:
     return replace(
         move,
         before=move.after,
@@ -82,7 +82,7 @@ def _cross_bytes(move: Move, brokers: Mapping[int, SeenBroker]) -> int | None:
     return sum(move.bytes for rack in racks[1:] if rack != racks[0])
 
 
-def _totals(moves: tuple[Move, ...]) -> Totals:
+def _sum_totals(moves: tuple[Move, ...]) -> Totals:
     copies = [move for move in moves if move.added]
     return Totals(
         moves=sum(len(move.added) for move in moves),

@@ -83,9 +83,9 @@ def status_of(
     have now; keys that are missing there are taken from the journal.
     """
     state = resume(plan, lines, dropped=dropped)
-    asked = [which for which, each in state.partitions.items() if each.class_ != "dropped"]
+    included = [which for which, each in state.partitions.items() if each.class_ != "dropped"]
     journalled = {key: entry.ours[-1] for key, entry in state.ledger.items()}
-    state = with_rates(replace(state, queried=tuple(asked)), {**journalled, **throttles})
+    state = with_rates(replace(state, queried=tuple(included)), {**journalled, **throttles})
     for each in (earlier, look):
         state = state if each is None else _with_look(state, each)
     return status_of_run(state)

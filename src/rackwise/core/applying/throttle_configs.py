@@ -1,7 +1,7 @@
 """Throttles of KIP-73: their values for a move, merging with existing values, and restoring those.
 
 Goals, in order: an operator's throttle is bit for bit the same after the run; no throttle of this
-tool outlives the run unseen; the values are exactly those of Kafka's own tool.
+tool outlives the run unreported; the values are exactly those of Kafka's own tool.
 
 Algorithm. The sources of a move are the replicas that hold the data, without the adding ones. Its
 destinations are the targets that are no sources. A topic lists `partition:source` for its leaders
@@ -16,8 +16,8 @@ An absent key stays absent.
 prior    ours            now                    then
 absent   0:1,0:4         0:1,0:4                deleted
 7:9      0:1,0:4,7:9     0:1,0:4,7:9            7:9
-7:9      0:1,0:4,7:9     0:1,0:4,7:9,8:2        7:9,8:2     someone added 8:2
-absent   5000            9000                   9000        someone set it, so it is theirs
+7:9      0:1,0:4,7:9     0:1,0:4,7:9,8:2        7:9,8:2     an operator added 8:2
+absent   5000            9000                   9000        an operator set it, so it stays
 ```
 
 What this does not do: clear all throttles, as `kafka-reassign-partitions --verify` does, the
@@ -113,13 +113,13 @@ def throttle_values(flows: Iterable[ThrottledMove], rate: int) -> dict[ThrottleK
     copies = [flow for flow in flows if flow.destinations]
     sources = sorted({each for flow in copies for each in flow.sources})
     destinations = sorted({each for flow in copies for each in flow.destinations})
-    wanted = {ThrottleKey("broker", str(each), LEADER_RATE): str(rate) for each in sources}
+    values = {ThrottleKey("broker", str(each), LEADER_RATE): str(rate) for each in sources}
     for each in destinations:
-        wanted[ThrottleKey("broker", str(each), FOLLOWER_RATE)] = str(rate)
+        values[ThrottleKey("broker", str(each), FOLLOWER_RATE)] = str(rate)
     for key, lists in zip(LISTS, throttled_replicas(copies), strict=True):
         for topic in sorted(lists):
-            wanted[ThrottleKey("topic", topic, key)] = lists[topic]
-    return wanted
+            values[ThrottleKey("topic", topic, key)] = lists[topic]
+    return values
 
 
 def merge_value(
@@ -174,12 +174,12 @@ def restore(key: ThrottleKey, entry: Entry, now: str | None) -> ThrottleRestore:
         return ThrottleRestore(act="set", value=entry.prior)
     if key.kind == "broker":
         return ThrottleRestore(act="none", is_changed=True)
-    left = _remove_ours(entry, now)
-    if left == now:
+    rest = _remove_ours(entry, now)
+    if rest == now:
         return ThrottleRestore(act="none", is_changed=True)
-    if not left and entry.prior is None:
+    if not rest and entry.prior is None:
         return ThrottleRestore(act="delete", is_changed=True)
-    return ThrottleRestore(act="set", value=left, is_changed=True)
+    return ThrottleRestore(act="set", value=rest, is_changed=True)
 
 
 def _remove_ours(entry: Entry, now: str) -> str:
@@ -192,4 +192,5 @@ def _remove_ours(entry: Entry, now: str) -> str:
 
 
 def _entries(value: str | None) -> set[str]:
+    """The entries of a list of throttled replicas."""
     return {each.strip() for each in (value or "").split(",")} - {""}

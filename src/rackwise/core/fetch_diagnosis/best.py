@@ -23,10 +23,10 @@ def group_best(group: Group, racks: ReplicaRacks) -> GroupBest | None:
     None for a group that is not stable, or whose subscriptions are not visible. Raises
     `MissingDependency` if a solver is needed to find the best assignment and none is installed.
     """
-    found = describe_group(group)
-    if group.state not in {None, STABLE} or not found.members or found.without_topics:
+    described = describe_group(group)
+    if group.state not in {None, STABLE} or not described.members or described.without_topics:
         return None
-    seen = review(found.assignment, found.members, racks)
+    seen = review(described.assignment, described.members, racks)
     return GroupBest(
         partitions=seen.now.partitions,
         local=seen.now.local,

@@ -122,7 +122,7 @@ def _without_selector(
     )
     values = sorted({value or UNSET for value in lacking.values()})
     if is_all and len(lacking) == len(checked) > 1:
-        shown = ", ".join(_shown(value) for value in values)
+        shown = ", ".join(_selector_text(value) for value in values)
         yield finding(
             "reading-selector",
             wanted=f"{REPLICA_SELECTOR} {RACK_AWARE_SELECTOR} on every broker",
@@ -135,10 +135,10 @@ def _without_selector(
             "reading-selector",
             broker=broker,
             wanted=f"{REPLICA_SELECTOR} {RACK_AWARE_SELECTOR}",
-            had=_shown(value or UNSET),
+            had=_selector_text(value or UNSET),
             hint=hint,
         )
 
 
-def _shown(value: str) -> str:
+def _selector_text(value: str) -> str:
     return escaped(value) if value else "none"

@@ -42,10 +42,10 @@ def client_rack(view: FetchView) -> Results:
     else:
         for rack, group in view.client_racks:
             if rack not in view.rack_names:
-                yield _checked(view, rack, group)
+                yield _check_rack(view, rack, group)
 
 
-def _checked(view: FetchView, rack: str, group: str | None) -> Finding | Unchecked:
+def _check_rack(view: FetchView, rack: str, group: str | None) -> Finding | Unchecked:
     near = near_miss(rack, view.rack_names)
     if near is None and view.rackless:
         why = "a broker without rack may be in it"

@@ -46,8 +46,11 @@ class GroupBest:
     """A group's assignment compared with the best one, in partitions."""
 
     partitions: int
+    """All partitions that the group reads."""
     local: int
+    """Those that are read in the reader's rack now."""
     best_local: int
+    """Those that the best assignment reads in the reader's rack."""
     is_better: bool
     """Whether the best assignment crosses racks less often, at some level."""
     moves: int | None = None

@@ -51,7 +51,7 @@ def unseen_groups(view: FetchView) -> Iterator[Unchecked]:
             yield Unchecked(name, "no consumer group is known")
         for group in view.cluster.groups:
             if not group.members:
-                yield Unchecked(name, "the group has no members", f"group {escaped(group.group)}")
+                yield _unchecked(name, group, "the group has no members")
 
 
 @rule("reading-member-rack", Severity.WARNING, "a member of a group sends no rack")
@@ -60,8 +60,7 @@ def member_rack(view: FetchView) -> Results:
     for group in view.groups:
         known = [member for member in group.members if _shows_rack(group, member)]
         if len(known) < len(group.members):
-            why = _why_unknown(group)
-            yield Unchecked("reading-member-rack", why, f"group {escaped(group.group)}")
+            yield _unchecked("reading-member-rack", group, _why_unknown(group))
         silent = sorted(member.client_id for member in known if not _rack_text(member))
         if silent:
             yield finding(
@@ -79,8 +78,7 @@ def protocol(view: FetchView) -> Results:
     """Groups of the consumer protocol that use one of Kafka's own assignors on the broker."""
     for group in view.groups:
         if group.protocol is None:
-            why = "its protocol is not known"
-            yield Unchecked("reading-protocol", why, f"group {escaped(group.group)}")
+            yield _unchecked("reading-protocol", group, "its protocol is not known")
         elif group.protocol == CONSUMER and _has_server_assignor(group):
             name = "" if group.assignor is None else f", assignor {escaped(group.assignor)}"
             yield finding(
@@ -100,8 +98,7 @@ def assignor(view: FetchView) -> Results:
         if group.protocol == CONSUMER:
             continue
         if group.assignor is None:
-            why = _why_unknown(group)
-            yield Unchecked("reading-assignor", why, f"group {escaped(group.group)}")
+            yield _unchecked("reading-assignor", group, _why_unknown(group))
         elif group.assignor not in RACK_AWARE_ASSIGNORS:
             yield finding(
                 "reading-assignor",
@@ -126,8 +123,7 @@ def coverage(view: FetchView) -> Results:
             continue
         racks = _reader_racks_by_topic(view, group)
         if not racks:
-            why = _why_uncovered(view, group)
-            yield Unchecked("reading-coverage", why, f"group {escaped(group.group)}")
+            yield _unchecked("reading-coverage", group, _why_uncovered(view, group))
         for topic in sorted(racks):
             yield from _check_coverage(view, group, topic, sorted(racks[topic]))
 
@@ -140,17 +136,16 @@ def coverage(view: FetchView) -> Results:
 def best(view: FetchView) -> Results:
     """Groups whose assignment is not the best; groups with an error or a warning are left out."""
     for group in view.groups:
-        name = f"group {escaped(group.group)}"
         found = view.facts.best.get(group.group)
         if group.group in view.troubled:
-            yield Unchecked("reading-best", "another finding of the group comes first", name)
+            yield _unchecked("reading-best", group, "another finding of the group comes first")
         elif found is None:
             why = view.facts.no_best.get(group.group)
             if why is None and _rebalances(group):
                 why = _why_unknown(group)
             if why is not None or "reading-best" not in view.facts.not_read:
                 why = why or "the best assignment is not known"
-                yield Unchecked("reading-best", why, name)
+                yield _unchecked("reading-best", group, why)
         elif found.is_better:
             moves = "" if found.moves is None else f"; {counted(found.moves, 'move')} to get there"
             coarser = ", less across coarser levels" if found.best_local <= found.local else ""
@@ -163,6 +158,11 @@ def best(view: FetchView) -> Results:
                 hint="run rackwise consumer evaluate to see which racks limit it; the assignor "
                 "rack-optimal reaches it",
             )
+
+
+def _unchecked(name: str, group: Group, why: str) -> Unchecked:
+    """A rule that is not checked for one group, and why."""
+    return Unchecked(name, why, f"group {escaped(group.group)}")
 
 
 def _check_coverage(view: FetchView, group: Group, topic: str, racks: list[str]) -> Results:

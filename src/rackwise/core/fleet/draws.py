@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EXACT = Context(prec=30)
+"""Decimal arithmetic with 30 digits, far more than the 32 bits that are used of a result."""
 SHARE_BITS = 32
 """Number of bits of a draw that shares and bounded integers use."""
 

@@ -59,12 +59,14 @@ class CrossingCost(NamedTuple):
 
 
 class Tariff:
-    """Prices by day, kind and racks; each is looked up once. `prices`: rows of one provider."""
+    """Prices by day, kind and racks; each is looked up once."""
 
     def __init__(self, prices: Sequence[Price], levels: Sequence[str]) -> None:
+        """`prices`: rows of one provider. `levels`: names of the levels, coarsest first."""
         self._prices = prices
         self._levels = levels
         self._region = levels.index(REGION) if REGION in levels else None
+        # a cache: route -> level that the route crosses, and its price
         self._known: dict[Route, tuple[int, Price | None]] = {}
 
     def cost(self, route: Route, bytes_: int) -> CrossingCost:
@@ -80,10 +82,10 @@ class Tariff:
         nano = sum(usd_nano(bytes_, rate, price.gb_bytes) for rate in rates)
         return CrossingCost(cross=bytes_, nano=nano)
 
-    def bill(self, state: RackTraffic) -> Bill:
+    def bill(self, traffic: RackTraffic) -> Bill:
         """The cost of some traffic, by bill row."""
         rows = Counter[TariffRow]()
-        for key, bytes_ in state.items():
+        for key, bytes_ in traffic.items():
             rows[TariffRow(*key[:5], *key.ends)] += bytes_
         return {
             row: self.cost((row.day, row.kind, row.from_rack, row.to_rack), bytes_)

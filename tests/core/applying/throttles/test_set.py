@@ -34,7 +34,7 @@ class TestSetting:
         world = cluster(ONE)
         outcome = run(start(ONE, throttle=1_000), world, blind(world))
         assert outcome.stop == "throttle"
-        assert outcome.text == "a throttle that was set cannot be seen, 5 times"
+        assert outcome.text == "a throttle that was set is not visible, 5 times"
         assert (alters(world), world.configs()) == ([], ({}, {}))
 
     def test_the_run_waits_until_a_throttle_is_visible(self):

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from rackwise.core.applying.model import ApplyState, Stop, ThrottleKey
 
 MOST_TRIES = 5
+"""Attempts to clear the throttles before the run ends with the rest in its journal."""
 BACK_OFF_MS = 500
+"""The least wait before another attempt."""
 
 
 def wind_down(state: ApplyState, stop: Stop, text: str | None = None) -> Step:
@@ -59,7 +61,8 @@ def begin_clearing(state: ApplyState) -> Step:
 
 def on_read(state: ApplyState, read: ThrottlesRead) -> Step:
     """Restore every key that still has our value."""
-    gone: list[ThrottleKey] = []
+    # the keys that no longer have a value of this tool
+    cleared: list[ThrottleKey] = []
     changes: dict[ThrottleKey, str | None] = {}
     changed = set(state.changed_throttles)
     for key, entry in sorted(state.ledger.items()):
@@ -69,11 +72,11 @@ def on_read(state: ApplyState, read: ThrottlesRead) -> Step:
         if result.is_changed:
             changed.add(key)
         if result.act == "none":
-            gone.append(key)
+            cleared.append(key)
         else:
             changes[key] = result.value
     state = replace(state, changed_throttles=frozenset(changed))
-    lines, state = _without_keys(state, gone)
+    lines, state = _without_keys(state, cleared)
     if changes:
         return journal_first(lines, set_throttles(state, "clearing", changes))
     return journal_first(lines, _retry(state))
@@ -97,6 +100,7 @@ def read_again(state: ApplyState) -> Step:
 
 
 def _retry(state: ApplyState) -> Step:
+    """Wait and read the remaining keys again, a limited number of times; then end the run."""
     if not state.ledger or state.tries + 1 >= MOST_TRIES:
         return finish(state)
     tried = replace(state, tries=state.tries + 1, wait_ms=max(BACK_OFF_MS, state.wait_ms))

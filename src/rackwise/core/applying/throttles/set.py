@@ -50,27 +50,31 @@ if TYPE_CHECKING:
     from rackwise.core.applying.model import ApplyState, Entry, ThrottleKey
 
 MOST_TRIES = 5
+"""Attempts to set the throttles before the run ends."""
 VISIBLE_MS = 30_000
+"""How long a throttle that was set may be invisible."""
 BACK_OFF_MS = 500
+"""The least wait before another attempt."""
 UNKNOWN = "UNKNOWN"
 """In a journal: the request was not answered."""
 
 _AGAIN = {"REQUEST_TIMED_OUT", "NOT_CONTROLLER", "THROTTLING_QUOTA_EXCEEDED", UNKNOWN}
 """Errors after which the request is repeated."""
 
+# The classes of partitions that copy nothing any more.
 _ENDED = FAILED | {"done", "cancelled", "dropped"}
 
 
 def lacks_throttle(state: ApplyState) -> bool:
     """Whether a rate is requested, something is to be copied, and a throttle is missing."""
-    is_on = state.is_throttled and not state.unthrottled_brokers & state.live
-    return state.rate is not None and not is_on and bool(_throttled_moves(state))
+    has_throttle = state.is_throttled and not state.unthrottled_brokers & state.live
+    return state.rate is not None and not has_throttle and bool(_throttled_moves(state))
 
 
 def begin_setting(state: ApplyState) -> Step:
     """Read the current values of the keys to set."""
-    wanted = throttle_values(_throttled_moves(state), state.rate or 0)
-    return read_throttles(replace(state, target_throttles=wanted), "reading", wanted)
+    targets = throttle_values(_throttled_moves(state), state.rate or 0)
+    return read_throttles(replace(state, target_throttles=targets), "reading", targets)
 
 
 def _throttled_moves(state: ApplyState) -> list[ThrottledMove]:
@@ -88,24 +92,24 @@ def on_read(state: ApplyState, read: ThrottlesRead) -> Step:
     """Merge our values with the current ones, and set those that differ."""
     if state.is_stopping:
         return wind_down(state, "interrupted")
-    silent = [key for key in state.target_throttles if not is_answered(key, read)]
-    if any(_is_live(state, key) for key in silent):
+    unanswered = [key for key in state.target_throttles if not is_answered(key, read)]
+    if any(_is_live(state, key) for key in unanswered):
         return retry(state, "no answer about throttles")
-    wanted = {
+    targets = {
         key: ours
         for key, ours in state.target_throttles.items()
-        if key not in silent and not (key.kind == "topic" and key.name in read.gone)
+        if key not in unanswered and not (key.kind == "topic" and key.name in read.gone)
     }
     ledger = dict(state.ledger)
     settings: list[Setting] = []
     values: dict[ThrottleKey, str] = {}
-    for key, ours in wanted.items():
+    for key, ours in targets.items():
         now, entry = value_of(key, read), ledger.get(key)
         values[key] = merge_value(key, ours, now, entry, state.caps.throttle_over)
         if values[key] != now:
             ledger[key] = update_entry(key, entry, now, values[key])
             settings.append(_setting(key, ledger[key]))
-    dead = frozenset(int(key.name) for key in silent)
+    dead = frozenset(int(key.name) for key in unanswered)
     state = with_rates(replace(state, target_throttles=values, unthrottled_brokers=dead), values)
     if not settings:
         return look(replace(state, is_throttled=True, target_throttles={}, tries=0), read.at_ms)
@@ -123,7 +127,7 @@ def _is_live(state: ApplyState, key: ThrottleKey) -> bool:
 
 
 def with_rates(state: ApplyState, values: Mapping[ThrottleKey, str]) -> ApplyState:
-    """The state with the rates that hold from now on."""
+    """The state with the rates that limit brokers from now on."""
     return replace(
         state,
         rates_in=_rates(values, FOLLOWER_RATE),
@@ -132,11 +136,12 @@ def with_rates(state: ApplyState, values: Mapping[ThrottleKey, str]) -> ApplySta
 
 
 def _rates(values: Mapping[ThrottleKey, str], key: str) -> dict[int, int]:
+    """Broker -> bytes per second, from the values of one rate key."""
     return {int(each.name): bytes_per_s(value) for each, value in values.items() if each.key == key}
 
 
 def on_set(state: ApplyState, answer: ThrottlesSet) -> Step:
-    """Read back what was set. A rejected key ends the run; an unknown one is repeated."""
+    """Read the values that were set. A rejected key ends the run; an unknown one is repeated."""
     answers = [(key, answer.answers.get(key, UNKNOWN)) for key in state.keys]
     failed = {key: code for key, code in answers if code is not None}
     line = ThrottleSet(
@@ -160,7 +165,7 @@ def on_verified(state: ApplyState, read: ThrottlesRead) -> Step:
     if not unseen:
         return look(replace(state, is_throttled=True, target_throttles={}, tries=0), read.at_ms)
     if read.at_ms - (state.throttles_set_ms or 0) >= VISIBLE_MS:
-        return retry(state, "a throttle that was set cannot be seen")
+        return retry(state, "a throttle that was set is not visible")
     return wait(state, "verifying")
 
 

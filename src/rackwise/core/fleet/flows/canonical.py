@@ -102,5 +102,6 @@ def canonical_racks(world: Topology, flows: Flows) -> tuple[NDArray[np.int64], N
 
 
 def _broker_racks(world: Topology) -> NDArray[np.int32]:
+    """The rack of each broker, by the first of its IPv4 addresses."""
     first = world.brokers.four.offsets[:-1]
     return world.endpoints.rack[world.brokers.four.values[first]]

@@ -141,20 +141,20 @@ def spoil_rows(
     changed = dict(columns)
     in_text: list[SpoiledLine] = []
     for place, fault in enumerate(faults[: len(rows)]):
-        mine = rows[place :: len(faults)]
+        spoiled = rows[place :: len(faults)]
         if fault.edit is not None:
             in_text += [
                 SpoiledLine(
                     row=int(row), edit=fault.edit, column=fault.column, text=str(fault.value or "")
                 )
-                for row in mine
+                for row in spoiled
             ]
         else:
-            changed[fault.column] = _changed(changed, mine, fault)
+            changed[fault.column] = _change_column(changed, spoiled, fault)
     return changed, tuple(sorted(in_text, key=lambda spoil: spoil.row))
 
 
-def _changed(
+def _change_column(
     columns: Mapping[str, FlowTextColumn | FlowNumberColumn],
     rows: NDArray[np.int64],
     fault: RowFault,

@@ -74,7 +74,7 @@ def generate_fleet(options: FleetOptions) -> GeneratedFleet:
     """A fleet of generated clusters. Raises `InvalidConfig`, `InvalidRack`."""
     check_options(options)
     clusters = tuple(generate_cluster(options, index) for index in range(options.clusters))
-    return _fleet(options, clusters, options.racks)
+    return _build_fleet(options, clusters, options.racks)
 
 
 def fleet_of_clusters(options: FleetOptions, clusters: Sequence[Cluster]) -> GeneratedFleet:
@@ -87,7 +87,7 @@ def fleet_of_clusters(options: FleetOptions, clusters: Sequence[Cluster]) -> Gen
     for cluster in clusters:
         _check_observed(cluster)
     racks = {broker.rack for cluster in clusters for broker in cluster.brokers if broker.rack}
-    return _fleet(options, tuple(clusters), tuple(sorted(racks)))
+    return _build_fleet(options, tuple(clusters), tuple(sorted(racks)))
 
 
 def replace_addresses(options: FleetOptions, clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
@@ -117,8 +117,8 @@ def flow_file(fleet: GeneratedFleet, index: int) -> tuple[GeneratedFile, Tally]:
     """File `index` (0..options.files-1), and the tally of its rows."""
     stream = file_stream(fleet.options, index)
     flows = draw_flows(stream, fleet.options, fleet.world, index)
-    write_rows = _canonical if fleet.options.flow_format is FlowFormat.CANONICAL else _log
-    return _spoiled(fleet, write_rows(stream, fleet, flows, index), index)
+    write_rows = _canonical_rows if fleet.options.flow_format is FlowFormat.CANONICAL else _log_rows
+    return _spoil_file(fleet, write_rows(stream, fleet, flows, index), index)
 
 
 def truth(
@@ -127,7 +127,7 @@ def truth(
     """The document of `truth.json` from the tallies of all files; `prices`: of one provider."""
     tally = add_tallies(tallies)
     return truth_document(
-        options=_plain(fleet.options),
+        options=_options_as_json(fleet.options),
         clusters=fleet.clusters,
         racks=fleet.racks,
         tally=tally,
@@ -139,12 +139,12 @@ def _check_observed(cluster: Cluster) -> None:
     """Raise `InvalidSnapshot` for a cluster whose truth cannot be computed."""
     rackless = [broker.id for broker in cluster.brokers if broker.rack is None]
     ids = [broker.id for broker in cluster.brokers]
-    strangers = np.setdiff1d(cluster.partitions.replicas.values, ids)
-    if rackless or len(strangers):
+    unlisted = np.setdiff1d(cluster.partitions.replicas.values, ids)
+    if rackless or len(unlisted):
         had = (
             f"none on broker {rackless[0]}"
             if rackless
-            else f"replicas on broker {strangers[0]}, which is not listed"
+            else f"replicas on broker {unlisted[0]}, which is not listed"
         )
         name = escaped(str(cluster.cluster_id))
         raise InvalidSnapshot(
@@ -155,7 +155,7 @@ def _check_observed(cluster: Cluster) -> None:
         )
 
 
-def _fleet(
+def _build_fleet(
     options: FleetOptions, clusters: tuple[Cluster, ...], racks: tuple[Rack, ...]
 ) -> GeneratedFleet:
     return GeneratedFleet(
@@ -172,13 +172,16 @@ class _FileRows:
 
     columns: dict[str, FlowTextColumn | FlowNumberColumn]
     cells: Mapping[str, NDArray[np.int64]]
+    """Name in `CELL` -> column [rows]."""
     outcome: NDArray[np.int64]
+    """[rows], index into `OUTCOMES`."""
     bytes: NDArray[np.int64]
+    """[rows], 0 where a reader cannot know them."""
     can_spoil: NDArray[np.bool_]
     """Whether the loss of the row changes no other row's outcome."""
 
 
-def _log(stream: Stream, fleet: GeneratedFleet, drawn: Flows, index: int) -> _FileRows:
+def _log_rows(stream: Stream, fleet: GeneratedFleet, drawn: Flows, index: int) -> _FileRows:
     options, ends = fleet.options, fleet.world.endpoints
     flows, rows = log_flows(stream, options, fleet.world, drawn, index)
     at = rows.flow
@@ -202,7 +205,7 @@ def _log(stream: Stream, fleet: GeneratedFleet, drawn: Flows, index: int) -> _Fi
     )
 
 
-def _canonical(stream: Stream, fleet: GeneratedFleet, flows: Flows, index: int) -> _FileRows:
+def _canonical_rows(stream: Stream, fleet: GeneratedFleet, flows: Flows, index: int) -> _FileRows:
     del index
     topic = topics_in_rows(stream, flows)
     is_copy = flows.kind == REPLICATE
@@ -226,13 +229,14 @@ def _canonical(stream: Stream, fleet: GeneratedFleet, flows: Flows, index: int) 
     )
 
 
-def _spoiled(
+def _spoil_file(
     fleet: GeneratedFleet, file_rows: _FileRows, index: int
 ) -> tuple[GeneratedFile, Tally]:
     """The file with its malformed rows, and the tally of the others."""
     options = fleet.options
     bad = round(options.flows * options.bad_rows)
-    rows = _evenly(np.flatnonzero(file_rows.can_spoil), part_size(bad, options.files, index))
+    rows = _pick_evenly(np.flatnonzero(file_rows.can_spoil), part_size(bad, options.files, index))
+    # Each file continues with the fault after the last one of the file before.
     kinds = faults_of(options)
     turn = bad * index // options.files % len(kinds)
     faults = (*kinds[turn:], *kinds[:turn])
@@ -252,13 +256,13 @@ def _spoiled(
     return GeneratedFile(name=name, columns=columns, spoiled=in_text), tally
 
 
-def _evenly(rows: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
-    """`wanted` of the rows at equal distances, or all rows if there are fewer."""
-    wanted = min(wanted, len(rows))
-    return rows[np.arange(wanted) * len(rows) // max(wanted, 1)]
+def _pick_evenly(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """`count` of the rows at equal distances, or all rows if there are fewer."""
+    count = min(count, len(rows))
+    return rows[np.arange(count) * len(rows) // max(count, 1)]
 
 
-def _plain(options: FleetOptions) -> dict[str, Any]:
+def _options_as_json(options: FleetOptions) -> dict[str, Any]:
     """The options as JSON values."""
     values = {column.name: getattr(options, column.name) for column in fields(options)}
     values["racks"] = [rack.text for rack in options.racks]

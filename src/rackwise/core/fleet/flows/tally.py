@@ -51,7 +51,7 @@ def tally_rows(
     for place, name in enumerate(CELL):
         if name in cells:
             rows[:, place] = cells[name]
-    return _grouped(rows, bytes_, outcomes)
+    return _group_cells(rows, bytes_, outcomes)
 
 
 def add_tallies(tallies: Iterable[Tally]) -> Tally:
@@ -63,7 +63,7 @@ def add_tallies(tallies: Iterable[Tally]) -> Tally:
             before = outcomes.get(key, (0, 0))
             outcomes[key] = (before[0] + rows, before[1] + bytes_)
     nothing = np.zeros((0, len(CELL)), dtype=np.int64)
-    return _grouped(
+    return _group_cells(
         np.concatenate([nothing, *(part.cells for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.int64), *(part.bytes for part in parts)]),
         dict(sorted(outcomes.items())),
@@ -88,11 +88,12 @@ def outcome_totals(
     return found
 
 
-def _grouped(
+def _group_cells(
     rows: NDArray[np.int64],
     bytes_: NDArray[np.int64],
     outcomes: Mapping[tuple[int, str], tuple[int, int]],
 ) -> Tally:
+    """The tally with equal cells merged; `rows`: [rows, 9]."""
     order = np.lexsort(rows.T[::-1])
     rows, bytes_ = rows[order], bytes_[order]
     is_first = np.ones(len(rows), dtype=bool)

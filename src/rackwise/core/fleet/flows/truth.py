@@ -44,6 +44,7 @@ MEASURED, APPORTIONED = "measured", "apportioned"
 UNKNOWN = "(unknown)"
 """The topic, client group or rack of bytes without one."""
 PLACES = ("local", "cross", "unknown", "unpriced")
+"""Where bytes go; `unpriced` bytes are those of `cross` without a price."""
 
 
 class BillRow(NamedTuple):
@@ -82,7 +83,7 @@ def price_tally(
     Raises `InvalidPrices` for a day that no row or more than one row covers.
     """
     bytes_: Counter[BillRow] = Counter()
-    for row, part in _bill_rows(clusters, racks, world, tally):
+    for row, part in _iter_bill_rows(clusters, racks, world, tally):
         bytes_[row] += part
     names = level_names_of(racks)
     chosen: dict[tuple[str, str, str, int], Price | None] = {}
@@ -90,7 +91,7 @@ def price_tally(
     for row, amount in bytes_.items():
         place = (row.day, row.kind, row.from_rack, row.level)
         if row.level > 0 and place not in chosen:
-            chosen[place] = _price(prices, names, row)
+            chosen[place] = _find_price(prices, names, row)
         local = 0 if row.level == 0 else None
         price = chosen.get(place)
         amounts[row] = Amount(amount, local if price is None else _usd_nano(amount, price))
@@ -111,7 +112,7 @@ def totals(bill: PricedRows, *columns: str) -> list[dict[str, Any]]:
     found: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
     for row, (bytes_, nano) in bill.items():
         sums = found[tuple(getattr(row, column) for column in columns)]
-        sums[_place(row.level)] += bytes_
+        sums[_place_of_level(row.level)] += bytes_
         sums["unpriced"] += bytes_ if nano is None and row.level > 0 else 0
         sums["priced rows"] += nano is not None
         sums["nano"] += nano or 0
@@ -166,10 +167,11 @@ def truth_document(
     }
 
 
-def _bill_rows(
+def _iter_bill_rows(
     clusters: Sequence[Cluster], racks: Sequence[Rack], world: Topology, tally: Tally
 ) -> Iterator[tuple[BillRow, int]]:
-    led = [_topics_by_pair(cluster) for cluster in clusters]
+    """The rows of the bill and their bytes, one or more for each cell of the tally."""
+    topics_by_pair = [_topics_by_pair(cluster) for cluster in clusters]
     ids = world.brokers.ids.tolist()
     level = {
         (a, b): crossing_level(_rack(racks, a), _rack(racks, b))
@@ -189,7 +191,9 @@ def _bill_rows(
             level=level[from_rack, to_rack],
             quality=MEASURED,
         )
-        weights = led[cluster].get((ids[broker], ids[peer])) if kind == REPLICATE else None
+        weights = (
+            topics_by_pair[cluster].get((ids[broker], ids[peer])) if kind == REPLICATE else None
+        )
         if topic != NOBODY or weights is None:
             yield row, bytes_
             continue
@@ -216,11 +220,11 @@ def _rack(racks: Sequence[Rack], index: int) -> Rack | None:
     return None if index == NOBODY else racks[index]
 
 
-def _place(level: int) -> str:
+def _place_of_level(level: int) -> str:
     return "unknown" if level < 0 else "cross" if level else "local"
 
 
-def _price(prices: Sequence[Price], names: Sequence[str], row: BillRow) -> Price | None:
+def _find_price(prices: Sequence[Price], names: Sequence[str], row: BillRow) -> Price | None:
     region = Rack(row.from_rack).levels[names.index(REGION)] if REGION in names else None
     choice = price_of(
         prices,

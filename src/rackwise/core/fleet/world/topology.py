@@ -107,14 +107,15 @@ def build_topology(
         endpoints=endpoint_columns(stream, [*rows, *client_rows, resolver]),
         brokers=brokers,
         clients=clients,
-        partitions=_partitions(clusters, edges),
+        partitions=_join_partitions(clusters, edges),
         has_ipv6=has_ipv6,
     )
 
 
-def _partitions(clusters: Sequence[Cluster], edges: NDArray[np.int64]) -> Partitions:
+def _join_partitions(clusters: Sequence[Cluster], edges: NDArray[np.int64]) -> Partitions:
     parts = [
-        _of_cluster(cluster, int(first)) for cluster, first in zip(clusters, edges, strict=False)
+        _partitions_of_cluster(cluster, int(first))
+        for cluster, first in zip(clusters, edges, strict=False)
     ]
     sizes = np.concatenate([part.size for part in parts])
     return Partitions(
@@ -125,16 +126,16 @@ def _partitions(clusters: Sequence[Cluster], edges: NDArray[np.int64]) -> Partit
         size=sizes,
         number=np.concatenate([part.number for part in parts]),
         leader=np.concatenate([part.leader for part in parts]),
-        followers=_stacked([part.followers for part in parts]),
+        followers=_stack([part.followers for part in parts]),
     )
 
 
-def _of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
+def _partitions_of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
     """The partitions of one cluster; `first_broker`: index of its first broker."""
     table = cluster.partitions
     ids = np.array([broker.id for broker in cluster.brokers], dtype=np.int32)
-    led = np.flatnonzero(np.isin(table.leader, ids))
-    if not len(led):
+    with_leader = np.flatnonzero(np.isin(table.leader, ids))
+    if not len(with_leader):
         raise InvalidSnapshot(
             f"expected a partition with a leader, got none among {len(table)} partitions of "
             f"cluster {escaped(str(cluster.cluster_id))}",
@@ -142,18 +143,18 @@ def _of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
             had=0,
             hint="take the snapshot while the cluster is up",
         )
-    leader = table.leader[led]
-    in_sync = table.isr.take(led)
+    leader = table.leader[with_leader]
+    in_sync = table.isr.take(with_leader)
     is_follower = (in_sync.values != leader[in_sync.rows]) & np.isin(in_sync.values, ids)
     followers = in_sync.keep(is_follower)
-    topics, size = np.unique(table.topic[led], return_counts=True)
+    topics, size = np.unique(table.topic[with_leader], return_counts=True)
     return Partitions(
         names=tuple(table.topics[topic] for topic in topics),
         edges=np.array([0, len(topics)]),
         cumulative=np.cumsum(size),
         first=np.cumsum(size) - size,
         size=size.astype(np.int64),
-        number=table.partition[led],
+        number=table.partition[with_leader],
         leader=(np.searchsorted(ids, leader) + first_broker).astype(np.int32),
         followers=Ragged(
             followers.offsets,
@@ -162,7 +163,8 @@ def _of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
     )
 
 
-def _stacked(parts: Sequence[Ragged]) -> Ragged:
+def _stack(parts: Sequence[Ragged]) -> Ragged:
+    """The rows of all parts, one part after the other."""
     lengths = np.concatenate([part.lengths for part in parts])
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
