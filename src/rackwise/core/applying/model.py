@@ -266,7 +266,7 @@ class Outcome:
 
     @property
     def not_cancelled(self) -> tuple[PartitionId, ...]:
-        """Of a cancel: partitions that still move; no old replica is in sync, or Kafka refused."""
+        """Of a cancel: partitions that still move: no old replica in sync, or Kafka rejected it."""
         return self.of(frozenset({"moving"})) if self.mode == "cancel" else ()
 
     @property

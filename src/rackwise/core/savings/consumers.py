@@ -14,7 +14,7 @@ orders-2  3   c                c  local            a  local
 
 The best assignment is that of `assign_optimal`: even loads first, then the least crossing, then the
 fewest moves. Three kinds of bytes stay where they are: those that a member without rack would read,
-those of partitions that nobody reads, and those of groups without members.
+those of partitions that no member reads, and those of groups without members.
 
 What this does not do: change how much is read of a partition; consider which replicas are in sync.
 

@@ -28,9 +28,10 @@ step 2   a    b    a    a    b    c    -         a takes 0 2 3: the extra one is
 step 3                                 c
 ```
 
-The topics of a column fill together, so they share one account of who has how many and who owns
-which number. Lists are not filtered: members wait in a queue for each rack, and so do partitions in
-step 2. What is used up at the head of a queue never returns, so each queue is walked once.
+The topics of a column fill together, so they share one count of partitions for each member, and one
+owner for each number. Lists are not filtered: members wait in a queue for each rack, and so do
+partitions in step 2. What is used up at the head of a queue never returns, so each queue is walked
+once.
 
 What this does not do: move load between topics (the first members get the extra partition of each
 topic); keep partitions where they were; consider levels of racks, or bytes.

@@ -1,10 +1,10 @@
 """A producer's options for choosing partitions, by the names of Kafka and of Rackwise.
 
-An option is rejected only if it must be a mistake. An option that merely has no effect is a finding
-of `problems`, because no send may fail for it.
+An option is rejected only if its value is certainly a mistake. An option that only has no effect is
+a finding of `problems`, because no send may fail for it.
 
 ```
-rack_aware, rack ""          semantics kip: all partitions, finding blank-rack; upstream: refused
+rack_aware, rack ""          semantics kip: all partitions, finding blank-rack; upstream: rejected
 rack us-east-1a, brokers     all partitions, finding rack-unmatched: names of zones differ from
 in use1-az1, use1-az2        account to account, their ids do not
 partitioner.class            KIP-1123: "no effect when a custom partitioner is used", finding
@@ -104,9 +104,9 @@ class PartitionerConfig:
         custom = options.get(PARTITIONER_CLASS)
         if custom is None:
             return cls(**fields)
-        given = cls(**fields)
+        without_custom = cls(**fields)
         fields |= {"adaptive": False, "custom_partitioner": escaped(str(custom))}
-        if given.semantics == "kip":
+        if without_custom.semantics == "kip":
             fields |= {"rack_aware": False}
         return cls(**fields)
 

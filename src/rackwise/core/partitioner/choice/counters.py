@@ -75,7 +75,7 @@ class PartitionerCounters:
     windows_failed: int = 0
     """Failed windows, of those with a callback."""
     refused_records: int = 0
-    """Records that the client refused after the choice."""
+    """Records that the client rejected after their partition was chosen."""
 
     @property
     def records(self) -> int:

@@ -3,7 +3,7 @@
 Goals, in order:
 
 1. The load of a rack falls to `1 + eps` times its even share.
-2. Producers do not talk to each other: each one sees only the load of every leader rack.
+2. Producers need no coordination: each one sees only the load of every leader rack.
 3. As many bytes as possible stay local.
 
 The algorithm. From time to time each producer reads the loads and updates its penalties:

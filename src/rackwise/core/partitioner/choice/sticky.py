@@ -272,7 +272,7 @@ class TopicPartitioner:
         self._unsteered.add(self._leaders.common(partition), size)
 
     def count_refused(self) -> None:
-        """Count a record that the client refused after its partition was chosen."""
+        """Count a record that the client rejected after its partition was chosen."""
         self._refused += 1
 
     def count_internal(self) -> None:

@@ -3,8 +3,8 @@
 Two kinds of load, one for each semantics:
 
 ```
-PartitionLoad    windows {0: 5, 3: 1}, nodes {4} left out      what the window ledger counts
-UpstreamLoad     queue_sizes   5 1 0                           what RecordAccumulator hands to
+PartitionLoad    windows {0: 5, 3: 1}, nodes {4} excluded      what the window ledger counts
+UpstreamLoad     queue_sizes   5 1 0                           what RecordAccumulator passes to
                  partition_ids 1 2 0                           BuiltInPartitioner
                  leader_racks  a b a      length 2
 ```
@@ -16,8 +16,8 @@ the size in the slot:
 
 ```
 entry             slot   sizes       ids
-0: 5, left out    0      5           0        slot 0 is undone
-1: 0              0      5           1        partition 1 has nothing, and counts as 5
+0: 5, excluded    0      5           0        slot 0 is released
+1: 0              0      5           1        the queue of partition 1 is empty, but counts as 5
 2: 1              1      5 1         1 2
 ```
 
