@@ -19,6 +19,8 @@ from typer.main import get_command
 
 from rackwise.adapters.files.plan.format import FORMAT as PLAN_FORMAT
 from rackwise.adapters.files.plan.format import PLAN
+from rackwise.adapters.files.snapshot.format import FORMAT as SNAPSHOT_FORMAT
+from rackwise.adapters.files.snapshot.format import SNAPSHOT
 from rackwise.adapters.kafka.applying.driver import REPLICATION_FLAG
 from rackwise.cli.app import COMMANDS, build_app
 from rackwise.cli.documents import DOCUMENTS
@@ -237,6 +239,11 @@ def policy_schema() -> str:
     return _schema_text(POLICY_FORMAT, POLICY)
 
 
+def snapshot_schema() -> str:
+    """The JSON Schema of a snapshot."""
+    return _schema_text(SNAPSHOT_FORMAT, SNAPSHOT)
+
+
 def summary_schema() -> str:
     """The JSON Schema of a summary."""
     constant = {"properties": {"format": {"const": SUMMARY_FORMAT}}, "required": ["format"]}
@@ -384,6 +391,7 @@ PAGES |= {"identity.md": identity, "../file-map.md": file_map}
 PAGES |= {
     "schemas/plan.schema.json": plan_schema,
     "schemas/policy.schema.json": policy_schema,
+    "schemas/snapshot.schema.json": snapshot_schema,
     "schemas/journal.schema.json": journal_schema,
     "schemas/summary.schema.json": summary_schema,
     "schemas/identity-nodes.schema.json": identity_nodes_schema,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rackwise.core.json.declare import (
+        LATER,
+        MAX_ID,
+        Between,
+        BrokerId,
+        Bytes,
+        IpAddress,
+        NameOrNull,
+        NameText,
+        Once,
+        PartitionNumber,
+        Port,
+        Says,
+        TopicName,
+    )
     from rackwise.core.racks import Rack
 
 Number = TypeVar("Number", np.int32, np.int64)
@@ -42,9 +57,9 @@ class LogDir:
     """One log folder of a broker. Source: DescribeLogDirs (KIP-827)."""
 
     path: str
-    total_bytes: int | None = None
+    total_bytes: Bytes | None = None
     """Size of the file system."""
-    usable_bytes: int | None = None
+    usable_bytes: Bytes | None = None
     """Free bytes that Kafka can use."""
     error: str | None = None
     """Kafka's name of the error; None for a healthy folder."""
@@ -56,15 +71,15 @@ class LogDir:
 class Broker:
     """One broker as the cluster describes it."""
 
-    id: int
+    id: BrokerId
     rack: Rack | None = None
     is_live: bool = True
     """Listed and not fenced."""
     is_fenced: bool | None = None
     """None where the protocol does not say (ZooKeeper mode)."""
-    host: str | None = None
-    port: int | None = None
-    addresses: tuple[str, ...] = ()
+    host: NameOrNull = None
+    port: Port | None = None
+    addresses: tuple[IpAddress, ...] = ()
     """IP addresses of `host`; flow logs name brokers by address."""
     log_dirs: tuple[LogDir, ...] = ()
 
@@ -73,12 +88,17 @@ class Broker:
 class Topic:
     """One topic."""
 
-    name: str
-    id: str | None = None
+    name: TopicName
+    id: NameOrNull = None
     """Kafka's topic id, as base64 text."""
     is_internal: bool = False
-    min_insync_replicas: int | None = None
-    retention_bytes: int | None = None
+    min_insync_replicas: Annotated[
+        int | None, Between(1, wanted="a number of replicas from 1, or null")
+    ] = None
+    retention_bytes: Annotated[
+        int | None, Between(-1, wanted="a size in bytes, -1 for no limit, or null")
+    ] = None
+    """-1: no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +131,17 @@ class GroupMember:
     client_id: str
     address: str | None = None
     rack: Rack | None = None
-    instance_id: str | None = None
+    instance_id: Annotated[str | None, LATER] = None
     """`group.instance.id`; None for a dynamic member as well."""
-    topics: tuple[str, ...] | None = None
+    topics: Annotated[
+        tuple[Annotated[str, Says("a topic")], ...] | None, Says("a list of topics"), LATER
+    ] = None
     """The topics that it subscribes to."""
-    generation: int | None = None
+    generation: Annotated[int | None, Between(-1, MAX_ID, "a generation"), LATER] = None
     """The generation since which it has its partitions."""
-    partitions: tuple[tuple[str, int], ...] = ()
+    partitions: tuple[
+        Annotated[tuple[TopicName, PartitionNumber], Says("a pair of topic and partition")], ...
+    ] = ()
     """(topic, partition) pairs."""
 
 
@@ -125,14 +149,14 @@ class GroupMember:
 class Group:
     """One consumer group; None means not known."""
 
-    group: str
-    protocol: str | None = None
+    group: Annotated[str, Says("a group")]
+    protocol: NameOrNull = None
     """`classic` or `consumer`."""
-    assignor: str | None = None
+    assignor: Annotated[str | None, LATER] = None
     """Kafka's name, such as `range`."""
-    state: str | None = None
+    state: Annotated[NameOrNull, LATER] = None
     """Kafka's name, such as `Stable`."""
-    members: tuple[GroupMember, ...] = ()
+    members: Annotated[tuple[GroupMember, ...], Once("member", by="member_id")] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +166,9 @@ class Configs:
     A broker whose configs were read is present even if none of the keys is set.
     """
 
-    brokers: Mapping[int, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    brokers: Mapping[BrokerId, Mapping[str, str]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -150,7 +176,7 @@ class Configs:
 class Note:
     """Something that the reader of a cluster could not see, or could not interpret."""
 
-    kind: str
+    kind: NameText
     """`torn`, `not-visible`, `no-configs` or `client-rack`."""
     text: str
 

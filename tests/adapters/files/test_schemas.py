@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from json_schemas import check, fault
 from plans import plan_of
-from rackwise.adapters.files import plan_bytes
+from rackwise.adapters.files import parse_snapshot, plan_bytes, snapshot_bytes
 from rackwise.adapters.files.journal import open_journal
 from rackwise.core.applying.journal.codec import fields_of
 from rackwise.core.applying.journal.lines import (
@@ -22,7 +23,7 @@ from rackwise.core.applying.journal.lines import (
 )
 from rackwise.core.applying.model import ThrottleKey
 from rackwise.core.applying.throttle_configs import RATES
-from rackwise.core.errors import InvalidConfig, InvalidPolicy
+from rackwise.core.errors import InvalidConfig, InvalidPolicy, InvalidSnapshot
 from rackwise.core.identity.model import KeyMapping, Owner
 from rackwise.core.identity.nodes.nodes import (
     MissingMarker,
@@ -32,7 +33,20 @@ from rackwise.core.identity.nodes.nodes import (
     format_owner,
 )
 from rackwise.core.json.strict import parse
+from rackwise.core.model import (
+    Broker,
+    Cluster,
+    Configs,
+    Group,
+    GroupMember,
+    LogDir,
+    Note,
+    Partition,
+    PartitionTable,
+    Topic,
+)
 from rackwise.core.policy import Policy, policy_of, policy_table
+from rackwise.core.racks import Rack
 from report.summaries import summary
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "reference" / "schemas"
@@ -92,6 +106,65 @@ def test_what_is_no_plan(key, value):
     document = read(plan_bytes(plan_of())) | {key: value}
     assert fault(document, schema, schema)
     assert fault(read(plan_bytes(plan_of())) | {"more": 1}, schema, schema)
+
+
+CLUSTER = Cluster(
+    cluster_id="c",
+    taken_at="2026-11-21T08:30:00Z",
+    brokers=(
+        Broker(id=1, rack=Rack("/a"), addresses=("10.0.0.1",), log_dirs=(LogDir(path="/d"),)),
+        Broker(id=2, host="b2", port=9092),
+    ),
+    topics={"orders": Topic(name="orders", min_insync_replicas=2, retention_bytes=-1)},
+    partitions=PartitionTable.of(
+        [Partition(topic="orders", partition=0, replicas=(1, 2), leader=1, isr=(1,), bytes=9)]
+    ),
+    groups=(
+        Group(
+            group="g",
+            members=(
+                GroupMember(
+                    member_id="m", client_id="", topics=("orders",), partitions=(("orders", 0),)
+                ),
+            ),
+        ),
+    ),
+    configs=Configs(brokers={1: {"leader.replication.throttled.rate": "9"}}, topics={"orders": {}}),
+    notes=(Note(kind="torn", text="x"),),
+)
+
+
+def test_a_snapshot():
+    schema = schema_of("snapshot")
+    check(read(snapshot_bytes(CLUSTER)), schema, schema)
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "value"),
+    [
+        ((), "format", "rackwise.snapshot/2"),
+        ((), "source", "guess"),
+        ((), "more", 1),
+        (("brokers", 0), "port", 65536),
+        (("brokers", 0), "rack", 5),
+        (("topics", 0), "min_insync_replicas", 0),
+        (("topics", 0), "partitions", None),
+        (("topics", 0, "partitions", 0), "replicas", ["1"]),
+        (("topics", 0, "partitions", 0), "partition", 0),
+        (("groups", 0, "members", 0), "partitions", [["orders"]]),
+        (("configs",), "brokers", {"01": {}}),
+    ],
+)
+def test_what_is_no_snapshot(place, key, value):
+    schema = schema_of("snapshot")
+    document = read(snapshot_bytes(CLUSTER))
+    inner = document
+    for step in place:
+        inner = inner[step]
+    inner[key] = value
+    assert fault(document, schema, schema)
+    with pytest.raises(InvalidSnapshot):
+        parse_snapshot(json.dumps(document).encode(), where="s.json")
 
 
 FULL_POLICY = """

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ MAX_ID = 2**31 - 1
 """Broker ids and partition numbers are int32 on the wire."""
 
 ID_HINT = f"ids are integers from 0 to {MAX_ID}, without quotes and without a point"
+ID_KEY_HINT = f"write the key as a number from 0 to {MAX_ID}, without leading zeros"
 NAME_HINT = "write the name as the cluster has it: not empty, no control character"
 
 
@@ -107,6 +110,24 @@ OMITTED: Final = Omitted()
 REST: Final = Rest()
 
 
+def _address_hint(text: str) -> str | None:
+    """The hint for a text that is not an IP address."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return "rackwise snapshot --resolve writes them"
+    return None
+
+
+def _time_hint(text: str) -> str | None:
+    """An empty hint for a text that is not a time in UTC."""
+    try:
+        is_time = text.endswith("Z") and text[10:11] == "T" and bool(datetime.fromisoformat(text))
+    except ValueError:
+        is_time = False
+    return None if is_time else ""
+
+
 BrokerId: TypeAlias = Annotated[int, Between(0, MAX_ID, "a broker id", ID_HINT)]
 BrokerIds: TypeAlias = Annotated[tuple[BrokerId, ...], Says("a list of broker ids")]
 PartitionNumber: TypeAlias = Annotated[int, Between(0, MAX_ID, "a partition number")]
@@ -119,6 +140,12 @@ BytesPerSecond: TypeAlias = Annotated[int, Between(0, MAX_INTEGER, "bytes per se
 ReplicaCounts: TypeAlias = Annotated[tuple[Replicas, ...], Says("a list of numbers")]
 ReplicationFactor: TypeAlias = Annotated[int, Between(1, 2**15 - 1, "a number of replicas")]
 NameText: TypeAlias = Annotated[str, Name()]
+NameOrNull: TypeAlias = Annotated[
+    str | None, Name(), Says("a name without control characters, or null")
+]
+Port: TypeAlias = Annotated[int, Between(0, 65535, "a port")]
+IpAddress: TypeAlias = Annotated[str, Checked(_address_hint, "an IP address")]
+UtcTime: TypeAlias = Annotated[str, Checked(_time_hint, "a time such as 2026-11-21T08:30:00Z")]
 TopicName: TypeAlias = Annotated[str, Name(), Says("a topic name")]
 Glob: TypeAlias = Annotated[str, Name(), Says("a glob")]
 Globs: TypeAlias = Annotated[tuple[Glob, ...], Says("a list of globs")]

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from rackwise.core.json.declare import ID_HINT, MAX_ID, NAME_HINT
+from rackwise.core.json.declare import ID_KEY_HINT, MAX_ID, NAME_HINT
 from rackwise.core.json.faults import Fault, shown_value
 from rackwise.core.json.node import CONTROL, JsonNode
+from rackwise.core.json.strict import key_path
 from rackwise.core.override import override
 
 if TYPE_CHECKING:
@@ -74,6 +75,13 @@ class Form(ABC):
     def wrong(self, node: JsonNode) -> None:
         """Record that the node is not of this form."""
         node.wrong(self.wanted, hint=self.hint)
+
+
+def _is_written_as_it_is(form: Form) -> bool:
+    """Whether the values of a form are JSON already."""
+    if isinstance(form, NullableForm):
+        return _is_written_as_it_is(form.inner)
+    return type(form).write is Form.write
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +278,10 @@ class ListForm(Form):
 
     @override
     def write(self, value: Any) -> Json:  # noqa: ANN401
-        if type(self.inner).write is Form.write:  # items that are JSON values already
+        if _is_written_as_it_is(self.inner):
             return list(value)
-        return [self.inner.write(item) for item in value]
+        write = self.inner.write
+        return [write(item) for item in value]
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
@@ -290,7 +299,7 @@ def _each_once(once: Once, node: JsonNode, values: list[Any]) -> list[Any]:
             at = JsonNode(item, node.faults, node, index)
             node.faults.add(
                 Fault(
-                    place=at.at(once.by).path if once.by else at.path,
+                    place=key_path(at.path, once.by) if once.by else at.path,
                     sentence=f"expected each {once.what} once, got {shown_value(key)} twice",
                     wanted=1,
                     had=2,
@@ -347,6 +356,11 @@ class TupleForm(Form):
     make: Callable[..., Any]
     check: Callable[[Any, JsonNode], None] | None = None
     hint: str | None = None
+    is_written_as_it_is: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        is_json = all(map(_is_written_as_it_is, self.inners))
+        object.__setattr__(self, "is_written_as_it_is", is_json)
 
     @override
     def read(self, node: JsonNode) -> Any:  # noqa: ANN401
@@ -371,6 +385,8 @@ class TupleForm(Form):
 
     @override
     def write(self, value: Any) -> Json:  # noqa: ANN401
+        if self.is_written_as_it_is:
+            return list(value)
         return [form.write(item) for form, item in zip(self.inners, value, strict=True)]
 
     @override
@@ -404,7 +420,7 @@ class MappingForm(Form):
         found: dict[Any, Any] = {}
         for key, item in node.value.items():
             if self.keys == "ids" and not _is_id(key):
-                node.faults.wrong(node.path, f"{self.id_wanted} as key", key, hint=ID_HINT)
+                node.faults.wrong(node.path, f"{self.id_wanted} as key", key, hint=ID_KEY_HINT)
                 continue
             if self.keys == "names" and (not key or CONTROL.search(key)):
                 wanted = "a name without control characters"
@@ -509,6 +525,10 @@ class ObjectMember:
     default: Any = None
     is_derived: bool = False
     constant: str | None = None
+    is_written_as_it_is: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_written_as_it_is", _is_written_as_it_is(self.form))
 
 
 def read_members(
@@ -648,7 +668,9 @@ class ObjectForm(Form):
                 continue
             item = getattr(value, member.attribute)
             if not (member.is_omitted and item == member.default):
-                written[member.key] = member.form.write(item)
+                written[member.key] = (
+                    item if member.is_written_as_it_is else member.form.write(item)
+                )
         if self.rest is not None:
             rest = getattr(value, self.rest)
             written |= {key: rest[key] for key in sorted(rest)}

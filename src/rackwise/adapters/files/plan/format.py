@@ -12,10 +12,11 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from rackwise.adapters.files.snapshot.format import RackForm
 from rackwise.core.errors import InvalidRack
 from rackwise.core.json.codec import Codec, ObjectRules, Tagged
 from rackwise.core.json.faults import Fault, quoted
-from rackwise.core.json.forms import Form, TextForm
+from rackwise.core.json.forms import TextForm
 from rackwise.core.override import override
 from rackwise.core.planning.model import (
     NEW_PLAN,
@@ -38,9 +39,7 @@ from rackwise.core.racks import Rack
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rackwise.core.json.forms import Definitions, Schema
     from rackwise.core.json.node import JsonNode
-    from rackwise.core.json.strict import Json
 
 FORMAT = "rackwise.plan/1"
 
@@ -56,36 +55,18 @@ GOALS: dict[str, type] = {
 """Name of a goal -> its class."""
 
 
-class RackForm(Form):
-    """A rack as its text."""
-
-    wanted = "a rack"
-    hint = None
+class CheckedRackForm(RackForm):
+    """A rack of 0 to 4 levels as its text."""
 
     @override
     def read(self, node: JsonNode) -> Rack:
-        if not isinstance(node.value, str):
-            self.wrong(node)
-            return self.stand_in
-        rack = Rack(node.value)
-        try:
-            rack.levels  # noqa: B018 (reading it is the check)
-        except InvalidRack as error:
-            node.wrong(self.wanted, hint=error.hint)
+        rack = super().read(node)
+        if isinstance(node.value, str):
+            try:
+                rack.levels  # noqa: B018 (reading it is the check)
+            except InvalidRack as error:
+                node.wrong(self.wanted, hint=error.hint)
         return rack
-
-    @property
-    @override
-    def stand_in(self) -> Rack:
-        return Rack("")
-
-    @override
-    def write(self, value: Rack) -> Json:
-        return value.text
-
-    @override
-    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
-        return {"type": "string"}
 
 
 def policy_sha256(text: str) -> str:
@@ -152,7 +133,7 @@ def _check_plan(plan: Plan, node: JsonNode) -> None:
 
 CODEC = Codec(
     names={"Rack": Rack},
-    forms={Rack: RackForm()},
+    forms={Rack: CheckedRackForm()},
     rules={
         BrokerGroup: ObjectRules(check=_check_group),
         MadeFrom: ObjectRules(check=_check_made_from),

@@ -31,8 +31,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rackwise.core.json.declare import ID_HINT, MAX_ID
+from rackwise.core.json.codec import Codec
+from rackwise.core.json.declare import MAX_ID, BrokerId, BrokerIds, Bytes, BytesPerSecond
 from rackwise.core.json.faults import Fault, Faults
+from rackwise.core.json.forms import RecordForm
 from rackwise.core.json.strict import distinct
 from rackwise.core.model import UNKNOWN, PartitionTable, Ragged
 
@@ -43,9 +45,25 @@ if TYPE_CHECKING:
 
     from rackwise.core.json.node import JsonNode
     from rackwise.core.json.strict import Hook, Members
+    from rackwise.core.model import Topic
 
-KEYS = ("adding", "bytes", "bytes_in_per_s", "isr", "leader", "removing", "replicas")
-"""Fields of a partition, as they stand in the file."""
+PARTITION = RecordForm(
+    {
+        key: Codec().form(kind)
+        for key, kind in {
+            "adding": BrokerIds,
+            "bytes": Bytes | None,
+            "bytes_in_per_s": BytesPerSecond | None,
+            "isr": BrokerIds,
+            "leader": BrokerId | None,
+            "removing": BrokerIds,
+            "replicas": BrokerIds,
+        }.items()
+    }
+)
+"""The form of a partition, for the faults of one that cannot be taken and for the schema."""
+KEYS = tuple(PARTITION.members)
+"""Fields of a partition, in the order of the file."""
 
 ROW = object()
 """The mark in a document for a partition that was taken out of it."""
@@ -58,10 +76,16 @@ _BATCH = 512
 
 @dataclass(frozen=True, slots=True)
 class TopicRows:
-    """One topic of the file: its name and the node of its `partitions`, number by place."""
+    """One topic of the file."""
 
-    name: str
+    topic: Topic
     partitions: JsonNode
+    """The node of its `partitions`, number by place."""
+
+    @property
+    def name(self) -> str:
+        """The name of the topic."""
+        return self.topic.name
 
     @property
     def rows(self) -> list[Any]:
@@ -182,15 +206,12 @@ def table_of(topics: Sequence[TopicRows], taker: RowTaker, faults: Faults) -> Pa
     `taker` has taken the partitions of all of them, or none. A topic without partitions has no row
     and does not stand in the table's `topics`.
     """
-    for topic in topics:
-        if not isinstance(topic.partitions.value, list):
-            topic.partitions.wrong("a list of partitions")
     filled = [topic for topic in topics if topic.rows]
     columns = taker.columns() if taker.count or _add_all(filled, taker) else None
     if columns is None:
         for topic in filled:
             for node in topic.partitions.items():
-                _explain(node)
+                PARTITION.read(node)
         return PartitionTable.of(())
     places = sorted(
         range(len(filled)), key=lambda i: filled[i].name.encode("utf-8", "surrogatepass")
@@ -239,18 +260,6 @@ def _table(
         partition=(np.arange(counts.sum()) - np.repeat(starts, counts)).astype(np.int32),
         **columns,
     )
-
-
-def _explain(row: JsonNode) -> None:
-    """Record what keeps one row from being a partition."""
-    members = row.members(KEYS)
-    for name in _LISTS:
-        for item in members[name].items("a list of broker ids"):
-            item.broker_id()
-    if members["leader"].value is not None:
-        members["leader"].integer("a broker id or null", 0, MAX_ID, hint=ID_HINT)
-    members["bytes"].size()
-    members["bytes_in_per_s"].size("bytes per second or null")
 
 
 def check_table(table: PartitionTable, place: Callable[[int], str], faults: Faults) -> None:

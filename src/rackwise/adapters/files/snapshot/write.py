@@ -15,7 +15,7 @@ change of one topic is one changed line in a diff; nothing is written that could
 Keys are sorted, so without its line feeds the text is canonical JSON; the fingerprint is the
 SHA-256 of that, `tool` left out, since who wrote a snapshot does not change what it says.
 
-What this does not do: read (see `snapshot`); sort groups, members or notes, whose order is the
+What this does not do: read (see `read`); sort groups, members or notes, whose order is the
 cluster's.
 """
 
@@ -29,8 +29,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rackwise.adapters.files.snapshot.format import (
+    BROKER,
+    CONFIGS,
+    FORMAT,
+    GROUP,
+    NOTE,
+    TOPIC,
+)
 from rackwise.adapters.files.snapshot.partitions import check_table, texts_of
-from rackwise.adapters.files.snapshot.read import FORMAT, check_racks
+from rackwise.adapters.files.snapshot.read import check_racks
 from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.canonical import canonical_json
@@ -40,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rackwise.core.json.canonical import Json
-    from rackwise.core.model import Broker, Cluster, Configs, Group, PartitionTable, Topic
+    from rackwise.core.model import Cluster, PartitionTable, Topic
 
 
 @cache
@@ -110,16 +118,16 @@ def _check(cluster: Cluster) -> None:
 def _lines(cluster: Cluster, tool_text: str | None) -> Iterator[str]:
     """The lines of the file; joined without anything between them they are canonical JSON."""
     yield '{"brokers":['
-    yield from _separated([canonical_json(_broker(broker)) for broker in cluster.brokers])
+    yield from _separated([canonical_json(BROKER.write(broker)) for broker in cluster.brokers])
     before_groups: dict[str, Json] = {
         "cluster_id": cluster.cluster_id,
-        "configs": _configs(cluster.configs),
+        "configs": CONFIGS.write(cluster.configs),
         "format": FORMAT,
     }
     yield f'],{canonical_json(before_groups)[1:-1]},"groups":['
-    yield from _separated([canonical_json(_group(group)) for group in cluster.groups])
+    yield from _separated([canonical_json(GROUP.write(group)) for group in cluster.groups])
     before_topics: dict[str, Json] = {
-        "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
+        "notes": [NOTE.write(note) for note in cluster.notes],
         "source": cluster.source,
         "taken_at": cluster.taken_at,
     }
@@ -154,65 +162,6 @@ def _bounds(table: PartitionTable) -> dict[str, tuple[int, int]]:
 
 
 def _topic(topic: Topic, partitions: Sequence[str]) -> str:
-    before: dict[str, Json] = {
-        "id": topic.id,
-        "is_internal": topic.is_internal,
-        "min_insync_replicas": topic.min_insync_replicas,
-        "name": topic.name,
-    }
-    after = canonical_json(topic.retention_bytes)
-    return (
-        f'{canonical_json(before)[:-1]},"partitions":[{",".join(partitions)}],'
-        f'"retention_bytes":{after}}}'
-    )
-
-
-def _broker(broker: Broker) -> Json:
-    return {
-        "addresses": list(broker.addresses),
-        "host": broker.host,
-        "id": broker.id,
-        "is_fenced": broker.is_fenced,
-        "is_live": broker.is_live,
-        "log_dirs": [
-            {
-                "error": log_dir.error,
-                "is_cordoned": log_dir.is_cordoned,
-                "path": log_dir.path,
-                "total_bytes": log_dir.total_bytes,
-                "usable_bytes": log_dir.usable_bytes,
-            }
-            for log_dir in broker.log_dirs
-        ],
-        "port": broker.port,
-        "rack": None if broker.rack is None else broker.rack.text,
-    }
-
-
-def _group(group: Group) -> Json:
-    return {
-        "assignor": group.assignor,
-        "group": group.group,
-        "members": [
-            {
-                "address": member.address,
-                "client_id": member.client_id,
-                "generation": member.generation,
-                "instance_id": member.instance_id,
-                "member_id": member.member_id,
-                "partitions": [[topic, partition] for topic, partition in member.partitions],
-                "rack": None if member.rack is None else member.rack.text,
-                "topics": None if member.topics is None else list(member.topics),
-            }
-            for member in group.members
-        ],
-        "protocol": group.protocol,
-        "state": group.state,
-    }
-
-
-def _configs(configs: Configs) -> Json:
-    return {
-        "brokers": {str(broker): dict(values) for broker, values in configs.brokers.items()},
-        "topics": {topic: dict(values) for topic, values in configs.topics.items()},
-    }
+    # Keys are sorted: `partitions` comes before the last one, `retention_bytes`.
+    head, key, last = canonical_json(TOPIC.write(topic)).rpartition('"retention_bytes"')
+    return f'{head}"partitions":[{",".join(partitions)}],{key}{last}'
