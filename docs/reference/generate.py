@@ -19,8 +19,12 @@ from typer.main import get_command
 
 from rackwise.adapters.files.plan.format import FORMAT as PLAN_FORMAT
 from rackwise.adapters.files.plan.format import PLAN
+from rackwise.adapters.files.publishing import FORMAT as MANIFEST_FORMAT
+from rackwise.adapters.files.publishing import MANIFEST_FORM
 from rackwise.adapters.files.snapshot.format import FORMAT as SNAPSHOT_FORMAT
 from rackwise.adapters.files.snapshot.format import SNAPSHOT
+from rackwise.adapters.files.split import SPLIT, SPLIT_FORMAT
+from rackwise.adapters.files.tables.rack_rates import RATES, RATES_FORMAT
 from rackwise.adapters.kafka.applying.driver import REPLICATION_FLAG
 from rackwise.cli.app import COMMANDS, build_app
 from rackwise.cli.documents import DOCUMENTS
@@ -229,21 +233,6 @@ def file_map() -> str:
     return "\n".join(lines) + "\n"
 
 
-def plan_schema() -> str:
-    """The JSON Schema of a plan file."""
-    return _schema_text(PLAN_FORMAT, PLAN)
-
-
-def policy_schema() -> str:
-    """The JSON Schema of a policy."""
-    return _schema_text(POLICY_FORMAT, POLICY)
-
-
-def snapshot_schema() -> str:
-    """The JSON Schema of a snapshot."""
-    return _schema_text(SNAPSHOT_FORMAT, SNAPSHOT)
-
-
 def summary_schema() -> str:
     """The JSON Schema of a summary."""
     constant = {"properties": {"format": {"const": SUMMARY_FORMAT}}, "required": ["format"]}
@@ -389,15 +378,25 @@ def _cell(text: str | None) -> str:
 PAGES = {"cli.md": cli, "errors.md": error_tree, "findings.md": findings, "tables.md": tables}
 PAGES |= {"identity.md": identity, "../file-map.md": file_map}
 PAGES |= {
-    "schemas/plan.schema.json": plan_schema,
-    "schemas/policy.schema.json": policy_schema,
-    "schemas/snapshot.schema.json": snapshot_schema,
     "schemas/journal.schema.json": journal_schema,
     "schemas/summary.schema.json": summary_schema,
     "schemas/identity-nodes.schema.json": identity_nodes_schema,
     "documents.md": document_pages,
 }
 PAGES |= {_schema_file(title): partial(document_schema, title) for title in documents()}
+
+FORMS = {
+    "manifest": (MANIFEST_FORMAT, MANIFEST_FORM),
+    "plan": (PLAN_FORMAT, PLAN),
+    "policy": (POLICY_FORMAT, POLICY),
+    "rates": (RATES_FORMAT, RATES),
+    "snapshot": (SNAPSHOT_FORMAT, SNAPSHOT),
+    "split": (SPLIT_FORMAT, SPLIT),
+}
+"""Name of a schema -> the format and the form of its documents."""
+PAGES |= {
+    f"schemas/{name}.schema.json": partial(_schema_text, *each) for name, each in FORMS.items()
+}
 
 if __name__ == "__main__":
     for page, make in PAGES.items():

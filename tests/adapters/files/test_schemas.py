@@ -10,7 +10,16 @@ import pytest
 
 from json_schemas import check, fault
 from plans import plan_of
-from rackwise.adapters.files import parse_snapshot, plan_bytes, snapshot_bytes
+from rackwise.adapters.files import (
+    SplitFile,
+    SplitSources,
+    parse_snapshot,
+    plan_bytes,
+    publish,
+    rack_rates_text,
+    snapshot_bytes,
+    split_text,
+)
 from rackwise.adapters.files.journal import open_journal
 from rackwise.core.applying.journal.codec import fields_of
 from rackwise.core.applying.journal.lines import (
@@ -45,6 +54,7 @@ from rackwise.core.model import (
     PartitionTable,
     Topic,
 )
+from rackwise.core.partitioner.split.rates import RackRates
 from rackwise.core.policy import Policy, policy_of, policy_table
 from rackwise.core.racks import Rack
 from report.summaries import summary
@@ -165,6 +175,53 @@ def test_what_is_no_snapshot(place, key, value):
     assert fault(document, schema, schema)
     with pytest.raises(InvalidSnapshot):
         parse_snapshot(json.dumps(document).encode(), where="s.json")
+
+
+RACK_RATES = RackRates({"a": 1.0, "b": 2.5}, {"a": 3.0})
+SPLIT = SplitFile(
+    topic="orders",
+    eps=0.5,
+    capacity="leaders",
+    weights={"a": 1.0, "b": 1.0},
+    rates=RACK_RATES,
+    shares={"a": {"a": 0.25, "b": 0.75}},
+    made_from=SplitSources(rates="5" * 64, snapshot="f" * 64),
+    made_at_ms=7,
+    valid_for_ms=9,
+)
+
+
+def documents(tmp_path):
+    """Documents of the producers, and a manifest, by the name of their schema."""
+    files = {"summary.json": b"{}"}
+    publish(tmp_path, run_id="0123456789ab", files=files, tables="tables/runs/0123456789ab")
+    return {
+        "rates": read(rack_rates_text("orders", RACK_RATES, made_at_ms=7).encode()),
+        "split": read(split_text(SPLIT).encode()),
+        "manifest": read((tmp_path / "manifest.json").read_bytes()),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("rates", "format", "rackwise-split/1"),
+        ("rates", "free_bytes_per_s", {"a": -1}),
+        ("rates", "made_at_ms", 7.5),
+        ("rates", "more", 1),
+        ("split", "capacity", "disks"),
+        ("split", "shares", {"a": {"a": 1.5}}),
+        ("split", "made_from", {"rates": "F" * 64, "snapshot": "f" * 64}),
+        ("split", "valid_for_ms", 0),
+        ("manifest", "format", "rackwise.manifest/2"),
+        ("manifest", "files", {"a": {"bytes": -1, "sha256": ""}}),
+        ("manifest", "tables", None),
+    ],
+)
+def test_documents_of_producers_and_a_manifest(tmp_path, name, key, value):
+    schema, document = schema_of(name), documents(tmp_path)[name]
+    check(document, schema, schema)
+    assert fault(document | {key: value}, schema, schema)
 
 
 FULL_POLICY = """

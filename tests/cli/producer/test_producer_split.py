@@ -93,8 +93,8 @@ class TestOut:
         assert (split.topic, split.eps, split.capacity) == ("orders", 0.1, "leaders")
         assert split.shares[AZ[1]][AZ[1]] == pytest.approx(11 / 15)
         assert split.weights == dict.fromkeys(AZ, 4)
-        assert split.snapshot == fingerprint(cluster)
-        assert split.rates_sha256 == hashlib.sha256(text.encode()).hexdigest()
+        assert split.made_from.snapshot == fingerprint(cluster)
+        assert split.made_from.rates == hashlib.sha256(text.encode()).hexdigest()
         assert split.valid_for_ms == 90_000
         assert split.made_at_ms > 1_790_000_000_000
         assert out.read_text().count("\n") == 1

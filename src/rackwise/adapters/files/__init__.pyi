@@ -28,6 +28,7 @@ from rackwise.adapters.files.snapshot.write import fingerprint as fingerprint
 from rackwise.adapters.files.snapshot.write import snapshot_bytes as snapshot_bytes
 from rackwise.adapters.files.snapshot.write import write_snapshot as write_snapshot
 from rackwise.adapters.files.split import SplitFile as SplitFile
+from rackwise.adapters.files.split import SplitSources as SplitSources
 from rackwise.adapters.files.split import parse_split as parse_split
 from rackwise.adapters.files.split import read_split as read_split
 from rackwise.adapters.files.split import split_text as split_text

@@ -39,13 +39,15 @@ from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.writing import not_written, sync_folder, write_synced
 from rackwise.core.errors import InputError, InvalidConfig, InvalidSummary, OtherFormat
 from rackwise.core.json.canonical import canonical_json
+from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.json.node import document
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from rackwise.core.json.node import JsonNode
+    from rackwise.core.json.declare import Bytes
+    from rackwise.core.json.faults import Faults
 
 FORMAT = "rackwise.manifest/1"
 SUMMARY_FORMAT = "rackwise.summary/1"
@@ -92,6 +94,29 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedFile:
+    """One file of a result."""
+
+    bytes: Bytes | None
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a result consists of."""
+
+    run_id: str
+    tables: str
+    """Where the tables of the result are."""
+    files: Mapping[str, PublishedFile]
+    """Path below the result -> the file."""
+
+
+MANIFEST_FORM = Codec(rules={Manifest: ObjectRules(constants={"format": FORMAT})}).object(Manifest)
+"""The form of a manifest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """A published result folder."""
 
@@ -130,7 +155,8 @@ def check_out(out: str | Path) -> str | None:
         )
     if not (folder / MANIFEST).exists():
         return None
-    return _manifest(folder / MANIFEST, OtherFormat)["tables"].text()
+    manifest, _ = _manifest(folder / MANIFEST, OtherFormat)
+    return manifest.tables
 
 
 def publish(
@@ -194,10 +220,9 @@ def read_published(out: str | Path, *, max_bytes: int = MAX_BYTES) -> Published:
 
 def _read(folder: Path, home: Path, max_bytes: int) -> Published:
     """The result whose files lie in `home`; a publication may take that folder away meanwhile."""
-    fields = _manifest(home / MANIFEST, InvalidConfig)
-    hashes = _hashes(fields["files"])
-    tables, run_id = fields["tables"].text(), fields["run_id"].text()
-    fields["files"].faults.raise_if_any()
+    manifest, faults = _manifest(home / MANIFEST, InvalidConfig)
+    faults.raise_if_any()
+    hashes = {path: file.sha256 for path, file in manifest.files.items()}
     data = read_bytes(home / SUMMARY, error=InvalidSummary, max_bytes=max_bytes)
     name = str(folder / SUMMARY)
     had = hashlib.sha256(data).hexdigest()
@@ -210,10 +235,16 @@ def _read(folder: Path, home: Path, max_bytes: int) -> Published:
             where=name,
         )
     summary = document(data, where=name, error=InvalidSummary, format=SUMMARY_FORMAT)
-    return Published(folder=home, run_id=run_id, tables=tables, files=hashes, summary=summary.value)
+    return Published(
+        folder=home,
+        run_id=manifest.run_id,
+        tables=manifest.tables,
+        files=hashes,
+        summary=summary.value,
+    )
 
 
-def _manifest(path: Path, other: type[InvalidConfig | OtherFormat]) -> dict[str, JsonNode]:
+def _manifest(path: Path, other: type[InvalidConfig | OtherFormat]) -> tuple[Manifest, Faults]:
     data = read_bytes(path, error=InvalidConfig)
     try:
         root = document(data, where=str(path), error=InvalidConfig, format=FORMAT)
@@ -225,31 +256,20 @@ def _manifest(path: Path, other: type[InvalidConfig | OtherFormat]) -> dict[str,
             hint=error.hint if other is InvalidConfig else "give another --out",
             where=error.where,
         ) from None
-    return root.members(("files", "format", "run_id", "tables"))
-
-
-def _hashes(node: JsonNode) -> dict[str, str]:
-    hashes = {}
-    for path, entry in node.entries():
-        fields = entry.members(("bytes", "sha256"))
-        fields["bytes"].size()
-        hashes[path] = fields["sha256"].text()
-    return hashes
+    return MANIFEST_FORM.read(root), root.faults
 
 
 def _with_manifest(run_id: str, files: Mapping[str, bytes], tables: str) -> dict[str, bytes]:
-    manifest = canonical_json(
-        {
-            "files": {
-                path: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-                for path, data in files.items()
-            },
-            "format": FORMAT,
-            "run_id": run_id,
-            "tables": tables,
-        }
+    manifest = Manifest(
+        run_id=run_id,
+        tables=tables,
+        files={
+            path: PublishedFile(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+            for path, data in files.items()
+        },
     )
-    return {**files, MANIFEST: manifest.encode() + b"\n"}
+    text = canonical_json(MANIFEST_FORM.write(manifest))
+    return {**files, MANIFEST: text.encode() + b"\n"}
 
 
 def _check_names(run_id: str, files: Mapping[str, bytes]) -> None:

@@ -20,68 +20,63 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
-from rackwise.adapters.files.tables.rack_rates import (
-    RATE,
-    RATE_HINT,
-    check_racks,
-    moment,
-    numbers_text,
-    rack_numbers,
-)
+from rackwise.adapters.files.tables.rack_rates import check_racks, numbers_text
 from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import SplitFileError
+from rackwise.core.json.codec import Codec, ObjectRules
+from rackwise.core.json.declare import Between, Matching, Says
 from rackwise.core.json.faults import Fault
 from rackwise.core.json.node import document
 from rackwise.core.partitioner.choice.schedule import SHARE_SUM_TOLERANCE
-from rackwise.core.partitioner.split.rates import RackRates
+from rackwise.core.partitioner.split.rates import GREATEST, RackRates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from rackwise.core.json.declare import Milliseconds, NameText
     from rackwise.core.json.node import JsonNode
 
 SPLIT_FORMAT = "rackwise-split/1"
-CAPACITIES = ("leaders", "brokers")
-"""What a rack's weight counts."""
 
 _AGAIN = "compute the split again: rackwise producer split"
-_KEYS = (
-    "capacity",
-    "eps",
-    "format",
-    "made_at_ms",
-    "made_from",
-    "rates",
-    "shares",
-    "topic",
-    "valid_for_ms",
-    "weights",
-)
-_SHA256 = re.compile("[0-9a-f]{64}")
+_HASH = Matching(re.compile("[0-9a-f]{64}"), "a SHA-256 of 64 hex digits", _AGAIN)
+
+Weight: TypeAlias = Annotated[float, Between(0.0, GREATEST, "a weight from 0 to 2^63", _AGAIN)]
+Share: TypeAlias = Annotated[float, Between(0.0, 1.0, "a share from 0 to 1", _AGAIN)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitSources:
+    """What a split was made from."""
+
+    rates: Annotated[str, _HASH]
+    """SHA-256 of the rates file, lower-case hex."""
+    snapshot: Annotated[str, _HASH]
+    """Fingerprint of the snapshot, lower-case hex."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitFile:
-    """A split with what it was made from and how long it holds.
+    """A split with what it was made from and how long it holds."""
 
-    `shares`: client rack -> leader rack -> share; `weights`: leader rack -> weight; `snapshot`,
-    `rates_sha256`: SHA-256, lower-case hex.
-    """
-
-    topic: str
-    eps: float
-    capacity: Literal["leaders", "brokers"]
-    weights: Mapping[str, float]
+    topic: NameText
+    eps: Annotated[float, Between(0.0, math.inf, "an eps of 0 or more", _AGAIN)]
+    """By how much a rack of leaders may exceed an even load."""
+    capacity: Annotated[Literal["leaders", "brokers"], Says("leaders or brokers", _AGAIN)]
+    """What a rack's weight counts."""
+    weights: Mapping[str, Weight]
+    """Leader rack -> weight."""
     rates: RackRates
-    shares: Mapping[str, Mapping[str, float]]
-    snapshot: str
-    rates_sha256: str
-    made_at_ms: int
-    valid_for_ms: int
+    """The measured rates."""
+    shares: Mapping[str, Mapping[str, Share]]
+    """Client rack -> leader rack -> share."""
+    made_from: SplitSources
+    made_at_ms: Milliseconds
+    valid_for_ms: Annotated[int, Between(1, wanted="milliseconds, 1 or more")]
 
 
 def read_split(path: str | Path, *, max_bytes: int = MAX_BYTES) -> SplitFile:
@@ -97,50 +92,14 @@ def read_split(path: str | Path, *, max_bytes: int = MAX_BYTES) -> SplitFile:
 def parse_split(data: bytes, *, where: str) -> SplitFile:
     """The split in the content of a file. Raises `SplitFileError`."""
     root = document(data, where=where, error=SplitFileError, format=SPLIT_FORMAT)
-    fields = root.members(_KEYS)
-    made_from = fields["made_from"].members(("rates", "snapshot"))
-    rates = fields["rates"].members(("free", "pinned"))
-    free, pinned = (rack_numbers(rates[key], RATE, RATE_HINT) for key in ("free", "pinned"))
-    weights = rack_numbers(fields["weights"], "a weight from 0 to 2^63", _AGAIN)
-    if not any(weights.values()):
-        fields["weights"].wrong("a rack with a weight above 0", hint=_AGAIN)
-    shares = {client: _row(row, weights) for client, row in fields["shares"].entries()}
-    check_racks(fields["weights"], [*weights, *free, *pinned, *shares])
-    capacity = fields["capacity"].text()
-    if capacity not in CAPACITIES:
-        fields["capacity"].wrong("leaders or brokers", hint=_AGAIN)
-    found = SplitFile(
-        topic=fields["topic"].name(),
-        eps=fields["eps"].number("an eps of 0 or more", high=math.inf, hint=_AGAIN),
-        capacity="brokers" if capacity == "brokers" else "leaders",
-        weights=weights,
-        rates=RackRates(free, pinned),
-        shares=shares,
-        snapshot=_sha256(made_from["snapshot"]),
-        rates_sha256=_sha256(made_from["rates"]),
-        made_at_ms=moment(fields["made_at_ms"]),
-        valid_for_ms=fields["valid_for_ms"].integer("milliseconds, 1 or more", 1),
-    )
+    found: SplitFile = SPLIT.read(root)
     root.faults.raise_if_any()
     return found
 
 
 def split_text(split: SplitFile) -> str:
     """The content of a split file."""
-    return numbers_text(
-        {
-            "capacity": split.capacity,
-            "eps": split.eps,
-            "format": SPLIT_FORMAT,
-            "made_at_ms": split.made_at_ms,
-            "made_from": {"rates": split.rates_sha256, "snapshot": split.snapshot},
-            "rates": {"free": dict(split.rates.free), "pinned": dict(split.rates.pinned)},
-            "shares": {client: dict(row) for client, row in split.shares.items()},
-            "topic": split.topic,
-            "valid_for_ms": split.valid_for_ms,
-            "weights": dict(split.weights),
-        }
-    )
+    return numbers_text(SPLIT.write(split))
 
 
 def write_split(path: str | Path, split: SplitFile) -> None:
@@ -148,14 +107,21 @@ def write_split(path: str | Path, split: SplitFile) -> None:
     write_text(path, split_text(split))
 
 
-def _row(node: JsonNode, weights: Mapping[str, float]) -> dict[str, float]:
-    row = {}
-    for rack, value in node.entries():
-        row[rack] = value.number("a share from 0 to 1", 0.0, 1.0, hint=_AGAIN)
-        if row[rack] and not weights.get(rack):
-            value.wrong("no share for a rack without weight", hint=_AGAIN)
+def _check(split: SplitFile, node: JsonNode) -> None:
+    weights = node.at("weights")
+    if not any(split.weights.values()):
+        weights.wrong("a rack with a weight above 0", hint=_AGAIN)
+    for client, row in split.shares.items():
+        _check_row(row, node.at("shares").at(client), split.weights)
+    check_racks(weights, [*split.weights, *split.rates.free, *split.rates.pinned, *split.shares])
+
+
+def _check_row(row: Mapping[str, float], node: JsonNode, weights: Mapping[str, float]) -> None:
+    for rack, share in row.items():
+        if share and not weights.get(rack):
+            node.at(rack).wrong("no share for a rack without weight", hint=_AGAIN)
     total = math.fsum(row.values())
-    if isinstance(node.value, dict) and abs(total - 1) > SHARE_SUM_TOLERANCE:
+    if abs(total - 1) > SHARE_SUM_TOLERANCE:
         node.faults.add(
             Fault(
                 place=node.path,
@@ -165,11 +131,9 @@ def _row(node: JsonNode, weights: Mapping[str, float]) -> dict[str, float]:
                 hint=_AGAIN,
             )
         )
-    return row
 
 
-def _sha256(node: JsonNode) -> str:
-    text = node.text("a SHA-256")
-    if isinstance(node.value, str) and not _SHA256.fullmatch(text):
-        node.wrong("a SHA-256 of 64 hex digits", hint=_AGAIN)
-    return text
+SPLIT = Codec(
+    rules={SplitFile: ObjectRules(constants={"format": SPLIT_FORMAT}, check=_check)}
+).object(SplitFile)
+"""The form of a split file."""

@@ -280,8 +280,9 @@ def _split_file(
         weights=inputs.weights,
         rates=inputs.rates.rates,
         shares=split.shares,
-        snapshot=files.fingerprint(inputs.cluster),
-        rates_sha256=inputs.rates.sha256,
+        made_from=files.SplitSources(
+            rates=inputs.rates.sha256, snapshot=files.fingerprint(inputs.cluster)
+        ),
         made_at_ms=int(datetime.fromisoformat(utc_now()).timestamp() * 1000),
         valid_for_ms=valid_for_ms,
     )

@@ -108,7 +108,7 @@ class TopicForm(Form):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class SnapshotDocument:
     """A cluster at one moment."""
 
     brokers: Annotated[tuple[Broker, ...], Once("broker", by="id", is_sorted=True)]
@@ -139,7 +139,7 @@ _FORMS: dict[Any, Form] = {
     Note: NOTE,
     TopicRows: TopicForm(TOPIC),
 }
-SNAPSHOT = Codec(forms=_FORMS, rules={Snapshot: ObjectRules(constants={"format": FORMAT})}).object(
-    Snapshot
-)
+SNAPSHOT = Codec(
+    forms=_FORMS, rules={SnapshotDocument: ObjectRules(constants={"format": FORMAT})}
+).object(Snapshot)
 """The form of a snapshot."""

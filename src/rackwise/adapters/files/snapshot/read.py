@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from rackwise.adapters.files.snapshot.format import Snapshot
+    from rackwise.adapters.files.snapshot.format import SnapshotDocument
     from rackwise.core.model import Broker
 
 
@@ -63,7 +63,7 @@ def parse_snapshot(data: bytes, *, where: str) -> Cluster:
 
 def _cluster(root: JsonNode, taker: RowTaker) -> Cluster:
     check_format(root, FORMAT)
-    found: Snapshot = SNAPSHOT.read(root)
+    found: SnapshotDocument = SNAPSHOT.read(root)
     cluster = Cluster(
         cluster_id=found.cluster_id,
         taken_at=found.taken_at,

@@ -23,20 +23,18 @@ from typing import TYPE_CHECKING, Any
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import SplitError, SplitFileError
+from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.json.node import document
-from rackwise.core.partitioner.split.rates import RackRates, rack_paths
+from rackwise.core.partitioner.split.rates import RackRates, Rate, rack_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from rackwise.core.json.declare import Milliseconds, NameText
     from rackwise.core.json.node import JsonNode
 
 RATES_FORMAT = "rackwise-rates/1"
-RATE = "bytes_per_s, a number from 0 to 2^63"
-RATE_HINT = "measure it again, and use 0 for a rack that sends nothing"
-
-_KEYS = ("format", "free_bytes_per_s", "made_at_ms", "pinned_bytes_per_s", "topic")
 _WHOLE = 2.0**53
 """Below it every whole number is exact."""
 
@@ -51,6 +49,30 @@ class RackRatesFile:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatesDocument:
+    """What producers of each rack send to one topic."""
+
+    topic: NameText
+    free_bytes_per_s: Mapping[str, Rate]
+    """Records that may go anywhere, by the rack of their producers."""
+    pinned_bytes_per_s: Mapping[str, Rate]
+    """Records whose partition is given, by the rack of its leader."""
+    made_at_ms: Milliseconds
+    """When the rates were measured."""
+
+
+def _check(rates: RatesDocument, node: JsonNode) -> None:
+    racks = [*rates.free_bytes_per_s, *rates.pinned_bytes_per_s]
+    check_racks(node.at("free_bytes_per_s"), racks)
+
+
+RATES = Codec(
+    rules={RatesDocument: ObjectRules(constants={"format": RATES_FORMAT}, check=_check)}
+).object(RatesDocument)
+"""The form of a rates file."""
+
+
 def read_rack_rates(path: str | Path, *, max_bytes: int = MAX_BYTES) -> RackRatesFile:
     """The rates in a file.
 
@@ -63,32 +85,25 @@ def read_rack_rates(path: str | Path, *, max_bytes: int = MAX_BYTES) -> RackRate
 def parse_rack_rates(data: bytes, *, where: str) -> RackRatesFile:
     """The rates in the content of a file. Raises `SplitFileError`."""
     root = document(data, where=where, error=SplitFileError, format=RATES_FORMAT)
-    fields = root.members(_KEYS)
-    free, pinned = fields["free_bytes_per_s"], fields["pinned_bytes_per_s"]
-    columns = rack_numbers(free, RATE, RATE_HINT), rack_numbers(pinned, RATE, RATE_HINT)
-    topic, made_at_ms = fields["topic"].name(), moment(fields["made_at_ms"])
-    root.faults.raise_if_any()
-    check_racks(free, [*columns[0], *columns[1]])
+    found: RatesDocument = RATES.read(root)
     root.faults.raise_if_any()
     return RackRatesFile(
-        topic=topic,
-        rates=RackRates(*columns),
-        made_at_ms=made_at_ms,
+        topic=found.topic,
+        rates=RackRates(found.free_bytes_per_s, found.pinned_bytes_per_s),
+        made_at_ms=found.made_at_ms,
         sha256=hashlib.sha256(data).hexdigest(),
     )
 
 
 def rack_rates_text(topic: str, rates: RackRates, *, made_at_ms: int) -> str:
     """The content of a rates file."""
-    return numbers_text(
-        {
-            "format": RATES_FORMAT,
-            "free_bytes_per_s": dict(rates.free),
-            "made_at_ms": made_at_ms,
-            "pinned_bytes_per_s": dict(rates.pinned),
-            "topic": topic,
-        }
+    document = RatesDocument(
+        topic=topic,
+        free_bytes_per_s=rates.free,
+        pinned_bytes_per_s=rates.pinned,
+        made_at_ms=made_at_ms,
     )
+    return numbers_text(RATES.write(document))
 
 
 def write_rack_rates(path: str | Path, topic: str, rates: RackRates, *, made_at_ms: int) -> None:
@@ -96,22 +111,12 @@ def write_rack_rates(path: str | Path, topic: str, rates: RackRates, *, made_at_
     write_text(path, rack_rates_text(topic, rates, made_at_ms=made_at_ms))
 
 
-def rack_numbers(node: JsonNode, wanted: str, hint: str) -> dict[str, float]:
-    """Rack -> number, of an object."""
-    return {rack: value.number(wanted, hint=hint) for rack, value in node.entries()}
-
-
-def check_racks(node: JsonNode, racks: list[str]) -> None:
+def check_racks(node: JsonNode, racks: Iterable[str]) -> None:
     """Record a rack that is no rack, or of another depth than the others."""
     try:
         rack_paths(tuple(sorted(set(racks))))
     except SplitError as error:
         node.faults.wrong(node.path, str(error.wanted), error.had, hint=error.hint)
-
-
-def moment(node: JsonNode) -> int:
-    """A time in ms."""
-    return node.integer("milliseconds since 1970, UTC")
 
 
 def numbers_text(value: Mapping[str, Any]) -> str:

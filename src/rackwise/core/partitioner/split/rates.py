@@ -17,14 +17,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from rackwise.core.errors import InvalidRack, SplitError
+from rackwise.core.json.declare import Between
 from rackwise.core.racks import Rack
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+GREATEST: Final = 2.0**63
+"""The greatest rate, weight or price, so that sums and products stay finite."""
+
+Rate: TypeAlias = Annotated[
+    float,
+    Between(
+        0.0,
+        GREATEST,
+        "bytes_per_s, a number from 0 to 2^63",
+        "measure it again, and use 0 for a rack that sends nothing",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +49,9 @@ class RackRates:
     Raises `SplitError` for a rate that is negative or not finite.
     """
 
-    free: Mapping[str, float]
+    free: Mapping[str, Rate]
     """By the producers' rack."""
-    pinned: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    pinned: Mapping[str, Rate] = field(default_factory=lambda: MappingProxyType({}))
     """By the leaders' rack."""
 
     def __post_init__(self) -> None:
@@ -99,10 +114,6 @@ def rack_paths(racks: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
                 where=rack,
             )
     return paths
-
-
-GREATEST = 2.0**63
-"""The greatest rate, weight or price, so that sums and products stay finite."""
 
 
 def check_number(noun: str, rack: str, value: float) -> None:
