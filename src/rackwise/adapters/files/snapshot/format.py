@@ -141,5 +141,5 @@ _FORMS: dict[Any, Form] = {
 }
 SNAPSHOT = Codec(
     forms=_FORMS, rules={SnapshotDocument: ObjectRules(constants={"format": FORMAT})}
-).object(Snapshot)
+).object(SnapshotDocument)
 """The form of a snapshot."""
