@@ -69,6 +69,7 @@ from rackwise.core.json.declare import (
     Between,
     Checked,
     Key,
+    Later,
     Matching,
     Name,
     Omitted,
@@ -304,7 +305,7 @@ class Codec:
                     key.name if key else each.name.rstrip("_"),
                     each.name,
                     form,
-                    may_be_absent=is_omitted or is_optional,
+                    may_be_absent=is_omitted or is_optional or _marker(markers, Later) is not None,
                     is_omitted=is_omitted,
                     default=default,
                 )

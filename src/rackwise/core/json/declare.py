@@ -98,6 +98,10 @@ class Omitted:
     """The key may be absent, and is not written where the field has its default."""
 
 
+class Later:
+    """The key is absent in documents of older versions; it is always written."""
+
+
 class Rest:
     """A mapping of the members that no other field declares; they are written last, by name."""
 
@@ -107,6 +111,7 @@ class Name:
 
 
 OMITTED: Final = Omitted()
+LATER: Final = Later()
 REST: Final = Rest()
 
 
