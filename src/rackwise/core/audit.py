@@ -93,7 +93,7 @@ def audit(
     check_ignored(policy)
     check_policy(policy, cluster)
     view = View(cluster, policy, FairLoads() if fair is None else fair)
-    skipped = _skipped(view, rules, has_fair=fair is not None)
+    skipped = _skip_reasons(view, rules, has_fair=fair is not None)
     batches = [
         batch
         for name, check in RULES.checks.items()
@@ -137,7 +137,7 @@ def _known_rules() -> str:
     return f"rules: {', '.join(RULES)}"
 
 
-def _skipped(view: View, rules: Collection[str] | None, *, has_fair: bool) -> dict[str, str]:
+def _skip_reasons(view: View, rules: Collection[str] | None, *, has_fair: bool) -> dict[str, str]:
     """Rule -> why it is not checked at all; of several reasons the first."""
     reasons: dict[str, str] = {}
     for name in RULES:

@@ -436,7 +436,7 @@ class Findings(Sequence[Finding]):
     def __iter__(self) -> Iterator[Finding]:
         step = 1 << 16
         for start in range(0, len(self), step):
-            yield from self._values(slice(start, start + step))
+            yield from self._create_findings(slice(start, start + step))
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -447,7 +447,7 @@ class Findings(Sequence[Finding]):
         if isinstance(index, slice):
             return self._select(index)
         place = range(len(self))[index]
-        return next(self._values(slice(place, place + 1)))
+        return next(self._create_findings(slice(place, place + 1)))
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
@@ -506,7 +506,7 @@ class Findings(Sequence[Finding]):
             not_checked=self.not_checked,
         )
 
-    def _values(self, which: slice) -> Iterator[Finding]:
+    def _create_findings(self, which: slice) -> Iterator[Finding]:
         rule, level, row, topic, broker, text = (self._columns[name][which] for name in _COLUMNS)
         partition = np.full(len(row), NONE)
         partition[row != NONE] = self._table.partition[row[row != NONE]]

@@ -84,13 +84,13 @@ def property_entries(text: str) -> list[tuple[int, str, str]]:
     entries = []
     for number, line in _logical_lines(text):
         key, value = _LOGICAL.findall(line)[0]
-        entries.append((number, _unescaped(key), _unescaped(value)))
+        entries.append((number, _unescape(key), _unescape(value)))
     return entries
 
 
 def format_properties(properties: Mapping[str, str]) -> bytes:
     """An ASCII file that `parse_properties` reads back, one line per key in the given order."""
-    lines = [f"{_written(key, ' ')}={_written(value)}\n" for key, value in properties.items()]
+    lines = [f"{_to_java(key, ' ')}={_to_java(value)}\n" for key, value in properties.items()]
     return "".join(lines).encode("ascii")
 
 
@@ -115,10 +115,10 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, logical  # In Java, a single backslash at the end of the file is an empty key.
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
-    plain = _ESCAPE.sub(_character, text)
+    plain = _ESCAPE.sub(_decode_escape, text)
     try:
         return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:
@@ -130,7 +130,7 @@ def _unescaped(text: str) -> str:
         ) from None
 
 
-def _character(escape: re.Match[str]) -> str:
+def _decode_escape(escape: re.Match[str]) -> str:
     code = escape[1]
     if code == "u":
         had = escape.string[escape.start() : escape.start() + _UNITS]
@@ -143,19 +143,19 @@ def _character(escape: re.Match[str]) -> str:
     return chr(int(code[1:], 16)) if code[0] == "u" else _LETTERS.get(code, code)
 
 
-def _written(text: str, blank: str = "") -> str:
+def _to_java(text: str, blank: str = "") -> str:
     r"""The text escaped as Java writes it.
 
     `blank`: a space for keys, in which every space is escaped; empty for values, in which only a
     leading space is escaped.
     """
-    escaped = _SPECIAL.sub(_escape, text)
+    escaped = _SPECIAL.sub(_escape_character, text)
     if blank:
         return escaped.replace(" ", r"\ ")
     return f"\\{escaped}" if escaped.startswith(" ") else escaped
 
 
-def _escape(special: re.Match[str]) -> str:
+def _escape_character(special: re.Match[str]) -> str:
     character = special[0]
     if character in _WRITTEN:
         return _WRITTEN[character]

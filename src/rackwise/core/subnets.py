@@ -137,7 +137,7 @@ def length_classes(subnets: Iterable[Subnet]) -> tuple[LengthClass, ...]:
     Raises `InvalidSubnets` if a network has two racks, if an IPv6 prefix is longer than /64, or if
     the table needs more than 2^20 buckets.
     """
-    by_network = _unambiguous(subnets)
+    by_network = _check_unambiguous(subnets)
     classes: list[LengthClass] = []
     for version in (4, 6):
         family = [subnet for subnet in by_network if subnet.network.version == version]
@@ -184,7 +184,7 @@ def _class_of(length: int, classes: Sequence[int]) -> int:
     return next(one for one in classes if one >= length)
 
 
-def _unambiguous(subnets: Iterable[Subnet]) -> list[Subnet]:
+def _check_unambiguous(subnets: Iterable[Subnet]) -> list[Subnet]:
     """Each network once. Raises `InvalidSubnets` if two rows conflict or a prefix is too long."""
     by_network: dict[Network, Subnet] = {}
     for subnet in subnets:

@@ -66,9 +66,14 @@ def replica_balance(view: View) -> Iterator[FindingBatch]:
 def leader_balance(view: View) -> Iterator[FindingBatch]:
     """Brokers that are preferred leader more or less often than their fair range."""
     fair, preferred = view.fair, view.preferred[view.preferred >= 0]
-    led = np.bincount(view.tree.places(preferred), minlength=len(view.live))
+    counts = np.bincount(view.tree.places(preferred), minlength=len(view.live))
     yield from _outside(
-        view, "leader-balance", led, fair.leader_low, fair.leader_high, "preferred leadership"
+        view,
+        "leader-balance",
+        counts,
+        fair.leader_low,
+        fair.leader_high,
+        "preferred leadership",
     )
 
 

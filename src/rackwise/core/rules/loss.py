@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rackwise.core.view import View
 
 
-def _no_loss(view: View) -> str | None:
+def _why_no_loss(view: View) -> str | None:
     """Why the rules of this file are not checked; None if they are."""
     if view.policy.audit.rack_loss == ():
         return "audit.rack_loss is off"
@@ -44,7 +44,7 @@ def _no_loss(view: View) -> str | None:
     "rack-loss-offline",
     Severity.WARNING,
     "the loss of one rack takes a partition offline",
-    unless=_no_loss,
+    unless=_why_no_loss,
 )
 def rack_loss_offline(view: View) -> Iterator[FindingBatch]:
     """Partitions whose live replicas in sync are all in one rack."""
@@ -67,7 +67,7 @@ def rack_loss_offline(view: View) -> Iterator[FindingBatch]:
     "rack-loss-min-isr",
     Severity.WARNING,
     "the loss of one rack stops writes with acks=all",
-    unless=_no_loss,
+    unless=_why_no_loss,
     partly=min_isr_unknown,
 )
 def rack_loss_min_isr(view: View) -> Iterator[FindingBatch]:

@@ -28,12 +28,12 @@ def rackless_reason(view: View) -> str | None:
     return f"no rack is known of {counted(rackless, 'live broker')}" if rackless else None
 
 
-def _is_allowed(view: View) -> str | None:
+def _why_allowed(view: View) -> str | None:
     missing = view.policy.racks.missing
     return None if missing == "error" else f"racks.missing is {missing}"
 
 
-@rule("rack-missing", Severity.ERROR, "a live broker has no rack", unless=_is_allowed)
+@rule("rack-missing", Severity.ERROR, "a live broker has no rack", unless=_why_allowed)
 def rack_missing(view: View) -> Iterator[FindingBatch]:
     """Live brokers without a rack."""
     racks = {broker.id: broker.rack for broker in view.cluster.brokers if broker.is_live}

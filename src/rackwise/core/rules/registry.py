@@ -7,7 +7,7 @@ severity and a sentence, and says when the audit cannot check it:
 @rule("offline", Severity.ERROR, "a partition has no leader")
 def offline(view): ...
 
-@rule("rack-missing", Severity.ERROR, "a live broker has no rack", unless=_is_allowed)
+@rule("rack-missing", Severity.ERROR, "a live broker has no rack", unless=_why_allowed)
 def rack_missing(view): ...
 ```
 

@@ -55,7 +55,7 @@ _CELLS = 1 << 20
 """Counts (patterns x racks) held in memory at once while texts are written; 8 MiB of int64."""
 
 
-def _no_spread(view: View) -> str | None:
+def _why_no_spread(view: View) -> str | None:
     """Why the rules of this file are not checked; None if they are."""
     if not view.tree.names[0]:
         return "no broker has a rack"
@@ -68,7 +68,7 @@ def _no_spread(view: View) -> str | None:
     "spread-even",
     Severity.ERROR,
     "a rack holds more or fewer replicas of a partition than an even share",
-    unless=_no_spread,
+    unless=_why_no_spread,
 )
 def spread_even(view: View) -> Iterator[FindingBatch]:
     """Partitions whose counts below one rack are not even shares of what that rack holds."""
@@ -84,7 +84,7 @@ def spread_even(view: View) -> Iterator[FindingBatch]:
     "spread-distinct",
     Severity.ERROR,
     "two replicas of a partition are in one rack",
-    unless=_no_spread,
+    unless=_why_no_spread,
 )
 def spread_distinct(view: View) -> Iterator[FindingBatch]:
     """Partitions with two or more replicas in one rack."""
@@ -106,7 +106,7 @@ def spread_distinct(view: View) -> Iterator[FindingBatch]:
     "spread-at-least",
     Severity.ERROR,
     "a partition is in fewer racks than the policy wants",
-    unless=_no_spread,
+    unless=_why_no_spread,
 )
 def spread_at_least(view: View) -> Iterator[FindingBatch]:
     """Partitions in fewer distinct racks than the policy wants, or than they have replicas."""
@@ -289,7 +289,7 @@ def range_text(low: int, high: int | None) -> str:
     "rack-count",
     Severity.ERROR,
     "a rack holds another number of replicas than the policy counts for it",
-    unless=_no_spread,
+    unless=_why_no_spread,
 )
 def rack_count(view: View) -> Iterator[FindingBatch]:
     """Racks of `count` with another number of replicas, and replicas outside all of them."""

@@ -140,7 +140,7 @@ def _highest_loads(
 ) -> list[int]:
     high = list(loads)
     for price in sorted(set(leaving) & set(coming)):
-        seen = reached(b for b, had in enumerate(leaving) if had == price)
+        seen = reached(b for b, own_price in enumerate(leaving) if own_price == price)
         for b, price_in in enumerate(coming):
             if price_in == price and seen[b]:
                 high[b] = loads[b] + 1
@@ -178,7 +178,7 @@ def _cuts(
     """Closed sets of brokers above each threshold, the largest first, without the full set."""
     last = 0
     for price in sorted(set(leaving) - {-1}, reverse=True):
-        seen = reached(b for b, had in enumerate(leaving) if had >= price)
+        seen = reached(b for b, own_price in enumerate(leaving) if own_price >= price)
         inside = np.flatnonzero(np.array(seen, dtype=np.bool_))
         if last < len(inside) < len(loads):
             last = len(inside)

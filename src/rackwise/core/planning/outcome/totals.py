@@ -92,13 +92,10 @@ def prices_of_certificate(instance: Instance, certificate: Certificate) -> Broke
     own = np.zeros(len(index), dtype=np.int64)
     for id_, price in certificate.prices.items():
         own[index[id_]] = price
-    topics = sorted({codes[one.topic] for one in certificate.topic_prices})
-    row_class = np.zeros(len(codes) + 1, dtype=np.int64)
-    row_class[topics] = 1 + np.arange(len(topics))
-    table = np.repeat(own[None, :], len(topics) + 1, axis=0)
-    for one in certificate.topic_prices:
-        table[row_class[codes[one.topic]], index[one.broker]] += one.price
-    return BrokerPrices(table=table, row_class=row_class[instance.topic])
+    topic_prices = {
+        (codes[one.topic], index[one.broker]): one.price for one in certificate.topic_prices
+    }
+    return BrokerPrices.by_topic(instance, own, topic_prices)
 
 
 def _first_brokers(rows: Ragged) -> NDArray[np.int64]:

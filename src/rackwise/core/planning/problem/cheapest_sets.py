@@ -40,7 +40,7 @@ from rackwise.core.model import Ragged
 from rackwise.core.view import blocks, distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -73,6 +73,26 @@ class BrokerPrices:
         if prices is not None:
             table[0] = prices
         return cls(table=table, row_class=np.zeros(len(instance), dtype=np.int64))
+
+    @classmethod
+    def by_topic(
+        cls,
+        instance: Instance,
+        prices: NDArray[np.int64],
+        topic_prices: Mapping[tuple[int, int], int],
+    ) -> BrokerPrices:
+        """One price for each broker, and what some topics add to it.
+
+        `prices`: int64 [brokers]; `topic_prices`: (topic of the table, broker) -> price to add.
+        """
+        topics = sorted({topic for topic, _ in topic_prices})
+        row_class = np.zeros(len(instance.view.table.topics) + 1, dtype=np.int64)
+        row_class[topics] = 1 + np.arange(len(topics))
+        table = np.repeat(prices[None, :], len(topics) + 1, axis=0)
+        if topic_prices:
+            cells = np.array(list(topic_prices), dtype=np.int64)
+            table[row_class[cells[:, 0]], cells[:, 1]] += list(topic_prices.values())
+        return cls(table=table, row_class=row_class[instance.topic])
 
 
 class CheapestSets(NamedTuple):

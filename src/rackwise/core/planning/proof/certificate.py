@@ -61,7 +61,7 @@ from rackwise.core.planning.proof.fair_replicas import fairness_problems
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -142,8 +142,10 @@ def bound(instance: Instance, certificate: Certificate) -> int:
         for one in certificate.topic_prices
         if one.topic in codes and one.broker in index and 0 < one.price <= MOST_PRICE
     }
-    offers = _offers(instance, prices, {key: one.price for key, one in topic_prices.items()})
-    values = cheapest_sets(instance, offers).values
+    broker_prices = BrokerPrices.by_topic(
+        instance, prices, {key: one.price for key, one in topic_prices.items()}
+    )
+    values = cheapest_sets(instance, broker_prices).values
     if (values >= NEVER // 2).any():
         raise infeasible(instance) if infeasible_partitions(instance) else _too_expensive()
     groups = [group for group in certificate.groups if is_valid_group(group)]
@@ -175,21 +177,6 @@ def _too_expensive() -> OptimumTooLarge:
         wanted=f"less than {NEVER // 2}",
         hint="correct that size in the snapshot, or plan with --minimise moves",
     )
-
-
-def _offers(
-    instance: Instance,
-    own: NDArray[np.int64],
-    topic_prices: Mapping[tuple[int, int], int],
-) -> BrokerPrices:
-    topics = sorted({topic for topic, _ in topic_prices})
-    row_class = np.zeros(len(instance.view.table.topics) + 1, dtype=np.int64)
-    row_class[topics] = 1 + np.arange(len(topics))
-    table = np.repeat(own[None, :], len(topics) + 1, axis=0)
-    if topic_prices:
-        cells = np.array(list(topic_prices), dtype=np.int64)
-        table[row_class[cells[:, 0]], cells[:, 1]] += list(topic_prices.values())
-    return BrokerPrices(table=table, row_class=row_class[instance.topic])
 
 
 def _total(values: NDArray[np.int64]) -> int:

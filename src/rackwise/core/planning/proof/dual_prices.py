@@ -89,12 +89,12 @@ class LoadLimits:
         caps = np.full((len(capped), len(index)), len(instance), dtype=np.int64)
         first: dict[int, int] = {}
         for row, code in enumerate(capped):
-            said = topic_caps[names[code]]
-            like = first.setdefault(id(said), row)
-            if like < row:
-                caps[row] = caps[like]
+            topic_cap = topic_caps[names[code]]
+            first_row = first.setdefault(id(topic_cap), row)
+            if first_row < row:
+                caps[row] = caps[first_row]
                 continue
-            for id_, cap in said.items():
+            for id_, cap in topic_cap.items():
                 caps[row, index[id_]] = cap
         return cls(
             group=group,

@@ -75,7 +75,7 @@ class PricedSets:
         """If `row_class` is None, all rows share one class."""
         classes = np.zeros(len(instance), dtype=np.int64) if row_class is None else row_class
         rows, brokers = sets.rows, sets.values.astype(np.int64)
-        is_new = ~has(instance.held, rows, brokers, len(instance.brokers))
+        is_new = ~contains_sorted(instance.held, rows, brokers, len(instance.brokers))
         own = np.zeros(len(rows), dtype=np.int64)
         own[is_new] = instance.cost_at(rows[is_new], brokers[is_new])
         return cls(instance=instance, sets=sets, own=own, row_class=classes)
@@ -86,7 +86,7 @@ class PricedSets:
         return self.row_class[self.sets.rows] * len(self.instance.brokers) + self.sets.values
 
 
-def has(
+def contains_sorted(
     sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
 ) -> NDArray[np.bool_]:
     """Whether each row's set contains the broker; the values of a set rise."""
@@ -174,7 +174,7 @@ def _class_rows(placement: PricedSets) -> Iterator[_ClassRows]:
     is_pinned = np.zeros(len(sets.values), dtype=np.bool_)
     if len(instance.pins.values):
         pins, width = instance.pins, len(instance.brokers)
-        is_pinned = has(pins, sets.rows, sets.values.astype(np.int64), width)
+        is_pinned = contains_sorted(pins, sets.rows, sets.values.astype(np.int64), width)
     codes, examples = distinct([instance.class_of])
     for code, example in enumerate(examples.tolist()):
         class_ = instance.classes[int(instance.class_of[example])]
@@ -198,7 +198,7 @@ def _exchanges_back(placement: PricedSets, part: _ClassRows) -> Iterator[Exchang
     own = instance.held.take(part.rows)
     rows = part.rows[own.rows]
     brokers = own.values.astype(np.int64)
-    is_left = ~has(sets, rows, brokers, len(instance.brokers))
+    is_left = ~contains_sorted(sets, rows, brokers, len(instance.brokers))
     left = own.keep(is_left)
     for column in range(int(left.lengths.max(initial=0))):
         at = np.flatnonzero(left.lengths > column)
@@ -329,7 +329,7 @@ def _arcs_of_crowded_hubs(
     tail, leaf = np.nonzero(crowded)
     pair, broker = np.nonzero((instance.leaf == leaf[:, None]) & instance.is_open)
     rows = np.searchsorted(sets.offsets, best[tail, leaf], side="right") - 1
-    is_member = has(sets, rows[pair], broker, width)
+    is_member = contains_sorted(sets, rows[pair], broker, width)
     own_class = sources[tail[pair]] // width
     arcs = [
         np.stack([tail[pair], own_class * width + broker, hubs[tail, leaf][pair]])[:, ~is_member]
@@ -362,7 +362,7 @@ def _arcs_without_member(
         at, column = np.nonzero(first + offset < last)
         broker = wanted[1][order[first[at, column] + offset]]
         rows = exchange.rows[at]
-        lacks = ~has(placement.sets, rows, broker, width)
+        lacks = ~contains_sorted(placement.sets, rows, broker, width)
         at, column, broker, rows = at[lacks], column[lacks], broker[lacks], rows[lacks]
         heads = placement.row_class[rows] * width + broker
         found.append(np.stack([tails[at, column], heads, exchange.change[at, column]]))

@@ -267,7 +267,7 @@ def possible_improvements(
     leaving, coming = (2 * loads - 1) * step, (2 * loads + 1) * step
     gives, takes = loads > limits.low, loads < limits.high
     ids = instance.brokers
-    for starts in _alike(limits.group, gives, leaving, loads > 0):
+    for starts in _starts_of_equal_price(limits.group, gives, leaving, loads > 0):
         first = int(np.flatnonzero(starts)[0])
         seen = reach(starts)
         price = leaving[first]
@@ -286,7 +286,7 @@ def possible_improvements(
             )
 
 
-def _alike(
+def _starts_of_equal_price(
     group: NDArray[np.int64],
     gives: NDArray[np.bool_],
     leaving: NDArray[np.int64],

@@ -207,7 +207,7 @@ def _sets_of_rack(
     rack: _RackProblem,
     moved: NDArray[np.int64],
     room: NDArray[np.int64],
-    kept: list[_RowBrokerPairs],
+    staying: list[_RowBrokerPairs],
     waiting: NDArray[np.int64],
 ) -> _RowBrokerPairs:
     """The sets of a rack as rows and brokers.
@@ -220,7 +220,7 @@ def _sets_of_rack(
     units = np.sort(np.concatenate([waiting, rack.single[leaves]]))
     targets = np.repeat(np.arange(len(rack.members)), room)
     stay = _RowBrokerPairs(rack.single[~leaves], rack.holder[~leaves])
-    pairs = [stay, _RowBrokerPairs(units, targets), *kept]
+    pairs = [stay, _RowBrokerPairs(units, targets), *staying]
     return _RowBrokerPairs(
         np.concatenate([pair.rows for pair in pairs]),
         np.concatenate([pair.brokers for pair in pairs]),
@@ -251,13 +251,15 @@ def _solve_with_flow(rack: _RackProblem, should_stop: Callable[[], bool]) -> _Ro
         ),
         shared=shared,
     )
-    costs = np.concatenate([rack.costs[:, starts], none, types.kept, types.gone, none], axis=1)
+    costs = np.concatenate(
+        [rack.costs[:, starts], none, types.stay_costs, types.leave_costs, none], axis=1
+    )
     flow = cheapest(arcs, list(costs), should_stop=should_stop)
     ends = np.cumsum([len(each) for each in tails])
     left, taken, stays, goes = np.split(flow, ends)[:4]
     moved = np.bincount(rack.holder[starts], weights=left, minlength=width).astype(np.int64)
-    kept, waiting = _distribute_rows(types, stays, goes)
-    return _sets_of_rack(rack, moved, taken, [kept], np.concatenate([rack.empty, waiting]))
+    staying, waiting = _distribute_rows(types, stays, goes)
+    return _sets_of_rack(rack, moved, taken, [staying], np.concatenate([rack.empty, waiting]))
 
 
 class _RowTypes(NamedTuple):
@@ -271,9 +273,9 @@ class _RowTypes(NamedTuple):
     """The type of each (type, holder) pair."""
     broker: NDArray[np.int64]
     """The holder of each (type, holder) pair."""
-    kept: NDArray[np.int64]
+    stay_costs: NDArray[np.int64]
     """Cost of staying on that holder, [stages, pairs]."""
-    gone: NDArray[np.int64]
+    leave_costs: NDArray[np.int64]
     """Cost of leaving all holders, [stages, types]."""
 
 
@@ -281,10 +283,10 @@ def _row_types(rack: _RackProblem) -> _RowTypes:
     """The types in the order of their first rows."""
     rows, first, row = np.unique(rack.many[0], return_index=True, return_inverse=True)
     holders = np.bincount(row)
-    gone = rack.many_costs[:2, first]
+    leave_costs = rack.many_costs[:2, first]
     holder_keys = np.full((int(holders.max()), len(rows)), -1, dtype=np.int64)
     holder_keys[np.arange(len(row)) - first[row], row] = rack.many[1] * 2 + rack.many_costs[2]
-    keys = np.concatenate([gone, holder_keys])
+    keys = np.concatenate([leave_costs, holder_keys])
     order = np.lexsort(keys[::-1])
     is_new = np.append(True, (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0))
     type_ = np.empty(len(rows), dtype=np.int64)
@@ -298,8 +300,8 @@ def _row_types(rack: _RackProblem) -> _RowTypes:
         sizes=np.bincount(type_),
         node=np.repeat(np.arange(len(model)), counts),
         broker=rack.many[1][held],
-        kept=np.concatenate([np.zeros((2, len(held)), np.int64), -rack.many_costs[2:, held]]),
-        gone=np.concatenate([gone[:, model], np.zeros((1, len(model)), np.int64)]),
+        stay_costs=np.concatenate([np.zeros((2, len(held)), np.int64), -rack.many_costs[2:, held]]),
+        leave_costs=np.concatenate([leave_costs[:, model], np.zeros((1, len(model)), np.int64)]),
     )
 
 
