@@ -9,7 +9,7 @@ loss          rack-loss-offline, rack-loss-min-isr
 leaders       leader-rack, not-preferred-leader
 loads         replica-balance, leader-balance, topic-spread
 reassignment  throttle-left, reassigning
-whole         unequal-racks, size-unknown, not-visible
+cluster       unequal-racks, size-unknown, not-visible
 ```
 
 To add a rule, write a function with `@rule` in one of these files. A new file needs one import
@@ -26,7 +26,7 @@ from rackwise.core.rules import loss  # noqa: F401
 from rackwise.core.rules import leaders  # noqa: F401
 from rackwise.core.rules import loads  # noqa: F401
 from rackwise.core.rules import reassignment  # noqa: F401
-from rackwise.core.rules import whole  # noqa: F401
+from rackwise.core.rules import cluster  # noqa: F401
 # isort: on
 
 __all__ = ["CONDITIONS", "RULES"]
