@@ -18,7 +18,8 @@ from rackwise.core.identity.decision.verdicts import (
     refuse,
     refuse_last_in_sync,
     take,
-    wait_for,
+    take_if_ours,
+    wait_if_stale,
 )
 from rackwise.core.identity.nodes.store import IDS, RETIRED
 from rackwise.core.identity.refusals import IdInUse, IdRetired
@@ -49,19 +50,11 @@ def _retired(situation: Situation, row: str) -> Verdict:
 
 
 def _already(situation: Situation, row: str) -> Verdict:
-    n = situation.pinned
-    if n is None or not situation.is_ours(n):
-        return None
-    return take(situation, n, "already", row)
+    return take_if_ours(situation, situation.pinned, row)
 
 
 def _stale(situation: Situation, row: str) -> Verdict:
-    n = situation.pinned
-    if situation.rules.literal or n is None or not situation.is_held(n):
-        return None
-    if situation.seen.waited_ms >= situation.rules.wait_ms or not situation.looks_like_me(n):
-        return None
-    return wait_for(situation, n, row)
+    return wait_if_stale(situation, situation.pinned, row)
 
 
 def _in_use(situation: Situation, row: str) -> Verdict:

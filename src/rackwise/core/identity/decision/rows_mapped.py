@@ -20,7 +20,8 @@ from rackwise.core.identity.decision.verdicts import (
     check_at_risk,
     refuse,
     take,
-    wait_for,
+    take_if_ours,
+    wait_if_stale,
 )
 from rackwise.core.identity.nodes.store import HOSTS, IDS
 from rackwise.core.identity.refusals import (
@@ -93,17 +94,11 @@ def _retired(situation: Situation, row: str) -> Verdict:
 
 
 def _already(situation: Situation, row: str) -> Verdict:
-    h = situation.mapped
-    return take(situation, h, "already", row) if h is not None and situation.is_ours(h) else None
+    return take_if_ours(situation, situation.mapped, row)
 
 
 def _stale(situation: Situation, row: str) -> Verdict:
-    h = situation.mapped
-    if situation.rules.literal or h is None or not situation.is_held(h):
-        return None
-    if situation.seen.waited_ms >= situation.rules.wait_ms or not situation.looks_like_me(h):
-        return None
-    return wait_for(situation, h, row)
+    return wait_if_stale(situation, situation.mapped, row)
 
 
 def _second(situation: Situation, row: str) -> Verdict:

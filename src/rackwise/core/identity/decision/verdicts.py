@@ -78,6 +78,23 @@ def wait_for(situation: Situation, broker_id: int, row: str) -> WaitFor:
     return WaitFor(on=tuple(on), until_ms=seen.now_ms + left, row=row)
 
 
+def wait_if_stale(situation: Situation, broker_id: int | None, row: str) -> Verdict:
+    """Wait for a registration that looks like this very broker, until the waiting time is over."""
+    if situation.rules.literal or broker_id is None or not situation.is_held(broker_id):
+        return None
+    has_waited = situation.seen.waited_ms >= situation.rules.wait_ms
+    if has_waited or not situation.looks_like_me(broker_id):
+        return None
+    return wait_for(situation, broker_id, row)
+
+
+def take_if_ours(situation: Situation, broker_id: int | None, row: str) -> Verdict:
+    """Take the id that an earlier commit of this start has claimed already."""
+    if broker_id is None or not situation.is_ours(broker_id):
+        return None
+    return take(situation, broker_id, "already", row)
+
+
 def look_at_risk(situation: Situation, broker_id: int, row: str) -> Verdict:
     """Read which partitions an empty disk would lose, if that is not read yet.
 
