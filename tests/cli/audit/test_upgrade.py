@@ -151,7 +151,7 @@ class TestRefused:
         cluster.put(7, b'{"version":0}')
         check_refused(
             ["upgrade", "check", "--zookeeper", cluster.zookeeper],
-            "/brokers/ids/7 $.version: expected a version from 1 on, got 0",
+            "invalid /brokers/ids/7 at $.version: expected a version from 1 on, got 0",
             None,
         )
 

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_nodes import JSON
+from json_schemas import check, fault
 from rackwise.core.errors import LocalProtocolError, RemoteProtocolError
+from rackwise.core.json.forms import Definitions
 from rackwise.core.wire import (
     ReplicaSet,
     TopicNode,
@@ -17,7 +19,7 @@ from rackwise.core.wire import (
     read_topic_node,
     write_topic_node,
 )
-from rackwise.core.wire.topic_node import TOPIC_BYTES
+from rackwise.core.wire.topic_node import RECEIVED, TOPIC_BYTES
 from registrations import TOPIC_3, TOPICS, check_topic_law, mutated
 
 MOVING = TopicNode(
@@ -100,16 +102,19 @@ class TestReading:
             ({"partitions": {"\x1b": []}}, '.partitions: partition "\\x1b"'),
             ({"partitions": None}, ".partitions: expected an object of partitions"),
             ({"partitions": [[1]]}, ".partitions: expected an object of partitions"),
-            ({"partitions": {"0": [-1]}}, ".partitions.0: expected a list of broker ids"),
-            ({"partitions": {"0": [True]}}, ".partitions.0: expected a list of broker ids"),
-            ({"partitions": {"0": [1, 1.0]}}, ".partitions.0: expected a list of broker ids"),
-            ({"partitions": {"0": [2**31]}}, ".partitions.0: expected a list of broker ids"),
+            ({"partitions": {"0": [-1]}}, '.partitions["0"]: expected a list of broker ids'),
+            ({"partitions": {"0": [True]}}, '.partitions["0"]: expected a list of broker ids'),
+            ({"partitions": {"0": [1, 1.0]}}, '.partitions["0"]: expected a list of broker ids'),
+            ({"partitions": {"0": [2**31]}}, '.partitions["0"]: expected a list of broker ids'),
             (
                 {"partitions": {"0": [1, 2, 1]}},
-                ".partitions.0: expected a list of broker ids, each once",
+                '.partitions["0"]: expected a list of broker ids, each once',
             ),
-            ({"partitions": {"0": 1}}, ".partitions.0: expected a list of broker ids"),
-            ({"adding_replicas": {"0": "1"}}, ".adding_replicas.0: expected a list of broker ids"),
+            ({"partitions": {"0": 1}}, '.partitions["0"]: expected a list of broker ids'),
+            (
+                {"adding_replicas": {"0": "1"}},
+                '.adding_replicas["0"]: expected a list of broker ids',
+            ),
             ({"removing_replicas": [0]}, ".removing_replicas: expected an object of partitions"),
             ({"topic_id": "a"}, ".topic_id: expected 22 characters of base64url"),
             ({"topic_id": 7}, ".topic_id: expected 22 characters of base64url"),
@@ -118,7 +123,7 @@ class TestReading:
     def test_what_is_refused_and_where(self, change, told):
         with pytest.raises(RemoteProtocolError) as refused:
             read_topic_node("t", node(**change))
-        assert str(refused.value).startswith(f"/brokers/topics/t ${told}")
+        assert str(refused.value).startswith(f"invalid /brokers/topics/t at ${told}")
         assert refused.value.where.startswith("/brokers/topics/t $.")
 
     def test_the_cap(self):
@@ -170,7 +175,7 @@ class TestWriting:
     @pytest.mark.parametrize("version", [0, 4, True, 2.0, "3"])
     @pytest.mark.parametrize("call", [write_topic_node, dropped_topic_fields])
     def test_versions_are_1_to_3(self, call, version):
-        with pytest.raises(LocalProtocolError, match="topic node versions are 1 to 3"):
+        with pytest.raises(LocalProtocolError, match="invalid topic node version: expected 1 to 3"):
             call(STILL, version=version)
 
     @pytest.mark.parametrize(
@@ -199,3 +204,12 @@ class TestWriting:
     def test_replicas_are_broker_ids_each_once(self, name, ids):
         with pytest.raises(LocalProtocolError, match=f"{name}: expected broker ids, each once,"):
             ReplicaSet(**({"replicas": ()} | {name: ids}))
+
+
+def test_the_schema_of_a_received_node():
+    definitions = Definitions()
+    schema = RECEIVED.schema(definitions)
+    document = {"version": 3, "topic_id": None, "partitions": {"0": [1]}, "later": 1}
+    document |= {"adding_replicas": {}, "removing_replicas": None}
+    check(document, schema, {"$defs": definitions})
+    assert fault(document | {"partitions": {"0": [-1]}}, schema, {"$defs": definitions})

@@ -263,6 +263,7 @@ class Codec:
         form.members = self._members(kind, rule)
         form.rest = self._rest(kind)
         form.is_open = form.is_open or form.rest is not None
+        form.keys = frozenset(member.key for member in form.members)
         return form
 
     def _hints(self, kind: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -612,6 +612,8 @@ class ObjectForm(Form):
     reads_absent_as_null: bool = False
     rest: str | None = None
     """The field that takes the members which no other field declares; None: there is none."""
+    keys: frozenset[str] = frozenset()
+    """The keys of `members`, where there is a `rest`."""
 
     @override
     def read(self, node: JsonNode) -> Any:  # noqa: ANN401
@@ -639,12 +641,9 @@ class ObjectForm(Form):
         return made
 
     def _other_members(self, value: Json) -> dict[str, Json]:
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or self.keys.issuperset(value):
             return {}
-        known = {member.key for member in self.members}
-        if known.issuperset(value):
-            return {}
-        return {key: value[key] for key in sorted(value.keys() - known)}
+        return {key: item for key, item in value.items() if key not in self.keys}
 
     @property
     @override

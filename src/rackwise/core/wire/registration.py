@@ -19,6 +19,9 @@ The sample in KIP-36 has `"host","localhost"` and lacks a comma: it is not JSON 
 
 Release 0.9.0.0 reads versions 1 and 2 only (KAFKA-3100); `max_known=2` reads as it does.
 
+A registration is read without a form of the codec: a cluster has thousands, and a form takes half
+as long again.
+
 What this does not do: write one (see `kip36.write_registration`); decide which version a broker
 writes (see `ibp`); access ZooKeeper.
 
@@ -43,7 +46,7 @@ from rackwise.core.wire.endpoints import (
     fits,
     read_endpoint,
 )
-from rackwise.core.wire.node_fields import NodeFields, read_node
+from rackwise.core.wire.zookeeper_json import ReceivedNode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,26 +80,31 @@ _MILLISECOND_CHARACTERS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistration:
-    """What a broker says of itself.
-
-    `version`: as read. `endpoints`: in the broker's order. `rack`: None = none; "" is a rack.
-    `host`, `port`: as read, None and -1 = none. `jmx_port`: None = not said, -1 = off.
-    `features`: name -> least and greatest version. `extra`: fields that are not known here, and
-    under the names of `features` and `listener_security_protocol_map` the unknown parts of those.
+    """What a broker publishes about itself.
 
     Raises `LocalProtocolError` for an integer that its field cannot hold.
     """
 
     broker_id: int
     version: int = NEWEST
+    """As read."""
     endpoints: tuple[Endpoint, ...]
+    """In the broker's order."""
     rack: str | None = None
+    """None = none; "" is a rack."""
     host: str | None = None
+    """As read; None = none."""
     port: int = NO_PORT
+    """As read; -1 = none."""
     jmx_port: int | None = None
+    """None = absent, -1 = off."""
     timestamp_ms: int | None = None
+    """None = absent, or no number."""
     features: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Name -> lowest and highest version."""
     extra: Mapping[str, object] = field(default_factory=dict)
+    """Members that are not known here. Under the names of `features` and
+    `listener_security_protocol_map`: the unknown parts of those."""
 
     def __post_init__(self) -> None:
         check_width("broker_id", self.broker_id, INT32)
@@ -120,17 +128,17 @@ def read_registration(
     `where` is the node and the JSON path; `LocalProtocolError` for an invalid broker id.
     """
     check_width("broker_id", broker_id, INT32)
-    fields = read_node(f"/brokers/ids/{broker_id}", data, most=REGISTRATION_BYTES)
-    version = _version(fields, max_known)
-    host, port = _address(fields, must_be=version == 1)
-    extra = _unknown(fields.members)
-    endpoints, unused = ((_plaintext(host, port),), {}) if version == 1 else _endpoints(fields)
+    node = ReceivedNode(f"/brokers/ids/{broker_id}", data, most=REGISTRATION_BYTES)
+    version = _version(node, max_known)
+    host, port = _address(node, must_be=version == 1)
+    extra = _unknown(node.members)
+    endpoints, unused = ((_plaintext(host, port),), {}) if version == 1 else _endpoints(node)
     if unused:
         extra[LISTENER_MAP] = unused
-    features, labels = _features(fields)
+    features, labels = _features(node)
     if labels:
         extra["features"] = labels
-    timestamp = fields.members.get("timestamp")
+    timestamp = node.members.get("timestamp")
     timestamp_ms = _timestamp(timestamp)
     if timestamp_ms is None and timestamp is not None:
         extra["timestamp"] = timestamp
@@ -139,10 +147,10 @@ def read_registration(
         broker_id=broker_id,
         version=version,
         endpoints=endpoints,
-        rack=_rack(fields),
+        rack=_rack(node),
         host=host,
         port=port,
-        jmx_port=_jmx_port(fields),
+        jmx_port=_jmx_port(node),
         timestamp_ms=timestamp_ms,
         features=features,
         extra=extra,
@@ -155,30 +163,30 @@ def _unknown(members: Mapping[str, object]) -> dict[str, object]:
     return {name: members[name] for name in sorted(members.keys() - _FIELDS)}
 
 
-def _version(fields: NodeFields, max_known: int | None) -> int:
-    found = fields.members.get("version")
+def _version(node: ReceivedNode, max_known: int | None) -> int:
+    found = node.members.get("version")
     if not fits(found, INT32) or found < 1:
-        raise fields.wrong("version", wanted="a version from 1 on")
+        raise node.wrong("version", wanted="a version from 1 on")
     if max_known is not None and found > max_known:
         known = " or ".join(map(str, range(1, max_known + 1)))
-        raise fields.error(
+        raise node.error(
             "version",
-            told=f"unsupported version: expected {known}, got {found}",
+            sentence=f"unsupported version: expected {known}, got {found}",
             wanted=f"version {known}",
         )
     return found
 
 
-def _address(fields: NodeFields, *, must_be: bool) -> tuple[str | None, int]:
+def _address(node: ReceivedNode, *, must_be: bool) -> tuple[str | None, int]:
     """Read `host` and `port`. Kafka uses them in version 1 only, where both are required."""
-    host, port = fields.members.get("host"), fields.members.get("port")
+    host, port = node.members.get("host"), node.members.get("port")
     if not isinstance(host, str) or not host:
         if must_be:
-            raise fields.wrong("host", wanted="a host")
+            raise node.wrong("host", wanted="a host")
         host = None
     if not fits(port, INT32):
         if must_be:
-            raise fields.wrong("port", wanted="a port")
+            raise node.wrong("port", wanted="a port")
         port = NO_PORT
     return host, port
 
@@ -188,27 +196,27 @@ def _plaintext(host: str | None, port: int) -> Endpoint:
     return Endpoint(listener=protocol.name, protocol=protocol, host=host, port=port)
 
 
-def _endpoints(fields: NodeFields) -> tuple[tuple[Endpoint, ...], dict[str, str]]:
+def _endpoints(node: ReceivedNode) -> tuple[tuple[Endpoint, ...], dict[str, str]]:
     """Read all endpoints, and the listeners of the map without one. Kafka skips empty texts."""
-    found = fields.members.get("endpoints")
+    found = node.members.get("endpoints")
     if not isinstance(found, list):
-        raise fields.wrong("endpoints", wanted="a list of NAME://host:port")
-    protocols = _protocols(fields)
+        raise node.wrong("endpoints", wanted="a list of NAME://host:port")
+    protocols = _protocols(node)
     endpoints: list[Endpoint] = []
     for index, text in enumerate(found):
         if text == "":
             continue
         read = read_endpoint(text) if isinstance(text, str) else None
         if read is None:
-            raise fields.wrong("endpoints", index, wanted="NAME://host:port")
+            raise node.wrong("endpoints", index, wanted="NAME://host:port")
         listener, host, port = read
         protocol = protocols.get(listener)
         if protocol is None:
-            raise _without_protocol(fields, index, listener, protocols)
+            raise _without_protocol(node, index, listener, protocols)
         endpoints.append(
             as_checked(Endpoint, listener=listener, protocol=protocol, host=host, port=port)
         )
-    listener_map: dict[str, str] = fields.members.get(LISTENER_MAP, {})
+    listener_map: dict[str, str] = node.members.get(LISTENER_MAP, {})
     named = {each.listener for each in endpoints}
     if named.issuperset(listener_map):
         return tuple(endpoints), {}
@@ -218,45 +226,45 @@ def _endpoints(fields: NodeFields) -> tuple[tuple[Endpoint, ...], dict[str, str]
 
 
 def _without_protocol(
-    fields: NodeFields, index: int, listener: str, protocols: Mapping[str, SecurityProtocol]
+    node: ReceivedNode, index: int, listener: str, protocols: Mapping[str, SecurityProtocol]
 ) -> RemoteProtocolError:
     names = escaped(", ".join(sorted(protocols)))[:_SHOWN] or "none"
-    return fields.error(
+    return node.error(
         "endpoints",
         index,
-        told=f"listener {escaped(listener)[:_SHOWN]} has no protocol; the map names {names}",
+        sentence=f"listener {escaped(listener)[:_SHOWN]} has no protocol; the map names {names}",
         wanted="a protocol for each listener",
     )
 
 
-def _protocols(fields: NodeFields) -> Mapping[str, SecurityProtocol]:
+def _protocols(node: ReceivedNode) -> Mapping[str, SecurityProtocol]:
     """Read listener -> protocol. Without a map each protocol has the listener of its name."""
-    if LISTENER_MAP not in fields.members:
+    if LISTENER_MAP not in node.members:
         return PROTOCOLS
-    found = fields.members[LISTENER_MAP]
+    found = node.members[LISTENER_MAP]
     if not isinstance(found, dict):
-        raise fields.wrong(LISTENER_MAP, wanted="an object of listeners and their protocols")
+        raise node.wrong(LISTENER_MAP, wanted="an object of listeners and their protocols")
     protocols: dict[str, SecurityProtocol] = {}
     for listener, name in found.items():
         protocol = PROTOCOLS.get(name.upper()) if isinstance(name, str) else None
         if protocol is None:
-            raise fields.wrong(LISTENER_MAP, listener, wanted=f"one of {', '.join(PROTOCOLS)}")
+            raise node.wrong(LISTENER_MAP, listener, wanted=f"one of {', '.join(PROTOCOLS)}")
         protocols[listener] = protocol
     return protocols
 
 
-def _rack(fields: NodeFields) -> str | None:
-    found = fields.members.get("rack")
+def _rack(node: ReceivedNode) -> str | None:
+    found = node.members.get("rack")
     if found is None or isinstance(found, str):
         return found
-    raise fields.wrong("rack", wanted="text or null")
+    raise node.wrong("rack", wanted="text or null")
 
 
-def _jmx_port(fields: NodeFields) -> int | None:
-    found = fields.members.get("jmx_port")
+def _jmx_port(node: ReceivedNode) -> int | None:
+    found = node.members.get("jmx_port")
     if found is None or fits(found, INT32):
         return found
-    raise fields.wrong("jmx_port", wanted="a port, or -1")
+    raise node.wrong("jmx_port", wanted="a port, or -1")
 
 
 def _timestamp(found: object) -> int | None:
@@ -271,22 +279,22 @@ def _timestamp(found: object) -> int | None:
 
 
 def _features(
-    fields: NodeFields,
+    node: ReceivedNode,
 ) -> tuple[dict[str, tuple[int, int]], dict[str, dict[str, Any]]]:
     """Read the lowest and highest version of each feature, and the labels beside them."""
-    found = fields.members.get("features")
+    found = node.members.get("features")
     if found is None:
         return {}, {}
     if not isinstance(found, dict):
-        raise fields.wrong("features", wanted="an object of features")
+        raise node.wrong("features", wanted="an object of features")
     features: dict[str, tuple[int, int]] = {}
     labels: dict[str, dict[str, Any]] = {}
     for name, bounds in found.items():
         if not isinstance(bounds, dict):
-            raise fields.wrong("features", name, wanted="min_version and max_version")
+            raise node.wrong("features", name, wanted="min_version and max_version")
         for label in RANGE:
             if not fits(bounds.get(label), INT16):
-                raise fields.wrong("features", name, label, wanted="a version of 16 bits")
+                raise node.wrong("features", name, label, wanted="a version of 16 bits")
         features[name] = (bounds[RANGE[0]], bounds[RANGE[1]])
         if len(bounds) > len(RANGE):
             labels[name] = {label: bounds[label] for label in bounds if label not in RANGE}

@@ -27,16 +27,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
 
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import LocalProtocolError
+from rackwise.core.json.codec import Codec, ObjectRules
+from rackwise.core.json.declare import REST, Matching
+from rackwise.core.json.faults import Fault
+from rackwise.core.json.forms import Form
+from rackwise.core.override import override
 from rackwise.core.text import escaped
 from rackwise.core.wire.endpoints import INT32, as_checked, fits
-from rackwise.core.wire.node_fields import NodeFields, read_node, write_node
+from rackwise.core.wire.zookeeper_json import ReceivedNode, write_node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from rackwise.core.json.forms import Definitions, Schema
+    from rackwise.core.json.node import JsonNode
 
 TOPIC_BYTES = 4 * 2**20
 NEWEST = 3
@@ -78,24 +87,89 @@ class ReplicaSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicNode:
-    """What ZooKeeper knows of a topic. `version`: as read, 0 where it is no version.
-
-    `partitions`: number -> replicas. `extra`: fields that are not known here.
-    """
+    """The node of one topic."""
 
     topic: str
     version: int = NEWEST
+    """As read; 0 for an invalid one."""
     topic_id: str | None = None
     partitions: Mapping[int, ReplicaSet]
+    """Number -> replicas."""
     extra: Mapping[str, object] = field(default_factory=dict)
+    """Members that are not known here."""
+
+
+class PartitionIdsForm(Form):
+    """An object of partitions and their broker ids.
+
+    One form for the whole object: a topic may have 100,000 partitions, and a form for each list
+    would double the time.
+    """
+
+    wanted = "an object of partitions and their broker ids"
+    hint = None
+    stand_in: Mapping[int, tuple[int, ...]] = MappingProxyType({})
+
+    @override
+    def read(self, node: JsonNode) -> Mapping[int, tuple[int, ...]]:
+        """The ids by partition; records faults."""
+        if not isinstance(node.value, dict):
+            self.wrong(node)
+            return self.stand_in
+        found: dict[int, tuple[int, ...]] = {}
+        for number, ids in node.value.items():
+            if not _NUMBER.fullmatch(number) or int(number) > GREATEST_ID:
+                shown = escaped(number)[:_SHOWN]
+                node.faults.add(
+                    Fault(
+                        place=node.path,
+                        sentence=f'partition "{shown}" is not a number from 0 to {GREATEST_ID}',
+                        wanted=f"partitions from 0 to {GREATEST_ID}",
+                    )
+                )
+            elif not isinstance(ids, list) or not _are_ids(ids):
+                node.at(number).wrong("a list of broker ids, each once")
+            else:
+                found[int(number)] = tuple(ids)
+        return found
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002
+        """An object of lists of integers."""
+        ids: Schema = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+        return {"type": "object", "additionalProperties": ids}
+
+
+class PartitionIds(dict[int, tuple[int, ...]]):
+    """Partition -> broker ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedTopicNode:
+    """The members of a topic node, as Kafka writes them."""
+
+    version: object
+    """Kept and not checked."""
+    topic_id: Annotated[str | None, Matching(_TOPIC_ID, "22 characters of base64url or null")]
+    partitions: PartitionIds
+    adding_replicas: PartitionIds | None
+    removing_replicas: PartitionIds | None
+    extra: Annotated[dict[str, object], REST]
+
+
+RECEIVED = Codec(
+    rules={ReceivedTopicNode: ObjectRules(reads_absent_as_null=True)},
+    forms={PartitionIds: PartitionIdsForm()},
+).object(ReceivedTopicNode)
 
 
 def read_topic_node(topic: str, data: bytes) -> TopicNode:
     """Read a topic node of any version. Raises `RemoteProtocolError` with the JSON path."""
-    fields = read_node(f"/brokers/topics/{topic}", data, most=TOPIC_BYTES)
-    version = fields.members.get("version")
-    found = {name: _ids_by_partition(fields, name) for name in (_PARTITIONS, _ADDING, _REMOVING)}
-    replicas, adding, removing = found.values()
+    node = ReceivedNode(f"/brokers/topics/{topic}", data, most=TOPIC_BYTES)
+    read: ReceivedTopicNode = node.read(RECEIVED)
+    replicas = read.partitions
+    adding = read.adding_replicas or PartitionIds()
+    removing = read.removing_replicas or PartitionIds()
     numbers = (
         replicas
         if adding.keys() | removing.keys() <= replicas.keys()
@@ -103,8 +177,8 @@ def read_topic_node(topic: str, data: bytes) -> TopicNode:
     )
     return TopicNode(
         topic=topic,
-        version=version if fits(version, INT32) and version > 0 else NO_VERSION,
-        topic_id=_topic_id(fields),
+        version=read.version if fits(read.version, INT32) and read.version > 0 else NO_VERSION,
+        topic_id=read.topic_id,
         partitions={
             number: as_checked(
                 ReplicaSet,
@@ -114,7 +188,7 @@ def read_topic_node(topic: str, data: bytes) -> TopicNode:
             )
             for number in numbers
         },
-        extra={name: value for name, value in fields.members.items() if name not in _FIELDS},
+        extra=read.extra,
     )
 
 
@@ -185,31 +259,10 @@ def _check_writable(t: TopicNode, version: int) -> None:
 def _check_version(version: int) -> None:
     if not fits(version, INT32) or not 1 <= version <= NEWEST:
         raise LocalProtocolError(
-            f"topic node versions are 1 to {NEWEST}; {version} was asked",
+            f"invalid topic node version: expected 1 to {NEWEST}, got {version}",
             wanted=f"1 to {NEWEST}",
             had=version,
         )
-
-
-def _ids_by_partition(fields: NodeFields, name: str) -> dict[int, tuple[int, ...]]:
-    found = fields.members.get(name)
-    if found is None and name != _PARTITIONS:
-        return {}
-    if not isinstance(found, dict):
-        raise fields.wrong(name, wanted="an object of partitions and their broker ids")
-    replicas: dict[int, tuple[int, ...]] = {}
-    for number, ids in found.items():
-        if not _NUMBER.fullmatch(number) or int(number) > GREATEST_ID:
-            raise fields.error(
-                name,
-                told=f'partition "{escaped(number)[:_SHOWN]}" is not a number from 0 to '
-                f"{GREATEST_ID}",
-                wanted=f"partitions from 0 to {GREATEST_ID}",
-            )
-        if not isinstance(ids, list) or not _are_ids(ids):
-            raise fields.wrong(name, number, wanted="a list of broker ids, each once")
-        replicas[int(number)] = tuple(ids)
-    return replicas
 
 
 def _are_ids(ids: tuple[object, ...] | list[object]) -> bool:
@@ -219,10 +272,3 @@ def _are_ids(ids: tuple[object, ...] | list[object]) -> bool:
         return False
     numbers = [number for number in ids if isinstance(number, int)]
     return min(numbers) >= 0 and max(numbers) <= GREATEST_ID
-
-
-def _topic_id(fields: NodeFields) -> str | None:
-    found = fields.members.get("topic_id")
-    if found is None or (isinstance(found, str) and _TOPIC_ID.fullmatch(found)):
-        return found
-    raise fields.wrong("topic_id", wanted="22 characters of base64url")

@@ -27,7 +27,6 @@ from typing import Any
 
 from rackwise.core.errors import LocalProtocolError, RemoteProtocolError
 from rackwise.core.wire.endpoints import INT32, Endpoint, SecurityProtocol, fits
-from rackwise.core.wire.node_fields import write_node
 from rackwise.core.wire.registration import (
     ENDPOINTS_SINCE,
     FEATURES_SINCE,
@@ -42,6 +41,7 @@ from rackwise.core.wire.registration import (
     BrokerRegistration,
     read_registration,
 )
+from rackwise.core.wire.zookeeper_json import write_node
 
 _NESTED = {LISTENER_MAP: LISTENER_MAP_SINCE, "features": FEATURES_SINCE}
 """Fields whose unknown parts stand in `extra` under the field's own name, and since when."""
@@ -150,7 +150,7 @@ def _is_plaintext(endpoint: Endpoint) -> bool:
 def _check_version(version: int) -> None:
     if not fits(version, INT32) or not 1 <= version <= NEWEST:
         raise LocalProtocolError(
-            f"registration versions are 1 to {NEWEST}; {version} was asked",
+            f"invalid registration version: expected 1 to {NEWEST}, got {version}",
             wanted=f"1 to {NEWEST}",
             had=version,
         )
