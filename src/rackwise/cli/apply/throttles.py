@@ -129,17 +129,12 @@ def _show(shell: Shell, rows: list[ThrottleRow]) -> None:
 
         shell.document(ThrottlesDocument(throttles=tuple(map(_document, rows))))
         return
-    from rackwise.cli.tables import aligned_lines
-
-    cells = [
-        (
-            key_text(row.key),
-            escaped(row.value),
-            row.owner + (f", plan {row.plan[:12]}" if row.plan else ""),
-        )
+    lines = [
+        f"{key_text(row.key)}  {escaped(row.value)}  {row.owner}"
+        + (f", plan {row.plan[:12]}" if row.plan else "")
         for row in rows
     ]
-    shell.text("\n".join(aligned_lines(cells)) or "no throttle is set")
+    shell.text("\n".join(lines) or "no throttle is set")
 
 
 def _document(row: ThrottleRow) -> ThrottleDocument:
