@@ -28,8 +28,8 @@ RACKS = {1: "/e/a", 2: "/e/a", 3: "/e/b", 4: "/w/a"}
 LISTS = {"t-0": [1, 3, 4], "t-1": [1], "t-2": [2, 4]}
 
 
-def cluster(**said):
-    return small_cluster(RACKS, LISTS, **said)
+def cluster(**options):
+    return small_cluster(RACKS, LISTS, **options)
 
 
 def row(cluster, name):

@@ -26,8 +26,8 @@ PRICES = CENTS
 VECTOR = VECTORS["usd"]
 
 
-def view_of(lists, *, sizes=None, rates=None, racks=RACKS, policy=None, **said):
-    cluster = small_cluster(racks, lists, sizes=sizes, **said)
+def view_of(lists, *, sizes=None, rates=None, racks=RACKS, policy=None, **options):
+    cluster = small_cluster(racks, lists, sizes=sizes, **options)
     table = cluster.partitions
     if rates is not None:
         table = replace(table, bytes_in_per_s=np.array(rates, dtype=np.int64))
