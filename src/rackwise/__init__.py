@@ -54,11 +54,4 @@ def lazy_names(package: str) -> tuple[Callable[[str], object], Callable[[], list
     return get, lambda: sorted(read_stub())
 
 
-_get, __dir__ = lazy_names(__name__)
-
-
-def __getattr__(name: str) -> object:
-    value = _get(name)
-    if isinstance(value, type):
-        value.__module__ = __name__
-    return value
+__getattr__, __dir__ = lazy_names(__name__)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -78,10 +79,11 @@ def test_a_name_of_the_pipeline_room_is_the_same_whoever_has_loaded_its_file():
 
 
 @pytest.mark.parametrize("name", rackwise.__all__)
-def test_every_promised_name_resolves_to_the_front_door(name):
+def test_every_public_name_resolves_and_a_class_keeps_the_module_that_defines_it(name):
     value = getattr(rackwise, name)
+    assert vars(rackwise)[name] is value
     if isinstance(value, type):
-        assert value.__module__ == "rackwise"
+        assert vars(import_module(value.__module__))[value.__name__] is value
 
 
 @pytest.mark.parametrize("package", [rackwise, files, pipeline])

@@ -209,10 +209,7 @@ def _loaded(entry: EntryPoint, owner: str) -> type:
 
 
 def _type_of(offer: AvailablePlacer, key: str) -> object:
-    """Return the type of an option; `str` if its annotation cannot be read.
-
-    Names in annotations belong to the file that defines the class; `__module__` may name another.
-    """
+    """Return the type of an option; `str` if its annotation cannot be read."""
     known = [each.name for each in offer.options]
     if key not in known:
         has = f"one of {', '.join(known)}" if known else "none"
@@ -222,10 +219,8 @@ def _type_of(offer: AvailablePlacer, key: str) -> object:
             had=key,
             hint="run rackwise placers to list the options of each placer",
         )
-    makers = (vars(each)["__init__"] for each in offer.kind.__mro__ if "__init__" in vars(each))
     try:
-        names = getattr(next(makers), "__globals__", None)
-        return get_type_hints(offer.kind, globalns=names).get(key, str)
+        return get_type_hints(offer.kind).get(key, str)
     except (NameError, TypeError):
         return str
 

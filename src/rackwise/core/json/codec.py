@@ -268,10 +268,7 @@ class Codec:
 
     def _hints(self, kind: Any) -> dict[str, Any]:  # noqa: ANN401
         """The types of the fields; what a module imports for type checkers alone is in `names`."""
-        # `rackwise.Plan` and others have the `__module__` of the front door; `__init__` keeps the
-        # names of the file that defines the class.
-        names = getattr(kind.__init__, "__globals__", None)
-        return get_type_hints(kind, globalns=names, localns=self._names, include_extras=True)
+        return get_type_hints(kind, localns=self._names, include_extras=True)
 
     def _rest(self, kind: Any) -> str | None:  # noqa: ANN401
         """The field that takes the members which no other field declares."""
