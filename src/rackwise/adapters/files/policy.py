@@ -173,10 +173,6 @@ class _Walk:
         self._token = next(self._tokens, ("", self._token[1]))
         return left
 
-    def _skip_newlines(self) -> None:
-        while self._token[0] == "\n":
-            self._next()
-
     def _keys(self) -> Iterator[str]:
         while self._token[0] not in {"=", "]", ""}:
             if (text := self._next()) != ".":

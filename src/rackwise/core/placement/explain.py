@@ -126,11 +126,6 @@ class Report:
         """Whether the fullest broker holds more than one and a half even shares."""
         return self.most_over_even > UNEVEN
 
-    @property
-    def largest_heir(self) -> Fraction:
-        """The greatest part of a broker's leaderships that one other inherits; 0 if none does."""
-        return Fraction(0) if self.heir is None else Fraction(self.heir[2], self.heir[3])
-
     def lines(self) -> tuple[str, ...]:
         """Forced shares, partitions that are not level-optimal, unknown brokers; one line each."""
         told = [force.text for force in self.forced]

@@ -57,7 +57,7 @@ class TestDrawTime:
         )
         partitioner.defer(100, may_switch=True)
         assert partitioner.defer(100, may_switch=True) == 0
-        assert (ended, partitioner.windows_ended) == ([0], 1)
+        assert ended == [0]
 
     def test_the_callback_may_return_none(self):
         partitioner = partitioner_of(on_window_end=lambda _partition: None)
@@ -100,7 +100,6 @@ class TestUnusablePartition:
         assert partitioner.current == 0
         assert partitioner.peek() == 2
         assert partitioner.counters().switches == {"unusable": 1}
-        assert partitioner.windows_ended == 0
 
     def test_the_partition_is_kept_if_no_other_is_usable(self):
         partitioner = partitioner_of(TopicView((0, None), RACKS))

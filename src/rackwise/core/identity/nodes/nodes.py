@@ -217,11 +217,6 @@ def parse_cluster_id(node: StoredNode) -> str:
     return read_node(ClusterIdNode, node.data, path=store.CLUSTER_ID, most=NODE_BYTES).id
 
 
-def format_cluster_id(cluster_id: str) -> bytes:
-    """Format `/cluster/id` as Kafka writes it."""
-    return write_node(ClusterIdNode(id=cluster_id))
-
-
 def ids_in_names(names: Iterable[str]) -> frozenset[int]:
     """Return the broker ids among the names of child nodes; other names are ignored.
 

@@ -77,7 +77,6 @@ class TopicPartitioner:
         "_current",
         "_drawn",
         "_draws",
-        "_ended",
         "_fallbacks",
         "_held",
         "_held_may_switch",
@@ -138,7 +137,7 @@ class TopicPartitioner:
         self._windows: Counter[str] = Counter()
         self._switches: Counter[str] = Counter()
         self._fallbacks: Counter[str] = Counter()
-        self._refused = self._draws = self._ended = 0
+        self._refused = self._draws = 0
 
     def peek(self) -> int:
         """The partition of the next record; draws one if there is none."""
@@ -299,11 +298,6 @@ class TopicPartitioner:
         """Number of draws so far, which is the number of windows begun."""
         return self._draws
 
-    @property
-    def windows_ended(self) -> int:
-        """Number of windows so far that ended by their size."""
-        return self._ended
-
     def _ends(self, window_bytes: int, *, may_switch: bool) -> bool:
         size = self._sticky_bytes
         return window_bytes >= size and (may_switch or window_bytes >= 2 * size)
@@ -315,7 +309,6 @@ class TopicPartitioner:
             return False
         partition = self._current
         self._close("size" if may_switch else "twice-size")
-        self._ended += 1
         load = self._on_window_end(partition) if self._on_window_end else None
         if load is not None:
             self.set_load(load)
