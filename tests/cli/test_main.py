@@ -134,7 +134,10 @@ class TestExitCodes:
             (["audit", "--snapshot"], "Option '--snapshot' requires an argument"),
             (["audit", "extra"], "Got unexpected extra argument(s) (extra)"),
             (["audit", "--color"], "No such option: --color"),
-            (["--color", "pink", "audit"], "Invalid value for '--color'"),
+            (
+                ["--color", "pink", "audit"],
+                "invalid --color: expected auto, always or never, got pink",
+            ),
             (
                 ["--max-input", "5 apples", "audit"],
                 "expected a size such as 256MiB, got '5 apples'",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -12,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.errors import InvalidConfig, RackwiseError
-from rackwise.core.text import escaped
+from rackwise.core.text import alternatives, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,12 @@ QUIET_S = 2.0
 """Progress is shown only for work that takes longer."""
 LINE_EVERY_S = 10.0
 """Without a terminal, progress is one line per interval."""
+
+
+CHOICE = re.compile(
+    r"Invalid value for '(--[a-z-]+)': '(.*)' is not (?:one of )?'(.+)'\.", re.DOTALL
+)
+"""Typer's message for a value that is not among the choices of an option."""
 
 
 class Terminated(BaseException):
@@ -151,9 +158,7 @@ class Shell:
 
     def usage(self, message: str) -> None:
         """Print a usage error."""
-        self.error(
-            InvalidConfig(message.rstrip("."), hint="rackwise --help, or rackwise COMMAND --help")
-        )
+        self.error(usage_error(message))
 
     def internal(self, error: Exception) -> None:
         """Print an internal error without its traceback."""
@@ -190,6 +195,27 @@ def _say(text: str) -> None:
     """Print on stderr. A closed stderr is no error."""
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
+
+
+def usage_error(message: str) -> InvalidConfig:
+    """The error of a command line that typer rejects.
+
+    >>> usage_error("Invalid value for '--side': 'both' is not one of 'auto', 'egress'.").message
+    'invalid --side: expected auto or egress, got both'
+    """
+    found = CHOICE.fullmatch(message)
+    if found is None:
+        return InvalidConfig(
+            message.rstrip("."), hint="rackwise --help, or rackwise COMMAND --help"
+        )
+    option, value, choices = found.groups()
+    wanted = alternatives(choices.split("', '"))
+    return InvalidConfig(
+        f"invalid {option}: expected {wanted}, got {escaped(value)}",
+        wanted=wanted,
+        had=value,
+        hint=f"choose one of these for {option}",
+    )
 
 
 def escaped_lines(text: str) -> str:

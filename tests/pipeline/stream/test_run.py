@@ -261,7 +261,7 @@ REFUSED = [
     (
         [*RUN, "--starting", "now"],
         "invalid --starting: expected earliest or latest, got now",
-        "an existing checkpoint ignores --starting and continues where it stopped",
+        "choose one of these for --starting",
     ),
     (
         [*RUN, "--kafka-option", "kafka.acks"],

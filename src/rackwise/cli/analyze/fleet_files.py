@@ -26,13 +26,12 @@ from rackwise.core.fleet import (
     truth,
 )
 from rackwise.core.racks import Rack
-from rackwise.core.text import alternatives, escaped
+from rackwise.core.text import escaped
 from rackwise.core.traffic import Price, prices_of
 from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from enum import StrEnum
     from pathlib import Path
 
     from rackwise.cli.analyze.options import GenerateOptions
@@ -98,7 +97,7 @@ def _fleet_options(options: GenerateOptions, existing: Sequence[Cluster]) -> Fle
         values["racks"] = tuple(map(Rack, values["racks"].split(",")))
     for name, kind in (("shape", Shape), ("flow_format", FlowFormat)):
         if name in values:
-            values[name] = _one_of(kind, name, values[name])
+            values[name] = kind(values[name])
     values["first_day"] = _first_day(options.first_day, existing)
     return FleetOptions(**values)
 
@@ -177,18 +176,6 @@ def _inputs(fleet: GeneratedFleet, out: Path) -> list[str]:
     if fleet.options.bad_rows > QUARANTINE_SHARE:
         arguments += ["--max-quarantine", str(fleet.options.bad_rows)]
     return [*arguments, "--out", str(out / "result")]
-
-
-def _one_of(kind: type[StrEnum], name: str, text: str) -> StrEnum:
-    if text not in set(kind):
-        option, values = f"--{name.replace('_', '-')}", alternatives(tuple(kind))
-        raise InvalidConfig(
-            f"invalid {option}: expected {values}, got {escaped(text)}",
-            wanted=values,
-            had=text,
-            hint=f"choose one of these for {option}",
-        )
-    return kind(text)
 
 
 def _first_day(text: str | None, known: Sequence[Cluster]) -> date:

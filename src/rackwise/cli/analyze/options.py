@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
 from rackwise.core.constants import DEFAULT_PROVIDER
 from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
+
+SideName: TypeAlias = Literal["auto", "egress", "broker"]
+DedupeName: TypeAlias = Literal["side", "exact"]
+GoalName: TypeAlias = Literal["repair", "balance"]
+ShapeName: TypeAlias = Literal["even", "random", "messy", "grown", "lost", "uneven"]
+GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical"]
 
 Master = Annotated[
     str | None,
@@ -127,14 +133,14 @@ class AnalyzeOptions(BillOptions):
         typer.Option(metavar="DATE", help="Ignore traffic after this day, UTC."),
     ] = None
     side: Annotated[
-        str,
+        SideName,
         typer.Option(
             metavar="SIDE",
             help="Count this one of two logs of a flow: auto, egress or broker.",
         ),
     ] = "auto"
     dedupe: Annotated[
-        str,
+        DedupeName,
         typer.Option(
             metavar="HOW",
             help="Count a flow once by side, or with exact also count equal rows once.",
@@ -165,7 +171,7 @@ class AnalyzeOptions(BillOptions):
     ] = None
     remote: Remote = None
     goal: Annotated[
-        str,
+        GoalName,
         typer.Option(metavar="GOAL", help="Plan each cluster for this goal: repair or balance."),
     ] = "repair"
     no_plans: Annotated[bool, typer.Option("--no-plans", help="Create no plans.")] = False
@@ -222,7 +228,7 @@ class GenerateOptions:
         typer.Option(help="Give each partition this number of replicas. [default: 3]"),
     ] = None
     shape: Annotated[
-        str | None,
+        ShapeName | None,
         typer.Option(
             metavar="SHAPE",
             help="Place replicas in this way: even, random, messy, grown, lost or uneven. "
@@ -257,7 +263,7 @@ class GenerateOptions:
         1_000_000
     )
     flow_format: Annotated[
-        str,
+        GeneratedFormat,
         typer.Option(
             metavar="FORMAT",
             help="Write flows in this format: vpc (Parquet), vpc-text or canonical (Parquet).",

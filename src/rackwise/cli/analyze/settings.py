@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.savings import EPS
@@ -17,16 +17,11 @@ from rackwise.pipeline.ingest.formats import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.cli.analyze.options import AnalyzeOptions
+    from rackwise.cli.analyze.options import AnalyzeOptions, DedupeName, GoalName, SideName
 
 TABLES = "tables"
-CHOICES = {
-    "flow_format": tuple(FORMATS),
-    "side": ("auto", "egress", "broker"),
-    "dedupe": ("side", "exact"),
-    "keep": ("bronze",),
-    "goal": ("repair", "balance"),
-}
+KEPT = ("bronze",)
+"""Values of `--keep`; typer reads no list of a `Literal`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +37,10 @@ class Settings:
     """Names of the rack levels, coarsest first."""
     first_day: date | None
     last_day: date | None
-    side: Literal["auto", "egress", "broker"]
-    dedupe: Literal["side", "exact"]
+    side: SideName
+    """Which of two logs of a flow counts."""
+    dedupe: DedupeName
+    """Whether equal rows count once."""
     max_quarantine: Decimal
     """Greatest share of malformed rows."""
     keep: tuple[str, ...]
@@ -54,7 +51,7 @@ class Settings:
     master: str | None
     remote: str | None
     conf: Mapping[str, str]
-    goal: str | None
+    goal: GoalName | None
     """The goal of the plans; None creates no plans."""
 
 
@@ -69,7 +66,7 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
             hint="both days are included: use --from DAY --to DAY for one day",
         )
     for each in options.keep or ():
-        _one_of("keep", each)
+        _one_of("--keep", each, KEPT)
     tables = str(options.out / TABLES) if options.tables is None else options.tables
     if "://" not in tables:
         tables = str(Path(tables).absolute())  # Spark may have another working folder
@@ -77,12 +74,12 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
         out=options.out,
         tables=tables,
         provider=options.provider,
-        flow_format=_one_of("flow_format", options.flow_format),
+        flow_format=_one_of("--flow-format", options.flow_format, tuple(FORMATS)),
         levels=_levels(options.levels),
         first_day=first,
         last_day=last,
-        side=cast("Literal['auto', 'egress', 'broker']", _one_of("side", options.side)),
-        dedupe=cast("Literal['side', 'exact']", _one_of("dedupe", options.dedupe)),
+        side=options.side,
+        dedupe=options.dedupe,
         max_quarantine=_share(options.max_quarantine),
         keep=tuple(sorted(set(options.keep or ()))),
         eps=tuple(sorted({_bound(text) for text in options.eps or ()})) or EPS,
@@ -90,17 +87,16 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
         master=options.master,
         remote=options.remote,
         conf=dict(_pair(text) for text in options.conf or ()),
-        goal=None if options.no_plans else _one_of("goal", options.goal),
+        goal=None if options.no_plans else options.goal,
     )
 
 
-def _one_of(name: str, text: str) -> str:
-    choices = CHOICES[name]
+def _one_of(option: str, text: str, choices: tuple[str, ...]) -> str:
     if text not in choices:
-        option = f"--{name.replace('_', '-')}"
+        wanted = alternatives(choices)
         raise InvalidConfig(
-            f"invalid {option}: expected {alternatives(choices)}, got {escaped(text)}",
-            wanted=", ".join(choices),
+            f"invalid {option}: expected {wanted}, got {escaped(text)}",
+            wanted=wanted,
             had=text,
             hint=f"choose one of these for {option}",
         )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 TOPIC = "rackwise.telemetry"
 DAYS = "days"
-JVM, PYTHON = "jvm", "python"
+ConnectorName: TypeAlias = Literal["jvm", "python"]
+StartingName: TypeAlias = Literal["earliest", "latest"]
+JVM: ConnectorName = "jvm"
+PYTHON: ConnectorName = "python"
 INTERVAL = re.compile(r"([1-9][0-9]{0,5})(s|m|h)")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours"}
 
@@ -71,13 +74,15 @@ def run(
         ),
     ] = None,
     starting: Annotated[
-        str,
+        StartingName,
         typer.Option(
-            metavar="WHERE", help="Start a new checkpoint at the earliest or latest offsets."
+            metavar="WHERE",
+            help="Start a new checkpoint at the earliest or latest offsets; an existing checkpoint "
+            "continues where it stopped.",
         ),
     ] = "earliest",
     connector: Annotated[
-        str,
+        ConnectorName,
         typer.Option(
             metavar="NAME",
             help="Read with jvm, Spark's own connector, or python: kafka-python, each executor in "
@@ -110,13 +115,6 @@ def run(
     shell: Shell = context.obj
     trigger = _interval(interval)
     _check_connector(connector, kafka_option, client_config)
-    if starting not in {"earliest", "latest"}:
-        raise InvalidConfig(
-            f"invalid --starting: expected earliest or latest, got {escaped(starting)}",
-            wanted="earliest, latest",
-            had=starting,
-            hint="an existing checkpoint ignores --starting and continues where it stopped",
-        )
     with installed("spark", "read telemetry"):
         from rackwise.pipeline.runtime.session import session
         from rackwise.pipeline.stream.run import (
@@ -208,15 +206,8 @@ def _compaction_lock(shell: Shell, folder: Path) -> AbstractContextManager[None]
 
 
 def _check_connector(
-    connector: str, kafka_option: Sequence[str] | None, client_config: Path | None
+    connector: ConnectorName, kafka_option: Sequence[str] | None, client_config: Path | None
 ) -> None:
-    if connector not in {JVM, PYTHON}:
-        raise InvalidConfig(
-            f"invalid --connector: expected jvm or python, got {escaped(connector)}",
-            wanted="jvm, python",
-            had=connector,
-            hint="use jvm for Spark's own connector, or python to read with kafka-python",
-        )
     idle = "--kafka-option" if connector == PYTHON else "--client-config"
     if (kafka_option if connector == PYTHON else client_config) is not None:
         other = JVM if connector == PYTHON else PYTHON
