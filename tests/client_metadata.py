@@ -16,7 +16,7 @@ from kafka.protocol.consumer.metadata import (
 )
 from kafka.protocol.metadata import MetadataResponse
 
-from rackwise.core.wire import decode_assignment, decode_subscription, encode_assignment
+from rackwise.core.wire.consumer import decode_assignment, decode_subscription, encode_assignment
 
 VERSION = 9
 NOWHERE = "127.0.0.1:1"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rackwise.core.assignors.members import TopicPartition, sorted_partitions
 from rackwise.core.assignors.order import utf16_key
-from rackwise.core.wire import Subscription
+from rackwise.core.wire.consumer import Subscription
 
 GENERATIONS = st.integers(-1, 2**31 - 1)
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -10,7 +10,7 @@ from kafka.protocol.consumer.metadata import (
 )
 
 from group_messages import PARTITIONS, SUBSCRIPTIONS
-from rackwise.core.wire import encode_assignment, encode_subscription
+from rackwise.core.wire.consumer import encode_assignment, encode_subscription
 
 
 @given(SUBSCRIPTIONS.filter(lambda each: all(each.topics)))

@@ -25,7 +25,12 @@ from rackwise.adapters.kafka.groups import (
 )
 from rackwise.core.model import Group, GroupMember, Partition, PartitionTable
 from rackwise.core.racks import Rack
-from rackwise.core.wire import Subscription, encode_assignment, encode_blob, encode_subscription
+from rackwise.core.wire.consumer import (
+    Subscription,
+    encode_assignment,
+    encode_blob,
+    encode_subscription,
+)
 
 
 def compact(text):

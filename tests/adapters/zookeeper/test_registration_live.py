@@ -13,12 +13,7 @@ from rackwise.adapters.sandbox import Sandbox
 from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.adapters.zookeeper import open_zookeeper
 from rackwise.core.identity.nodes.store import IDS, TOPICS, Create, Delete
-from rackwise.core.wire import (
-    ReplicaSet,
-    read_registration,
-    read_topic_node,
-    write_registration,
-)
+from rackwise.core.wire import ReplicaSet, read_registration, read_topic_node, write_registration
 from registrations import endpoint, sample
 
 STRANGER = 99

@@ -98,11 +98,11 @@ class TestResponse:
 
 @pytest.mark.parametrize("version", [-1, 5])
 def test_other_versions_have_no_codec(version):
-    with pytest.raises(LocalProtocolError, match="ApiVersions versions are 0 to 4"):
+    with pytest.raises(LocalProtocolError, match="invalid ApiVersions version: expected 0 to 4"):
         write_api_versions_request(ApiVersionsRequest(), version=version)
-    with pytest.raises(LocalProtocolError, match="ApiVersions versions are 0 to 4"):
+    with pytest.raises(LocalProtocolError, match="invalid ApiVersions version: expected 0 to 4"):
         read_api_versions_request(b"", version=version)
-    with pytest.raises(LocalProtocolError, match="ApiVersions versions are 0 to 4"):
+    with pytest.raises(LocalProtocolError, match="invalid ApiVersions version: expected 0 to 4"):
         write_api_versions_response(SERVER_VERSIONS, version=version)
-    with pytest.raises(LocalProtocolError, match="ApiVersions versions are 0 to 4"):
+    with pytest.raises(LocalProtocolError, match="invalid ApiVersions version: expected 0 to 4"):
         read_api_versions_response(b"", version=version)

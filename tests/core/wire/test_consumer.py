@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assignments import consumer_vectors, pairs, tps
 from group_messages import GENERATIONS, PARTITIONS, RACKS, SUBSCRIPTIONS
 from rackwise.core.errors import LocalProtocolError, RemoteProtocolError
-from rackwise.core.wire import (
+from rackwise.core.wire.consumer import (
     Blob,
     MemberAssignment,
     Subscription,

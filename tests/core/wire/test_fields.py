@@ -177,12 +177,14 @@ class TestTaggedFields:
 
 def test_versions_without_a_codec_are_our_own_fault():
     require_version("Broker", 2, newest=2)
-    with pytest.raises(LocalProtocolError, match=r"^Broker versions are 0 to 2; 3 was asked$") as e:
+    with pytest.raises(
+        LocalProtocolError, match=r"^invalid Broker version: expected 0 to 2, got 3$"
+    ) as e:
         require_version("Broker", 3, newest=2, hint="lower it")
     assert e.value.hint == "lower it"
 
 
 @pytest.mark.parametrize("version", [True, 1.0, "1", None])
 def test_a_version_is_an_integer(version):
-    with pytest.raises(LocalProtocolError, match=f"are 0 to 2; {version} was asked"):
+    with pytest.raises(LocalProtocolError, match=f"expected 0 to 2, got {version}"):
         require_version("Broker", version, newest=2)

@@ -64,9 +64,13 @@ class TestRequestHeader:
 
     @pytest.mark.parametrize("version", [0, 3])
     def test_of_another_version_has_no_codec(self, version):
-        with pytest.raises(LocalProtocolError, match="request header versions are 1 to 2"):
+        with pytest.raises(
+            LocalProtocolError, match="invalid request header version: expected 1 to 2"
+        ):
             write_request_header(ASSIGNMENT, version=version)
-        with pytest.raises(LocalProtocolError, match="request header versions are 1 to 2"):
+        with pytest.raises(
+            LocalProtocolError, match="invalid request header version: expected 1 to 2"
+        ):
             read_request_header(b"", version=version)
 
 

@@ -108,11 +108,11 @@ class TestTextOfTheKip:
 
 @pytest.mark.parametrize("version", [-1, 2])
 def test_other_versions_have_no_codec(version):
-    with pytest.raises(LocalProtocolError, match="Metadata versions are 0 to 1"):
+    with pytest.raises(LocalProtocolError, match="invalid Metadata version: expected 0 to 1"):
         write_metadata_request(None, version=version)
-    with pytest.raises(LocalProtocolError, match="Metadata versions are 0 to 1"):
+    with pytest.raises(LocalProtocolError, match="invalid Metadata version: expected 0 to 1"):
         read_metadata_request(b"", version=version)
-    with pytest.raises(LocalProtocolError, match="Metadata versions are 0 to 1"):
+    with pytest.raises(LocalProtocolError, match="invalid Metadata version: expected 0 to 1"):
         write_metadata_response(METADATA_VALUE[1], version=version)
-    with pytest.raises(LocalProtocolError, match="Metadata versions are 0 to 1"):
+    with pytest.raises(LocalProtocolError, match="invalid Metadata version: expected 0 to 1"):
         read_metadata_response(METADATA[1], version=version)

@@ -9,7 +9,7 @@ import pytest
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.findings import Severity
-from rackwise.core.wire import UpgradeMember, upgrade_findings
+from rackwise.core.wire.upgrade import UpgradeMember, upgrade_findings
 from registrations import endpoint, sample
 
 

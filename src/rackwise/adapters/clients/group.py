@@ -65,7 +65,7 @@ from rackwise.core.assignors.watch import (
 )
 from rackwise.core.errors import InvalidConfig, RackMismatch, RemoteProtocolError
 from rackwise.core.text import counted, escaped
-from rackwise.core.wire import (
+from rackwise.core.wire.consumer import (
     Blob,
     Subscription,
     decode_blob,

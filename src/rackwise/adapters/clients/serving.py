@@ -29,7 +29,7 @@ from rackwise.core.assignors.kafka.sticky import assign_sticky
 from rackwise.core.assignors.members import TopicPartition
 from rackwise.core.assignors.watch import RackView
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.wire import encode_assignment
+from rackwise.core.wire.consumer import encode_assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

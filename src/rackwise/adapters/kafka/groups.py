@@ -27,7 +27,7 @@ from rackwise.adapters.kafka.messages import ConsumerGroupDescribeRequest
 from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.model import Group, GroupMember, Note
 from rackwise.core.racks import Rack
-from rackwise.core.wire import decode_assignment, decode_blob, decode_subscription
+from rackwise.core.wire.consumer import decode_assignment, decode_blob, decode_subscription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
     from rackwise.core.model import PartitionTable
-    from rackwise.core.wire import Subscription
+    from rackwise.core.wire.consumer import Subscription
 
     Assigned = tuple[tuple[str, int], ...]
 

@@ -14,13 +14,11 @@ upgrade              the next step of KIP-36's rolling upgrade, derived from reg
 reader, writer       fields of Kafka's protocol, from bytes and to bytes
 ```
 
-The names of `consumer` and `upgrade` are loaded on first use: they need numpy, and the start of a
-broker reads registrations without it.
+This module has the names that need no numpy, because the start of a broker reads registrations. For
+`consumer` and `upgrade`, import from those modules.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from rackwise.core.wire.endpoints import Endpoint, SecurityProtocol
 from rackwise.core.wire.ibp import registration_version, update_metadata_version
@@ -34,65 +32,18 @@ from rackwise.core.wire.topic_node import (
     write_topic_node,
 )
 
-if TYPE_CHECKING:
-    from rackwise.core.wire.consumer import (
-        Blob,
-        MemberAssignment,
-        Subscription,
-        decode_assignment,
-        decode_blob,
-        decode_cooperative_user_data,
-        decode_sticky_user_data,
-        decode_subscription,
-        encode_assignment,
-        encode_blob,
-        encode_cooperative_user_data,
-        encode_sticky_user_data,
-        encode_subscription,
-    )
-    from rackwise.core.wire.upgrade import UpgradeAdvice, UpgradeMember, upgrade_findings
-
 __all__ = [
-    "Blob",
     "BrokerRegistration",
     "Endpoint",
-    "MemberAssignment",
     "ReplicaSet",
     "SecurityProtocol",
-    "Subscription",
     "TopicNode",
-    "UpgradeAdvice",
-    "UpgradeMember",
-    "decode_assignment",
-    "decode_blob",
-    "decode_cooperative_user_data",
-    "decode_sticky_user_data",
-    "decode_subscription",
     "dropped_fields",
     "dropped_topic_fields",
-    "encode_assignment",
-    "encode_blob",
-    "encode_cooperative_user_data",
-    "encode_sticky_user_data",
-    "encode_subscription",
     "read_registration",
     "read_topic_node",
     "registration_version",
     "update_metadata_version",
-    "upgrade_findings",
     "write_registration",
     "write_topic_node",
 ]
-
-
-_OF_UPGRADE = {"UpgradeAdvice", "UpgradeMember", "upgrade_findings"}
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from rackwise.core.wire import consumer, upgrade
-
-    found: object = getattr(upgrade if name in _OF_UPGRADE else consumer, name)
-    return found

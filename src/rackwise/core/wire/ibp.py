@@ -1,4 +1,4 @@
-"""Which format a broker writes: `inter.broker.protocol.version`, and the software that reads it.
+"""Versions of the formats that a broker writes, by software and `inter.broker.protocol.version`.
 
 ```
 software        IBP                                    registration   UpdateMetadata
@@ -10,19 +10,19 @@ from 0.10.2     0.10.0-IV1, 0.10.2-IV0, 1.0-IV0 ..     4              2, 3, 4, 5
 from 2.7        2.7-IV0, 2.8-IV1, 3.4-IV0 and later    5              6, 7, 8
 ```
 
-KIP-36 says registration 2 for 0.9.0.X and 3 for 0.10.0: the software of its day does exactly that.
+KIP-36 states registration 2 for 0.9.0.X and 3 for 0.10.0, and Kafka 0.10.0 does exactly that.
 
-An IBP is numbers up to `-IVn`: three where the first is 0, else two. What else follows, as in
-0.9.0.X or 0.9.0.1, is ignored. Without `-IV` it is above all interim versions of its release:
+An IBP is numbers and perhaps `-IVn`: three numbers if the first is 0, else two. Further numbers, as
+in 0.9.0.X or 0.9.0.1, are ignored. Without `-IV` it is above all interim versions of its release:
 
 ```
 0.10.0-IV0 < 0.10.0-IV1 < 0.10.0 = 0.10.0.1 < 0.10.1-IV0 < 1.0-IV0 < 3.9
 ```
 
-A broker refuses to start with an IBP above its software; what is said of one is what the software
-could have written.
+A broker does not start with an IBP above its software. For such a pair the result is what the
+software can write.
 
-What this does not do: know all the releases there were.
+What this does not do: know every release of Kafka.
 
 Source: KIP-36 "Compatibility, Deprecation, and Migration Plan", kafka.api.ApiVersion,
 kafka.zk.BrokerInfo, kafka.controller.ControllerChannelManager.
@@ -40,7 +40,7 @@ Version: TypeAlias = tuple[int, int, int, int]
 """Three numbers of the release, and the interim version; `FINAL` = the release itself."""
 
 Release: TypeAlias = tuple[int, int, int, int]
-"""Four numbers of a software's version; those that are not said are 0."""
+"""Four numbers of a software's version; absent ones are 0."""
 
 FINAL = 2**31
 
@@ -71,7 +71,7 @@ _JSON_5: Release = (2, 7, 0, 0)
 
 
 def parse_ibp(text: str) -> Version:
-    """An IBP as numbers that compare as Kafka's do. Raises `InvalidConfig`.
+    """Parse an IBP to numbers that compare as Kafka's do. Raises `InvalidConfig`.
 
     >>> parse_ibp("0.10.0-IV1") < parse_ibp("0.10.0.1") < parse_ibp("3.9-IV0")
     True
@@ -95,7 +95,7 @@ def parse_ibp(text: str) -> Version:
 
 
 def parse_software(text: str) -> Release:
-    """The version of a broker or a client as four numbers. Raises `InvalidConfig`.
+    """Parse the version of a broker or a client to four numbers. Raises `InvalidConfig`.
 
     >>> parse_software("3.9")
     (3, 9, 0, 0)
@@ -113,7 +113,7 @@ def parse_software(text: str) -> Release:
 
 
 def registration_version(ibp: str, *, software: str = "3.9") -> int:
-    """The version of the registration that such a broker writes. Raises `InvalidConfig`.
+    """Return the version of the registration that such a broker writes. Raises `InvalidConfig`.
 
     >>> registration_version("0.9.0.X"), registration_version("0.10.0", software="0.10.0")
     (2, 3)
@@ -129,7 +129,7 @@ def registration_version(ibp: str, *, software: str = "3.9") -> int:
 
 
 def update_metadata_version(ibp: str) -> int:
-    """The version of UpdateMetadata that a controller sends. Raises `InvalidConfig`.
+    """Return the version of UpdateMetadata that a controller sends. Raises `InvalidConfig`.
 
     >>> update_metadata_version("0.9.0"), update_metadata_version("0.10.0")
     (1, 2)

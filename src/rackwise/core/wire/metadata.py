@@ -1,7 +1,7 @@
-"""Metadata, api key 3, versions 0 and 1: what clients learn of brokers and topics.
+"""Metadata, api key 3, versions 0 and 1: brokers and topics, as clients request them.
 
 ```
-request   array of topic          0: empty = all topics, "none" cannot be said
+request   array of topic          0: empty = all topics; no topics cannot be requested
                                   1: null = all, empty = none
 response  brokers                 array of (node_id int32, host, port int32; 1: rack, nullable)
           1: controller_id int32  -1 = none
@@ -19,9 +19,8 @@ Broker 1 in dc1 is controller and leads t-0; it alone is in sync, broker 2 has n
   00000001 0000 00000000 00000001 00000002 00000001 00000002 00000001 00000001
 ```
 
-KIP-36 gives version 1 brokers with a rack and nothing else: no controller_id, no is_internal, null
-and empty not distinguished. This file follows what Kafka 0.10.0 ships; no broker ever sent the
-text's bytes.
+KIP-36 adds only the rack of brokers in version 1: no controller_id, no is_internal, no difference
+between null and empty. This file follows Kafka 0.10.0, as no broker ever sent the bytes of the KIP.
 
 Source: KIP-36, KIP-4; `MetadataRequest` and `MetadataResponse` of Kafka 0.10.0.
 """
@@ -50,46 +49,53 @@ _LEAST_PARTITION = 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataBroker:
-    """Where a client finds a broker; `node_id` and `port` int32, `rack` None = none."""
+    """The address of a broker."""
 
     node_id: int
+    """int32."""
     host: str
     port: int
+    """int32."""
     rack: str | None = None
+    """None = none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionMetadata:
-    """Who leads a partition and who follows; all int32 but `error_code`; `leader`: -1 = none."""
+    """The leader and the replicas of a partition; ids are int32."""
 
     error_code: int = 0
+    """int16."""
     partition: int
     leader: int
+    """-1 = none."""
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicMetadata:
-    """A topic; version 0 does not say whether it `is_internal`."""
+    """A topic and its partitions."""
 
     error_code: int = 0
     topic: str
     is_internal: bool = False
+    """Not sent in version 0."""
     partitions: tuple[PartitionMetadata, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataResponse:
-    """The answer; `controller_id` None = none, or not sent in version 0."""
+    """The response."""
 
     brokers: tuple[MetadataBroker, ...]
     controller_id: int | None = None
+    """None = none, or not sent in version 0."""
     topics: tuple[TopicMetadata, ...]
 
 
 def write_metadata_request(topics: Sequence[str] | None, *, version: int) -> bytes:
-    """The body that asks for these topics, None = all.
+    """Write the body that requests these topics, None = all.
 
     Raises `LocalProtocolError`, also for no topics in version 0.
     """
@@ -112,7 +118,7 @@ def write_metadata_request(topics: Sequence[str] | None, *, version: int) -> byt
 
 
 def read_metadata_request(data: bytes, *, version: int) -> tuple[str, ...] | None:
-    """The topics that are asked for, None = all.
+    """Read the requested topics, None = all.
 
     Raises `RemoteProtocolError`; `LocalProtocolError` for a version that is not 0 or 1.
     """
@@ -126,7 +132,7 @@ def read_metadata_request(data: bytes, *, version: int) -> tuple[str, ...] | Non
 
 
 def write_metadata_response(m: MetadataResponse, *, version: int) -> bytes:
-    """The body of version 0 or 1, without what the version lacks. Raises `LocalProtocolError`."""
+    """Write the body of version 0 or 1, without what it lacks. Raises `LocalProtocolError`."""
     require_version("Metadata", version, newest=NEWEST)
     writer = Writer()
     writer.int32(len(m.brokers))
@@ -149,7 +155,7 @@ def write_metadata_response(m: MetadataResponse, *, version: int) -> bytes:
 
 
 def read_metadata_response(data: bytes, *, version: int) -> MetadataResponse:
-    """What a body of version 0 or 1 says.
+    """Read a body of version 0 or 1.
 
     Raises `RemoteProtocolError`; `LocalProtocolError` for another version.
     """

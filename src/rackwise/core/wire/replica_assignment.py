@@ -14,23 +14,23 @@ response  ReplicaAssignment compact array of
 03 00000000 04 00000001 00000002 0000012c 00 00000001 02 00000002 00 00
 ```
 
-NodeId empty means all brokers: the text is silent about it. The text's response has no errors.
-Ours are tagged fields of the response, each left out at its default: 0 ErrorCode int16, 1
-ErrorMessage compact nullable text, 2 ThrottleTimeMs int32. So an answer without error is the text's
-to the byte, and a reader that knows the text alone takes an error for an empty assignment.
+An empty NodeId means all brokers; the KIP does not define it. The KIP's response has no errors.
+Here they are tagged fields of the response, each omitted at its default: 0 ErrorCode int16, 1
+ErrorMessage compact nullable text, 2 ThrottleTimeMs int32. A response without an error has exactly
+the KIP's bytes. A reader that knows only the KIP reads an error as an empty assignment.
 
-Since 3.5 the key is ConsumerGroupHeartbeat in Kafka: a broker shows it as well. A server of this
-message shows the supported feature `MARKER` in its answer to ApiVersions, and a client sends
-it to no server without the marker.
+Since 3.5 Kafka uses the key for ConsumerGroupHeartbeat, so brokers list it, too. A server of this
+message lists the supported feature `MARKER` in its response to ApiVersions, and a client sends the
+message only to a server with that feature.
 
 Rows of equal length are records of equal size, so they are written and read as one matrix of bytes.
-The reader is strict: it refuses trailing bytes, nulls, repeated or missing partitions, negative ids
-and counts that cannot be. Unknown tagged fields of a message are kept, those of a row passed over.
+The reader is strict: it rejects trailing bytes, nulls, repeated or missing partitions, negative ids
+and impossible counts. Unknown tagged fields of a message are kept, those of a row are skipped.
 
-What this does not do: judge what is asked.
+What this does not do: decide whether a request can be met.
 
-Source: KIP-879, "Protocol". Its titles say CreatePartitionAssignment; the names in the JSON are
-followed.
+Source: KIP-879, "Protocol". Its titles say CreatePartitionAssignment; this file uses the names in
+its JSON.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 API_KEY = 68
 MARKER = "rackwise.replica.assignment"
-"""Supported feature, versions 1 to 1, that tells a server of this message from a broker."""
+"""Supported feature, versions 1 to 1: it distinguishes a server of this message from a broker."""
 MOST_CELLS = 1 << 22
 """Partitions times the longest row, where rows are padded: a message cannot ask for more memory."""
 

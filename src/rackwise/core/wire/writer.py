@@ -127,7 +127,7 @@ def require_version(
     """Raise `LocalProtocolError` for a version of a message that is not supported here."""
     if type(version) is not int or not oldest <= version <= newest:
         raise LocalProtocolError(
-            f"{message} versions are {oldest} to {newest}; {version} was asked",
+            f"invalid {message} version: expected {oldest} to {newest}, got {version}",
             wanted=f"{oldest} to {newest}",
             had=version,
             hint=hint,

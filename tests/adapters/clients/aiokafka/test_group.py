@@ -28,7 +28,7 @@ from rackwise.adapters.clients.aiokafka.group import (
 )
 from rackwise.adapters.clients.group import AssignorRule
 from rackwise.core.errors import InvalidConfig, RackMismatch
-from rackwise.core.wire import (
+from rackwise.core.wire.consumer import (
     Subscription,
     decode_assignment,
     decode_blob,

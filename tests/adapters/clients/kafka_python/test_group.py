@@ -46,7 +46,7 @@ from rackwise.core.errors import (
     RackwiseError,
     UnsupportedClient,
 )
-from rackwise.core.wire import (
+from rackwise.core.wire.consumer import (
     Subscription,
     decode_blob,
     decode_sticky_user_data,

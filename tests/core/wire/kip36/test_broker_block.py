@@ -161,7 +161,7 @@ def test_what_was_written_is_read(version, drawn):
 
 @pytest.mark.parametrize("version", [-1, 3])
 def test_other_versions_have_no_codec(version):
-    with pytest.raises(LocalProtocolError, match="Broker versions are 0 to 2"):
+    with pytest.raises(LocalProtocolError, match="invalid Broker version: expected 0 to 2"):
         write_broker(BROKER_1, version=version)
-    with pytest.raises(LocalProtocolError, match="Broker versions are 0 to 2"):
+    with pytest.raises(LocalProtocolError, match="invalid Broker version: expected 0 to 2"):
         read_broker(BLOCK_1[2], version=version)

@@ -92,8 +92,10 @@ def test_a_count_over_what_is_left_is_refused_before_anything_is_made():
 
 @pytest.mark.parametrize("version", [-1, 3])
 def test_other_versions_have_no_codec(version):
-    with pytest.raises(LocalProtocolError, match="UpdateMetadata versions are 0 to 2") as caught:
+    with pytest.raises(
+        LocalProtocolError, match="invalid UpdateMetadata version: expected 0 to 2"
+    ) as caught:
         write_update_metadata(UPDATE, version=version)
     assert "inter.broker.protocol.version" in caught.value.hint
-    with pytest.raises(LocalProtocolError, match="UpdateMetadata versions are 0 to 2"):
+    with pytest.raises(LocalProtocolError, match="invalid UpdateMetadata version: expected 0 to 2"):
         read_update_metadata(UPDATE_METADATA[2], version=version)

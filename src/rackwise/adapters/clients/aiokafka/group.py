@@ -52,7 +52,7 @@ from rackwise.core.assignors.members import NO_GENERATION, TopicPartition
 from rackwise.core.assignors.watch import MIN_INTERVAL_MS
 from rackwise.core.errors import MissingDependency, RemoteProtocolError
 from rackwise.core.override import override
-from rackwise.core.wire import decode_subscription
+from rackwise.core.wire.consumer import decode_subscription
 
 CLIENT = "aiokafka"
 

@@ -14,9 +14,9 @@ Broker 1 on PLAINTEXT host1:9092 and SSL host1:9093, in rack dc1:
 2   .. 0003646331
 ```
 
-The name of a listener does not travel: read back, it is that of the protocol. Nor do jmx_port,
-timestamp and features. Two endpoints of one protocol are kept, where Kafka's map keeps the last.
-Kafka fails on version 0 of a broker without PLAINTEXT; here that is an error with a name.
+The block has no names of listeners: a listener that is read has the name of its protocol. It has no
+jmx_port, timestamp and features either. Two endpoints of one protocol are kept; Kafka's map keeps
+the last. Kafka fails on version 0 of a broker without PLAINTEXT; here it raises an error.
 
 Source: KIP-36, `Broker.writeTo` and `Broker.readFrom`; from 0.10.0 on the structs of
 `UpdateMetadataRequest`, which are the same bytes.
@@ -45,7 +45,7 @@ _PROTOCOLS = frozenset(SecurityProtocol)
 
 
 def write_broker(r: BrokerRegistration, *, version: int) -> bytes:
-    """The block of version 0 to 2, without what that version cannot hold.
+    """Write the block of version 0 to 2, without what that version cannot hold.
 
     Raises `LocalProtocolError` for version 0 of a broker without a PLAINTEXT endpoint, an endpoint
     without host, and what a field cannot hold.
@@ -56,9 +56,9 @@ def write_broker(r: BrokerRegistration, *, version: int) -> bytes:
 
 
 def read_broker(data: bytes, *, version: int, offset: int = 0) -> tuple[BrokerRegistration, int]:
-    """The broker of the block of version 0 to 2 at `offset`, and the offset after it.
+    """Read the broker of the block of version 0 to 2 at `offset`, and the offset after it.
 
-    Its `version` is that of the registration with the same fields, one more than the block's;
+    Its `version` is that of the registration with the same fields: one more than the block's.
     `host` and `port` are those of the first PLAINTEXT endpoint. Raises `RemoteProtocolError`.
     """
     reader = Reader(data, offset)
@@ -66,7 +66,7 @@ def read_broker(data: bytes, *, version: int, offset: int = 0) -> tuple[BrokerRe
 
 
 def put_broker(writer: Writer, r: BrokerRegistration, *, version: int) -> None:
-    """`write_broker` behind what was written."""
+    """Append the block to what the writer holds already; see `write_broker`."""
     require_version("Broker", version, newest=NEWEST)
     writer.int32(r.broker_id)
     if version < _WITH_ENDPOINTS:
@@ -86,7 +86,7 @@ def put_broker(writer: Writer, r: BrokerRegistration, *, version: int) -> None:
 
 
 def take_broker(reader: Reader, *, version: int) -> BrokerRegistration:
-    """`read_broker` from where the reader stands."""
+    """Read a block at the position of the reader; see `read_broker`."""
     require_version("Broker", version, newest=NEWEST)
     broker_id = reader.int32()
     endpoints: tuple[Endpoint, ...]

@@ -1,19 +1,19 @@
-"""Broker registrations written, in versions 1 to 5.
+"""Writes broker registrations in versions 1 to 5.
 
-A version holds what it can. What it leaves out by design has a name, for the caller to log; what it
-would change is rejected:
+A version omits some fields by design: `dropped_fields` names them, for the caller to log. A value
+that a version would change is rejected:
 
 ```
                       1              2           3           4        5
 second endpoint       dropped        kept
 rack                  dropped        dropped     kept
-listener CLIENT       dropped        refused     refused     kept
+listener CLIENT       dropped        rejected    rejected    kept
 features              dropped        dropped     dropped     dropped  kept
-no PLAINTEXT          refused        null, -1
+no PLAINTEXT          rejected       null, -1
 ```
 
-Order: the fields of the version, then `extra` by name; compact JSON. Before it is given away each
-node is read again and compared, so that nothing is written that says something else.
+Order: the fields of the version, then `extra` by name; compact JSON. Each node is read again and
+compared before it is returned, so that it never differs from the registration.
 
 What this does not do: decide which version a broker writes (see `ibp`); touch ZooKeeper.
 
@@ -44,13 +44,13 @@ from rackwise.core.wire.registration import (
 from rackwise.core.wire.zookeeper_json import write_node
 
 _NESTED = {LISTENER_MAP: LISTENER_MAP_SINCE, "features": FEATURES_SINCE}
-"""Fields whose unknown parts stand in `extra` under the field's own name, and since when."""
+"""Fields whose unknown parts are in `extra` under the field's own name -> since which version."""
 
 
 def dropped_fields(r: BrokerRegistration, *, version: int) -> tuple[str, ...]:
-    """What that version cannot hold of `r` and leaves out by design, in the order of the fields.
+    """Return the fields of `r` that the version omits by design, in order.
 
-    Raises `LocalProtocolError` for a version that is none of 1 to 5.
+    Raises `LocalProtocolError` for a version that is not 1 to 5.
 
     >>> from rackwise.core.wire.registration import BrokerRegistration
     >>> dropped_fields(BrokerRegistration(broker_id=1, endpoints=(), rack="dc1"), version=2)
@@ -67,11 +67,10 @@ def dropped_fields(r: BrokerRegistration, *, version: int) -> tuple[str, ...]:
 
 
 def write_registration(r: BrokerRegistration, *, version: int) -> bytes:
-    """The registration in a version from 1 to 5, without its `dropped_fields`.
+    """Write the registration in a version from 1 to 5, without its `dropped_fields`.
 
-    What is read from it again is `r` as that version holds it: no `jmx_port` becomes -1, `host` and
-    `port` are those of the first PLAINTEXT endpoint. Raises `LocalProtocolError` where that cannot
-    be.
+    An absent `jmx_port` becomes -1; `host` and `port` become those of the first PLAINTEXT endpoint.
+    Raises `LocalProtocolError` if the version would change anything else.
     """
     _check_version(version)
     _check_endpoints(r, version)
@@ -90,7 +89,7 @@ def write_registration(r: BrokerRegistration, *, version: int) -> bytes:
 
 
 def _members(held: BrokerRegistration) -> dict[str, object]:
-    """The fields in their order, then `extra` by name."""
+    """Build the members in their order, then `extra` by name."""
     version, extra = held.version, dict(held.extra)
     members: dict[str, object] = {
         "version": version,
@@ -117,7 +116,7 @@ def _members(held: BrokerRegistration) -> dict[str, object]:
 
 
 def _held(r: BrokerRegistration, version: int) -> BrokerRegistration:
-    """What is left of `r` in that version."""
+    """Return `r` as that version holds it."""
     plaintext = next((each for each in r.endpoints if _is_plaintext(each)), None)
     held = replace(
         r,
@@ -138,7 +137,7 @@ def _held(r: BrokerRegistration, version: int) -> BrokerRegistration:
 
 
 def _first_plaintext(r: BrokerRegistration) -> tuple[Endpoint, ...]:
-    """The one endpoint that version 1 holds, under the name it is read with."""
+    """Return the one endpoint that version 1 holds, with the listener that a reader gives it."""
     found = [each for each in r.endpoints if _is_plaintext(each)]
     return tuple(replace(each, listener=each.protocol.name) for each in found[:1])
 
