@@ -33,6 +33,8 @@ from rackwise.core.applying.journal.codec import FORMAT as JOURNAL_FORMAT
 from rackwise.core.applying.journal.codec import LINE
 from rackwise.core.audit import RULES, Rule
 from rackwise.core.fetch_diagnosis import READING_RULES
+from rackwise.core.fleet.flows.truth import FORMAT as TRUTH_FORMAT
+from rackwise.core.fleet.flows.truth import TRUTH
 from rackwise.core.identity.decision.table import ROWS
 from rackwise.core.identity.nodes.node_json import CODEC as IDENTITY_CODEC
 from rackwise.core.identity.nodes.node_json import OURS as IDENTITY_NODES
@@ -392,6 +394,7 @@ FORMS = {
     "rates": (RATES_FORMAT, RATES),
     "snapshot": (SNAPSHOT_FORMAT, SNAPSHOT),
     "split": (SPLIT_FORMAT, SPLIT),
+    "truth": (TRUTH_FORMAT, TRUTH),
 }
 """Name of a schema -> the format and the form of its documents."""
 PAGES |= {

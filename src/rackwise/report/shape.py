@@ -152,35 +152,12 @@ SUMMARY: Final = _record(
         bytes=INTEGER,
         usd=_USD,
     ),
-    by_topic=_rows(
-        cluster=TEXT,
-        topic=TEXT,
-        **_ROLL_UP,
-    ),
-    by_group=_rows(
-        cluster=TEXT,
-        client_group=TEXT,
-        **_ROLL_UP,
-    ),
-    by_pair=_rows(
-        cluster=TEXT,
-        from_rack=TEXT,
-        to_rack=TEXT,
-        **_ROLL_UP,
-    ),
-    by_level=_rows(
-        level=INTEGER,
-        level_name=_TEXT,
-        **_ROLL_UP,
-    ),
-    by_day=_rows(
-        day=TEXT,
-        **_ROLL_UP,
-    ),
-    by_kind=_rows(
-        kind=TEXT,
-        **_ROLL_UP,
-    ),
+    by_topic=_rows(cluster=TEXT, topic=TEXT, **_ROLL_UP),
+    by_group=_rows(cluster=TEXT, client_group=TEXT, **_ROLL_UP),
+    by_pair=_rows(cluster=TEXT, from_rack=TEXT, to_rack=TEXT, **_ROLL_UP),
+    by_level=_rows(level=INTEGER, level_name=_TEXT, **_ROLL_UP),
+    by_day=_rows(day=TEXT, **_ROLL_UP),
+    by_kind=_rows(kind=TEXT, **_ROLL_UP),
     savings=NullableForm(
         _record(
             total=_record(**_SAVED),
@@ -207,12 +184,7 @@ SUMMARY: Final = _record(
     ),
     rows=MappingForm(INTEGER, "any"),
     findings=_record(
-        by_rule=_rows(
-            rule=TEXT,
-            severity=TEXT,
-            count=INTEGER,
-            sentence=TEXT,
-        ),
+        by_rule=_rows(rule=TEXT, severity=TEXT, count=INTEGER, sentence=TEXT),
         worst=_rows(
             cluster=TEXT,
             rule=TEXT,
@@ -225,11 +197,7 @@ SUMMARY: Final = _record(
             had=_TEXT,
             message=_TEXT,
         ),
-        not_checked=_rows(
-            cluster=TEXT,
-            rule=TEXT,
-            reason=TEXT,
-        ),
+        not_checked=_rows(cluster=TEXT, rule=TEXT, reason=TEXT),
     ),
     blast=_rows(
         cluster=TEXT,
@@ -290,34 +258,16 @@ SUMMARY: Final = _record(
             is_extrapolated=FLAG,
             row=SCALAR,
         ),
-        outcomes=_rows(
-            reason=TEXT,
-            rows=INTEGER,
-            bytes=_COUNT,
-        ),
+        outcomes=_rows(reason=TEXT, rows=INTEGER, bytes=_COUNT),
         rows_in=_COUNT,
         bytes_in=_COUNT,
-        files=_rows(
-            file=TEXT,
-            rows=INTEGER,
-            quarantined=INTEGER,
-        ),
-        precedence=_rows(
-            cluster=TEXT,
-            day=TEXT,
-            kind=TEXT,
-            source=TEXT,
-        ),
+        files=_rows(file=TEXT, rows=INTEGER, quarantined=INTEGER),
+        precedence=_rows(cluster=TEXT, day=TEXT, kind=TEXT, source=TEXT),
         options=MappingForm(AnyForm(), "any"),
         versions=MappingForm(SCALAR, "any"),
     ),
     csv=ListForm(TEXT),
-    failed=_rows(
-        snapshot=TEXT,
-        error=TEXT,
-        message=TEXT,
-        hint=_TEXT,
-    ),
+    failed=_rows(snapshot=TEXT, error=TEXT, message=TEXT, hint=_TEXT),
     notes=ListForm(TEXT),
 )
 """The fields of a summary."""

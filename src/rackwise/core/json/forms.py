@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rackwise.core.json.declare import ID_KEY_HINT, MAX_ID, NAME_HINT
 from rackwise.core.json.faults import Fault, shown_value
@@ -41,6 +41,8 @@ class Form(ABC):
     wanted: str
     """The words for a value of this form in an error."""
     hint: str | None
+    empty: ClassVar[Any] = None
+    """The stand-in, where it is always the same."""
 
     def is_plain(self, value: Json) -> bool:
         """Whether a parsed value is right and needs no conversion."""
@@ -54,9 +56,9 @@ class Form(ABC):
         return self.stand_in
 
     @property
-    @abstractmethod
     def stand_in(self) -> Any:  # noqa: ANN401 (of the declared type)
         """A value of the type, for one that could not be read."""
+        return self.empty
 
     def write(self, value: Any) -> Json:  # noqa: ANN401 (of the declared type)
         """The value as plain JSON."""
@@ -147,15 +149,11 @@ class FlagForm(Form):
 
     wanted: str = "true or false"
     hint: str | None = None
+    empty: ClassVar[Any] = False
 
     @override
     def is_plain(self, value: Json) -> bool:
         return value is True or value is False
-
-    @property
-    @override
-    def stand_in(self) -> bool:
-        return False
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
@@ -171,6 +169,7 @@ class TextForm(Form):
     is_name: bool = False
     pattern: re.Pattern[str] | None = None
     check: Callable[[str], str | None] | None = None
+    empty: ClassVar[Any] = ""
 
     @override
     def is_plain(self, value: Json) -> bool:
@@ -187,11 +186,6 @@ class TextForm(Form):
         if self.check is not None and isinstance(node.value, str):
             hint = self.check(node.value) or hint
         node.wrong(self.wanted, hint=hint)
-
-    @property
-    @override
-    def stand_in(self) -> str:
-        return ""
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
@@ -236,11 +230,6 @@ class NullableForm(Form):
     def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         return None if node.value is None else self.inner.read(node)
 
-    @property
-    @override
-    def stand_in(self) -> None:
-        return None
-
     @override
     def write(self, value: Any) -> Json:  # noqa: ANN401
         return None if value is None else self.inner.write(value)
@@ -258,6 +247,7 @@ class ListForm(Form):
     wanted: str = "a list"
     hint: str | None = None
     once: Once | None = None
+    empty: ClassVar[Any] = ()
 
     @override
     def read(self, node: JsonNode) -> tuple[Any, ...]:
@@ -270,11 +260,6 @@ class ListForm(Form):
             for index, item in enumerate(node.value)
         ]
         return tuple(values if self.once is None else _each_once(self.once, node, values))
-
-    @property
-    @override
-    def stand_in(self) -> tuple[Any, ...]:
-        return ()
 
     @override
     def write(self, value: Any) -> Json:  # noqa: ANN401
@@ -411,12 +396,13 @@ class MappingForm(Form):
     wanted: str = "an object"
     hint: str | None = None
     id_wanted: str = "a broker id"
+    empty: ClassVar[Any] = MappingProxyType({})
 
     @override
     def read(self, node: JsonNode) -> Mapping[Any, Any]:
         if not isinstance(node.value, dict):
             self.wrong(node)
-            return self.stand_in
+            return MappingProxyType({})
         found: dict[Any, Any] = {}
         for key, item in node.value.items():
             if self.keys == "ids" and not _is_id(key):
@@ -432,11 +418,6 @@ class MappingForm(Form):
             )
             found[int(key) if self.keys == "ids" else key] = value
         return MappingProxyType(dict(sorted(found.items())) if self.keys == "ids" else found)
-
-    @property
-    @override
-    def stand_in(self) -> Mapping[Any, Any]:
-        return MappingProxyType({})
 
     @override
     def write(self, value: Any) -> Json:  # noqa: ANN401
@@ -467,6 +448,7 @@ class RowsForm(Form):
     make: Callable[..., Any]
     wanted: str = "a list"
     hint: str | None = None
+    empty: ClassVar[Any] = MappingProxyType({})
 
     @override
     def read(self, node: JsonNode) -> Mapping[Any, Any]:
@@ -485,11 +467,6 @@ class RowsForm(Form):
                 at.wrong(f"each {self.rows.key} once", hint=self.rows.hint)
             found[key] = self.make(**values)
         return MappingProxyType(found)
-
-    @property
-    @override
-    def stand_in(self) -> Mapping[Any, Any]:
-        return MappingProxyType({})
 
     @override
     def write(self, value: Any) -> Json:  # noqa: ANN401
@@ -729,11 +706,6 @@ class ScalarForm(Form):
     def is_plain(self, value: Json) -> bool:
         return not isinstance(value, dict | list)
 
-    @property
-    @override
-    def stand_in(self) -> None:
-        return None
-
     @override
     def schema(self, definitions: Definitions) -> Schema:
         return {"type": ["null", "boolean", "number", "string"]}
@@ -749,11 +721,6 @@ class AnyForm(Form):
     @override
     def is_plain(self, value: Json) -> bool:
         return True
-
-    @property
-    @override
-    def stand_in(self) -> None:
-        return None
 
     @override
     def schema(self, definitions: Definitions) -> Schema:

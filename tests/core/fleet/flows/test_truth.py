@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rackwise.core.errors import InvalidPrices
+from json_schemas import check, fault
+from rackwise.core.errors import InvalidConfig, InvalidPrices
 from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generate_fleet, truth
 from rackwise.core.fleet.flows.tally import CELL, add_tallies, tally_rows
-from rackwise.core.fleet.flows.truth import BillRow, level_names_of, price_tally, totals
+from rackwise.core.fleet.flows.truth import TRUTH, BillRow, level_names_of, price_tally, totals
+from rackwise.core.json.faults import Faults
+from rackwise.core.json.node import JsonNode
+from rackwise.core.json.strict import parse
 from rackwise.core.model import Partition, PartitionTable
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import Price, usd_nano
 
 DAY = 20778
 GIB = 2**30
+SCHEMA = Path(__file__).parents[4] / "docs" / "reference" / "schemas" / "truth.schema.json"
 
 
 def price(level="zone", kind="*", region="*", out=10_000_000, in_=10_000_000, **more):
@@ -187,6 +193,23 @@ class TestDocument:
                 sums["nano"] += int((entry["usd"] or "0.0").replace(".", ""))
             assert sums.pop("nano") == int(total["usd"].replace(".", ""))
             assert dict(sums) == {k: v for k, v in total.items() if k.startswith("bytes")}
+
+    def test_it_keeps_to_its_schema(self):
+        schema = parse(SCHEMA.read_bytes(), where="schema", error=InvalidConfig)
+        fleet = generate_fleet(FleetOptions(brokers=6, topics=9, flows=200, clusters=2))
+        document = truth(fleet, [flow_file(fleet, 0)[1]], [price()])
+        check(document, schema, schema)
+        assert TRUTH.read(JsonNode(document, Faults("truth.json", InvalidConfig))) == document
+        for wrong in (
+            {"format": "rackwise.plan/1"},
+            {"more": 1},
+            {"total": [{}]},
+            {"outcomes": {"kept": 1}},
+        ):
+            faults = Faults("truth.json", InvalidConfig)
+            TRUTH.read(JsonNode(document | wrong, faults))
+            assert faults.count
+            assert fault(document | wrong, schema, schema)
 
     def test_the_document_names_its_options(self):
         document = truth(fleet_of(seed=5), [], [price()])

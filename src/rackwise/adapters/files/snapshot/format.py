@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rackwise.adapters.files.snapshot.partitions import PARTITION, TopicRows
+from rackwise.adapters.files.snapshot.partitions import PARTITIONS, TopicRows
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.json.declare import NameOrNull, Once, UtcTime
@@ -59,7 +59,7 @@ class RackForm(Form):
 class PartitionsForm(Form):
     """The list of a topic's partitions, as the node of the document."""
 
-    wanted = "a list of partitions"
+    wanted = PARTITIONS.wanted
     hint = None
 
     @override
@@ -75,7 +75,7 @@ class PartitionsForm(Form):
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
-        return {"type": "array", "items": PARTITION.schema(definitions)}
+        return PARTITIONS.schema(definitions)
 
 
 class TopicForm(Form):

@@ -34,7 +34,7 @@ import numpy as np
 from rackwise.core.json.codec import Codec
 from rackwise.core.json.declare import MAX_ID, BrokerId, BrokerIds, Bytes, BytesPerSecond
 from rackwise.core.json.faults import Fault, Faults
-from rackwise.core.json.forms import RecordForm
+from rackwise.core.json.forms import ListForm, RecordForm
 from rackwise.core.json.strict import distinct
 from rackwise.core.model import UNKNOWN, PartitionTable, Ragged
 
@@ -62,6 +62,7 @@ PARTITION = RecordForm(
     }
 )
 """The form of a partition, for the faults of one that cannot be taken and for the schema."""
+PARTITIONS = ListForm(PARTITION, "a list of partitions")
 KEYS = tuple(PARTITION.members)
 """Fields of a partition, in the order of the file."""
 
@@ -210,8 +211,7 @@ def table_of(topics: Sequence[TopicRows], taker: RowTaker, faults: Faults) -> Pa
     columns = taker.columns() if taker.count or _add_all(filled, taker) else None
     if columns is None:
         for topic in filled:
-            for node in topic.partitions.items():
-                PARTITION.read(node)
+            PARTITIONS.read(topic.partitions)
         return PartitionTable.of(())
     places = sorted(
         range(len(filled)), key=lambda i: filled[i].name.encode("utf-8", "surrogatepass")

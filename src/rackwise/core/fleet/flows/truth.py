@@ -26,7 +26,18 @@ import numpy as np
 from rackwise.core.fleet.flows.traffic import EPOCH_ORDINAL, KINDS, REPLICATE
 from rackwise.core.fleet.world.endpoints import NOBODY
 from rackwise.core.fleet.world.violations import violations
-from rackwise.core.racks import Rack, crossing_level
+from rackwise.core.json.forms import (
+    AnyForm,
+    ChoiceForm,
+    Form,
+    IntegerForm,
+    ListForm,
+    MappingForm,
+    NullableForm,
+    RecordForm,
+    TextForm,
+)
+from rackwise.core.racks import MAX_LEVELS, Rack, crossing_level
 from rackwise.core.traffic import REGION, apportion, exact_usd_text, price_of, usd_nano
 
 if TYPE_CHECKING:
@@ -41,6 +52,54 @@ FORMAT = "rackwise.truth/1"
 LEVELS = ("region", "zone", "rack", "shelf")
 """Names of the levels, coarsest first, if racks have more than one."""
 MEASURED, APPORTIONED = "measured", "apportioned"
+_NAME = TextForm()
+_NUMBER = IntegerForm(0, 2**63 - 1, "a number from 0 on")
+_SUMS: dict[str, Form] = {
+    "bytes": _NUMBER,
+    "bytes_local": _NUMBER,
+    "bytes_cross": _NUMBER,
+    "bytes_unknown": _NUMBER,
+    "bytes_unpriced": _NUMBER,
+    "usd": NullableForm(_NAME),
+}
+
+
+def _totals(**columns: Form) -> ListForm:
+    return ListForm(RecordForm({**columns, **_SUMS}))
+
+
+TRUTH = RecordForm(
+    {
+        "format": ChoiceForm((FORMAT,), FORMAT),
+        "options": MappingForm(AnyForm(), "any"),
+        "levels": ListForm(_NAME),
+        "rows": _NUMBER,
+        "bytes": _NUMBER,
+        "outcomes": MappingForm(RecordForm({"rows": _NUMBER, "bytes": _NUMBER}), "any"),
+        "total": _totals(),
+        "by_kind": _totals(cluster=_NAME, kind=_NAME),
+        "by_kind_and_level": _totals(
+            cluster=_NAME, kind=_NAME, level=IntegerForm(-1, MAX_LEVELS, "a level")
+        ),
+        "by_pair": _totals(cluster=_NAME, from_rack=_NAME, to_rack=_NAME),
+        "by_day": _totals(cluster=_NAME, day=_NAME),
+        "by_topic": _totals(cluster=_NAME, topic=_NAME),
+        "by_group": _totals(cluster=_NAME, client_group=_NAME),
+        "by_quality": _totals(cluster=_NAME, quality=_NAME),
+        "clusters": ListForm(
+            RecordForm(
+                {
+                    "cluster": _NAME,
+                    "brokers": _NUMBER,
+                    "topics": _NUMBER,
+                    "partitions": _NUMBER,
+                    "violations": MappingForm(_NUMBER, "any"),
+                }
+            )
+        ),
+    }
+)
+"""The form of a truth."""
 UNKNOWN = "(unknown)"
 """The topic, client group or rack of bytes without one."""
 PLACES = ("local", "cross", "unknown", "unpriced")
