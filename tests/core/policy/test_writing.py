@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 
+from json_schemas import check
 from planning_problems import Problem, problems
 from rackwise.core.json.canonical import canonical_json
+from rackwise.core.json.forms import Definitions
 from rackwise.core.policy import (
     AtLeast,
     AuditPolicy,
@@ -20,6 +22,7 @@ from rackwise.core.policy import (
     policy_of,
     policy_table,
 )
+from rackwise.core.policy.format import POLICY
 
 FULL = Policy(
     racks=RackPolicy(levels=("region", "zone"), missing="one-rack"),
@@ -45,6 +48,13 @@ def test_every_key() -> None:
     table = policy_table(FULL)
     assert policy_of(table) == FULL
     assert canonical_json(table).startswith('{"audit":{"fail_on":"error"')
+
+
+def test_the_schema() -> None:
+    definitions = Definitions()
+    schema = POLICY.schema(definitions) | {"$defs": definitions}
+    check(policy_table(FULL), schema, schema)
+    check(policy_table(Policy()), schema, schema)
 
 
 def test_defaults() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,15 +15,14 @@ from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generate_fl
 from rackwise.core.fleet.flows.tally import CELL, add_tallies, tally_rows
 from rackwise.core.fleet.flows.truth import TRUTH, BillRow, level_names_of, price_tally, totals
 from rackwise.core.json.faults import Faults
+from rackwise.core.json.forms import Definitions
 from rackwise.core.json.node import JsonNode
-from rackwise.core.json.strict import parse
 from rackwise.core.model import Partition, PartitionTable
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import Price, usd_nano
 
 DAY = 20778
 GIB = 2**30
-SCHEMA = Path(__file__).parents[4] / "docs" / "reference" / "schemas" / "truth.schema.json"
 
 
 def price(level="zone", kind="*", region="*", out=10_000_000, in_=10_000_000, **more):
@@ -195,7 +193,7 @@ class TestDocument:
             assert dict(sums) == {k: v for k, v in total.items() if k.startswith("bytes")}
 
     def test_it_keeps_to_its_schema(self):
-        schema = parse(SCHEMA.read_bytes(), where="schema", error=InvalidConfig)
+        schema = TRUTH.schema(Definitions())
         fleet = generate_fleet(FleetOptions(brokers=6, topics=9, flows=200, clusters=2))
         document = truth(fleet, [flow_file(fleet, 0)[1]], [price()])
         check(document, schema, schema)
