@@ -143,7 +143,7 @@ class TestResult:
         assert (tmp_path / "again.html").read_bytes() == before
         assert text.splitlines()[-1] == str(tmp_path / "again.html")
 
-    def test_and_in_its_place(self, demo):
+    def test_report_replaces_the_published_report(self, demo):
         out, _, _ = demo
         published = read_published(out)
         code, text, _ = called("--json", "report", out)
@@ -196,7 +196,7 @@ def test_a_run_that_is_killed_leaves_the_last_result(demo, step):
 
 @spark_session
 class TestSnapshots:
-    def test_one_that_cannot_be_read_is_listed_and_the_others_go_on(self, spark, tmp_path):
+    def test_an_unreadable_snapshot_is_listed_and_the_others_are_analyzed(self, spark, tmp_path):
         assert spark.version
         good = snapshot_file(tmp_path / "s")
         small = cluster({1: "/eu/a"}, {"t": [(1, 9)]}, cluster_id="small")
@@ -218,7 +218,7 @@ class TestSnapshots:
         assert "no plan for small: t-0: expected 2 " in told["message"]
         assert "see csv/plans.csv for every reason" in told["hint"]
 
-    def test_findings_are_a_difference_when_asked(self, spark, tmp_path, monkeypatch):
+    def test_findings_are_a_difference_only_with_exit_code(self, spark, tmp_path, monkeypatch):
         assert spark.version
         monkeypatch.chdir(tmp_path)
         blind = cluster({1: "/eu/a", 2: "/eu/a", 3: "/eu/b"}, {"t": [(1, 2)]})
@@ -238,7 +238,7 @@ class TestSnapshots:
         assert called(*command, "--policy", never, "--no-plans")[0] == 0
 
 
-def test_packed_snapshots_weigh_what_they_are_unpacked(tmp_path):
+def test_the_input_size_counts_decompressed_snapshots(tmp_path):
     file = snapshot_file(tmp_path)
     options = AnalyzeOptions(snapshots=[str(file)], out=tmp_path, flows=[str(file)])
     inputs = read_inputs(Shell(), options)
@@ -318,7 +318,7 @@ class TestRefused:
         assert message in told
         assert hint in advice
 
-    def test_options_of_things_that_are_not_there(self, tmp_path):
+    def test_an_unknown_option_is_rejected(self, tmp_path):
         told, _ = self.refused(tmp_path, "--plans", "1")
         assert "No such option: --plans" in told
 
@@ -358,7 +358,7 @@ class TestRefused:
             ("0,-1", "usd_per_gb_in"),
         ],
     )
-    def test_a_price_that_is_none(self, tmp_path, cells, message):
+    def test_an_invalid_price_is_rejected(self, tmp_path, cells, message):
         path = prices_file(tmp_path, TWO_CENTS.replace("0.02,0", cells))
         told, advice = self.refused(tmp_path, "--prices", path)
         assert message in told
@@ -379,7 +379,7 @@ class TestRefused:
         assert "policy.toml:2" in told
         assert "99" in told
 
-    def test_rates_that_are_none(self, tmp_path):
+    def test_invalid_rates_are_rejected(self, tmp_path):
         (tmp_path / "rates.csv").write_text("cluster,topic,bytes_in_per_s\ndemo,orders,fast\n")
         told, _ = self.refused(tmp_path, "--rates", tmp_path / "rates.csv")
         assert "rates.csv:2" in told
@@ -407,7 +407,7 @@ class TestRefusedBeforeSpark:
     refused = TestRefused.refused
     FLOWS = ("--flows", "s3a://lake/flows/")
 
-    def test_that_there_is_no_spark(self, tmp_path):
+    def test_a_missing_pyspark_is_reported(self, tmp_path):
         told, _ = self.refused(tmp_path, *LEVELS, *self.FLOWS, "--flow-format", "canonical")
         assert told.startswith("expected Java 17 or later, got no JAVA_HOME")
 
@@ -444,7 +444,7 @@ class TestRefusedBeforeSpark:
         assert told.startswith("expected one cluster id for the name demo, got ")
         assert "rename one of the two files" in advice
 
-    def test_a_remote_that_is_none(self, tmp_path):
+    def test_an_invalid_remote_is_rejected(self, tmp_path):
         told, advice = self.refused(tmp_path, "--remote", "spark://h:7077")
         assert told == "invalid --remote: expected sc://HOST[:PORT] or local[N], got spark://h:7077"
         assert advice == "give the URL of a Spark master to --master"
@@ -506,7 +506,7 @@ class TestSparkRefused:
         assert "expected interface_id srcaddr" in told
         assert hint == "use --flow-format canonical"
 
-    def test_flows_that_are_not_there(self, demo_flow, tmp_path):
+    def test_missing_flow_files_are_rejected(self, demo_flow, tmp_path):
         told, hint = self.refused(tmp_path, "--flows", tmp_path / "no such", *demo_flow[2:])
         assert told.startswith("expected flow files at ")
         assert "--flows" in hint
@@ -526,13 +526,13 @@ class TestSparkRefused:
             ),
         ],
     )
-    def test_prices_that_do_not_say(self, demo_flow, tmp_path, lines, message, hint):
+    def test_prices_that_do_not_cover_the_bytes(self, demo_flow, tmp_path, lines, message, hint):
         table = "\n".join([TWO_CENTS.splitlines()[0], *lines, ""])
         told, advice = self.refused(tmp_path, *demo_flow, "--prices", prices_file(tmp_path, table))
         assert message in told
         assert hint in advice
 
-    def test_a_fault_of_our_own_says_so(self, demo_flow, tmp_path, monkeypatch):
+    def test_an_internal_error_is_reported_as_one(self, demo_flow, tmp_path, monkeypatch):
         from rackwise.pipeline import job
 
         whole = job.flow_facts

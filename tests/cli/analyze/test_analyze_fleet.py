@@ -78,7 +78,7 @@ def check_fleet(folder, code, text, err):
 
 
 @pytest.mark.long
-def test_a_fleet_is_told_planned_and_proved_beside_a_cluster_without_a_plan(spark, tmp_path):
+def test_a_fleet_is_billed_planned_and_proved_beside_a_cluster_without_a_plan(spark, tmp_path):
     assert spark.version
     command, _ = written_fleet(tmp_path / "fleet", SMALL)
     summary = check_fleet(tmp_path / "fleet", *called(command))

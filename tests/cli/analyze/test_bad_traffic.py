@@ -92,7 +92,7 @@ class TestBareMachine:
         assert told["hint"] == 'pip install "rackwise[spark]"'
 
 
-def test_what_a_table_of_clients_is_of_no_use_for_is_said(tmp_path):
+def test_client_rows_that_cannot_match_flows_are_reported(tmp_path):
     clients, out = tmp_path / "clients.csv", tmp_path / "out"
     clients.write_text("client_id,principal,rack\nweb,,/eu/a\n,User:a,/eu/a\n,User:b,/eu/b\n")
     out.write_text("no folder")
@@ -143,7 +143,7 @@ class TestPrices:
         return called("analyze", *given, "--prices", folder / "prices.csv")
 
     @pytest.mark.long
-    def test_a_level_that_no_row_speaks_of_is_unpriced_and_said_to_be(self, spark, tmp_path):
+    def test_a_level_without_a_price_row_is_reported_as_unpriced(self, spark, tmp_path):
         code, text, err = self.analyzed(tmp_path, spark, ZONE.format("2026-01-01", ""))
         assert (code, said(err)) == (0, [])
         assert "at least $0.60 per 30 days" in text
@@ -185,7 +185,7 @@ BAD = {
 
 @spark_session
 @pytest.mark.fault
-def test_bad_rows_and_a_cut_file_are_kept_apart_with_file_line_and_reason(spark, tmp_path):
+def test_bad_rows_and_a_cut_file_are_quarantined_with_file_line_and_reason(spark, tmp_path):
     """F26: what is no row is in quarantine, nothing else is lost, and too much of it is refused."""
     assert spark.version
     logs = tmp_path / "flows"

@@ -58,7 +58,7 @@ class TestFiles:
         assert set(files.read_clients(out / "clients.csv")["client_id"].values())
         assert f"--flow-format canonical --clients {out}/clients.csv" in capsys.readouterr().out
 
-    def test_text_is_packed_and_has_a_header(self, generate):
+    def test_text_files_are_compressed_and_have_a_header(self, generate):
         code, out = generate(*SMALL, "--flow-format", "vpc-text", "--log-version", "2")
         assert code == 0
         lines = gzip.decompress((out / "flows" / "2026-11-21-00000.log.gz").read_bytes())
@@ -112,7 +112,7 @@ class TestSnapshot:
         days = {path.name[:10] for path in (out / "flows").iterdir()}
         assert days == {"2026-12-30", "2026-12-31", "2027-01-01"}
 
-    def test_made_up_addresses_stand_in_a_snapshot_of_their_own(self, generate, tmp_path, snapshot):
+    def test_generated_addresses_are_written_to_a_new_snapshot(self, generate, tmp_path, snapshot):
         cluster = files.read_snapshot(snapshot)
         shared = [replace(broker, addresses=("127.0.0.1",)) for broker in cluster.brokers]
         files.write_snapshot(replace(cluster, brokers=tuple(shared)), tmp_path / "shared.json")
@@ -150,7 +150,7 @@ class TestRefused:
             (["--racks", "a,,b"], "rack is empty", "set broker.rack"),
         ],
     )
-    def test_options_that_make_no_fleet(self, generate, capsys, arguments, said, hint):
+    def test_invalid_options_are_rejected(self, generate, capsys, arguments, said, hint):
         code, out = generate(*arguments)
         told = capsys.readouterr()
         assert code == 1
@@ -168,7 +168,7 @@ class TestRefused:
         assert "--snapshot excludes --clusters, --brokers" in told
         assert "omit them" in told
 
-    def test_a_folder_that_holds_something(self, generate, tmp_path, capsys):
+    def test_a_folder_that_is_not_empty_is_rejected(self, generate, tmp_path, capsys):
         (tmp_path / "fleet").mkdir()
         (tmp_path / "fleet" / "old.parquet").touch()
         code, _ = generate(*SMALL)
@@ -177,7 +177,7 @@ class TestRefused:
         assert "invalid --out: expected a new or empty folder" in told
         assert "the truth describes the files of one fleet" in told
 
-    def test_a_folder_that_cannot_be_made(self, generate, tmp_path, capsys):
+    def test_a_folder_that_cannot_be_created_is_rejected(self, generate, tmp_path, capsys):
         (tmp_path / "file").touch()
         code, _ = generate(*SMALL, out="file/fleet")
         told = capsys.readouterr().err

@@ -60,7 +60,7 @@ def test_the_terminal_gets_25_lines_at_most_and_no_control_character(rendered):
     assert any(name[:8] in text for name in HOSTILE)
 
 
-def test_headline_figures_go_where_they_are_wanted(rendered):
+def test_headline_figures_are_written_to_the_metrics_file(rendered):
     out, _ = rendered
     text = (out.parent / "rackwise.prom").read_text()
     assert text.endswith("# EOF\n")

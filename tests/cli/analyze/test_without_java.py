@@ -88,7 +88,7 @@ def test_without_pyspark(run):
     assert hint == f"hint: {PIP}"
 
 
-def test_without_what_connect_needs(run):
+def test_without_the_packages_of_spark_connect(run):
     told, hint = run("--remote", "sc://127.0.0.1:9", without=["grpc"])
     assert told == "error: the packages of Spark Connect are not installed"
     assert hint == 'hint: pip install "rackwise[connect]"'

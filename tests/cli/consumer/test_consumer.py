@@ -116,7 +116,7 @@ class TestEvaluate:
             "unweighted": [],
         }
 
-    def test_what_nobody_reads_is_of_all_partitions(self, call):
+    def test_unassigned_partitions_count_in_the_share(self, call):
         value = cluster(
             [1, 2, 3, 1], group(member("m", "use1-az1", [0]), member("n", "use1-az2", [1]))
         )
@@ -177,7 +177,7 @@ class TestWeights:
         light = self.weights(tmp_path, "orders,0,2048", "orders,1,1024")
         assert call("evaluate", self.value(), *light)[0] == 0
 
-    def test_what_has_no_weight_and_what_is_not_there(self, call, tmp_path):
+    def test_partitions_without_a_weight_and_unknown_partitions(self, call, tmp_path):
         some = self.weights(tmp_path, "orders,0,5")
         _, _, err = call("evaluate", self.value(), *some)
         assert err == (
@@ -230,7 +230,7 @@ class TestWeights:
             groups=(*value.groups, group(reader, name="second")),
         )
 
-    def test_a_table_that_is_none(self, call, tmp_path):
+    def test_an_invalid_table_is_rejected(self, call, tmp_path):
         code, out, err = call("evaluate", self.value(), *self.weights(tmp_path, "orders,0,1.5"))
         assert (code, out) == (1, "")
         assert 'w.csv:2: bytes_per_s: expected integer bytes_per_s >= 0, got "1.5"' in err
@@ -257,7 +257,7 @@ class TestRacksOfMembers:
             "give --rack MEMBER=RACK or --client-rack GLOB=RACK\n"
         )
 
-    def test_in_the_document_all_of_the_best_is_null(self, call):
+    def test_the_document_has_null_for_an_unknown_best_assignment(self, call):
         code, out, _ = call("evaluate", self.value(), "--json")
         (found,) = document(out)["groups"]
         assert code == 0
@@ -285,7 +285,7 @@ class TestRacksOfMembers:
             ("--rack", "x=a", "invalid --rack: expected a member of these groups, got x"),
         ],
     )
-    def test_what_is_no_rack_of_a_member(self, call, option, text, message):
+    def test_an_invalid_rack_of_a_member_is_rejected(self, call, option, text, message):
         texts = [text] if isinstance(text, str) else text
         options = [word for each in texts for word in (option, each)]
         code, out, err = call("evaluate", self.value(), *options)
@@ -404,7 +404,7 @@ class TestGroupsThatCannotBeJudged:
         ]
         assert lines[-2:] == [f"error: {error}", f"hint: {hint}"]
 
-    def test_what_is_left_out_of_the_figures_is_named(self, call):
+    def test_what_the_figures_exclude_is_named(self, call):
         value = cluster(
             [1, 2],
             group(

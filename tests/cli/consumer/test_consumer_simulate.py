@@ -57,7 +57,7 @@ class TestSimulate:
         assert out.splitlines()[0].endswith("15 partitions  simulated with 8 members")
         assert out.splitlines()[-1].split()[:4] == ["rack-optimal", "14", "93", "%"]
 
-    def test_what_goes_to_others_when_a_member_goes_is_moved(self, call):
+    def test_partitions_of_a_removed_member_count_as_moves(self, call):
         pair = cluster([1, 2], group(member("m", "use1-az1", [0]), member("n", "use1-az2", [1])))
         _, out, _ = call("simulate", pair, "--assignor", "sticky", "--remove", "m")
         last = out.splitlines()[-1].split()
@@ -78,7 +78,7 @@ class TestSimulate:
         ]
         assert found["assignors"][1]["partitions"] == 60
 
-    def test_out_is_packed_and_never_the_snapshot_that_is_read(self, call, tmp_path):
+    def test_out_is_compressed_and_is_never_the_snapshot_that_is_read(self, call, tmp_path):
         terms = ["--assignor", "range", "--add", "zzz=1", "--out"]
         code, _, err = call("simulate", eighty_five(), *terms, tmp_path / "o.json.gz")
         assert code == 0
@@ -118,7 +118,7 @@ class TestSimulate:
             (["--rounds", "0"], "Invalid value for '--rounds'"),
         ],
     )
-    def test_what_cannot_be(self, call, options, message):
+    def test_invalid_options_are_rejected(self, call, options, message):
         code, out, err = call("simulate", eighty_five(), *options)
         assert (code, out) == (1, "")
         assert err.startswith(f"error: {message}")
@@ -164,7 +164,7 @@ class TestTheGuide:
 
 @pytest.mark.usefixtures("no_solver")
 class TestWithoutASolver:
-    def test_the_best_is_known_its_moves_are_not(self, call):
+    def test_the_best_is_known_and_its_moves_are_unknown(self, call):
         code, out, err = call("evaluate", eighty_five())
         assert code == 2
         assert out.splitlines()[0] == (
@@ -193,7 +193,7 @@ class TestWithoutASolver:
         assert ("  crosses zone: 9 partitions, " in out) == ("--weights" in options)
         assert ", best " not in out
 
-    def test_the_other_groups_go_on(self, call):
+    def test_the_other_groups_are_evaluated(self, call):
         value = eighty_five()
         (billing,) = value.groups
         first, *others = billing.members
@@ -212,7 +212,7 @@ class TestWithoutASolver:
         assert (unknown["best_local"], unknown["is_better"]) == (None, None)
         assert call("evaluate", both, "--group", "mixed")[0] == 0
 
-    def test_rack_optimal_is_left_out_unless_asked_for(self, call):
+    def test_rack_optimal_is_skipped_unless_requested(self, call):
         code, out, err = call("simulate", eighty_five())
         assert (code, out.splitlines()[-1].split()[0]) == (0, "cooperative-sticky")
         assert err.startswith("warning: rack-optimal is skipped: ortools is not installed")

@@ -84,7 +84,7 @@ class TestModes:
         assert kip["windows"] == pytest.approx(2 * MIB * 3 / 1200, rel=0.01)
         assert kip["undelivered_bytes"] > 2 * MIB
 
-    def test_few_windows_are_told(self, call):
+    def test_few_windows_are_reported(self, call):
         code, _, err = call(three_racks(), rates_text(f"{AZ[0]} 1 {AZ[1]} 1"), *QUICK)
         assert code == 0
         assert err == (
@@ -259,7 +259,7 @@ class TestRefused:
             "write all racks as paths of the same number of levels, or none as a path",
         )
 
-    def test_rates_that_are_none(self, tmp_path):
+    def test_invalid_rates_are_rejected(self, tmp_path):
         text = rates_text(UNEVEN).replace(str(MIB), "-5", 1)
         given = written(tmp_path, three_racks(), text)
         check_refused(

@@ -58,7 +58,7 @@ class TestAdvice:
         code, out, _ = call(three_racks(), rates_text(UNEVEN), "--eps", "inf", "--json")
         assert (code, document(out)["eps"]) == (0, None)
 
-    def test_clients_without_leaders_and_too_much_that_is_pinned(self, call):
+    def test_clients_without_leaders_and_too_many_pinned_bytes(self, call):
         text = rates_text(f"{AZ[0]} {MIB} {AZ[2]} {MIB}", f"{AZ[1]} {9 * MIB}")
         code, out, err = call(three_racks(2), text)
         assert (code, err) == (0, "")
@@ -99,12 +99,12 @@ class TestOut:
         assert split.made_at_ms > 1_790_000_000_000
         assert out.read_text().count("\n") == 1
 
-    def test_again_is_no_difference(self, call, out):
+    def test_an_equal_split_is_no_difference(self, call, out):
         for _ in range(2):
             code, _, err = call(three_racks(), rates_text(UNEVEN), "--out", str(out))
             assert (code, err) == (0, "")
 
-    def test_what_was_there_and_differed(self, call, out):
+    def test_a_replaced_split_with_other_content_exits_with_2(self, call, out):
         call(three_racks(), rates_text(UNEVEN), "--out", str(out))
         terms = ["--out", str(out), "--eps", "0.2", "--json"]
         code, told, err = call(three_racks(), rates_text(UNEVEN), *terms)
@@ -147,7 +147,7 @@ class TestOut:
         assert not out.exists()
 
     @pytest.mark.parametrize("time", ["0s", "0.1ms"])
-    def test_a_time_that_is_none(self, tmp_path, out, time):
+    def test_an_invalid_time_is_rejected(self, tmp_path, out, time):
         given = written(tmp_path, three_racks(), rates_text(UNEVEN))
         check_refused(
             ["producer", "split", *given, "--out", str(out), "--valid-for", time],

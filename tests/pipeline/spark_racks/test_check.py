@@ -302,8 +302,8 @@ REFUSED = [
     ),
     (
         ["--topic", "t"],
-        "--topic goes with --bootstrap-server or --snapshot",
-        "leave it out, or say which cluster is read",
+        "--topic requires --bootstrap-server or --snapshot",
+        "omit --topic, or name the cluster that the job reads",
     ),
 ]
 

@@ -126,10 +126,10 @@ def _cluster(
     if snapshot is None and bootstrap_server is None and client_config is None:
         if topics:
             raise InvalidConfig(
-                "--topic goes with --bootstrap-server or --snapshot",
+                "--topic requires --bootstrap-server or --snapshot",
                 wanted="--bootstrap-server",
                 had="--topic",
-                hint="leave it out, or say which cluster is read",
+                hint="omit --topic, or name the cluster that the job reads",
             )
         return None
     ClusterSource(snapshot, bootstrap_server, client_config)

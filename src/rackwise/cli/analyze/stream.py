@@ -201,8 +201,8 @@ def _compaction_lock(shell: Shell, folder: Path) -> AbstractContextManager[None]
 
     if not folder.is_dir():
         return nullcontext()
-    told = f"waiting for another compaction in {escaped(str(folder))}"
-    return locked(folder, lambda: shell.warn(told))
+    text = f"waiting for another compaction in {escaped(str(folder))}"
+    return locked(folder, lambda: shell.warn(text))
 
 
 def _check_connector(
