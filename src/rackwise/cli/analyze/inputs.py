@@ -41,11 +41,17 @@ class Inputs:
     """The files of the options, read."""
 
     snapshots: tuple[Snapshot, ...]
+    """The snapshots that could be read."""
     failed: tuple[FailedSnapshot, ...]
+    """The snapshots that could not be read, each with its error."""
     flows: tuple[str, ...]
+    """Paths, globs or URIs of flow files, which Spark reads."""
     subnets: tuple[Subnet, ...]
+    """Networks and their racks."""
     clients: Mapping[str, Mapping[str, Rack]]
+    """Column (`client_id`, `client_group` or `principal`) -> name -> rack."""
     rates: tuple[RateRow, ...]
+    """Bytes per second of topics, from which traffic is modelled."""
     prices: tuple[Price, ...]
     policy: Policy
     digests: Mapping[str, str]

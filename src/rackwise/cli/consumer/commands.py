@@ -62,7 +62,13 @@ WeightsFile = Annotated[
     Path | None,
     typer.Option(metavar="CSV", help="Count bytes too. Columns: topic,partition,bytes_per_s."),
 ]
-BalanceOption = Annotated[BalanceName, typer.Option(help="The best assignment balances this.")]
+BalanceOption = Annotated[
+    BalanceName,
+    typer.Option(
+        help="Let the best assignment balance all partitions, those of each topic, or columns: "
+        "equal numbers of co-partitioned topics go to one member."
+    ),
+]
 
 
 @app.command()

@@ -86,7 +86,9 @@ def simulate(
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")] = 0,
     max_load_factor: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Exit with 2 if a mode loads a rack more than this."),
+        typer.Option(
+            metavar="X", help="Exit with 2 if a mode loads a rack more than X times the mean."
+        ),
     ] = None,
     fault: Annotated[
         list[str] | None,

@@ -35,7 +35,8 @@ Eps = Annotated[
     float, typer.Option(metavar="X", help="Let a rack take up to 1 + X times its even share.")
 ]
 CapacityOption = Annotated[
-    CapacityName, typer.Option(help="Count these for the even share of a rack.")
+    CapacityName,
+    typer.Option(help="Compute the even share of a rack from its number of leaders or of brokers."),
 ]
 UsdPerGib = Annotated[
     float, typer.Option(metavar="USD", help="Price of a GiB that crosses racks, both sides.")
