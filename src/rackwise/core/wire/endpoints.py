@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 INT16 = 1 << 15
 INT32 = 1 << 31
 INT64 = 1 << 63
-"""What integers of Kafka's formats are below, and not below the negative of."""
+"""Bounds of Kafka's integers: `-INT64 <= value < INT64`."""
 
 Value = TypeVar("Value")
 
@@ -61,7 +61,7 @@ PROTOCOLS: Mapping[str, SecurityProtocol] = {each.name: each for each in Securit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One listener of a broker. `host`: None = not named. `port`: 32 bits.
+    """One listener of a broker.
 
     Raises `LocalProtocolError` for a port that its field cannot hold.
     """
@@ -69,7 +69,9 @@ class Endpoint:
     listener: str
     protocol: SecurityProtocol
     host: str | None
+    """None = every address of the machine."""
     port: int
+    """32 bits."""
 
     def __post_init__(self) -> None:
         check_width("port", self.port, INT32)
@@ -89,7 +91,7 @@ class EndpointText(NamedTuple):
 
 
 def read_endpoint(text: str) -> EndpointText | None:
-    """The parts of `NAME://host:port`, the name in upper case; None where it is no such text.
+    """Parse `NAME://host:port`, the name to upper case; None = the text is not an endpoint.
 
     >>> read_endpoint("client://[::1]:9092")
     EndpointText(listener='CLIENT', host='::1', port=9092)

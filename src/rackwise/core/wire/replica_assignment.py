@@ -65,7 +65,7 @@ _DIMENSIONS = 2
 
 
 class ErrorCode(IntEnum):
-    """What may be wrong with a request; Kafka's numbers and names."""
+    """Errors of a response; Kafka's numbers and names."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -78,38 +78,38 @@ class ErrorCode(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentRequest:
-    """What is asked.
-
-    `num_partitions`: int32. `replication_factor`: int16. `force_simple_assignment`: racks are
-    ignored. `node_ids`: brokers that may be used, int32, empty = all. `timeout_ms`: int32.
-    `unknown_tags`: tagged fields that the text does not have, with their bytes.
-    """
+    """The request."""
 
     num_partitions: int
+    """int32."""
     replication_factor: int
+    """int16."""
     force_simple_assignment: bool = False
+    """Whether racks are ignored."""
     node_ids: tuple[int, ...] = ()
+    """Brokers that may be used, int32; empty = all."""
     timeout_ms: int = 60_000
+    """int32."""
     unknown_tags: tuple[tuple[int, bytes], ...] = ()
+    """Tagged fields that the KIP does not have, with their bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AssignmentResponse:
-    """The answer.
-
-    `rows`: int32 [partitions, replication], read-only, row i is partition `first + i`, preferred
-    leader first; -1 pads a shorter row at its end; None = no partitions, and no rows become None.
-    `error_code`: int16. `throttle_time_ms`: int32. `unknown_tags` as in the request.
-
-    Raises `LocalProtocolError` for rows of another kind.
-    """
+    """The response. Raises `LocalProtocolError` for rows of another type or shape."""
 
     rows: NDArray[np.int32] | None
+    """int32 [partitions, replication], read-only, preferred leader first; -1 pads a shorter row at
+    its end. None = no partitions; an array without rows becomes None."""
     first: int = 0
+    """The partition of row 0; row i is partition `first + i`."""
     error_code: int = 0
+    """int16."""
     error_message: str | None = None
     throttle_time_ms: int = 0
+    """int32."""
     unknown_tags: tuple[tuple[int, bytes], ...] = ()
+    """As in the request."""
 
     def __post_init__(self) -> None:
         if self.rows is not None:
@@ -138,7 +138,7 @@ class AssignmentResponse:
 
 
 def write_request(request: AssignmentRequest) -> bytes:
-    """The body of a request. Raises `LocalProtocolError`."""
+    """Write the body of a request. Raises `LocalProtocolError`."""
     writer = Writer()
     writer.int32(request.num_partitions)
     writer.int16(request.replication_factor)
@@ -151,7 +151,7 @@ def write_request(request: AssignmentRequest) -> bytes:
 
 
 def read_request(data: bytes) -> AssignmentRequest:
-    """What a body asks. Raises `RemoteProtocolError`."""
+    """Read the body of a request. Raises `RemoteProtocolError`."""
     reader = Reader(data)
     num_partitions = reader.int32()
     replication_factor = reader.int16()
@@ -171,7 +171,7 @@ def read_request(data: bytes) -> AssignmentRequest:
 
 
 def write_response(response: AssignmentResponse) -> bytes:
-    """The body of an answer. Raises `LocalProtocolError`."""
+    """Write the body of a response. Raises `LocalProtocolError`."""
     writer = Writer()
     if response.rows is None:
         writer.unsigned_varint(1)
@@ -195,7 +195,7 @@ def write_response(response: AssignmentResponse) -> bytes:
 
 
 def read_response(data: bytes) -> AssignmentResponse:
-    """What a body answers. Raises `RemoteProtocolError`."""
+    """Read the body of a response. Raises `RemoteProtocolError`."""
     reader = Reader(data)
     rows, first = _read_rows(reader)
     error_code, error_message, throttle_time_ms = 0, None, 0

@@ -1,4 +1,4 @@
-"""UpdateMetadata, api key 6, versions 0 to 2: what the controller tells every broker.
+"""UpdateMetadata, api key 6, versions 0 to 2: the state that the controller sends to every broker.
 
 ```
 request   controller_id int32, controller_epoch int32,
@@ -9,7 +9,7 @@ request   controller_id int32, controller_epoch int32,
 response  error_code int16
 ```
 
-Controller 1 of epoch 3 tells that 1 leads t-0, then of brokers 1 and 2:
+Controller 1 of epoch 3 sends that broker 1 leads t-0, then brokers 1 and 2:
 
 ```
 00000001 00000003  00000001 000174 00000000 00000003 00000001 00000005
@@ -17,12 +17,12 @@ Controller 1 of epoch 3 tells that 1 leads t-0, then of brokers 1 and 2:
 00000002 (block) (block)
 ```
 
-Versions 0 and 1 have no racks, so brokers of a cluster whose inter.broker.protocol.version is below
-0.10.0 know none of each other's.
+Versions 0 and 1 have no racks. Brokers of a cluster whose inter.broker.protocol.version is below
+0.10.0 therefore do not know the racks of each other.
 
-KIP-36 says of the message, in a list: "VersionID, CorrelationID, ClientID", then the fields above,
-with "rack" as a string. The first three are the request header, which starts with the api key; the
-rack is nullable. Later versions have no codec here.
+KIP-36 lists "VersionID, CorrelationID, ClientID", then the fields above, with "rack" as a string.
+The first three are the request header, which starts with the api key; the rack is nullable. Later
+versions are not supported here.
 
 Source: KIP-36; `UpdateMetadataRequest` and `Protocol` of Kafka 0.10.0.
 """
@@ -47,12 +47,13 @@ _HINT = "versions above 2 come with inter.broker.protocol.version 0.10.2-IV0; lo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateMetadataPartitionState:
-    """Who leads a partition and who follows. All int32; `leader`: -1 = none."""
+    """The leader and the replicas of a partition; all numbers are int32."""
 
     topic: str
     partition: int
     controller_epoch: int
     leader: int
+    """-1 = none."""
     leader_epoch: int
     isr: tuple[int, ...]
     zk_version: int
@@ -61,16 +62,18 @@ class UpdateMetadataPartitionState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateMetadata:
-    """What the controller knows; `controller_id` and `controller_epoch` int32."""
+    """The message."""
 
     controller_id: int
+    """int32."""
     controller_epoch: int
+    """int32."""
     partition_states: tuple[UpdateMetadataPartitionState, ...]
     live_brokers: tuple[BrokerRegistration, ...]
 
 
 def write_update_metadata(m: UpdateMetadata, *, version: int) -> bytes:
-    """The body of version 0 to 2. Raises `LocalProtocolError`, also as `write_broker` does."""
+    """Write the body of version 0 to 2. Raises `LocalProtocolError`, as `write_broker` does."""
     require_version("UpdateMetadata", version, newest=NEWEST, hint=_HINT)
     writer = Writer()
     writer.int32(m.controller_id)
