@@ -12,7 +12,7 @@ from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from rackwise.core.errors import InvalidConfig, RackwiseError
+from rackwise.core.errors import InvalidConfig, MissingDependency, RackwiseError, SparkMissing
 from rackwise.core.text import alternatives, escaped
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ LINE_EVERY_S = 10.0
 
 
 CHOICE = re.compile(
-    r"Invalid value for '(--[a-z-]+)': '(.*)' is not (?:one of )?'(.+)'\.", re.DOTALL
+    r"Invalid value for '(--[a-z-]+|[A-Z]+)': '(.*)' is not (?:one of )?'(.+)'\.", re.DOTALL
 )
 """Typer's message for a value that is not among the choices of an option."""
 
@@ -57,9 +57,9 @@ class Color(StrEnum):
 
 def version() -> str:
     """Return the version of the installed package."""
-    from importlib.metadata import version as installed
+    from importlib.metadata import version as version_of
 
-    return installed("rackwise")
+    return version_of("rackwise")
 
 
 def size_in_bytes(text: str) -> int:
@@ -283,3 +283,24 @@ class Meter:
         """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
+
+
+@contextmanager
+def installed(extra: str, purpose: str) -> Iterator[None]:
+    """Turn a failed import in the block into `MissingDependency` with a hint to install `extra`.
+
+    `purpose` completes the sentence "PACKAGE is required to ...". A missing PySpark raises
+    `SparkMissing`.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "rackwise").partition(".")[0]
+        if package == "rackwise":
+            raise
+        missing = SparkMissing if package == "pyspark" else MissingDependency
+        raise missing(
+            f"{package} is required to {purpose}, but it is not installed",
+            wanted=package,
+            hint=f'pip install "rackwise[{extra}]"',
+        ) from None

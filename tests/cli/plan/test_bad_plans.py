@@ -96,10 +96,10 @@ class TestGoals:
             (
                 ["dance"],
                 (
-                    "Invalid value for 'GOAL': 'dance' is not one of 'repair', 'balance', 'drain', "
-                    "'replace', 'set-rf', 'add', 'leaders'"
+                    "invalid GOAL: expected repair, balance, drain, replace, set-rf, add or "
+                    "leaders, got dance"
                 ),
-                "rackwise --help, or rackwise COMMAND --help",
+                "choose one of these for GOAL",
             ),
             (
                 ["drain"],

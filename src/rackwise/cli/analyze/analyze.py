@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from rackwise.cli.analyze.options import AnalyzeOptions
-from rackwise.cli.option_groups import with_option_groups
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.adapters import files
 from rackwise.adapters.files.tables.subnets import read_subnets
-from rackwise.cli.installed import installed
+from rackwise.cli.shell import installed
 from rackwise.core.errors import (
     InputError,
     InvalidPolicy,

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rackwise.cli.installed import installed
-from rackwise.cli.shell import Shell
+from rackwise.cli.shell import Shell, installed
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 

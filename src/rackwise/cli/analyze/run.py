@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters import files
-from rackwise.cli.installed import installed
-from rackwise.cli.shell import version
+from rackwise.cli.shell import installed, version
 from rackwise.core.errors import PlanFailures, RackwiseError
 from rackwise.core.findings import Severity
 from rackwise.core.text import escaped

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rackwise.cli.analyze.options import Conf, Master, Remote
-from rackwise.cli.installed import installed
-from rackwise.cli.shell import Shell
+from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import (
     ClientConfig,
     ClusterSource,

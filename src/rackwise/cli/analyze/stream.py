@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from rackwise.cli.analyze.options import CompactOptions, Conf, Master
-from rackwise.cli.installed import installed
-from rackwise.cli.option_groups import with_option_groups
-from rackwise.cli.shell import Shell
+from rackwise.cli.app import with_option_groups
+from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.options import Stall, Target
 from rackwise.cli.apply.run import (
     has_ended,
@@ -16,7 +17,6 @@ from rackwise.cli.apply.run import (
     show,
     show_nothing,
 )
-from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.core.text import counted
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     has_ended,
@@ -17,7 +18,6 @@ from rackwise.cli.apply.run import (
     show,
     show_check,
 )
-from rackwise.cli.option_groups import with_option_groups
 from rackwise.core.errors import NothingToResume
 
 if TYPE_CHECKING:

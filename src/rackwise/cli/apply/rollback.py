@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     ApplySession,
@@ -18,7 +19,6 @@ from rackwise.cli.apply.run import (
     show_nothing,
 )
 from rackwise.cli.apply.text import name_of
-from rackwise.cli.option_groups import with_option_groups
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:

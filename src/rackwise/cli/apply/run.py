@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.apply.meter import RunMeter
 from rackwise.cli.apply.text import outcome_document, outcome_text, throttle_text
-from rackwise.cli.installed import installed
-from rackwise.cli.shell import drop_stdout
+from rackwise.cli.shell import drop_stdout, installed
 from rackwise.cli.source import utc_now
 from rackwise.cli.stopping import STOPPED, Stopping
 from rackwise.core.errors import InvalidPlan

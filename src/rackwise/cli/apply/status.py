@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Target
 from rackwise.cli.apply.run import ApplySession, has_ended, open_session
@@ -18,7 +19,6 @@ from rackwise.cli.apply.text import (
     name_of,
     partition_rows,
 )
-from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.core.text import counted, escaped
 

@@ -12,8 +12,7 @@ import typer
 from rackwise.cli.apply.options import Bootstrap
 from rackwise.cli.apply.run import read_lines
 from rackwise.cli.apply.text import key_text
-from rackwise.cli.installed import installed
-from rackwise.cli.shell import Shell
+from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import ClientConfig, utc_now
 from rackwise.cli.stopping import STOPPED, Stopping
 from rackwise.core.text import escaped

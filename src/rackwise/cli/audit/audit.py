@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rackwise.cli.option_groups import with_option_groups
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClusterSource, PolicyFile
 from rackwise.core.errors import Infeasible, InvalidConfig, PartialRacks

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.installed import installed
-from rackwise.cli.option_groups import with_option_groups
-from rackwise.cli.shell import Shell
+from rackwise.cli.app import with_option_groups
+from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import (
     ClusterSource,
     Groups,

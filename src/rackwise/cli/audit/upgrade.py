@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rackwise.cli.broker_id.options import StoreConfigFile
-from rackwise.cli.installed import installed
-from rackwise.cli.shell import Shell
+from rackwise.cli.shell import Shell, installed
 from rackwise.core.errors import InvalidConfig, UnknownBroker
 from rackwise.core.text import escaped
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.broker_id.options import (
     SessionTimeout,
     StoreOptions,
     scan_progress,
 )
-from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import RackwiseError

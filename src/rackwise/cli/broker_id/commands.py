@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.broker_id.acquire import acquire
 from rackwise.cli.broker_id.options import (
     BrokerId,
@@ -15,7 +16,6 @@ from rackwise.cli.broker_id.options import (
 )
 from rackwise.cli.broker_id.show import show
 from rackwise.cli.broker_id.watch import watch
-from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import TOPICS

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.installed import installed
-from rackwise.cli.shell import Shell
+from rackwise.cli.shell import Shell, installed
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import HOSTS

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.broker_id.options import (
     StoreOptions,
     open_cluster,
     warn_of_problems,
 )
-from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.broker_id.options import (
     SessionTimeout,
     StoreOptions,
     open_cluster,
 )
-from rackwise.cli.option_groups import with_option_groups
 from rackwise.cli.shell import Shell, Terminated
 from rackwise.core.errors import Unreachable
 from rackwise.core.text import escaped

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rackwise.cli.option_groups import with_option_groups
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.place.options import (
     PlacementOptions,
     PlacementSettings,

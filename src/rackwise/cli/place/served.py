@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.installed import installed
 from rackwise.cli.place.options import parse_broker_ids
+from rackwise.cli.shell import installed
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.installed import installed
-from rackwise.cli.option_groups import with_option_groups
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.place.options import (
     DEFAULT_PLACER,
     PlacementOptions,
@@ -38,7 +37,7 @@ from rackwise.cli.place.topic_rows import (
     show,
     warn_of_missing_racks,
 )
-from rackwise.cli.shell import Shell, Terminated, drop_stdout
+from rackwise.cli.shell import Shell, Terminated, drop_stdout, installed
 from rackwise.cli.source import ClientConfig, utc_now
 from rackwise.core.errors import (
     InvalidConfig,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rackwise.cli.option_groups import with_option_groups
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.plan.goals import (
     USES,
     GoalName,
