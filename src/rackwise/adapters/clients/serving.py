@@ -2,9 +2,9 @@
 
 ```
 client                 here                    group.Participant
-metadata               said                    subscription
-assign                 answered                answer
-on_assignment          taken                   settled, then perhaps private.request_rejoin
+metadata               user_data               subscription
+assign                 assign_members          answer
+on_assignment          note_assignment         settled, then perhaps private.request_rejoin
 metadata of cluster    on_metadata             observe, then perhaps private.request_rejoin
 ```
 
@@ -51,33 +51,33 @@ class Serving(ABC):
     """The client's name in `private`."""
     rule: ClassVar[AssignorRule]
     """The kind of the assignor."""
-    _part: Participant
+    _participant: Participant
     _consumer: weakref.ref[Theirs] | None = None
 
     @property
     def name(self) -> str:
         """The name that the group agrees on."""
-        return self._part.rule.name
+        return self._participant.rule.name
 
     @property
     def rack(self) -> str | None:
         """The rack of this member."""
-        return self._part.rack
+        return self._participant.rack
 
     @property
     def fallbacks(self) -> int:
         """The number of errors that did not reach the client."""
-        return self._part.fallbacks
+        return self._participant.fallbacks
 
     @property
     def last_error(self) -> BaseException | None:
         """The last error that did not reach the client."""
-        return self._part.last_error
+        return self._participant.last_error
 
     @property
     def last_report(self) -> AssignmentReport | None:
         """The evaluation of this member's last answer as a leader; None if it made none."""
-        return self._part.last_report
+        return self._participant.last_report
 
     @abstractmethod
     def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
@@ -91,16 +91,16 @@ class Serving(ABC):
         """Check for changed racks of replicas; an attached consumer's metadata calls this."""
         try:
             consumer = self.attached()
-            if not self._part.is_watching:
-                self._part.saw(self.brokers_of(cluster))
-            elif consumer is not None and self._part.observe(self._view(cluster)):
+            if not self._participant.is_watching:
+                self._participant.saw(self.brokers_of(cluster))
+            elif consumer is not None and self._participant.observe(self._view(cluster)):
                 private.request_rejoin(consumer)
         except Exception as error:  # noqa: BLE001, nothing may leave a callback
-            self._part.failed(error)
+            self._participant.failed(error)
 
     def join_to(self, consumer: Theirs, *, min_interval_ms: int) -> None:
         """Serve this consumer; `attach` calls this for each assignor."""
-        self._part.min_interval_ms, self._part.is_attached = min_interval_ms, True
+        self._participant.min_interval_ms, self._participant.is_attached = min_interval_ms, True
         self._consumer = weakref.ref(consumer)
         private.listen(private.cluster_of(consumer, self.client), self.on_metadata)
 
@@ -108,33 +108,33 @@ class Serving(ABC):
         """The attached consumer; None if there is none or it no longer exists."""
         return None if self._consumer is None else self._consumer()
 
-    def has(self) -> Iterable[TopicPartition] | None:
+    def current_partitions(self) -> Iterable[TopicPartition] | None:
         """The client's current partitions; None if they are unknown before it joins."""
         return None
 
-    def said(self, topics: Iterable[str]) -> bytes:
+    def user_data(self, topics: Iterable[str]) -> bytes:
         """The user data that this member sends when it joins."""
         listed = tuple(sorted(topics))
         try:
-            return self._part.subscription(listed, has=self.has())
+            return self._participant.subscription(listed, has=self.current_partitions())
         except Exception as error:  # noqa: BLE001, nothing may leave a callback
-            self._part.failed(error)
-            return self._part.plain_subscription(listed)
+            self._participant.failed(error)
+            return self._participant.plain_subscription(listed)
 
-    def answered(
+    def assign_members(
         self, cluster: Theirs, ids: Sequence[str], told: Iterable[ReportedMember]
     ) -> dict[str, bytes]:
         """The assignment of each member, computed by the leader; `told` is iterated here."""
         try:
             heard = list(told)
-            self._part.topics = frozenset(topic for each in heard for topic in each.topics)
-            given = self._part.answer(heard, self._view(cluster)).partitions
+            self._participant.topics = frozenset(topic for each in heard for topic in each.topics)
+            given = self._participant.answer(heard, self._view(cluster)).partitions
             return {each: encode_assignment(VERSION, given[each]) for each in ids}
         except Exception as error:  # noqa: BLE001, nothing may leave a callback
-            self._part.failed(error)
+            self._participant.failed(error)
             return {each: encode_assignment(VERSION, ()) for each in ids}
 
-    def taken(self, assignment: Theirs, generation: int | None) -> None:
+    def note_assignment(self, assignment: Theirs, generation: int | None) -> None:
         """Note this member's partitions; generation None: the attached client knows it."""
         try:
             consumer, view = self.attached(), None
@@ -143,17 +143,17 @@ class Serving(ABC):
             if consumer is not None:
                 view = self._view(private.cluster_of(consumer, self.client))
             partitions = [TopicPartition(*tp) for tp in assignment.partitions()]
-            if self._part.settled(partitions, generation, view) and consumer is not None:
+            if self._participant.settled(partitions, generation, view) and consumer is not None:
                 private.request_rejoin(consumer)
         except Exception as error:  # noqa: BLE001, nothing may leave a callback
-            self._part.failed(error)
+            self._participant.failed(error)
 
     def _view(self, cluster: Theirs) -> RackView:
         return RackView(
             brokers=self.brokers_of(cluster),
-            replicas=private.replicas(cluster, self._part.topics),
-            now_ms=self._part.now_ms(),
-            in_sync=private.in_sync(cluster, self._part.topics),
+            replicas=private.replicas(cluster, self._participant.topics),
+            now_ms=self._participant.now_ms(),
+            in_sync=private.in_sync(cluster, self._participant.topics),
         )
 
 

@@ -143,7 +143,7 @@ def test_what_a_cooperative_member_of_another_client_reads_is_withheld():
     leader = RackOptimal("a")
     found = lead(leader, encode_subscription(reading), brokers={1: "a", 2: "b"}, topics=BOTH)
     assert found == {"m0": (), "m1": tps("t-0")}
-    assert leader._part._last[0].withheld == {tps("t-1")[0]: "m0"}
+    assert leader._participant._last[0].withheld == {tps("t-1")[0]: "m0"}
 
 
 class TestNothingLeavesACallback:

@@ -95,7 +95,7 @@ class RackAssignor(Serving, AbstractPartitionAssignor):  # type: ignore[misc]
         instance_id: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._part = Participant(
+        self._participant = Participant(
             rule=self.rule,
             decide=self.decide,
             clock=clock,
@@ -106,18 +106,18 @@ class RackAssignor(Serving, AbstractPartitionAssignor):  # type: ignore[misc]
     @override
     def metadata(self, topics: Iterable[str]) -> bytes:
         """The user data that this member sends when it joins."""
-        return self.said(topics)
+        return self.user_data(topics)
 
     @override
     def assign(self, cluster: Theirs, members: Mapping[str, Theirs]) -> dict[str, bytes]:
         """The assignment of each member, computed by this member as the leader."""
-        told = (_told(member_id, said) for member_id, said in members.items())
-        return self.answered(cluster, list(members), told)
+        reported = (_reported_member(id_, metadata) for id_, metadata in members.items())
+        return self.assign_members(cluster, list(members), reported)
 
     @override
     def on_assignment(self, assignment: Theirs) -> None:
         """Note the partitions that this member received."""
-        self.taken(assignment, None)
+        self.note_assignment(assignment, None)
 
     @override
     def brokers_of(self, cluster: Theirs) -> Mapping[int, str | None]:
@@ -197,12 +197,12 @@ def install_v3_decoder() -> None:
     ConsumerProtocol.METADATA = V3Metadata
 
 
-def _told(member_id: str, said: Theirs) -> ReportedMember:
+def _reported_member(member_id: str, metadata: Theirs) -> ReportedMember:
     return ReportedMember(
         member_id=member_id,
-        topics=tuple(said.subscription),
-        user_data=said.user_data,
-        owned=getattr(said, "owned", ()),
-        generation=getattr(said, "generation", NO_GENERATION),
-        rack=getattr(said, "rack", None),
+        topics=tuple(metadata.subscription),
+        user_data=metadata.user_data,
+        owned=getattr(metadata, "owned", ()),
+        generation=getattr(metadata, "generation", NO_GENERATION),
+        rack=getattr(metadata, "rack", None),
     )

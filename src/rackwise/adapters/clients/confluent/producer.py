@@ -298,10 +298,11 @@ class RackAwareProducer(SteersTopics):
             with steering.lock:
                 steering.see(view)
 
-    def _marked(self, steering: Steering, told: Theirs) -> _Delivery:
+    def _marked(self, steering: Steering, callback: Theirs) -> _Delivery:
         """A delivery callback for a marked record; it calls the caller's callback afterwards."""
-        told = self._caller.get("on_delivery") if told is None else told
-        return _Delivery(self, steering, told)
+        if callback is None:
+            callback = self._caller.get("on_delivery")
+        return _Delivery(self, steering, callback)
 
     def delivered(self, steering: Steering, marks: list[int], error: Theirs) -> None:
         """Note that a marked record is acknowledged, or failed; runs where the caller polls."""
@@ -351,18 +352,18 @@ class RackAwareProducer(SteersTopics):
 class _Delivery:
     """The plug-in's delivery callback, then the caller's; `marks` are set after queueing."""
 
-    __slots__ = ("_producer", "_steering", "_told", "marks")
+    __slots__ = ("_callback", "_producer", "_steering", "marks")
 
-    def __init__(self, producer: RackAwareProducer, steering: Steering, told: Theirs) -> None:
+    def __init__(self, producer: RackAwareProducer, steering: Steering, callback: Theirs) -> None:
         self._producer = producer
         self._steering = steering
-        self._told = told
+        self._callback = callback
         self.marks: list[int] = []
 
     def __call__(self, error: Theirs, message: Theirs) -> None:
         self._producer.delivered(self._steering, self.marks, error)
-        if self._told is not None:
-            self._told(error, message)
+        if self._callback is not None:
+            self._callback(error, message)
 
 
 def size_of(value: str | bytes | None, key: str | bytes | None, headers: Theirs) -> int:

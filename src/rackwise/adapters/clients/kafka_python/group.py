@@ -110,33 +110,37 @@ class RackAssignor(Serving, AbstractPartitionAssignor):
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._part = Participant(rule=self.rule, decide=self.decide, clock=clock, rack=rack or None)
+        self._participant = Participant(
+            rule=self.rule, decide=self.decide, clock=clock, rack=rack or None
+        )
 
     @override
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """The single mode; a member that gives up all partitions must not report owned ones."""
-        return [MODES[self._part.rule.mode]]
+        return [MODES[self._participant.rule.mode]]
 
     @override
     def metadata(self, topics: Iterable[str]) -> bytes:
         """The user data that this member sends when it joins."""
-        return self.said(topics)
+        return self.user_data(topics)
 
     @override
     def assign(self, cluster: Theirs, members: Iterable[Theirs]) -> dict[str, bytes]:
         """The assignment of each member, computed by this member as the leader."""
         each = list(members)
-        return self.answered(cluster, [member.member_id for member in each], map(_told, each))
+        return self.assign_members(
+            cluster, [member.member_id for member in each], map(_reported_member, each)
+        )
 
     @override
     def on_assignment(self, assignment: Theirs, generation: int) -> None:
         """Note the partitions that this member received."""
-        self.taken(assignment, generation)
+        self.note_assignment(assignment, generation)
 
     @override
     def join_to(self, consumer: KafkaConsumer, *, min_interval_ms: int) -> None:
         """Serve this consumer; `attach` calls this for each assignor."""
-        self._part.instance_id = _text(consumer.config["group_instance_id"])
+        self._participant.instance_id = _text(consumer.config["group_instance_id"])
         super().join_to(consumer, min_interval_ms=min_interval_ms)
 
     @override
@@ -145,7 +149,7 @@ class RackAssignor(Serving, AbstractPartitionAssignor):
         return {broker.node_id: broker.rack or None for broker in cluster.brokers()}
 
     @override
-    def has(self) -> list[TopicPartition] | None:
+    def current_partitions(self) -> list[TopicPartition] | None:
         """The attached consumer's partitions, also after it fell out of its group."""
         consumer = self.attached()
         if consumer is None:
@@ -179,7 +183,7 @@ class RackCooperativeSticky(DecidesCooperativeSticky, RackAssignor):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(rack, clock=clock)
-        self._part.rule = _with_mode(self.rule, mode)
+        self._participant.rule = _with_mode(self.rule, mode)
 
 
 class RackOptimal(DecidesOptimal, RackAssignor):
@@ -200,7 +204,7 @@ class RackOptimal(DecidesOptimal, RackAssignor):
     ) -> None:
         self._optimum = Optimum(balance=balance, weights=weights)
         super().__init__(rack, clock=clock)
-        self._part.rule = _with_mode(self.rule, mode)
+        self._participant.rule = _with_mode(self.rule, mode)
 
 
 def attach(
@@ -250,7 +254,7 @@ def rack_consumer(
     return consumer
 
 
-def _told(member: Theirs) -> ReportedMember:
+def _reported_member(member: Theirs) -> ReportedMember:
     said = member.metadata
     return ReportedMember(
         member_id=member.member_id,
