@@ -30,6 +30,11 @@ def imported(name):
             yield from (each.name for each in node.names)
 
 
+def test_every_producer_plug_in_is_checked():
+    found = {f"{file.parent.name}.producer" for file in CLIENTS.glob("*/producer.py")}
+    assert found == set(LIBRARIES)
+
+
 @pytest.mark.parametrize("name", [*LIBRARIES, *SHARED])
 def test_no_producer_reaches_into_a_client(name):
     assert not [each for each in imported(name) if each.endswith("clients.private")]

@@ -180,16 +180,69 @@ def test_a_client_library(tree):
     tree.write("adapters/clients/mini/__init__.py", '"""Plug-ins for a client called mini."""\n')
     tree.write(
         "adapters/clients/mini/group.py",
-        '''"""An assignor for mini: range with racks."""
+        '''"""Assignors for mini: range with racks."""
 
-from rackwise.core.assignors import assign_range
+import time
 
-__all__ = ["assign_range"]
+from rackwise.adapters.clients import private
+from rackwise.adapters.clients.group import Participant
+from rackwise.adapters.clients.serving import DecidesRange, Serving, join_all
+
+
+class RackRange(DecidesRange, Serving):
+    """Kafka's "range" for mini."""
+
+    client = "mini"
+
+    def __init__(self, rack):
+        self._participant = Participant(
+            rule=self.rule, decide=self.decide, clock=time.monotonic, rack=rack
+        )
+
+    def brokers_of(self, cluster):
+        """Broker id -> rack."""
+        return cluster.racks
+
+
+def attach(consumer, *assignors):
+    """Join assignors to the consumer that uses them."""
+    private.check_version("mini", consumer.version)
+    join_all(consumer, consumer.rack, assignors, min_interval_ms=0)
 ''',
     )
-    done = tree.run("-c", "import rackwise.adapters.clients.mini.group as g; print(g.assign_range)")
+    tree.insert("adapters/clients/private.py", "SUPPORTED = {", '"mini": ((1, 2), (1, 3)), ')
+    code = """
+from rackwise.adapters.clients.group import ReportedMember
+from rackwise.adapters.clients.mini.group import RackRange, attach
+from rackwise.core.wire.consumer import decode_assignment
+
+
+class Cluster:
+    _listeners = set()
+    racks = {1: "a", 2: "b"}
+    _partitions = {"t": {0: type("P", (), {"replicas": [2], "leader": 2, "isr": [2]}),
+                         1: type("P", (), {"replicas": [1], "leader": 1, "isr": [1]})}}
+
+    def partitions_for_topic(self, topic):
+        return set(self._partitions[topic])
+
+
+class Consumer:
+    version = "1.2.5"
+    rack = "a"
+    _client = type("Client", (), {"cluster": Cluster()})
+
+
+consumer, leader = Consumer(), RackRange("a")
+attach(consumer, leader)
+members = [ReportedMember(member_id=id, topics=("t",), rack=rack) for id, rack in ["ma", "nb"]]
+answer = leader.assign_members(consumer._client.cluster, ["m", "n"], members)
+read = {id: decode_assignment(data).partitions for id, data in answer.items()}
+print({id: [tuple(each) for each in found] for id, found in read.items()}, leader.last_error)
+"""
+    done = tree.run("-c", code)
     assert done.returncode == 0, done.stderr
-    assert "assign_range" in done.stdout
+    assert done.stdout == "{'m': [('t', 1)], 'n': [('t', 0)]} None\n"
 
 
 def test_a_command_or_option(tree):
@@ -202,9 +255,17 @@ from typing import Annotated
 import typer
 
 
-def hello(name: Annotated[str, typer.Option(help="Greets this name.")] = "world") -> None:
+def hello(
+    context: typer.Context,
+    name: Annotated[str, typer.Option(help="Greets this name.")] = "world",
+) -> int:
     """Greet."""
-    print(f"hello {name}")
+    shell = context.obj
+    if shell.is_json:
+        shell.document({"format": "hello/1", "name": name})
+    else:
+        shell.text(f"hello {name}")
+    return 0
 ''',
     )
     tree.insert(
@@ -214,7 +275,27 @@ def hello(name: Annotated[str, typer.Option(help="Greets this name.")] = "world"
     )
     done = tree.rackwise("hello", "--name", "rack")
     assert (done.returncode, done.stdout) == (0, "hello rack\n"), done.stderr
+    done = tree.rackwise("hello", "--name", "rack", "--json")
+    assert (done.returncode, done.stdout) == (0, '{"format": "hello/1", "name": "rack"}\n'), (
+        done.stderr
+    )
     assert "hello" in tree.rackwise("--help").stdout
+
+
+def test_an_option_of_a_command_that_exists(tree):
+    tree.insert(
+        "cli/place/placers.py",
+        "def placers(context: typer.Context",
+        ", is_short: Annotated[bool, typer.Option('--short', help='Print names only.')] = False",
+    )
+    tree.insert("cli/place/placers.py", "import typer\n", "from typing import Annotated\n")
+    tree.insert(
+        "cli/place/placers.py",
+        "    shell: Shell = context.obj\n",
+        "    if is_short:\n        shell.text(' '.join(placer_names()))\n        return 0\n",
+    )
+    done = tree.rackwise("placers", "--short")
+    assert (done.returncode, done.stdout) == (0, "kip36 unaware striped ring levels\n"), done.stderr
 
 
 @pytest.mark.spark

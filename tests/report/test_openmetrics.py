@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.errors import InvalidSummary
+from rackwise.core.errors import InvalidConfig, InvalidSummary
 from rackwise.core.partitioner import PartitionerConfig, TopicPartitioner, TopicView
-from rackwise.report.openmetrics import producer_metrics, run_metrics
+from rackwise.report.openmetrics import metric, producer_metrics, run_metrics
 from report.summaries import hostile, summary
 
 SAMPLE = re.compile(r'(\w+)_total\{((?:\w+="(?:[^"\\\n]|\\[\\n"])*",?)+)\} (\d+)')
@@ -176,3 +176,8 @@ def test_unknown_figures_have_no_sample():
 def test_an_invalid_summary_is_rejected():
     with pytest.raises(InvalidSummary):
         run_metrics({"format": "rackwise.summary/2"})
+
+
+def test_a_metric_is_registered_without_the_prefix():
+    with pytest.raises(InvalidConfig, match="expected a name without rackwise_, got rackwise_x"):
+        metric("rackwise_x", "Help.")

@@ -42,6 +42,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rackwise.core.errors import InvalidConfig
 from rackwise.report.shape import check
 
 if TYPE_CHECKING:
@@ -90,7 +91,18 @@ def metric(
     labels: tuple[str, ...] = (),
     to: list[Metric] = RUN_METRICS,
 ) -> Callable[[Callable[[Mapping[str, Any]], Samples]], Callable[[Mapping[str, Any]], Samples]]:
-    """Register the decorated function as the samples of a metric."""
+    """Register the decorated function as the samples of a metric.
+
+    `name` has no prefix: `topics` is exported as `rackwise_topics`. Raises `InvalidConfig` for a
+    name with the prefix.
+    """
+    if name.startswith(PREFIX):
+        raise InvalidConfig(
+            f"invalid metric name: expected a name without {PREFIX}, got {name}",
+            wanted=f"a name without {PREFIX}",
+            had=name,
+            hint=f"use {name.removeprefix(PREFIX)}: the prefix is added",
+        )
 
     def register(
         samples: Callable[[Mapping[str, Any]], Samples],

@@ -113,3 +113,8 @@ def test_what_is_not_there_is_not_asked():
     assert not private.request_rejoin(object())
     assert private.generation(object()) == -1
     assert private.client_rack(object()) is None
+
+
+def test_a_client_without_known_private_names_is_rejected():
+    with pytest.raises(UnsupportedClient, match=r"unsupported client: expected .*, got mini"):
+        private.check_version("mini", "1.0.0")

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.core.assignors.members import TopicPartition
 from rackwise.core.errors import UnsupportedClient
+from rackwise.core.text import alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,6 +44,13 @@ InSync: TypeAlias = dict[str, list[frozenset[int]]]
 
 def check_version(client: str, version: str) -> None:
     """Reject a client version whose private names are not known. Raises `UnsupportedClient`."""
+    if client not in SUPPORTED:
+        raise UnsupportedClient(
+            f"unsupported client: expected {alternatives(list(SUPPORTED))}, got {client}",
+            wanted=alternatives(list(SUPPORTED)),
+            had=client,
+            hint="add the client and its versions to SUPPORTED in adapters/clients/private.py",
+        )
     first, end = SUPPORTED[client]
     found = tuple(map(int, re.findall(r"\d+", version)[:3]))
     if not first <= found < end:
