@@ -105,7 +105,7 @@ def test_every_cluster_has_a_row_with_a_plan_or_the_reason(rows):
         **dict.fromkeys(("moving", "partly"), "refused"),
         "small": "infeasible",
     }
-    assert rows["small"]["reason"].startswith("<t>-0 wants ")
+    assert rows["small"]["reason"].startswith("<t>-0: expected ")
     assert rows["small"]["reason"].endswith("; and 2 more")
     assert "expected a rack on every live broker" in rows["partly"]["reason"]
     assert rows["partly"]["hint"]
