@@ -84,11 +84,13 @@ REFUSALS = [
 
 def cli() -> str:
     """Every command with its options."""
-    lines = ["# Commands", "", "Global options may stand anywhere: `--json --quiet --debug`"]
-    lines += [
-        "`--color auto|always|never --max-input SIZE`. Exit codes: 0 done, 1 error, 2 there is"
+    lines = [
+        "# Commands",
+        "",
+        "Global options may be anywhere on the command line: `--json --quiet --debug`",
     ]
-    lines += ["a difference, 3 stopped half-way, 4 refused before the first write.", ""]
+    lines += ["`--color auto|always|never --max-input SIZE`. Exit codes: 0 done, 1 error, 2"]
+    lines += ["differences found, 3 stopped half-way, 4 rejected before the first write.", ""]
     for name, command in sorted(_commands(get_command(build_app(*COMMANDS))).items()):
         lines += [
             f"## rackwise {name}",

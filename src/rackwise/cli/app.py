@@ -83,8 +83,8 @@ COMMANDS = {
 """In the order of the help."""
 
 EPILOG = (
-    "Global options may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 differences "
-    "found, 3 stopped after a part was written, 4 rejected before the first write."
+    "Global options may be anywhere on the command line. Exit codes: 0 done, 1 error, "
+    "2 differences found, 3 stopped after a part was written, 4 rejected before the first write."
 )
 
 

@@ -31,7 +31,9 @@ def sandbox(
     racks: Annotated[
         str,
         typer.Option(
-            metavar="RACKS", help="Racks, separated by commas, assigned in turn; '' for none."
+            metavar="RACKS",
+            help="Assign these racks, separated by commas, to the brokers in turn; '' for no "
+            "racks.",
         ),
     ] = "a,b,c",
     kafka: Annotated[

@@ -11,7 +11,7 @@ from rackwise.cli.shell import Shell
 
 @with_option_groups()
 def generate(context: typer.Context, options: GenerateOptions) -> int:
-    """Write a generated fleet: snapshots, flow logs, tables, and truth.json.
+    """Write generated Kafka clusters: snapshots, flow logs, tables, and truth.json.
 
     Every total that `analyze` computes from these files equals truth.json exactly.
     """

@@ -54,7 +54,8 @@ class BillOptions:
         list[str],
         typer.Argument(
             metavar="SNAPSHOT...",
-            help="Snapshot files, folders or globs; several of one cluster are its history.",
+            help="Snapshot files, folders or globs; several snapshots of one cluster form "
+            "its history.",
         ),
     ]
     out: Annotated[
@@ -64,14 +65,16 @@ class BillOptions:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Find racks of addresses in this table: CSV cidr,rack or rack@cidr<>rack@cidr.",
+            help="Read the racks of subnets from this file: lines cidr,rack, or one line "
+            "rack@cidr<>rack@cidr.",
         ),
     ] = None
     clients: Annotated[
         Path | None,
         typer.Option(
             metavar="CSV",
-            help="Find racks of clients in this table, by client_id, client_group or principal.",
+            help="Read the racks of clients from this CSV file, by client_id, client_group or "
+            "principal.",
         ),
     ] = None
     prices: PriceTable = None
@@ -94,7 +97,8 @@ class BillOptions:
         bool,
         typer.Option(
             "--exit-code",
-            help="Exit with 2 when a plan moves something or a finding fails the policy.",
+            help="Exit with 2 if a plan has moves or if the audit has findings that fail "
+            "the policy.",
         ),
     ] = False
 
@@ -121,7 +125,9 @@ class AnalyzeOptions(BillOptions):
     rates: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Model traffic from bytes per second of topics, CSV or Parquet."
+            metavar="FILE",
+            help="Estimate traffic from the bytes per second of each topic in this file, CSV or "
+            "Parquet.",
         ),
     ] = None
     from_: Annotated[
@@ -136,26 +142,30 @@ class AnalyzeOptions(BillOptions):
         SideName,
         typer.Option(
             metavar="SIDE",
-            help="Count this one of two logs of a flow: auto, egress or broker.",
+            help="If both ends log a flow, count one log: that of the sender (egress), that of the "
+            "broker, or auto to choose by the logged addresses.",
         ),
     ] = "auto"
     dedupe: Annotated[
         DedupeName,
         typer.Option(
             metavar="HOW",
-            help="Count a flow once by side, or with exact also count equal rows once.",
+            help="Remove duplicates: side counts a flow once that both ends log; exact also counts "
+            "equal rows once.",
         ),
     ] = "side"
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="WHAT", help="Keep the rows as read, in a table: bronze."),
+        typer.Option(
+            metavar="WHAT", help="Also keep this: bronze, a table of the rows as they were read."
+        ),
     ] = None
     eps: Annotated[
         list[str] | None,
         typer.Option(
             metavar="F",
-            help="Let a rack take up to 1 + F times its even share of produced bytes, inf for no "
-            "bound; repeatable. [default: 0, 0.05, 0.1, 0.2, inf]",
+            help="Let a rack receive up to 1 + F times its even share of the produced bytes, "
+            "inf for no bound; repeatable. [default: 0, 0.05, 0.1, 0.2, inf]",
         ),
     ] = None
     unkeyed_share: Annotated[

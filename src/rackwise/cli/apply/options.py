@@ -38,7 +38,8 @@ Throttle = Annotated[
 ThrottleOver = Annotated[
     RateConflict,
     typer.Option(
-        help="Where an operator has set a rate: keep it, use the larger one, or use ours."
+        help="If an operator has already set a rate: keep it, use the larger of both (max), or use "
+        "the rate of --throttle (ours)."
     ),
 ]
 AtOnce = Annotated[int, typer.Option(metavar="N", min=1, help="Move at most N partitions at once.")]
@@ -72,7 +73,7 @@ Stall = Annotated[
 Down = Annotated[
     int,
     typer.Option(
-        metavar="S", min=1, help="Cancel the moves to a broker that is down for S seconds."
+        metavar="S", min=1, help="Cancel the moves to a broker that has been down for S seconds."
     ),
 ]
 Check = Annotated[

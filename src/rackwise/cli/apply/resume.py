@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def resume(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     """Continue a plan from its journal and the state of the cluster.
 
-    Without --throttle the throttle of the last run is kept. Changes by others are reported and not
+    Without --throttle, the throttle of the last run is kept. Changes by others are reported and not
     undone. A plan that was cancelled, rolled back or completed is not started again; use rackwise
     apply for that. Exit codes: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first
     write.

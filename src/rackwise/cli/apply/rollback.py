@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def rollback(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     """Cancel running moves, then execute the reverse of the completed ones, with its own journal.
 
-    If the run is killed, the same command continues it. Replicas that return are copied completely.
+    If the run is killed, the same command continues it. Replicas that move back are copied in full.
     Exit codes: 0 all is as before the plan, 1 error, 3 stopped half-way, 4 rejected before any
     write.
     """

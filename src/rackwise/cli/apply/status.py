@@ -54,8 +54,8 @@ class PlanStatus:
 def status(context: typer.Context, target: Target) -> int:
     """Show whether each move of a plan is done, moving, not started, or changed by others.
 
-    Running moves are observed for two seconds to compute the time left. Without a journal every
-    running move counts as one of another tool. Reads only. Exit codes: 0 all done, 2 not yet or
+    Running moves are observed for two seconds to compute the time left. Without a journal, every
+    running move counts as a move of another tool. Reads only. Exit codes: 0 all done, 2 moves or
     throttles are left, 1 error.
     """
     shell: Shell = context.obj

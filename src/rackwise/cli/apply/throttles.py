@@ -52,9 +52,10 @@ def throttles(
         bool, typer.Option("--restore", help="Clear the throttles that runs of this tool left.")
     ] = False,
 ) -> int:
-    """List the replication throttles of the cluster, and those that runs of this tool have left.
+    """List the replication throttles of the cluster, and which of them this tool has left.
 
-    Exit codes: 0 none of ours is left, 2 some are, 3 some could not be cleared, 1 error.
+    Exit codes: 0 no throttle of this tool is left, 2 some are left, 3 some could not be cleared, 1
+    error.
     """
     shell: Shell = context.obj
     with installed("kafka", "talk to brokers"):

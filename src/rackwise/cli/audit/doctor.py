@@ -49,7 +49,7 @@ def doctor(
     client_rack: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="R", help="Check a client with this client.rack, too. May be repeated."
+            metavar="R", help="Also check a client that has this client.rack. May be repeated."
         ),
     ] = None,
     topics: Topics = None,
@@ -65,7 +65,7 @@ def doctor(
         ),
     ] = None,
 ) -> int:
-    """Find what keeps clients from reading in their own rack: brokers, clients or groups.
+    """Find why clients do not read from their own rack: brokers, clients or groups.
 
     Reads only; joins no group and commits no offset. Exit codes: 0 no finding, 2 findings, 1 error,
     4 missing authorization.

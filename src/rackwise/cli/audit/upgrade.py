@@ -62,15 +62,15 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="ID=SOFTWARE,IBP[,RACK]",
-            help="Give the version, inter.broker.protocol.version (empty: not set) and broker.rack "
-            "of a broker. May be repeated.",
+            help="State the version, inter.broker.protocol.version (empty: not set) and "
+            "broker.rack of a broker. May be repeated.",
         ),
     ] = None,
     client: Annotated[
         list[str] | None,
         typer.Option(
             metavar="VERSION",
-            help="Give the version of a client that reads ZooKeeper. May be repeated.",
+            help="State the version of a client that reads ZooKeeper. May be repeated.",
         ),
     ] = None,
     to: Annotated[
@@ -79,10 +79,11 @@ def check(
     ] = None,
     store_config: StoreConfigFile = None,
 ) -> int:
-    """Print which of KIP-36's four steps is next, and which brokers or clients would break.
+    """Print the next of KIP-36's four upgrade steps, and which brokers or clients would break.
 
-    Software and IBP are not in ZooKeeper: give them with --member, or they are unknown. Writes
-    nothing. Exit codes: 0 no findings, 2 findings, 1 error.
+    ZooKeeper does not contain the version and the inter.broker.protocol.version of a broker.
+    Without --member they are unknown. Writes nothing. Exit codes: 0 no findings, 2 findings, 1
+    error.
     """
     shell: Shell = context.obj
     from rackwise.core.wire.upgrade import UpgradeMember, upgrade_findings

@@ -73,26 +73,35 @@ def acquire(
         typer.Option("--allow-key", help="Accept a key that looks as if it changes with restarts."),
     ] = False,
     spare: Annotated[
-        SpareName, typer.Option(help="Permit a new host to take these ids of lost brokers.")
+        SpareName,
+        typer.Option(
+            help="Let a new host take an id of a lost broker: never, only an id that is "
+            "mapped to no other host (unmapped), or any."
+        ),
     ] = "never",
     grace: Annotated[
         float,
-        typer.Option(metavar="S", min=0, help="Take a spare id only after it is missing for S s."),
+        typer.Option(
+            metavar="S",
+            min=0,
+            help="Take the id of a lost broker only after it has been missing for S seconds.",
+        ),
     ] = 300.0,
     missing: Annotated[
         MissingBy,
         typer.Option(help="Scan for missing ids, or use those that broker-id watch records."),
     ] = "scan",
     on_blocked: Annotated[
-        BlockedThen, typer.Option(help="Choose what to do if every spare id is reserved.")
+        BlockedThen,
+        typer.Option(help="Choose what to do if no id of a lost broker may be taken yet."),
     ] = "error",
     wait: Annotated[
         float | None,
         typer.Option(
             metavar="S",
             min=0,
-            help="Wait S seconds for a stale registration to end. The default is 1.5 of its "
-            "session timeout.",
+            help="Wait S seconds for a stale registration to end. The default is 1.5 times "
+            "its session timeout.",
         ),
     ] = None,
     generate_above: Annotated[
@@ -117,13 +126,16 @@ def acquire(
     adopt_data: Annotated[
         bool,
         typer.Option(
-            "--adopt-data", help="Treat partitions without meta.properties as this broker's data."
+            "--adopt-data",
+            help="Treat partitions in log dirs without meta.properties as data of this broker.",
         ),
     ] = False,
     accept_loss: Annotated[
         bool,
         typer.Option(
-            "--accept-loss", help="Start with an empty disk even as the last in-sync replica."
+            "--accept-loss",
+            help="Start with an empty disk even if no other in-sync replica of a partition "
+            "is alive.",
         ),
     ] = False,
     literal: Annotated[
@@ -144,10 +156,10 @@ def acquire(
 ) -> int:
     """Take the broker id of this host, write meta.properties, start the broker and supervise it.
 
-    With COMMAND, stdout belongs to the broker. Without COMMAND, the result document is printed when
-    the id is on the disks, and the command waits until the broker registers. Exit codes: the status
-    of the broker, or 128+n after signal n; before the broker runs 1 error, 3 stopped half-way, 4
-    rejected, 75 rejected but a later try may succeed.
+    With COMMAND, only the broker writes to stdout. Without COMMAND, the result document is printed
+    when the id is on the disks, and the command waits until the broker registers. Exit codes: the
+    exit code of the broker, or 128+n after signal n. If the broker does not start: 1 error, 3
+    stopped half-way, 4 rejected, 75 rejected but a later try may succeed.
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch import acquire as acquire_id

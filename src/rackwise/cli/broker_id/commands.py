@@ -113,9 +113,10 @@ def assign(
     *,
     options: StoreOptions,
 ) -> int:
-    """Map a key to an id: the next start of that host takes the id.
+    """Map a key to an id: the host with this key takes the id at its next start.
 
-    Rejected while a broker of another key holds the id. Exit codes: 0 written, 1 error, 4 rejected.
+    The command is rejected while a broker with another key holds the id. Exit codes: 0 written, 1
+    error, 4 rejected.
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch import operator
@@ -157,8 +158,8 @@ def retire(
 ) -> int:
     """Retire an id: delete its mappings, and never give it to a broker again.
 
-    Rejected while the id is registered, claimed or used by replicas. Exit codes: 0 done, 1 error, 4
-    rejected.
+    The command is rejected while the id is registered, claimed or used by replicas. Exit codes: 0
+    done, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
     from rackwise.cli.broker_id import documents, text
@@ -200,7 +201,7 @@ def gc(
     *,
     options: StoreOptions,
 ) -> int:
-    """List mappings whose id a broker of another key uses.
+    """List mappings whose id is in use by a broker with another key.
 
     Writes nothing without --apply. Exit codes: 0 none is left, 2 some are left, 1 error, 4
     rejected.
@@ -250,9 +251,10 @@ def init(
     *,
     options: StoreOptions,
 ) -> int:
-    """Create the nodes of the store with their ACLs, once per cluster, as Kafka's principal.
+    """Create the nodes of the identity store and their ACLs.
 
-    Exit codes: 0 all nodes exist, 2 a node is missing or has another ACL, 1 error, 4 rejected.
+    Run it once per cluster, as the principal of the brokers. Exit codes: 0 all nodes exist, 2 a
+    node is missing or has another ACL, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch.views.stores import init_store, read_store_config, store_warnings

@@ -40,7 +40,8 @@ def watch(
         typer.Option(
             metavar="S",
             min=1,
-            help="Delete garbage mappings every S seconds. The default is never.",
+            help="Every S seconds, delete the mappings that broker-id gc lists. The default "
+            "is never.",
         ),
     ] = None,
     rescan: Annotated[
@@ -52,9 +53,9 @@ def watch(
 ) -> int:
     """Record which ids are missing, and since when. Runs until SIGTERM.
 
-    Several watchers may run; one of them leads. Prints a line for each change, with --json a
-    document. Continues after the store was unreachable. Exit codes: 0 after SIGTERM, 1 error, 4
-    rejected.
+    Several watchers may run; one of them is the leader. Prints a line for each change,
+    or a document with --json. Continues when an unreachable store is reachable again. Exit codes: 0
+    after SIGTERM, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
     from rackwise.adapters.clock import monotonic_ms

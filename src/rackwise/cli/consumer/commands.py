@@ -51,16 +51,30 @@ ClientRacks = Annotated[
     list[str] | None,
     typer.Option(
         metavar="GLOB=RACK",
-        help="Set the rack of members that show none, by client id. May be repeated.",
+        help="Set the rack of members that report none, by client id. May be repeated.",
     ),
 ]
 TargetOption = Annotated[
     TargetName,
-    typer.Option(help="Members read a replica in their rack, the leader, or the nearest replica."),
+    typer.Option(
+        help="Choose what members read: a replica in their rack (follower), the leader, or the "
+        "nearest replica."
+    ),
 ]
 WeightsFile = Annotated[
     Path | None,
-    typer.Option(metavar="CSV", help="Count bytes too. Columns: topic,partition,bytes_per_s."),
+    typer.Option(
+        metavar="CSV",
+        help="Also count bytes, and optimize bytes. Columns of the file: "
+        "topic,partition,bytes_per_s.",
+    ),
+]
+BalanceOption = Annotated[
+    BalanceName,
+    typer.Option(
+        help="Choose what the best assignment spreads evenly: all partitions (total), the "
+        "partitions of each topic, or co-partitioned topics (columns)."
+    ),
 ]
 BalanceOption = Annotated[
     BalanceName,
@@ -84,7 +98,7 @@ def evaluate(
     weights: WeightsFile = None,
     balance: BalanceOption = "total",
 ) -> int:
-    """Report how much each group reads in its own racks, how much it could, and what limits it.
+    """Report how much each group reads locally, how much it could, and what limits it.
 
     Reads only. Exit codes: 0 no better assignment is known, 2 a better one exists, 1 error.
     """

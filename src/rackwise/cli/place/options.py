@@ -90,8 +90,8 @@ Seed = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        help="Use this random seed; equal seeds give equal rows. If you omit it, one is generated "
-        "and printed.",
+        help="Use this random seed. Equal seeds give equal placements. If you omit it, a seed is "
+        "generated and printed.",
     ),
 ]
 NoLoad = Annotated[

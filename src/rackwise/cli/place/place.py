@@ -63,10 +63,10 @@ def place(
         ),
     ] = None,
 ) -> int:
-    """Print a placement for a new topic; equal seeds give equal rows.
+    """Print a placement for a new topic; equal seeds give equal placements.
 
-    --from-server asks a rackwise serve, which has the cluster, the placer and the seed. Reads only.
-    Exit codes: 0 printed, 1 error.
+    With --from-server, a running rackwise serve computes the placement from its own cluster, placer
+    and seed. Reads only. Exit codes: 0 printed, 1 error.
     """
     shell: Shell = context.obj
     server = PlacementServer(

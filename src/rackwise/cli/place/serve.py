@@ -98,9 +98,9 @@ def serve(
 ) -> int:
     """Serve placements to any Kafka client until SIGTERM; print one JSON line per event.
 
-    Advertises the feature rackwise.replica.assignment, so that clients can tell it from a broker,
-    where API key 68 is ConsumerGroupHeartbeat. Reads brokers again every 30 s, a snapshot once.
-    Reads only. Exit codes: 0 after SIGTERM, 130 after SIGINT, 1 error.
+    Advertises the feature rackwise.replica.assignment, so that clients can distinguish it from a
+    broker. On a broker, API key 68 is ConsumerGroupHeartbeat. Reads the brokers again every 30 s,
+    but a snapshot only once. Reads only. Exit codes: 0 after SIGTERM, 130 after SIGINT, 1 error.
     """
     from rackwise.adapters.rpc.config import Guards
     from rackwise.core.replica_service.answers import RequestLimits

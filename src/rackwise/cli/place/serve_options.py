@@ -24,10 +24,17 @@ Listen = Annotated[
 ]
 Advertised = Annotated[
     str | None,
-    typer.Option(metavar="H:P", help="Advertise this address. [default: the one a client used]"),
+    typer.Option(
+        metavar="H:P", help="Advertise this address. [default: the address that the client used]"
+    ),
 ]
 ApiKey = Annotated[
-    int, typer.Option(metavar="N", help="Kafka API key of the request. Clients must use the same.")
+    int,
+    typer.Option(
+        metavar="N",
+        help="Use this Kafka API key, the number of the request type. Clients must use the same "
+        "number.",
+    ),
 ]
 MaxPartitions = Annotated[
     int, typer.Option(metavar="N", min=1, help="Largest number of partitions per request.")
@@ -90,7 +97,7 @@ TlsClientCa = Annotated[
     Path | None, typer.Option(metavar="F", help="CA that signs client certificates, in PEM.")
 ]
 InsecureIKnow = Annotated[
-    bool, typer.Option(help="Allow to listen outside loopback without client certificates.")
+    bool, typer.Option(help="Allow listening outside loopback without client certificates.")
 ]
 
 

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from rackwise.core.placement import Placement
 
 FromServer = Annotated[
-    str | None, typer.Option(metavar="H:P", help="Ask this rackwise serve for the rows.")
+    str | None, typer.Option(metavar="H:P", help="Ask this rackwise serve for the placement.")
 ]
 ServedApiKey = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="Send the request to --from-server with this API key. [default: 68]"
+        metavar="N",
+        help="Use this Kafka API key, the number of the request type, with --from-server. "
+        "[default: 68]",
     ),
 ]
 

@@ -68,7 +68,9 @@ RequiredServer = Annotated[
 RowsText = Annotated[
     str | None,
     typer.Option(
-        metavar="TEXT", help="Use exactly these rows: 5:4,3:2 puts partition 0 on brokers 5 and 4."
+        metavar="TEXT",
+        help="Use exactly these replica lists: 5:4,3:2 puts partition 0 on brokers 5 and 4, and "
+        "partition 1 on brokers 3 and 2.",
     ),
 ]
 Configs = Annotated[
@@ -98,7 +100,7 @@ def create(
         bool, typer.Option("--if-not-exists", help="Accept an existing topic of that name.")
     ] = False,
 ) -> int:
-    """Create a topic with rack-aware rows and wait until the cluster shows them.
+    """Create a topic with rack-aware replicas and wait until the cluster shows them.
 
     Exit codes: 0 created, or exists with this size; 1 error, nothing was written; 2 exists with
     another size; 3 written, but the cluster does not show it; 4 missing authorization.
@@ -184,9 +186,9 @@ def alter(
 ) -> int:
     """Expand a topic to N partitions; existing partitions stay where they are.
 
-    --replica-assignment has the rows of all N partitions; those of existing partitions are skipped.
-    Exit codes: 0 added, 1 error, nothing was written; 3 written, but the cluster does not show it;
-    4 missing authorization.
+    --replica-assignment has the replica lists of all N partitions; the lists of existing partitions
+    are skipped. Exit codes: 0 added, 1 error, nothing was written; 3 written, but the cluster does
+    not show it; 4 missing authorization.
     """
     shell: Shell = context.obj
     if replication_factor is not None:

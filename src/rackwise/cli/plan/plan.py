@@ -119,7 +119,8 @@ def plan(
         ),
     ] = None,
     solver: Annotated[
-        Solver, typer.Option(help="Choose the solver. The cost of the plan is the same.")
+        Solver,
+        typer.Option(help="Choose the solver. The cost of the plan is the same with every solver."),
     ] = "auto",
     kafka_json: Annotated[
         Path | None,
@@ -132,7 +133,7 @@ def plan(
         ),
     ] = None,
 ) -> int:
-    """Plan moves with the fewest replicas, bytes or dollars, and prove that none are cheaper.
+    """Plan the cheapest moves in replicas, bytes or dollars; prove that no plan is cheaper.
 
     Reads only. Exit codes: 0 nothing to move, 2 moves found, 1 error.
     """

@@ -33,11 +33,12 @@ def proof(
         Path, typer.Option(metavar="FILE", help="The snapshot that the plan was built from.")
     ],
 ) -> int:
-    """Verify a plan: every set is legal, the loads are fair, and nothing is cheaper.
+    """Verify that a plan is legal and fair, and that no legal and fair plan is cheaper.
 
-    Uses the policy, the price table and the certificate in the plan; no solver is loaded. Also
-    verifies the sizes, sums and brokers that the plan states. Reads only. Exit codes: 0 proved,
-    2 not proved, 1 error.
+    Legal: every replica list follows the rules. Fair: the loads are as even as the rules allow.
+    Uses the policy, the price table and the certificate in the plan, and no solver. Also verifies
+    the sizes, sums and brokers that the plan states. Reads only. Exit codes: 0 proved, 2 not
+    proved, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.adapters import files

@@ -44,10 +44,13 @@ def what_if(
     ],
     lose: Annotated[
         list[str] | None,
-        typer.Option(metavar="RACK", help="Lose all brokers of this rack. May be repeated."),
+        typer.Option(
+            metavar="RACK", help="Simulate the loss of all brokers of this rack. May be repeated."
+        ),
     ] = None,
     lose_broker: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Lose this broker. May be repeated.")
+        list[str] | None,
+        typer.Option(metavar="ID", help="Simulate the loss of this broker. May be repeated."),
     ] = None,
     add: Annotated[
         list[str] | None,

@@ -60,13 +60,16 @@ def simulate(
     mode: Annotated[
         str | None,
         typer.Option(
-            metavar="LIST", help="Simulate some of uniform,kip,upstream,bounded. [default: all]"
+            metavar="LIST",
+            help="Simulate only these partitioners: uniform,kip,upstream,bounded. [default: all]",
         ),
     ] = None,
     sticky_bytes: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Send this many bytes before another partition (batch.size)."
+            metavar="N",
+            help="Send this many bytes to a partition before the next partition is chosen "
+            "(batch.size).",
         ),
     ] = 16_384,
     record_bytes: Annotated[
@@ -174,9 +177,11 @@ def split(
         str, typer.Option(metavar="TIME", help="Let producers use the split for this long.")
     ] = "1h",
 ) -> int:
-    """Compare bounds on the load of racks: locality and cost. Write the split of one bound.
+    """Compare bounds on the load of racks, and write the split of one bound.
 
-    Writes only --out. Exit codes: 0 done, 2 --out had other content before, 1 error.
+    A split states which share of its bytes each rack sends to each rack. The rows show how local
+    each bound is and what it costs. Writes only --out. Exit codes: 0 done, 2 --out had other
+    content before, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.cli.producer import text as output

@@ -25,21 +25,34 @@ CapacityName = Literal["leaders", "brokers"]
 
 TopicName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Reject --rates of another topic than this."),
+    typer.Option(metavar="NAME", help="Reject the --rates file if it is for another topic."),
 ]
 RatesFile = Annotated[
     Path,
-    typer.Option(metavar="FILE", help="Send rates of clients by rack, as rackwise-rates/1."),
+    typer.Option(
+        metavar="FILE",
+        help="Read from this file how much the clients of each rack send, as rackwise-rates/1.",
+    ),
 ]
 Eps = Annotated[
-    float, typer.Option(metavar="X", help="Let a rack take up to 1 + X times its even share.")
+    float,
+    typer.Option(
+        metavar="X",
+        help="Let a rack receive up to 1 + X times its even share of the produced bytes.",
+    ),
 ]
 CapacityOption = Annotated[
     CapacityName,
-    typer.Option(help="Compute the even share of a rack from its number of leaders or of brokers."),
+    typer.Option(
+        help="Compute the even share of a rack from the number of its leaders or of its brokers."
+    ),
 ]
 UsdPerGib = Annotated[
-    float, typer.Option(metavar="USD", help="Price of a GiB that crosses racks, both sides.")
+    float,
+    typer.Option(
+        metavar="USD",
+        help="Price of a GiB that crosses racks: the sum of the charges on both sides.",
+    ),
 ]
 
 MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
