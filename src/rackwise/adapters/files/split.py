@@ -9,8 +9,8 @@
 
 One file serves all producers of the topic; each takes the row of its own rack. `made_from` is the
 SHA-256 of the rates file and the fingerprint of the snapshot. A row adds up to 1 within 1e-6 and
-names racks that have a weight. Written on one line, keys sorted; whole or not at all, so that a
-producer that reads it meanwhile finds the old one or the new one.
+names racks that have a weight. The file has one line with sorted keys. It is replaced as a whole,
+so that a producer that reads it at the same time gets the old file or the new one.
 
 What this does not do: say whether a split is still in force (`core.partitioner` does).
 """

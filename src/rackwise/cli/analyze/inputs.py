@@ -38,7 +38,7 @@ SNAPSHOT_NAMES = ("*.json", "*.json.gz")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The files of the options, read."""
+    """The content of the files that the options name."""
 
     snapshots: tuple[Snapshot, ...]
     """The snapshots that could be read."""

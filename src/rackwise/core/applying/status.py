@@ -1,4 +1,4 @@
-"""The progress of a plan: from its journal and one or two readings, or from a running run.
+"""The progress of a plan: from its journal and one or two readings, or from a run in progress.
 
 Goals, in order: every partition of the plan is in one class; a lost journal makes the answer less
 precise but not wrong (its moves count as foreign); nothing is written.

@@ -6,7 +6,8 @@ Goals, in order:
 2. Every effect is in the journal before it is requested, so that the next run can continue a killed
    one from any line.
 3. No throttle of this tool outlives the run, or the run reports which ones do.
-4. The cluster is never worse off than the limits allow: new work stops when it is in trouble.
+4. The cluster is never worse off than the limits allow: no new move starts while the cluster has a
+   problem.
 5. As much as the limits allow is in motion.
 
 Algorithm, a state machine; the driver executes its actions and returns the observations:
@@ -28,7 +29,8 @@ Algorithm, a state machine; the driver executes its actions and returns the obse
 
 1. After each request it reads the cluster, and decides on what it sees. Nothing is sent twice
    because an answer was lost: the next readings show the result of the request.
-2. One reading is believed where it is certain, otherwise when it stays the same.
+2. A reading is accepted at once if it is certain. Otherwise it is accepted when the next readings
+   show the same.
 3. A run ends when nothing is open: done, failed, or not to be started any more.
 4. After a signal no new move is started. Kafka continues the moves that it has accepted; the
    throttle then stays, and `resume` finishes.

@@ -3,10 +3,11 @@
 Goals, in order: an operator's throttle is bit for bit the same after the run; no throttle of this
 tool outlives the run unreported; the values are exactly those of Kafka's own tool.
 
-Algorithm. The sources of a move are the replicas that hold the data, without the adding ones. Its
-destinations are the targets that are no sources. A topic lists `partition:source` for its leaders
-and `partition:destination` for its followers, sorted as text, joined by commas. A list is merged
-with the existing one; `*` already means all, and stays. A rate is one number per broker.
+Algorithm. The sources of a move are the replicas that hold the data, without the replicas that are
+being added. The destinations of a move are the target replicas that are not sources. A topic lists
+`partition:source` for its leaders and `partition:destination` for its followers, sorted as text,
+joined by commas. A list is merged with the existing one; `*` already means all, and stays. A rate
+is one number per broker.
 
 Clearing: where the value is ours, the prior value is restored (absent: the key is deleted). Where
 others have changed it since, only our entries are removed from a list, and a rate stays as it is.

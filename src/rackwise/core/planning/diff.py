@@ -160,7 +160,7 @@ def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
 
 
 def compare_findings(a: Iterable[Finding], b: Iterable[Finding]) -> FindingsDiff:
-    """The findings that only one of two audits has, compared without their numbers."""
+    """The findings that only one of two audits has; the numbers in a finding are not compared."""
     first, second = tuple(a), tuple(b)
     return FindingsDiff(
         fixed=_only_in_first(first, second), introduced=_only_in_first(second, first)

@@ -12,8 +12,9 @@ from 2.7        2.7-IV0, 2.8-IV1, 3.4-IV0 and later    5              6, 7, 8
 
 KIP-36 states registration 2 for 0.9.0.X and 3 for 0.10.0, and Kafka 0.10.0 does exactly that.
 
-An IBP is numbers and perhaps `-IVn`: three numbers if the first is 0, else two. Further numbers, as
-in 0.9.0.X or 0.9.0.1, are ignored. Without `-IV` it is above all interim versions of its release:
+An IBP consists of numbers and an optional `-IVn`: three numbers if the first is 0, otherwise two.
+Further numbers, as in 0.9.0.X or 0.9.0.1, are ignored. Without `-IV` it is above all interim
+versions of its release:
 
 ```
 0.10.0-IV0 < 0.10.0-IV1 < 0.10.0 = 0.10.0.1 < 0.10.1-IV0 < 1.0-IV0 < 3.9

@@ -7,8 +7,8 @@ bytes                  its bytes            1 for each copy  the same
 usd                    its nano-dollars     1 for each copy  the same
 ```
 
-Unknown sizes count as 0 if bytes come second. If loads are free, they are evened out after the
-first cost, and in any case after the number of copies.
+An unknown size counts as 0 if bytes are the second cost. If loads are free, they are evened out
+after the first cost, but never before the number of copies.
 
 Limits: this module does not even out loads (`search.even_loads` does).
 """

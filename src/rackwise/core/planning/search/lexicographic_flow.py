@@ -1,14 +1,14 @@
 """Minimum-cost flows by several costs in order of priority, each exact.
 
-Goals, in order: the first cost is the least; of all flows that reach it the second is the least,
-and so on; costs stay integers in the solver's range.
+Goals, in order: the first cost is minimal; of all flows with this minimum, the second cost is
+minimal, and so on; costs stay integers in the solver's range.
 
 The algorithm. Two costs in a row are combined into one while they fit: a unit of the first weighs
 more than the second can change on any cycle of the network. Such a cycle passes each shared node
-once, and between two of them it contains at most two arcs with a cost. So twice the shared nodes
-times the largest cost is a bound. If the product exceeds the solver's range, the stages run one
-after the other. Node prices, from the shortest paths in the residual network, show the arcs
-on which all cheapest flows agree. The next flow is searched on the other arcs alone.
+once, and between two shared nodes it contains at most two arcs with a cost. So twice the shared
+nodes times the largest cost is a bound. If the product exceeds the solver's range, the stages run
+one after the other. Node prices, from the shortest paths in the residual network, show the arcs on
+which all cheapest flows agree. The next flow is searched on the other arcs alone.
 
 ```
 arc   cost  flow  price of tail, head    cost + tail - head
