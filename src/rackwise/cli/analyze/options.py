@@ -241,8 +241,9 @@ class GenerateOptions:
         ShapeName | None,
         typer.Option(
             metavar="SHAPE",
-            help="Place replicas in this way: even, random, messy, grown, lost or uneven. "
-            "[default: even]",
+            help="Place replicas evenly over racks (even), without racks (random), with one in "
+            "five partitions without racks (messy), on all but some new brokers (grown), with a dead "
+            "broker (lost), or over racks of different size (uneven). [default: even]",
         ),
     ] = None
     violations: Annotated[

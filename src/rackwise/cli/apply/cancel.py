@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rackwise.cli.app import with_option_groups
-from rackwise.cli.apply.options import Stall, Target
+from rackwise.cli.apply.options import Target
 from rackwise.cli.apply.run import (
     has_ended,
     initial_state,
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 
 @with_option_groups()
-def cancel(context: typer.Context, target: Target, stall: Stall = 600) -> int:
+def cancel(
+    context: typer.Context,
+    target: Target,
+    stall: Annotated[
+        int,
+        typer.Option(metavar="S", min=1, help="Stop if the cluster cannot be read for S seconds."),
+    ] = 600,
+) -> int:
     """Cancel the running moves of a plan, and clear its throttles.
 
     A move is cancelled only if one of its old replicas is live and in sync.

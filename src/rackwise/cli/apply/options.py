@@ -32,7 +32,7 @@ Throttle = Annotated[
     typer.Option(
         metavar="RATE",
         help="Limit copying to this rate per second and broker, such as 50MB. The default is no "
-        "limit.",
+        "limit, or the limit of the run that resume continues.",
     ),
 ]
 ThrottleOver = Annotated[

@@ -76,13 +76,6 @@ BalanceOption = Annotated[
         "partitions of each topic, or co-partitioned topics (columns)."
     ),
 ]
-BalanceOption = Annotated[
-    BalanceName,
-    typer.Option(
-        help="Let the best assignment balance all partitions, those of each topic, or columns: "
-        "equal numbers of co-partitioned topics go to one member."
-    ),
-]
 
 
 @app.command()
