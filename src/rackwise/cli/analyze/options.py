@@ -242,8 +242,8 @@ class GenerateOptions:
         typer.Option(
             metavar="SHAPE",
             help="Place replicas evenly over racks (even), without racks (random), with one in "
-            "five partitions without racks (messy), on all but some new brokers (grown), with a dead "
-            "broker (lost), or over racks of different size (uneven). [default: even]",
+            "five partitions without racks (messy), on all but some new brokers (grown), with a "
+            "dead broker (lost), or over racks of different size (uneven). [default: even]",
         ),
     ] = None
     violations: Annotated[
