@@ -79,7 +79,7 @@ class View:
 
     @cached_property
     def live(self) -> NDArray[np.bool_]:
-        """Whether the broker is live, [places]; false for brokers that are not listed."""
+        """Whether each broker is live, bool [places]; the last place (unlisted) is false."""
         live = {broker.id: broker.is_live for broker in self.cluster.brokers}
         return np.array([*(live[id_] for id_ in self.tree.brokers.tolist()), False])
 

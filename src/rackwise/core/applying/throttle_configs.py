@@ -1,4 +1,4 @@
-"""Throttles of KIP-73: their values for a move, merging with existing values, and restoring those.
+"""Throttle configs (KIP-73) of a run: how to compute, merge and restore their values.
 
 Goals, in order: an operator's throttle is bit for bit the same after the run; no throttle of this
 tool outlives the run unreported; the values are exactly those of Kafka's own tool.
@@ -9,9 +9,9 @@ being added. The destinations of a move are the target replicas that are not sou
 joined by commas. A list is merged with the existing one; `*` already means all, and stays. A rate
 is one number per broker.
 
-Clearing: where the value is ours, the prior value is restored (absent: the key is deleted). Where
-others have changed it since, only our entries are removed from a list, and a rate stays as it is.
-An absent key stays absent.
+Clearing. If the value is still ours, the prior value is restored; if there was none, the key is
+deleted. If somebody has changed the value since, only our entries are removed from a list, and a
+rate stays unchanged. An absent key stays absent.
 
 ```
 prior    ours            now                    then

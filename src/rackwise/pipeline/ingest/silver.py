@@ -89,7 +89,9 @@ def quarantined_rows(facts: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
 def write_silver(
     rows: DataFrame, *, counts: tuple[int, int], files: Sequence[FlowFile], folder: str
 ) -> Silver:
-    """Write the rows of `flow_facts` below `folder`; `counts`: of bronze, from `count_rows`.
+    """Write the rows of `flow_facts` below `folder`.
+
+    `counts`: rows and bytes of the bronze table, from `count_rows`, to compare with.
 
     Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when the bytes do not fit into
     63 bits.

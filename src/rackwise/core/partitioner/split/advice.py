@@ -117,7 +117,9 @@ def split_advice(
 def advised_leaders(
     rates: RackRates, partitions: int, broker_racks: Collection[str]
 ) -> Mapping[str, int]:
-    """Rack -> leaders in proportion to the bytes that its clients send and that are pinned there.
+    """Rack -> its share of the leaders, in proportion to its bytes.
+
+    The bytes of a rack are those that its clients send, and those that are pinned to it.
 
     The result is empty if no rack that can have leaders has a rate.
     """

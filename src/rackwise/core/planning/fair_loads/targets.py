@@ -7,11 +7,12 @@ solver is needed.
 Constraints. Fairness is over brokers, not racks: a rack with more brokers holds more. Every row may
 have any of its legal sets; what it holds now does not matter here.
 
-The algorithm. Where all brokers can hold the same share of every partition, or where the rules fix
-what each rack holds, floor and ceiling of the mean are fair, as a flow that is possible in parts is
-possible in whole units. Otherwise the loads are divided. Share the total by weight as if there were
-no rules. If a flow can reach these loads, they are fair. If not, the cut of the maximum flow names
-brokers that cannot be filled: they get all that the rules allow, and both parts are shared again.
+The algorithm. There is a closed form in two cases: all brokers can hold the same share of every
+partition, or the rules fix how many replicas each rack holds. Then floor and ceiling of the mean
+are fair, because a flow that exists in fractions also exists in whole units. Otherwise the loads
+are divided. First the total is shared by weight as if there were no rules. If a flow reaches these
+loads, they are fair. If not, the minimum cut names the brokers that cannot be filled. These brokers
+get as much as the rules allow, and both parts are shared again.
 
 ```
 3 partitions on /a 1 2, /b 3, /c 4 5, each rack holds one of each
@@ -25,15 +26,16 @@ Fair loads differ only in which brokers of a group are at `high` and which are b
 `high` is its load, or one more where an exchange of equal cost can bring one more. With equal
 weights a group is all brokers of one `high`; with weights, brokers that such exchanges join.
 
-Cuts. Brokers that are heavier than a threshold, and all to which exchanges lead from them, hold the
-least that legal sets allow. These nested sets prove fairness: a replica that goes from a heavier
-broker to a lighter one would have to leave one of them.
+Cuts. Take the brokers whose load is above a threshold, and all brokers to which exchanges can pass
+a replica from them. No exchange leaves this set, so its brokers together hold the least number of
+replicas that legal sets allow. Each threshold gives one such set, and the sets are nested. They
+prove fairness: to make loads fairer, a replica would have to leave one of the sets.
 
-Fair loads are always possible: if every row has a legal set, some placement has fair loads and
-keeps every cap. The caps of a topic are the greatest loads of its fair placements alone, so the
-union of such placements of all topics keeps all caps. The fairest placement that keeps them has
-loads within the ranges, with or without slack. Only a row without a legal set makes a plan
-infeasible.
+Fair loads always exist. Assume that every row has a legal set. Each topic alone has a fair
+placement, and the caps of a topic are the greatest loads of its fair placements. So these
+placements of all topics together keep all caps. Among the placements that keep all caps, the
+fairest one has loads within the ranges, with or without slack. Therefore only a row without a legal
+set makes a plan infeasible.
 
 Limits: this module chooses no sets, and does not know what reaching the loads costs. Sources:
 Groenevelt, "Two algorithms for maximizing a separable concave function over a polymatroid feasible

@@ -270,7 +270,11 @@ def reachable(choice: LeaderChoice, sources: NDArray[np.bool_]) -> NDArray[np.bo
 
 
 def _cuts(choice: LeaderChoice, saves: Sequence[int]) -> dict[tuple[int, ...], int]:
-    """For each level, the brokers that those above it reach, and the number that they must lead."""
+    """The cuts: sets of brokers, each with the number of rows that they must lead.
+
+    A set contains the brokers whose last leader saves at least some amount, and all brokers that
+    they reach. There is one set for each amount.
+    """
     busy = np.flatnonzero(choice.loads > 0).tolist()
     levels = sorted({saves[broker] for broker in busy}, reverse=True)
     above = (np.array([save >= level for save in saves]) for level in levels)

@@ -4,8 +4,9 @@ Goals, in order: the prices of a cheapest plan give a lower bound equal to its c
 one plan; arrays only.
 
 A dual price is the marginal cost of a replica on a broker. Brokers that must give replicas away
-have high prices, brokers that must take replicas have low ones. Prices are distances in the
-exchange graph, from every node at 0, until no distance falls. Loads are part of the graph:
+have high prices, brokers that must take replicas have low ones. The price of a broker comes from
+its distance in the exchange graph. Every distance starts at 0, and falls while some path to the
+node is shorter. The limits of the loads are part of the graph:
 
 ```
 broker -> pool of its group    0     if it may take one more
@@ -15,9 +16,11 @@ broker -> (topic, broker)      0     if the topic has a replica there
 b -> b'                        what the cheapest exchange changes
 ```
 
-`price = -distance`. Along each arc the distance grows by no more than the length of the arc. So
-each set of the plan is the cheapest under the prices. On a cycle of negative length distances would
-fall for ever: then the plan is not the cheapest, and the search stops with the prices so far.
+The price of a broker is the negative of its distance. In the end, the distance of `b'` is at most
+the distance of `b` plus the length of the arc `b -> b'`. In prices: replacing `b` by `b'` in a set
+never makes the set cheaper. So each set of the plan is the cheapest under the prices. A cycle of
+negative length would let distances fall for ever. Then the plan is not the cheapest, and the
+computation stops with the prices so far.
 
 ```
 brokers 1 (2 replicas, at most 1) and 2 (0, at least 1)     1 -> 2 costs 1: not yet a plan

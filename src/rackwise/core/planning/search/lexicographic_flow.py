@@ -18,11 +18,13 @@ c     0     1/1   -1, 0                  -1   full in all of them: taken as give
 d     0     1/2   -1, -1                 0    open
 ```
 
-A cost that the solver rejects even alone is divided by a power of two, and rounded up to at least
-one. The exact flow differs from the rounded one only by cycles that cost at most what rounding
-changes on a cycle. So the rounded prices exclude all more expensive arcs, and the other arcs have
-small exact costs after subtraction of the prices. Only a cost that no path can sum up in 64 bits
-stays rounded; the certificate, in exact units, then shows the loss as a gap.
+Large costs. The solver may reject a single cost because it is too large. Then the cost is divided
+by a power of two and rounded up, to at least one. The cheapest flow for the rounded cost is nearly
+the cheapest for the exact one: on a cycle, rounding changes the cost by a bounded amount. An arc
+whose cost under the node prices exceeds this amount is not used by the exact flow either, so it is
+left out. The remaining arcs have small exact costs under the node prices, and the solver accepts
+these. If the exact cost of a path does not fit into 64 bits, the cost stays rounded. The
+certificate has exact units, and then shows the loss as a gap.
 
 Limits: this module does not know what an arc means.
 
