@@ -16,6 +16,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from process_states import is_stopped
+
 TESTS = Path(__file__).parent
 PATHS = ("server_properties", "store_config", "command_config", "report")
 
@@ -56,8 +58,7 @@ class Acquiring:
 
     def is_stopped(self):
         """Whether the process is stopped."""
-        state = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
-        return state == "T"
+        return is_stopped(self.process.pid)
 
     def close(self):
         """End the process and its command."""

@@ -26,6 +26,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from laws_identity import check_claims
+from process_states import is_stopped
 from rackwise.adapters.zookeeper import ZooKeeperView, create_znodes, open_zookeeper
 from rackwise.core.identity.nodes.nodes import parse_mapping
 from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, TOPICS, Create
@@ -130,8 +131,11 @@ class Started:
 
     @property
     def is_stopped(self):
+        """Whether it stands still at its point; it tells of the point just before it stops."""
         reached = self.told.get("reached")
-        return bool(reached) and reached["how"] == "STOP" and "continued" not in self.told
+        if not reached or reached["how"] != "STOP" or "continued" in self.told:
+            return False
+        return is_stopped(self.pid)
 
     def kill(self, number=signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):

@@ -125,11 +125,17 @@ def one_spare(stage, size, _rng, literal, *, command):
     boots = f"boot.ms={BOOT_PER_HOST_MS * size.hosts * command}"
     with stage.fleet(literal=literal) as fleet:
         fleet.topic(SPARE)
+        # To the letter, each start stands still once it has decided, until all have decided: that
+        # order of events is possible, and no scheduler decides whether it is played.
+        stopped = {"at": "WriteMeta<", "how": "STOP"} if literal else {}
         plans = [
-            fleet.plan(key, boots, command=command, options=SPARES, seed=at)
+            fleet.plan(key, boots, command=command, options=SPARES, seed=at, **stopped)
             for at, key in enumerate(keys(size.hosts))
         ]
         starts = fleet.run(*plans)
+        for each in starts:
+            each.go_on()
+        fleet.until(lambda: all(each.is_settled for each in starts), "them to go on")
         if not literal:
             fleet.check()
         have_it = sum(each.id == SPARE for each in starts if each.is_up)
@@ -182,13 +188,13 @@ SCENES = (
             and told["tries"] <= 4
             and told["errors"] == 0
         ),
-        danger=lambda told, size: told["errors"] >= 0.6 * size.hosts,
+        danger=lambda told, size: told["errors"] == size.hosts - 1,
     ),
     Scene(
         "S8",
         "the same through the launcher",
         partial(one_spare, command=True),
         safe=lambda told, size: all_are_up(told, size) and told["have the spare"] == 1,
-        danger=lambda told, size: told["poisoned"] >= 0.8 * (size.hosts - 1),
+        danger=lambda told, size: told["poisoned"] == size.hosts - 1,
     ),
 )

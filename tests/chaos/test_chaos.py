@@ -40,10 +40,6 @@ def named(scenes, *names):
     return pytest.mark.parametrize("scene", cases)
 
 
-PLAYS = 6
-"""Plays of a control of twelve starts: about one in five shows no danger on two cores."""
-
-
 def played(stage, scene, size, *, literal, seed=0):
     told = scene.play(stage, size, Random(f"{scene.name} {seed}"), literal)
     print(f"{scene.name} {'literal' if literal else 'safe'} {told}")
@@ -59,11 +55,8 @@ def test_what_must_hold_holds(stage, scene):
 
 @named(CONTROLS)
 def test_the_kips_text_shows_the_danger(stage, scene):
-    """A race decides whether few starts collide, so one play of several must show the danger."""
-    plays = [played(stage, scene, QUICK, literal=True)]
-    while len(plays) < PLAYS and not scene.danger(plays[-1], QUICK):
-        plays.append(played(stage, scene, QUICK, literal=True, seed=len(plays)))
-    assert scene.danger(plays[-1], QUICK), plays
+    told = played(stage, scene, QUICK, literal=True)
+    assert scene.danger(told, QUICK), told
 
 
 @pytest.mark.long

@@ -40,8 +40,8 @@ In KRaft mode the store has no registrations. There the claim is committed first
 are read again, and the mapping is committed under the claim.
 
 What this does not do: input and output, clocks, randomness. Between the last check of a claim and
-the rename of a file, a session may end unnoticed. Then Kafka's own rejection of a second
-registration is the last guard.
+the rename of a file, or the start of the broker, a session may end unnoticed. Then Kafka's own
+rejection of a second registration is the last guard.
 
 Source: KIP-426; `KafkaServer.scala` (3.9) for the order of files and registration.
 """
