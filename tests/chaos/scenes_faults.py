@@ -124,10 +124,9 @@ def stopped_past_the_session(stage, _size, rng, literal):
             for who in ("kept", "given")
         ]
         starts = robbed_in_their_sleep(fleet, plans)
-        if not literal:
-            # A start is settled when its broker registers, or when it has stopped the broker.
-            spawned = [each for each in starts if each.plan["command"] and "given" in each.key]
-            fleet.until(lambda: all(each.has_ended for each in spawned), "a broker to be stopped")
+        # A start is settled when its broker registers, or when it has stopped the broker.
+        spawned = [each for each in starts if each.plan["command"] and "given" in each.key]
+        fleet.until(lambda: all(each.has_ended for each in spawned), "a broker to be stopped")
         return {
             "stopped": sum("reached" in each.told for each in starts),
             "up": sum(each.is_up for each in starts),

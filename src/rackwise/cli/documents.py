@@ -18,7 +18,7 @@ shell.document(CheckedDocument(moves=3))   ->   {"format": "rackwise.checked/1",
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from rackwise.core.json.codec import Codec
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.findings import Finding
     from rackwise.core.json.strict import Json
-    from rackwise.core.model import Note
+    from rackwise.core.model import Cluster, Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,24 @@ class NoteDocument:
     """Kind of the note."""
     text: str
     """The note, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterDocument:
+    """What a document says of the cluster that was read."""
+
+    cluster_id: str | None
+    """Id of the cluster; null if it is not known."""
+    taken_at: str
+    """Time at which the cluster was read, UTC."""
+    source: str
+    """How the cluster was read."""
+    brokers: int
+    """Number of brokers."""
+    topics: int
+    """Number of topics."""
+    partitions: int
+    """Number of partitions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +150,18 @@ def as_json(document: object, codec: Codec = DOCUMENTS) -> dict[str, Json]:
     {'kind': 'offline', 'text': 'broker 4 is down'}
     """
     return cast("dict[str, Json]", codec.object(type(document)).write(document))
+
+
+def cluster_fields(cluster: Cluster) -> dict[str, Any]:
+    """The fields of a `ClusterDocument`, by name."""
+    return {
+        "cluster_id": cluster.cluster_id,
+        "taken_at": cluster.taken_at,
+        "source": cluster.source,
+        "brokers": len(cluster.brokers),
+        "topics": len(cluster.topics),
+        "partitions": len(cluster.partitions),
+    }
 
 
 def note_rows(notes: Iterable[Note]) -> tuple[NoteDocument, ...]:

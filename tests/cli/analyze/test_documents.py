@@ -18,7 +18,7 @@ from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker
 from rackwise.core.racks import Rack
 from rackwise.pipeline.spark_racks.check import RULES, Answers, Jvm
-from rackwise.pipeline.stream.compact import CompactCounts
+from rackwise.pipeline.stream.counts import CompactCounts
 from rackwise.pipeline.stream.store import Batch
 from report.summaries import summary
 

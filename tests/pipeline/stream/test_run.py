@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import date
 
 import pytest
@@ -161,7 +162,7 @@ class TestBatches:
 
         messages(not_committed).write.parquet(store.folder(TOKEN, 4, "0"))
         counts, folder = compact(spark, str(tmp_path), DAY)
-        assert counts.as_dict() == {
+        assert asdict(counts) == {
             "messages": 7,
             "accepted": 3,
             "superseded": 1,

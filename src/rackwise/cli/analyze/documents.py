@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NewType
 
 from rackwise.cli.documents import ReadingFindingDocument
 from rackwise.core.json.codec import Codec
+from rackwise.pipeline.stream.counts import CompactCounts
 from rackwise.report.shape import SUMMARY
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 Summary = NewType("Summary", dict[str, Any])
 """A summary of a run, `rackwise.summary/1`."""
 
-CODEC: Final = Codec(forms={Summary: SUMMARY})
-"""The codec of these documents, one of which contains a summary."""
+CODEC: Final = Codec(names={"CompactCounts": CompactCounts}, forms={Summary: SUMMARY})
+"""The codec of these documents, with the parts that are declared elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,41 +61,13 @@ class StreamRunDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TelemetryDocument:
-    """Outcomes of the messages of one day."""
-
-    messages: int
-    """All messages: accepted + superseded + duplicate + quarantined."""
-    accepted: int
-    """Messages that count."""
-    superseded: int
-    """Messages with a lower revision than the accepted one."""
-    duplicate: int
-    """Messages with the same revision as the accepted one."""
-    quarantined: int
-    """Malformed messages, and messages that arrived too late."""
-    conflicts: int
-    """Duplicates whose content differs from the accepted message."""
-    late: int
-    """Kept messages that arrived more than 2 hours after their window."""
-    rows: int
-    """Rows of the accepted messages."""
-    bytes: int
-    """Bytes of the accepted messages."""
-    batches: int
-    """Batches of the stream that have messages of the day."""
-    reasons: Mapping[str, int]
-    """Reason -> quarantined messages."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CompactDocument:
     """The bill of one day from telemetry."""
 
     format: Literal["rackwise.compact/1"] = "rackwise.compact/1"
     date: str
     """The day, UTC."""
-    telemetry: TelemetryDocument
+    telemetry: CompactCounts
     """Outcomes of the messages of the day."""
     summary: Summary
     """The summary of the day, as `rackwise analyze` prints it."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rackwise.pipeline.kafka.records import KafkaTopic
-    from rackwise.pipeline.stream.compact import CompactCounts
+    from rackwise.pipeline.stream.counts import CompactCounts
     from rackwise.pipeline.stream.run import StreamOptions
     from rackwise.pipeline.stream.store import Batch
 
@@ -319,11 +319,9 @@ def _show_reasons(shell: Shell, reasons: Mapping[str, int]) -> None:
 
 def _show_day(shell: Shell, day: date, counts: CompactCounts, summary: Any) -> None:  # noqa: ANN401
     if shell.is_json:
-        from rackwise.cli.analyze.documents import CODEC, CompactDocument, TelemetryDocument
+        from rackwise.cli.analyze.documents import CODEC, CompactDocument
 
-        document = CompactDocument(
-            date=str(day), telemetry=TelemetryDocument(**counts.as_dict()), summary=summary
-        )
+        document = CompactDocument(date=str(day), telemetry=counts, summary=summary)
         shell.document(document, CODEC)
         return
     shell.text(

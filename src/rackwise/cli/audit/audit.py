@@ -138,15 +138,10 @@ def _document(
     has_names: bool,
 ) -> AuditDocument:
     from rackwise.cli.audit.documents import AuditDocument
-    from rackwise.cli.documents import finding_rows, note_rows
+    from rackwise.cli.documents import cluster_fields, finding_rows, note_rows
 
     return AuditDocument(
-        cluster_id=cluster.cluster_id,
-        taken_at=cluster.taken_at,
-        source=cluster.source,
-        brokers=len(cluster.brokers),
-        topics=len(cluster.topics),
-        partitions=len(cluster.partitions),
+        **cluster_fields(cluster),
         fail_on=fail_on,
         counts=findings.counts,
         findings=finding_rows(findings),

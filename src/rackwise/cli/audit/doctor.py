@@ -269,16 +269,11 @@ def _best(
 
 def _document(facts: ReadingFacts, findings: FindingList) -> DoctorDocument:
     from rackwise.cli.audit.documents import DoctorDocument
-    from rackwise.cli.documents import note_rows, reading_finding_rows
+    from rackwise.cli.documents import cluster_fields, note_rows, reading_finding_rows
 
     cluster = facts.cluster
     return DoctorDocument(
-        cluster_id=cluster.cluster_id,
-        taken_at=cluster.taken_at,
-        source=cluster.source,
-        brokers=len(cluster.brokers),
-        topics=len(cluster.topics),
-        partitions=len(cluster.partitions),
+        **cluster_fields(cluster),
         groups=len(cluster.groups),
         client_racks=tuple(sorted(_racks(facts))),
         probes=len(facts.probes),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from rackwise.cli.documents import ClusterDocument
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -60,22 +62,10 @@ class RackLossDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditDocument:
+class AuditDocument(ClusterDocument):
     """The findings of an audit, and what the loss of each rack does."""
 
     format: Literal["rackwise.audit/1"] = "rackwise.audit/1"
-    cluster_id: str | None
-    """Id of the cluster; null if it is not known."""
-    taken_at: str
-    """Time at which the cluster was read, UTC."""
-    source: str
-    """How the cluster was read."""
-    brokers: int
-    """Number of brokers."""
-    topics: int
-    """Number of topics."""
-    partitions: int
-    """Number of partitions."""
     fail_on: Literal["error", "warning", "info", "never"]
     """The lowest severity that makes the exit code 2."""
     counts: Mapping[str, int]
@@ -91,30 +81,18 @@ class AuditDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotSummaryDocument:
+class SnapshotSummaryDocument(ClusterDocument):
     """What a snapshot file holds."""
 
     format: Literal["rackwise.snapshot-summary/1"] = "rackwise.snapshot-summary/1"
     file: str
     """Path of the snapshot file."""
-    source: str
-    """How the cluster was read."""
-    cluster_id: str | None
-    """Id of the cluster; null if it is not known."""
-    taken_at: str
-    """Time at which the cluster was read, UTC."""
-    brokers: int
-    """Number of brokers."""
     brokers_live: int
     """Number of live brokers."""
     brokers_without_rack: int
     """Number of brokers without a rack."""
     racks: int
     """Number of racks."""
-    topics: int
-    """Number of topics."""
-    partitions: int
-    """Number of partitions."""
     groups: int
     """Number of consumer groups."""
     notes: tuple[NoteDocument, ...]
@@ -122,22 +100,10 @@ class SnapshotSummaryDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorDocument:
+class DoctorDocument(ClusterDocument):
     """What keeps clients from reading in their own rack."""
 
     format: Literal["rackwise.doctor/1"] = "rackwise.doctor/1"
-    cluster_id: str | None
-    """Id of the cluster; null if it is not known."""
-    taken_at: str
-    """Time at which the cluster was read, UTC."""
-    source: str
-    """How the cluster was read."""
-    brokers: int
-    """Number of brokers."""
-    topics: int
-    """Number of topics."""
-    partitions: int
-    """Number of partitions."""
     groups: int
     """Number of consumer groups."""
     client_racks: tuple[str, ...]

@@ -121,20 +121,15 @@ def _show(shell: Shell, cluster: Cluster, out: Path) -> None:
 
 def _summary(cluster: Cluster, out: Path) -> SnapshotSummaryDocument:
     from rackwise.cli.audit.documents import SnapshotSummaryDocument
-    from rackwise.cli.documents import note_rows
+    from rackwise.cli.documents import cluster_fields, note_rows
 
     racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
     return SnapshotSummaryDocument(
+        **cluster_fields(cluster),
         file=str(out),
-        source=cluster.source,
-        cluster_id=cluster.cluster_id,
-        taken_at=cluster.taken_at,
-        brokers=len(cluster.brokers),
         brokers_live=sum(broker.is_live for broker in cluster.brokers),
         brokers_without_rack=sum(broker.rack is None for broker in cluster.brokers),
         racks=len(racks),
-        topics=len(cluster.topics),
-        partitions=len(cluster.partitions),
         groups=len(cluster.groups),
         notes=note_rows(cluster.notes),
     )

@@ -123,10 +123,9 @@ class IdDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdsDocument:
-    """Every id that the store or a topic names."""
+class IdListDocument:
+    """Broker ids, as they were read at one time."""
 
-    format: Literal["rackwise.broker-ids/1"] = "rackwise.broker-ids/1"
     now_ms: int
     """Time of the store."""
     ids: tuple[IdDocument, ...]
@@ -136,16 +135,17 @@ class IdsDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MissingIdsDocument:
+class IdsDocument(IdListDocument):
+    """Every id that the store or a topic names."""
+
+    format: Literal["rackwise.broker-ids/1"] = "rackwise.broker-ids/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingIdsDocument(IdListDocument):
     """Every id that is missing."""
 
     format: Literal["rackwise.missing-ids/1"] = "rackwise.missing-ids/1"
-    now_ms: int
-    """Time of the store."""
-    ids: tuple[IdDocument, ...]
-    """The missing ids, in order."""
-    problems: tuple[UnreadableNodeDocument, ...]
-    """Nodes that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,24 @@ CODEC: Final = Codec(names={"Mode": Mode})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PricedTopicDocument:
+    """A topic, with the bound and the price that its figures depend on."""
+
+    topic: str
+    """Name of the topic."""
+    partitions: int
+    """Number of its partitions."""
+    weights: Mapping[str, int]
+    """Rack -> leaders or brokers, as `capacity` says."""
+    eps: float | None
+    """Bound on a rack's load: 1 + eps times its even share; null for no bound."""
+    capacity: Literal["leaders", "brokers"]
+    """What is counted for the even share of a rack."""
+    usd_per_gib: float
+    """Price of a GiB that crosses racks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedModeDocument:
     """The simulation of one partitioner."""
 
@@ -59,22 +77,10 @@ class SimulatedModeDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerSimulationDocument:
+class ProducerSimulationDocument(PricedTopicDocument):
     """What producers would send across racks with each partitioner."""
 
     format: Literal["rackwise.producer-simulation/1"] = "rackwise.producer-simulation/1"
-    topic: str
-    """Name of the topic."""
-    partitions: int
-    """Number of its partitions."""
-    weights: Mapping[str, int]
-    """Rack -> leaders or brokers, as `capacity` says."""
-    eps: float | None
-    """Bound on a rack's load: 1 + eps times its even share; null for no bound."""
-    capacity: Literal["leaders", "brokers"]
-    """What is counted for the even share of a rack."""
-    usd_per_gib: float
-    """Price of a GiB that crosses racks."""
     seed: Signed
     """Seed of the random numbers."""
     sticky_bytes: int
@@ -116,22 +122,10 @@ class SplitBoundDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerSplitDocument:
+class ProducerSplitDocument(PricedTopicDocument):
     """Bounds on the load of racks, with the locality and the cost of each."""
 
     format: Literal["rackwise.producer-split/1"] = "rackwise.producer-split/1"
-    topic: str
-    """Name of the topic."""
-    partitions: int
-    """Number of its partitions."""
-    weights: Mapping[str, int]
-    """Rack -> leaders or brokers, as `capacity` says."""
-    eps: float | None
-    """The bound of `--eps`; null for no bound."""
-    capacity: Literal["leaders", "brokers"]
-    """What is counted for the even share of a rack."""
-    usd_per_gib: float
-    """Price of a GiB that crosses racks."""
     kip_load_factor: float
     """The load factor with KIP-1123, which has no bound."""
     least_eps: float

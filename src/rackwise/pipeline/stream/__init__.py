@@ -1,5 +1,11 @@
-"""Client telemetry from a topic into tables and daily facts."""
+"""Client telemetry from a topic into tables and daily facts.
 
-from rackwise.pipeline.stream.run import StreamOptions, finish, start, usable_conf
+`__init__.pyi` lists the names. A name is imported when it is first used, so importing this package
+does not need PySpark.
+"""
 
-__all__ = ["StreamOptions", "finish", "start", "usable_conf"]
+from __future__ import annotations
+
+from rackwise import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

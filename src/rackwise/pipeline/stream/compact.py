@@ -24,9 +24,8 @@ What this does not do: publish the day. The caller runs `analyze` and publishes 
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
@@ -36,11 +35,11 @@ from rackwise.pipeline.columns.clock import day_at, day_number
 from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import FLOW_INPUT
+from rackwise.pipeline.stream.counts import CompactCounts
 from rackwise.pipeline.stream.messages import CLIENT_FIELDS, LATE_MS, bytes_of_rows, lateness_ms
 from rackwise.pipeline.stream.store import STREAM, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import date
 
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -49,37 +48,6 @@ OUTCOMES = ("accepted", "superseded", "duplicate")
 SOURCE = "telemetry"
 FEW_MESSAGES = 100_000
 """A stream with fewer messages runs with the profile `small`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactCounts:
-    """Outcomes of the messages of one day."""
-
-    messages: int
-    """All messages: accepted + superseded + duplicate + quarantined."""
-    accepted: int
-    superseded: int
-    """Messages with a lower revision than the accepted one."""
-    duplicate: int
-    """Messages with the same revision as the accepted one."""
-    quarantined: int
-    """Malformed messages, and messages that arrived too late."""
-    conflicts: int
-    """Duplicates whose content differs from the accepted message."""
-    late: int
-    """Kept messages that arrived more than 2 hours after their window."""
-    rows: int
-    """Rows of the accepted messages."""
-    bytes: int
-    """Bytes of the accepted messages."""
-    batches: int
-    """Batches of the stream that have messages of the day."""
-    reasons: Mapping[str, int]
-    """Reason -> quarantined messages."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts by name."""
-        return asdict(self)
 
 
 def with_outcomes(messages: DataFrame) -> DataFrame:
