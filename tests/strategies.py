@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rackwise.core.assignors.members import Member, Members, ReplicaRacks, TopicPartition
 from rackwise.core.errors import InvalidPolicy
 from rackwise.core.model import (
+    AnswerTimes,
     Broker,
     Cluster,
     Configs,
@@ -15,6 +16,7 @@ from rackwise.core.model import (
     Group,
     GroupMember,
     LogDir,
+    LogTail,
     Note,
     Partition,
     PartitionTable,
@@ -44,6 +46,8 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
 
 TOPIC_NAMES = st.text("abcABC019._-", min_size=1, max_size=5)
 SIZES = st.none() | st.integers(0, 2**63 - 1)
+COUNTS = st.integers(1, 2**63 - 1)
+MOMENTS = st.integers(0, 2**63 - 1)
 
 PATHS = st.lists(st.sampled_from(["eu", "us", "a", "b", "r7"]), min_size=1, max_size=4).map(
     lambda levels: Rack("/" + "/".join(levels))
@@ -97,6 +101,9 @@ def partitions(draw: st.DrawFn, topic: str, number: int) -> Partition:
         removing=draw(some),
         bytes=draw(SIZES),
         bytes_in_per_s=draw(SIZES),
+        start_offset=draw(SIZES),
+        end_offset=draw(SIZES),
+        leader_epoch=draw(st.none() | st.integers(0, 2**31 - 1)),
     )
 
 
@@ -120,6 +127,10 @@ def groups(draw: st.DrawFn) -> Group:
         assignor=draw(st.none() | TEXTS),
         state=draw(st.sampled_from([None, "Stable", "Empty"])),
         members=tuple(draw(st.lists(members, max_size=2, unique_by=lambda each: each.member_id))),
+        committed=draw(
+            st.dictionaries(TOPIC_NAMES, st.lists(SIZES, max_size=3).map(tuple), max_size=2)
+        ),
+        committed_at_ms=draw(st.none() | MOMENTS),
     )
 
 
@@ -140,6 +151,12 @@ def clusters(draw: st.DrawFn) -> Cluster:
                 is_internal=draw(st.booleans()),
                 min_insync_replicas=draw(st.none() | st.integers(1, 5)),
                 retention_bytes=draw(st.none() | st.integers(-1, 2**63 - 1)),
+                cleanup_policy=draw(st.sampled_from([None, "delete", "compact", "compact,delete"])),
+                retention_ms=draw(st.none() | st.integers(-1, 2**63 - 1)),
+                tails=tuple(
+                    LogTail(partition=number, bytes=draw(COUNTS), offsets=draw(COUNTS))
+                    for number in range(draw(st.integers(0, 2)))
+                ),
             )
             for name in names
         },
@@ -155,6 +172,11 @@ def clusters(draw: st.DrawFn) -> Cluster:
         ),
         notes=tuple(draw(st.lists(st.builds(Note, kind=NAMES, text=TEXTS), max_size=2))),
         source=draw(st.sampled_from(["kafka", "reassignment", "suppose"])),
+        name=draw(st.none() | NAMES),
+        answered=AnswerTimes(
+            offsets=draw(st.dictionaries(st.integers(0, 12), MOMENTS, max_size=2)),
+            sizes=draw(st.dictionaries(st.integers(0, 12), MOMENTS, max_size=2)),
+        ),
     )
 
 

@@ -1,10 +1,11 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.model import Partition, PartitionTable, Ragged
+from rackwise.core.model import Partition, PartitionTable, Ragged, Topic
 from strategies import crowded_clusters
 
 LISTS = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4))
@@ -61,6 +62,9 @@ FULL = Partition(
     removing=(4,),
     bytes=2**40,
     bytes_in_per_s=7,
+    start_offset=1,
+    end_offset=9,
+    leader_epoch=3,
 )
 
 
@@ -92,6 +96,10 @@ class TestPartitionTable:
             {"removing": ()},
             {"bytes": None},
             {"bytes_in_per_s": None},
+            {"start_offset": None},
+            {"end_offset": 10},
+            {"leader_epoch": 4},
+            {"start_offset": None, "end_offset": None, "leader_epoch": None},
         ],
     )
     def test_equality_compares_every_column(self, other):
@@ -101,6 +109,26 @@ class TestPartitionTable:
         assert PartitionTable.of([FULL]) != [FULL]
         with pytest.raises(TypeError, match="unhashable"):
             hash(PartitionTable.of([]))
+
+
+class TestOffsets:
+    def test_rows_in_another_order(self):
+        rows = [replace(FULL, partition=number, end_offset=number) for number in range(3)]
+        offsets = PartitionTable.of(rows).offsets
+        assert offsets.take(np.array([2, 0])).end.tolist() == [2, 0]
+
+    def test_differ_from_other_types(self):
+        offsets = PartitionTable.of([FULL]).offsets
+        assert offsets != 3
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(offsets)
+
+    @pytest.mark.parametrize(
+        ("policy", "is_compacted"),
+        [(None, False), ("delete", False), ("compact", True), ("compact,delete", True)],
+    )
+    def test_compacted_topics(self, policy, is_compacted):
+        assert Topic(name="t", cleanup_policy=policy).is_compacted is is_compacted
 
 
 class TestPlaced:

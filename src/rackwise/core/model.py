@@ -32,10 +32,13 @@ if TYPE_CHECKING:
     from rackwise.core.json.declare import (
         LATER,
         MAX_ID,
+        OMITTED,
         Between,
         BrokerId,
         Bytes,
+        Count,
         IpAddress,
+        Milliseconds,
         NameOrNull,
         NameText,
         Once,
@@ -85,6 +88,17 @@ class Broker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogTail:
+    """The last record batches of one partition: how many bytes an offset takes there."""
+
+    partition: PartitionNumber
+    bytes: Annotated[int, Between(1, wanted="a size in bytes from 1")]
+    """Bytes of the batches, as stored."""
+    offsets: Annotated[int, Between(1, wanted="a number of offsets from 1")]
+    """Offsets that the batches span."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """One topic."""
 
@@ -99,6 +113,19 @@ class Topic:
         int | None, Between(-1, wanted="a size in bytes, -1 for no limit, or null")
     ] = None
     """-1: no limit."""
+    cleanup_policy: Annotated[NameOrNull, OMITTED] = None
+    """`cleanup.policy`: `delete`, `compact` or both, separated by a comma."""
+    retention_ms: Annotated[
+        int | None, Between(-1, wanted="milliseconds, -1 for no limit, or null"), OMITTED
+    ] = None
+    """-1: no limit."""
+    tails: Annotated[tuple[LogTail, ...], Once("partition", by="partition"), OMITTED] = ()
+    """Ends of logs that were read, where offsets alone do not give bytes (compacted topics)."""
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the log cleaner removes records of the topic."""
+        return "compact" in (self.cleanup_policy or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +148,12 @@ class Partition:
     """Size of one replica."""
     bytes_in_per_s: int | None = None
     """Rate of the bytes that producers write."""
+    start_offset: int | None = None
+    """First offset of the leader's log."""
+    end_offset: int | None = None
+    """Next offset that consumers can read (high watermark)."""
+    leader_epoch: int | None = None
+    """Number of the leader's term."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +190,15 @@ class Group:
     state: Annotated[NameOrNull, LATER] = None
     """Kafka's name, such as `Stable`."""
     members: Annotated[tuple[GroupMember, ...], Once("member", by="member_id")] = ()
+    committed: Annotated[
+        Mapping[
+            TopicName, Annotated[tuple[Count | None, ...], Says("a list of offsets and nulls")]
+        ],
+        OMITTED,
+    ] = field(default_factory=lambda: MappingProxyType({}))
+    """Topic -> committed offset by partition number; None where nothing is committed."""
+    committed_at_ms: Annotated[Milliseconds | None, OMITTED] = None
+    """When the coordinator answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +212,16 @@ class Configs:
         default_factory=lambda: MappingProxyType({})
     )
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTimes:
+    """When each broker answered, by the clock of the reader: rates need both ends of a span."""
+
+    offsets: Mapping[BrokerId, Milliseconds] = field(default_factory=lambda: MappingProxyType({}))
+    """Broker -> when it answered with offsets."""
+    sizes: Mapping[BrokerId, Milliseconds] = field(default_factory=lambda: MappingProxyType({}))
+    """Broker -> when it answered with sizes of logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +314,36 @@ class Ragged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Offsets:
+    """Offsets of all partitions of a table as columns [partitions]; -1 = not known."""
+
+    start: NDArray[np.int64]
+    """First offset of the leader's log."""
+    end: NDArray[np.int64]
+    """Next offset that consumers can read (high watermark)."""
+    leader_epoch: NDArray[np.int32]
+    """Number of the leader's term; a greater number means that the leader has changed."""
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Offsets):
+            return NotImplemented
+        return (
+            np.array_equal(self.start, other.start)
+            and np.array_equal(self.end, other.end)
+            and np.array_equal(self.leader_epoch, other.leader_epoch)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def take(self, order: NDArray[np.int64]) -> Offsets:
+        """The rows with these numbers, in this order."""
+        return Offsets(
+            start=self.start[order], end=self.end[order], leader_epoch=self.leader_epoch[order]
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionTable:
     """All partitions of a cluster as columns of equal length, in canonical order."""
 
@@ -285,6 +367,8 @@ class PartitionTable:
     """Size of one replica; -1 = not known."""
     bytes_in_per_s: NDArray[np.int64]
     """Rate of the bytes that producers write; -1 = not known."""
+    offsets: Offsets | None = None
+    """None where no offset was read."""
 
     @classmethod
     def of(cls, partitions: Iterable[Partition]) -> PartitionTable:
@@ -305,6 +389,7 @@ class PartitionTable:
             removing=Ragged.of([row.removing for row in rows]),
             bytes=_column((row.bytes for row in rows), np.int64),
             bytes_in_per_s=_column((row.bytes_in_per_s for row in rows), np.int64),
+            offsets=_offsets(rows),
         )
 
     def __len__(self) -> int:
@@ -324,6 +409,9 @@ class PartitionTable:
             removing=self.removing.row(row),
             bytes=_known(self.bytes[row]),
             bytes_in_per_s=_known(self.bytes_in_per_s[row]),
+            start_offset=_known(self.offsets.start[row]) if self.offsets else None,
+            end_offset=_known(self.offsets.end[row]) if self.offsets else None,
+            leader_epoch=_known(self.offsets.leader_epoch[row]) if self.offsets else None,
         )
 
     @override
@@ -344,6 +432,7 @@ class PartitionTable:
             )
             and (self.replicas, self.isr, self.adding, self.removing)
             == (other.replicas, other.isr, other.adding, other.removing)
+            and self.offsets == other.offsets
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -371,6 +460,17 @@ def _column(values: Iterable[int | None], dtype: type[Number]) -> NDArray[Number
     return np.array([UNKNOWN if value is None else value for value in values], dtype=dtype)
 
 
+def _offsets(rows: Sequence[Partition]) -> Offsets | None:
+    """The offsets of the rows; None where no row has one."""
+    if all(row.start_offset is row.end_offset is row.leader_epoch is None for row in rows):
+        return None
+    return Offsets(
+        start=_column((row.start_offset for row in rows), np.int64),
+        end=_column((row.end_offset for row in rows), np.int64),
+        leader_epoch=_column((row.leader_epoch for row in rows), np.int32),
+    )
+
+
 def _known(value: np.signedinteger) -> int | None:
     return None if value == UNKNOWN else int(value)
 
@@ -391,6 +491,9 @@ class Cluster:
     notes: tuple[Note, ...] = ()
     source: str = "kafka"
     """`kafka`, `reassignment` or `suppose` (a what-if change of another cluster)."""
+    name: str | None = None
+    """The name that people call the cluster by; None for its id."""
+    answered: AnswerTimes = field(default_factory=AnswerTimes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,12 +21,14 @@ from rackwise.core.errors import InvalidConfig, InvalidRack, InvalidSnapshot
 from rackwise.core.json import strict as strict_json
 from rackwise.core.json.canonical import canonical_json
 from rackwise.core.model import (
+    AnswerTimes,
     Broker,
     Cluster,
     Configs,
     Group,
     GroupMember,
     LogDir,
+    LogTail,
     Note,
     Partition,
     PartitionTable,
@@ -277,6 +279,81 @@ class TestManyPartitions:
         value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
         error = refused(json.dumps(value["topics"][0]["partitions"][0]).encode())
         assert "expected format rackwise.snapshot/1, got none" in error.message
+
+
+def metered():
+    """The cluster with everything that a meter needs."""
+    plain = cluster()
+    orders = replace(
+        plain.topics["orders"],
+        cleanup_policy="compact",
+        retention_ms=604_800_000,
+        tails=(LogTail(partition=0, bytes=65_000, offsets=120),),
+    )
+    rows = [
+        replace(row, start_offset=5, end_offset=900 + row.partition, leader_epoch=row.partition)
+        for row in plain.partitions
+    ]
+    return replace(
+        plain,
+        name="payments",
+        topics={**plain.topics, "orders": orders},
+        partitions=PartitionTable.of(rows),
+        groups=(
+            replace(
+                plain.groups[0], committed={"orders": (7, None)}, committed_at_ms=1_700_000_000_000
+            ),
+        ),
+        answered=AnswerTimes(offsets={1: 1_700_000_000_001}, sizes={1: 1_700_000_000_002}),
+    )
+
+
+class TestMeteredSnapshot:
+    def test_what_is_written_is_read(self):
+        check_file(metered(), Random(1))
+
+    def test_each_partition_has_three_more_keys(self):
+        text = snapshot_bytes(metered()).decode()
+        assert '"bytes_in_per_s":5,"end_offset":900,"isr"' in text
+        assert '"leader_epoch":0,"removing":[2],"replicas":[1,2,3],"start_offset":5}' in text
+
+    def test_a_snapshot_without_offsets_has_none_of_the_keys(self):
+        text = snapshot_bytes(cluster()).decode()
+        for key in ("offset", "epoch", "answered", "committed", "tails", "retention_ms"):
+            assert f'{key}"' not in text
+
+    def test_partitions_with_and_without_offsets(self):
+        value = strict_json.parse(snapshot_bytes(metered()), where="x", error=InvalidConfig)
+        for key in ("end_offset", "leader_epoch", "start_offset"):
+            del value["topics"][1]["partitions"][1][key]
+        table = parse_snapshot(json.dumps(value).encode(), where="s.json").partitions
+        assert [row.end_offset for row in table] == [900, 900, None]
+
+    @pytest.mark.parametrize(
+        ("key", "wrong", "message"),
+        [
+            ("end_offset", -1, "expected a number from 0 on or null, got -1"),
+            ("leader_epoch", 2**31, "expected a leader epoch or null, got 2147483648"),
+            ("start_offset", "0", 'expected a number from 0 on or null, got "0"'),
+        ],
+    )
+    def test_an_offset_that_is_none(self, key, wrong, message):
+        value = strict_json.parse(snapshot_bytes(metered()), where="x", error=InvalidConfig)
+        value["topics"][1]["partitions"][1][key] = wrong
+        error = refused(json.dumps(value).encode())
+        assert f"$.topics[1].partitions[1].{key}: {message}" in error.message
+
+    def test_a_key_of_no_offset(self):
+        value = strict_json.parse(snapshot_bytes(metered()), where="x", error=InvalidConfig)
+        value["topics"][1]["partitions"][1]["last_offset"] = 1
+        assert "last_offset" in refused(json.dumps(value).encode()).message
+
+    def test_two_tails_of_one_partition(self):
+        value = strict_json.parse(snapshot_bytes(metered()), where="x", error=InvalidConfig)
+        value["topics"][1]["tails"] *= 2
+        assert "expected each partition once, got 0 twice" in (
+            refused(json.dumps(value).encode()).message
+        )
 
 
 def test_an_older_snapshot_knows_less_of_groups():

@@ -675,13 +675,13 @@ class RecordForm(Form):
 
     members: Mapping[str, Form]
     is_open: bool = False
+    may_be_absent: frozenset[str] = frozenset()
     wanted: str = "an object"
     hint: str | None = None
 
     @override
     def read(self, node: JsonNode) -> Any:  # noqa: ANN401
-        members = [ObjectMember(key, key, form) for key, form in self.members.items()]
-        read_members(node, members, is_open=self.is_open)
+        read_members(node, self._object_members(), is_open=self.is_open)
         return node.value
 
     @property
@@ -691,8 +691,13 @@ class RecordForm(Form):
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
-        members = [ObjectMember(key, key, form) for key, form in self.members.items()]
-        return object_schema(members, definitions, is_open=self.is_open)
+        return object_schema(self._object_members(), definitions, is_open=self.is_open)
+
+    def _object_members(self) -> list[ObjectMember]:
+        return [
+            ObjectMember(key, key, form, may_be_absent=key in self.may_be_absent)
+            for key, form in self.members.items()
+        ]
 
 
 @dataclass(frozen=True, slots=True)

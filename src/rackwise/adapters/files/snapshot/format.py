@@ -8,17 +8,17 @@ and the partitions of a topic, which stay in the document until they become colu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rackwise.adapters.files.snapshot.partitions import PARTITIONS, TopicRows
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.codec import Codec, ObjectRules
-from rackwise.core.json.declare import NameOrNull, Once, UtcTime
+from rackwise.core.json.declare import OMITTED, NameOrNull, Once, UtcTime
 from rackwise.core.json.faults import Faults
 from rackwise.core.json.forms import Form, ObjectMember, object_schema, read_members
 from rackwise.core.json.node import JsonNode
-from rackwise.core.model import Broker, Configs, Group, Note, Topic
+from rackwise.core.model import AnswerTimes, Broker, Configs, Group, Note, Topic
 from rackwise.core.override import override
 from rackwise.core.racks import Rack
 
@@ -123,6 +123,9 @@ class SnapshotDocument:
     tool: str | None
     """The tool that wrote the snapshot."""
     topics: Annotated[tuple[TopicRows, ...], Once("topic", by="name")]
+    answered: Annotated[AnswerTimes, OMITTED] = field(default_factory=AnswerTimes)
+    name: Annotated[NameOrNull, OMITTED] = None
+    """The name that people call the cluster by."""
 
 
 _PARTS = Codec(names={"Rack": Rack}, forms={Rack: RackForm()})
@@ -131,8 +134,10 @@ BROKER = _PARTS.object(Broker)
 GROUP = _PARTS.object(Group)
 CONFIGS = _PARTS.object(Configs)
 NOTE = _PARTS.object(Note)
+ANSWERED = _PARTS.object(AnswerTimes)
 
 _FORMS: dict[Any, Form] = {
+    AnswerTimes: ANSWERED,
     Broker: BROKER,
     Configs: CONFIGS,
     Group: GROUP,

@@ -4,7 +4,8 @@ Goals, in order: the columns hold exactly what the file says; what cannot be tru
 reported with its JSON path; time and memory stay near those of parsing the text.
 
 Algorithm. A partition is taken out of the document while the parser still has it in the processor's
-cache: the hook sees its seven keys, keeps the values, and leaves the mark ROW in its place. Every
+cache: the hook sees its keys, keeps the values, and leaves the mark ROW in its place. All rows of a
+file have the same keys: seven, or ten where offsets were read. Every
 512 partitions the values become numbers in arrays:
 
 ```
@@ -27,16 +28,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from rackwise.core.json.codec import Codec
-from rackwise.core.json.declare import MAX_ID, BrokerId, BrokerIds, Bytes, BytesPerSecond
+from rackwise.core.json.declare import (
+    MAX_ID,
+    Between,
+    BrokerId,
+    BrokerIds,
+    Bytes,
+    BytesPerSecond,
+    Count,
+)
 from rackwise.core.json.faults import Fault, Faults
 from rackwise.core.json.forms import ListForm, RecordForm
 from rackwise.core.json.strict import distinct
-from rackwise.core.model import UNKNOWN, PartitionTable, Ragged
+from rackwise.core.model import UNKNOWN, Offsets, PartitionTable, Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,6 +56,7 @@ if TYPE_CHECKING:
     from rackwise.core.json.strict import Hook, Members
     from rackwise.core.model import Topic
 
+_OFFSETS = ("end_offset", "leader_epoch", "start_offset")
 PARTITION = RecordForm(
     {
         key: Codec().form(kind)
@@ -54,23 +64,38 @@ PARTITION = RecordForm(
             "adding": BrokerIds,
             "bytes": Bytes | None,
             "bytes_in_per_s": BytesPerSecond | None,
+            "end_offset": Count | None,
             "isr": BrokerIds,
             "leader": BrokerId | None,
+            "leader_epoch": Annotated[int, Between(0, MAX_ID, "a leader epoch")] | None,
             "removing": BrokerIds,
             "replicas": BrokerIds,
+            "start_offset": Count | None,
         }.items()
-    }
+    },
+    may_be_absent=frozenset(_OFFSETS),
 )
 """The form of a partition, for the faults of one that cannot be taken and for the schema."""
 PARTITIONS = ListForm(PARTITION, "a list of partitions")
-KEYS = tuple(PARTITION.members)
-"""Fields of a partition, in the order of the file."""
+ALL_KEYS = tuple(PARTITION.members)
+"""Fields of a partition with offsets, in the order of the file."""
+KEYS = tuple(key for key in ALL_KEYS if key not in _OFFSETS)
+"""Fields of a partition without offsets."""
 
 ROW = object()
 """The mark in a document for a partition that was taken out of it."""
 
 _LISTS = ("adding", "isr", "removing", "replicas")
-_NUMBERS = {"bytes": 2**63 - 1, "bytes_in_per_s": 2**63 - 1, "leader": MAX_ID}
+_NUMBERS = {
+    "bytes": 2**63 - 1,
+    "bytes_in_per_s": 2**63 - 1,
+    "end_offset": 2**63 - 1,
+    "leader": MAX_ID,
+    "leader_epoch": MAX_ID,
+    "start_offset": 2**63 - 1,
+}
+"""Columns of numbers, with the greatest number of each."""
+_FIELDS = (len(KEYS), len(ALL_KEYS))
 _WIDTH = np.int64(MAX_ID + 1)
 _BATCH = 512
 
@@ -97,29 +122,35 @@ class TopicRows:
 class RowTaker:
     """Takes partitions, in the order of the file; `is_odd` once a value is not of its type."""
 
-    __slots__ = ("_lengths", "_numbers", "_rows", "_values", "count", "is_odd")
+    __slots__ = ("_keys", "_lengths", "_numbers", "_rows", "_values", "count", "is_odd")
 
     def __init__(self) -> None:
         self.count = 0
         self.is_odd = False
+        self._keys: tuple[str, ...] = ALL_KEYS
         self._rows: list[tuple[Any, ...]] = []
         self._lengths: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _LISTS}
         self._values: dict[str, list[NDArray[np.int32]]] = {name: [] for name in _LISTS}
         self._numbers: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _NUMBERS}
 
     def hook(self) -> Hook:
-        """For the parser: ROW for a partition in canonical order, the object itself for others."""
+        """For the parser: ROW for a partition in canonical order, the object itself for others.
+
+        The first partition decides whether all of them have offsets.
+        """
         rows, flush, append = self._rows, self._flush, self._rows.append
-        known, fields = KEYS, len(KEYS)
+        known: tuple[str, ...] = ()
 
         def hooked(members: Members) -> object:
             nonlocal known
-            if len(members) != fields:
+            count = len(members)
+            if count not in _FIELDS or (known and count != len(known)):
                 return distinct(members)
             keys, values = zip(*members)  # noqa: B905 (they are pairs)
             if keys != known:
-                return distinct(members)
-            known = keys
+                if known or keys not in (KEYS, ALL_KEYS):
+                    return distinct(members)
+                known = self._keys = keys
             append(values)
             if len(rows) == _BATCH:
                 flush()
@@ -128,17 +159,18 @@ class RowTaker:
         return hooked
 
     def add(self, values: tuple[Any, ...]) -> None:
-        """Take one partition, its values in the order of `KEYS`."""
+        """Take one partition, its values in the order of `ALL_KEYS`."""
         self._rows.append(values)
         if len(self._rows) == _BATCH:
             self._flush()
 
     def _flush(self) -> None:
-        cells = dict(zip(KEYS, zip(*self._rows, strict=True), strict=True))
+        cells = dict(zip(self._keys, zip(*self._rows, strict=True), strict=True))
         self.count += len(self._rows)
         self._rows.clear()
         for name, high in _NUMBERS.items():
-            self._flush_numbers(name, cells[name], high)
+            if name in cells:
+                self._flush_numbers(name, cells[name], high)
         for name in _LISTS:
             self._flush_lists(name, cells[name])
 
@@ -173,10 +205,14 @@ class RowTaker:
         if self.is_odd:
             return None
         numbers = {name: _joined(parts, np.int64) for name, parts in self._numbers.items()}
+        end, epoch, start = (numbers.pop(name) for name in _OFFSETS)
+        offsets = Offsets(start=start, end=end, leader_epoch=epoch.astype(np.int32))
+        has_offsets = len(end) and any((each >= 0).any() for each in (end, epoch, start))
         return {
             **numbers,
             "leader": numbers["leader"].astype(np.int32),
             **{name: self._ragged(name) for name in _LISTS},
+            "offsets": offsets if has_offsets else None,
         }
 
     def _ragged(self, name: str) -> Ragged:
@@ -228,11 +264,10 @@ def table_of(topics: Sequence[TopicRows], taker: RowTaker, faults: Faults) -> Pa
 
 def _add_all(topics: Sequence[TopicRows], taker: RowTaker) -> bool:
     """Take partitions that are still in the document; whether all have the keys of one."""
-    values_of = itemgetter(*KEYS)
     for row in chain.from_iterable(topic.rows for topic in topics):
-        if not isinstance(row, dict) or row.keys() != set(KEYS):
+        if not isinstance(row, dict) or not set(KEYS) <= row.keys() <= set(ALL_KEYS):
             return False
-        taker.add(values_of(row))
+        taker.add(tuple(map(row.get, ALL_KEYS)))
     return True
 
 
@@ -244,10 +279,13 @@ def _in_order(
         return columns
     starts = np.cumsum(counts) - counts
     order = np.concatenate([np.arange(starts[i], starts[i] + counts[i]) for i in places])
-    return {
-        name: column.take(order) if isinstance(column, Ragged) else column[order]
-        for name, column in columns.items()
-    }
+    return {name: _taken(column, order) for name, column in columns.items()}
+
+
+def _taken(column: Any, order: NDArray[np.int64]) -> Any:  # noqa: ANN401 (one of three kinds)
+    if isinstance(column, Ragged | Offsets):
+        return column.take(order)
+    return None if column is None else column[order]
 
 
 def _table(
@@ -341,22 +379,21 @@ def _contains(in_order: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[n
 
 
 def texts_of(table: PartitionTable) -> list[str]:
-    """Each row as canonical JSON, in the table's order."""
+    """Each row as canonical JSON, in the table's order; without offsets where none was read."""
     lists = {name: _list_texts(getattr(table, name)) for name in _LISTS}
-    return [
-        f'{{"adding":{adding},"bytes":{size},"bytes_in_per_s":{rate},"isr":{isr},'
-        f'"leader":{leader},"removing":{removing},"replicas":{replicas}}}'
-        for adding, size, rate, isr, leader, removing, replicas in zip(
-            lists["adding"],
-            _number_texts(table.bytes),
-            _number_texts(table.bytes_in_per_s),
-            lists["isr"],
-            _number_texts(table.leader),
-            lists["removing"],
-            lists["replicas"],
-            strict=True,
-        )
-    ]
+    columns = {
+        **lists,
+        "bytes": _number_texts(table.bytes),
+        "bytes_in_per_s": _number_texts(table.bytes_in_per_s),
+        "leader": _number_texts(table.leader),
+    }
+    if table.offsets is not None:
+        columns["end_offset"] = _number_texts(table.offsets.end)
+        columns["leader_epoch"] = _number_texts(table.offsets.leader_epoch)
+        columns["start_offset"] = _number_texts(table.offsets.start)
+    keys = ALL_KEYS if table.offsets is not None else KEYS
+    form = "{" + ",".join(f'"{key}":%s' for key in keys) + "}"
+    return [form % row for row in zip(*(columns[key] for key in keys), strict=True)]
 
 
 def _number_texts(column: NDArray[Any]) -> list[str]:

@@ -74,6 +74,8 @@ def _cluster(root: JsonNode, taker: RowTaker) -> Cluster:
         configs=found.configs,
         notes=found.notes,
         source=found.source,
+        name=found.name,
+        answered=found.answered,
     )
     root.faults.raise_if_any()
     check_racks(cluster.brokers, root.faults.file)

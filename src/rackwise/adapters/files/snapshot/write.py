@@ -25,11 +25,12 @@ import hashlib
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from rackwise.adapters.files.snapshot.format import (
+    ANSWERED,
     BROKER,
     CONFIGS,
     FORMAT,
@@ -43,6 +44,7 @@ from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.canonical import canonical_json
 from rackwise.core.json.faults import Fault, Faults
+from rackwise.core.model import AnswerTimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,7 +119,11 @@ def _check(cluster: Cluster) -> None:
 
 def _lines(cluster: Cluster, tool_text: str | None) -> Iterator[str]:
     """The lines of the file; joined without anything between them they are canonical JSON."""
-    yield '{"brokers":['
+    before_brokers: dict[str, Json] = (
+        {} if cluster.answered == AnswerTimes() else {"answered": ANSWERED.write(cluster.answered)}
+    )
+    first = f"{canonical_json(before_brokers)[1:-1]}," if before_brokers else ""
+    yield f'{{{first}"brokers":['
     yield from _separated([canonical_json(BROKER.write(broker)) for broker in cluster.brokers])
     before_groups: dict[str, Json] = {
         "cluster_id": cluster.cluster_id,
@@ -127,6 +133,7 @@ def _lines(cluster: Cluster, tool_text: str | None) -> Iterator[str]:
     yield f'],{canonical_json(before_groups)[1:-1]},"groups":['
     yield from _separated([canonical_json(GROUP.write(group)) for group in cluster.groups])
     before_topics: dict[str, Json] = {
+        **({} if cluster.name is None else {"name": cluster.name}),
         "notes": [NOTE.write(note) for note in cluster.notes],
         "source": cluster.source,
         "taken_at": cluster.taken_at,
@@ -162,6 +169,8 @@ def _bounds(table: PartitionTable) -> dict[str, tuple[int, int]]:
 
 
 def _topic(topic: Topic, partitions: Sequence[str]) -> str:
-    # Keys are sorted: `partitions` comes before the last one, `retention_bytes`.
-    head, key, last = canonical_json(TOPIC.write(topic)).rpartition('"retention_bytes"')
-    return f'{head}"partitions":[{",".join(partitions)}],{key}{last}'
+    """The line of a topic; its keys are sorted, `partitions` among them."""
+    fields = cast("dict[str, Json]", TOPIC.write(topic))
+    before = canonical_json({key: each for key, each in fields.items() if key < "partitions"})
+    after = canonical_json({key: each for key, each in fields.items() if key > "partitions"})
+    return f'{before[:-1]},"partitions":[{",".join(partitions)}],{after[1:]}'
