@@ -1,7 +1,6 @@
-"""CSV tables: rows by column, each fault with file, line and column; prices, subnets, rates."""
+"""CSV tables: rows by column, each fault with file, line and column; subnets, rates."""
 
 from contextlib import suppress
-from datetime import date
 from ipaddress import ip_network
 
 import pytest
@@ -10,31 +9,21 @@ from hypothesis import strategies as st
 
 from rackwise.adapters.files import (
     parse_clients,
-    parse_prices,
     parse_rates,
     read_clients,
     read_prices,
     read_rates,
     read_subnets,
-    shipped_price_table,
-    shipped_prices,
 )
 from rackwise.adapters.files.tables.csv import table_of
 from rackwise.core.errors import (
     InvalidConfig,
-    InvalidPrices,
     InvalidRack,
     InvalidRates,
     InvalidSubnets,
 )
 from rackwise.core.racks import Rack
-from rackwise.core.traffic import Price, RateRow, price_of, prices_of
-
-HEADER = (
-    "provider,region,level,kind,usd_per_gb_out,usd_per_gb_in,gb_bytes,valid_from,valid_to,"
-    "source,is_checked\n"
-)
-AWS = "aws,*,zone,*,0.01,0.01,1073741824,2026-11-01,,https://aws.example/,true\n"
+from rackwise.core.traffic import RateRow
 
 
 def rows(data, required=("a", "b"), optional=("c",)):
@@ -132,108 +121,6 @@ class TestTables:
     def test_only_our_errors_leave(self, data):
         with suppress(InvalidRates):
             rows(b"a,b\n" + data)
-
-
-class TestPrices:
-    def test_dollars_become_nano_dollars(self):
-        line = "p,eu-1,*,fetch,12.000000001,0.5,1000000000,2026-11-01,2027-01-01,x,false\n"
-        assert parse_prices((HEADER + AWS + line).encode(), where="dir/p.csv")[1] == Price(
-            provider="p",
-            region="eu-1",
-            level="*",
-            kind="fetch",
-            nano_usd_per_gb_out=12_000_000_001,
-            nano_usd_per_gb_in=500_000_000,
-            gb_bytes=10**9,
-            valid_from=date(2026, 11, 1),
-            valid_to=date(2027, 1, 1),
-            source="x",
-            is_checked=False,
-            row="dir/p.csv:3",
-        )
-
-    def test_the_shipped_table(self, tmp_path):
-        (tmp_path / "p.csv").write_bytes(shipped_price_table())
-        shipped = shipped_prices()
-        assert [price.provider for price in read_prices(tmp_path / "p.csv")] == [
-            price.provider for price in shipped
-        ]
-        assert [price.row for price in shipped] == [f"prices.csv:{n}" for n in range(2, 7)]
-        found = {
-            (provider, kind): price_of(
-                prices_of(shipped, provider),
-                region=None,
-                level="zone",
-                kind=kind,
-                day=date(2026, 11, 21),
-            ).price
-            for provider in ("aws", "aws-msk", "gcp", "azure")
-            for kind in ("produce", "replicate")
-        }
-        assert {
-            key: (price.nano_usd_per_gb_out, price.nano_usd_per_gb_in, price.is_checked)
-            for key, price in found.items()
-        } == {
-            ("aws", "produce"): (10_000_000, 10_000_000, True),
-            ("aws", "replicate"): (10_000_000, 10_000_000, True),
-            ("aws-msk", "produce"): (10_000_000, 10_000_000, True),
-            ("aws-msk", "replicate"): (0, 0, True),
-            ("gcp", "produce"): (10_000_000, 0, False),
-            ("gcp", "replicate"): (10_000_000, 0, False),
-            ("azure", "produce"): (0, 0, False),
-            ("azure", "replicate"): (0, 0, False),
-        }
-        assert {price.gb_bytes for price in shipped} == {2**30}
-
-    @pytest.mark.parametrize(
-        ("old", "new", "column", "had"),
-        [
-            ("0.01,0.01", "a cent,0.01", "usd_per_gb_out", '"a cent"'),
-            ("0.01,0.01", "0.01,NaN", "usd_per_gb_in", '"NaN"'),
-            ("0.01,0.01", "0.01,inf", "usd_per_gb_in", '"inf"'),
-            ("0.01,0.01", "-0.01,0.01", "usd_per_gb_out", '"-0.01"'),
-            ("0.01,0.01", "+0.01,0.01", "usd_per_gb_out", '"+0.01"'),
-            ("0.01,0.01", "0.0100000001,0.01", "usd_per_gb_out", '"0.0100000001"'),
-            ("0.01,0.01", "1e-2,0.01", "usd_per_gb_out", '"1e-2"'),
-            ("0.01,0.01", "\u0660.01,0.01", "usd_per_gb_out", '"\u0660.01"'),
-            ("0.01,0.01", "10000000,0.01", "usd_per_gb_out", '"10000000"'),
-            ("0.01,0.01", ",0.01", "usd_per_gb_out", "an empty cell"),
-            ("1073741824", "0", "gb_bytes", '"0"'),
-            ("1073741824", "1GiB", "gb_bytes", '"1GiB"'),
-            ("2026-11-01,", "2026-11-31,", "valid_from", '"2026-11-31"'),
-            ("2026-11-01,", "20261101,", "valid_from", '"20261101"'),
-            ("2026-11-01,", "2026-11-01,2026-11-01", "valid_to", '"2026-11-01"'),
-            ("2026-11-01,", "2026-11-01,2025-11-01", "valid_to", '"2025-11-01"'),
-            ("2026-11-01,", "2026-11-01,never", "valid_to", '"never"'),
-            ("zone,*", "zone,read", "kind", '"read"'),
-            ("zone,*", ",*", "level", "an empty cell"),
-            ("aws,*", ",*", "provider", "an empty cell"),
-            ("true", "yes", "is_checked", '"yes"'),
-        ],
-    )
-    def test_the_hint_has_a_line_that_is_right(self, old, new, column, had):
-        text = HEADER + AWS + AWS.replace(old, new)
-        with pytest.raises(InvalidPrices) as raised:
-            parse_prices(text.encode(), where="p.csv")
-        error = raised.value
-        assert error.message.startswith(f"invalid p.csv:3: {column}: expected ")
-        assert f", got {had}" in error.message
-        assert error.where == "p.csv:3"
-        ready = error.hint.removeprefix("for example: ")
-        assert len(parse_prices(f"{HEADER}{ready}\n".encode(), where="p.csv")) == 1
-
-    def test_a_line_that_is_ready_keeps_a_comma_in_a_cell(self):
-        line = AWS.replace("https://aws.example/", '"a, ""b"""').replace("true", "yes")
-        with pytest.raises(InvalidPrices) as raised:
-            parse_prices((HEADER + line).encode(), where="p.csv")
-        ready = raised.value.hint.removeprefix("for example: ")
-        assert parse_prices(f"{HEADER}{ready}\n".encode(), where="p")[0].source == 'a, "b"'
-
-    @given(st.integers(0, len(AWS)), st.integers(0, 4), st.text(max_size=4))
-    def test_only_our_errors_leave(self, at, cut, inserted):
-        with suppress(InvalidPrices):
-            text = HEADER + AWS[:at] + inserted + AWS[at + cut :]
-            parse_prices(text.encode("utf-8", "surrogatepass"), where="p.csv")
 
 
 class TestSubnets:

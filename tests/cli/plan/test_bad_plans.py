@@ -128,7 +128,11 @@ class TestGoals:
             ),
             (
                 ["repair", "--provider", "nobody"],
-                'expected prices of provider "nobody", got a table of aws, aws-msk, azure, gcp',
+                (
+                    'expected prices of provider "nobody", got a table of aws, aws-msk, '
+                    "aws-privatelink, aws-transit-gateway, aws-vpc-peering, azure, "
+                    "confluent-cloud, gcp, oci"
+                ),
                 "choose another --provider, or add rows to the table of --prices",
             ),
         ],

@@ -2,15 +2,30 @@
 
 ```
 provider,region,level,kind,usd_per_gb_out,usd_per_gb_in,gb_bytes,valid_from,valid_to,source,is_checked
-aws,*,zone,*,0.01,0.01,1073741824,2026-11-01,,https://aws.amazon.com/ec2/pricing/on-demand/,true
+aws,*,zone,*,0.01,0.01,1073741824,2013-08-10,,https://aws.amazon.com/ec2/pricing/on-demand/,true
 ```
 
 Dollars are decimal texts with at most nine digits behind the point and become integers of
 nano-dollars, so no rounding happens here. `region`, `level` and `kind` may be `*`. A row is valid
 on `valid_from <= day < valid_to`; an empty `valid_to` is open.
 
+A way to connect that is billed by a meter of its own, such as PrivateLink, is a provider of its
+own. `out` and `in` are what the sender and the receiver pay, so a service that pays for its own
+side has rows by kind:
+
+```
+confluent-cloud,*,zone,produce,0.01,0,..     the client sends: the client pays its side
+confluent-cloud,*,zone,fetch,0,0.01,..       the client receives: the client pays its side
+confluent-cloud,*,zone,replicate,0,0,..      both ends belong to the service
+```
+
+In the shipped table `valid_from` is the first day for which a source shows the price. `is_checked`
+is true where somebody compared the price with `source`. Prices between regions depend on both
+regions, and rows know only the sender's: they are not checked. `docs/reference/prices.md` has the
+evidence of each row.
+
 What this does not do: choose a price, or tell that two rows are equally specific (`core.traffic`
-does both, per day).
+does both, per day); hold prices per hour, or tiers by volume.
 """
 
 from __future__ import annotations
