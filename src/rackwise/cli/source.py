@@ -110,6 +110,7 @@ def read_running_cluster(
     topics: Sequence[str] = ("*",),
     sizes: bool = True,
     groups: bool = False,
+    offsets: bool = False,
     resolve: bool = False,
 ) -> Cluster:
     """Read a running cluster, with progress on stderr."""
@@ -127,6 +128,7 @@ def read_running_cluster(
             topics=topics,
             sizes=sizes,
             groups=groups,
+            offsets=offsets,
             resolve=kafka.resolved_addresses if resolve else None,
             progress=advance,
         )

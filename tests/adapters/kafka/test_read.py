@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from kafka.admin import NewTopic
 
 from kafka_traffic import consumer, create, delete, produce, throttled_move, until
 from rackwise.adapters.kafka import connect, read_cluster
 from rackwise.adapters.kafka.connect import ask
-from rackwise.adapters.kafka.sizes import read_sizes
+from rackwise.adapters.kafka.logs.read import read_logs
+from rackwise.adapters.kafka.topics import TopicLayout
 from rackwise.core.errors import InvalidConfig, ServerRefused
 from rackwise.core.model import Partition
 from rackwise.core.racks import Rack
@@ -24,6 +26,27 @@ def topic(admin, request):
     for each in sorted({name, *admin.list_topics()}):
         if each.startswith(name):
             delete(admin, each)
+
+
+def read_sizes(admin, table, live, *, is_wanted):
+    """What these brokers tell of the sizes of a table."""
+    layout = TopicLayout(
+        table=table,
+        topics=(),
+        leader_epoch=np.full(len(table), -1, dtype=np.int32),
+        notes=(),
+        is_consistent=True,
+    )
+    return read_logs(
+        admin,
+        layout,
+        live,
+        sizes=True,
+        offsets=False,
+        is_wanted=is_wanted,
+        clock_ms=int,
+        progress=int,
+    )
 
 
 def rows(seen, topic):
@@ -178,11 +201,9 @@ def test_a_broker_that_gives_no_sizes_costs_only_its_own(cluster, admin, topic):
     produce(cluster.bootstrap, {(topic, 0): 100, (topic, 1): 100})
     table = read_cluster(admin, taken_at=TAKEN_AT, topics=(topic,)).partitions
     nobody = 77
-    sizes = read_sizes(
-        admin, table, [0, nobody], is_wanted=[topic].__contains__, progress=lambda _: None
-    )
-    assert sizes.bytes[0] > 100_000
-    assert sizes.bytes[1] == -1
+    sizes = read_sizes(admin, table, [0, nobody], is_wanted=[topic].__contains__)
+    assert sizes.table.bytes[0] > 100_000
+    assert sizes.table.bytes[1] == -1
     assert list(sizes.log_dirs) == [0]
     assert [(n.kind, n.text) for n in sizes.notes] == [
         ("not-visible", "sizes on broker 77: no answer (UnknownBrokerId)")
@@ -193,7 +214,7 @@ def test_topics_with_logs_that_are_not_listed_are_noted(cluster, admin, topic):
     create(admin, topic, [[0, 1]])
     others = read_cluster(admin, taken_at=TAKEN_AT, topics=("nothing",)).partitions
     live = [broker.id for broker in cluster.brokers]
-    sizes = read_sizes(admin, others, live, is_wanted=[topic].__contains__, progress=lambda _: None)
+    sizes = read_sizes(admin, others, live, is_wanted=[topic].__contains__)
     (note,) = sizes.notes
     assert note.kind == "not-visible"
     assert note.text.startswith(

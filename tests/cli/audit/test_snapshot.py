@@ -88,6 +88,11 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
             "--topics, --groups, --client-config require --bootstrap-server",
             "omit them",
         ),
+        (
+            ["--reassignment", "f", "--no-offsets"],
+            "--no-offsets requires --bootstrap-server",
+            "omit it",
+        ),
         (["--bootstrap-server", "a"], "expected HOST:PORT, got a", "kafka-1.internal:9092"),
         (
             ["--bootstrap-server", "a:1", "--client-config", "/none"],
@@ -136,6 +141,22 @@ def test_a_port_where_nobody_listens_is_told(tmp_path, capsys):
     assert threading.active_count() == before
 
 
+def test_a_name_is_kept(tmp_path, offline):
+    out = tmp_path / "s.json"
+    assert run(["snapshot", *offline, "--out", str(out), "--name", "prod eu"]) == 0
+    assert read_snapshot(out).name == "prod eu"
+
+
+@pytest.mark.parametrize("name", ["", "a\x1b[31mb"])
+def test_a_name_that_no_file_can_hold_is_refused(tmp_path, offline, capsys, name):
+    out = tmp_path / "s.json"
+    assert run(["snapshot", *offline, "--out", str(out), "--name", name]) == 1
+    captured = capsys.readouterr().err.splitlines()
+    assert captured[0].startswith("error: invalid --name: expected a name without control")
+    assert captured[1] == "hint: for example --name prod-eu"
+    assert not out.exists()
+
+
 @pytest.mark.kafka
 def test_a_running_cluster_becomes_a_snapshot(tmp_path, kraft_cluster, capsys):
     out = tmp_path / "s.json.gz"
@@ -153,12 +174,14 @@ def test_a_running_cluster_becomes_a_snapshot(tmp_path, kraft_cluster, capsys):
         assert captured.err == (
             "warning: not-visible: no topic that matches none* is visible to this principal\n"
         )
-        again = read_cluster(admin, taken_at=seen.taken_at, topics=("printed",), groups=True)
+        again = read_cluster(admin, taken_at=seen.taken_at, topics=("printed",), offsets=True)
         assert (seen.brokers, seen.topics, seen.partitions) == (
             tuple(map(without_disk, again.brokers, seen.brokers)),
             again.topics,
             again.partitions,
         )
+        assert set(seen.answered.offsets) == {0, 3}
+        assert set(seen.answered.sizes) == {0, 1, 2, 3}
         (readers,) = (each for each in seen.groups if each.group == "readers")
         assert [each.client_id for each in readers.members] == ["app"]
         admin.delete_topics(["printed"])
@@ -183,5 +206,8 @@ def test_a_cluster_on_zookeeper_becomes_one_too(tmp_path, zookeeper_cluster, cap
         )
         seen = read_snapshot(out)
         assert [row.bytes for row in seen.partitions] == [None, None]
+        assert [row.end_offset for row in seen.partitions] == [0, 0]
+        assert run(["snapshot", *arguments, "--out", str(out), "--no-offsets"]) == 0
+        assert read_snapshot(out).partitions.offsets is None
         assert {broker.is_fenced for broker in seen.brokers} == {None}
         admin.delete_topics(["printed"])

@@ -1,4 +1,4 @@
-"""The configs that matter to racks: min.insync.replicas, retention, throttles, the selector.
+"""The configs that matter to racks and bytes: replication, retention, throttles, the selector.
 
 Throttle keys are kept only where somebody set them: a missing key is not an empty one. Broker keys
 are read from the broker itself, all brokers in parallel.
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 RETENTION_BYTES = "retention.bytes"
+RETENTION_MS = "retention.ms"
+CLEANUP_POLICY = "cleanup.policy"
 REPLICA_SELECTOR = "replica.selector.class"
 TOPIC_THROTTLES = (
     "leader.replication.throttled.replicas",
@@ -45,11 +47,13 @@ _DEFAULT = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenConfigs:
-    """Throttles and selectors, and the effective numbers of each topic."""
+    """Throttles and selectors, and the effective values of each topic."""
 
     configs: Configs = field(default_factory=Configs)
     min_insync_replicas: dict[str, int] = field(default_factory=dict)
     retention_bytes: dict[str, int] = field(default_factory=dict)
+    retention_ms: dict[str, int] = field(default_factory=dict)
+    cleanup_policy: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
 
@@ -85,6 +89,8 @@ def read_configs(
         ),
         min_insync_replicas=_numbers(of_topics, MIN_INSYNC_REPLICAS),
         retention_bytes=_numbers(of_topics, RETENTION_BYTES),
+        retention_ms=_numbers(of_topics, RETENTION_MS),
+        cleanup_policy=_texts(of_topics, CLEANUP_POLICY),
         notes=_notes(refused + silent),
     )
 
@@ -92,7 +98,7 @@ def read_configs(
 def _ask_topics(
     admin: KafkaAdminClient, topics: Sequence[str], progress: Callable[[int], None]
 ) -> list[Message]:
-    keys = [MIN_INSYNC_REPLICAS, RETENTION_BYTES, *TOPIC_THROTTLES]
+    keys = [MIN_INSYNC_REPLICAS, RETENTION_BYTES, RETENTION_MS, CLEANUP_POLICY, *TOPIC_THROTTLES]
     request = DescribeConfigsRequest(resources=[_resource(_TOPIC, name, keys) for name in topics])
     answer = ask(admin, lambda: send(admin, request), doing="describe configs")
     progress(1)
@@ -151,8 +157,13 @@ def _kept(
 
 def _numbers(found: Mapping[str, Sequence[Message]], key: str) -> dict[str, int]:
     """Topic -> the effective number, set or default."""
+    return {name: int(text) for name, text in _texts(found, key).items()}
+
+
+def _texts(found: Mapping[str, Sequence[Message]], key: str) -> dict[str, str]:
+    """Topic -> the effective text, set or default."""
     return {
-        name: int(config.value)
+        name: config.value
         for name, configs in found.items()
         for config in configs
         if config.name == key and config.value is not None

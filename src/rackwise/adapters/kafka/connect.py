@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import kafka.errors as kafka_errors
 from kafka.admin import KafkaAdminClient
 
+from rackwise.adapters.clock import monotonic_ms
 from rackwise.adapters.kafka.connections import LOGIN_ERRORS, UntrustedCertificate, net_client
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.security import security_arguments
@@ -27,7 +30,7 @@ from rackwise.core.override import override
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     from rackwise.core.secret import Secret
@@ -44,6 +47,8 @@ TIMEOUT_SETTING = "default.api.timeout.ms"
 ANSWER_S = 30.0
 """Time for which one broker may work on a request, and for which a failed request is repeated."""
 RETRY_S = 0.2
+IN_FLIGHT = 4
+"""Requests that one broker has at a time; kafka-python rejects more than five."""
 MAX_DIGITS = 10
 
 _NO_ANSWER = (
@@ -176,27 +181,70 @@ def send(admin: KafkaAdminClient, request: Message) -> Message:
 
 def send_to_each(admin: KafkaAdminClient, requests: Mapping[int, Message]) -> dict[int, Message]:
     """Broker -> its answer, or the `KafkaError` instead; all requests run in parallel."""
+    one_each = {broker: (request,) for broker, request in requests.items()}
+    return {broker: of[0].message for broker, of in send_in_turn(admin, one_each).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TimedAnswer:
+    """The answer of one broker to one request, and when it arrived."""
+
+    message: Message
+    """The answer, or the `KafkaError` instead."""
+    at_ms: int
+
+
+def send_in_turn(
+    admin: KafkaAdminClient,
+    requests: Mapping[int, Sequence[Message]],
+    *,
+    clock_ms: Callable[[], int] = monotonic_ms,
+) -> dict[int, list[TimedAnswer]]:
+    """Broker -> its answers in the order of its requests; all brokers work in parallel.
+
+    A broker answers its requests one after the other. Once it cannot be reached, its other requests
+    are not sent: they get the same error.
+    """
     manager: Message = admin._manager  # noqa: SLF001 (the public methods stop at the first failure)
 
-    async def gather() -> dict[int, Message]:
-        if any(manager.cluster.broker_metadata(broker) is None for broker in requests):
-            await manager.cluster.refresh_metadata()
-        waiting: dict[int, Message] = {}
-        answers: dict[int, Message] = {}
-        for broker, request in requests.items():
+    def sent(broker: int, request: Message) -> tuple[Message, list[int]]:
+        """The future answer, and a list that gets the time of its arrival."""
+        arrived: list[int] = []
+        future = manager.send(request, node_id=broker)
+        future.add_both(lambda _: arrived.append(clock_ms()))
+        return future, arrived
+
+    async def ask_one(broker: int) -> list[TimedAnswer]:
+        left, waiting = deque(requests[broker]), deque[tuple[Message, list[int]]]()
+        answers: list[TimedAnswer] = []
+        while left or waiting:
             try:
-                waiting[broker] = manager.send(request, node_id=broker)
+                while left and len(waiting) < IN_FLIGHT:
+                    waiting.append(sent(broker, left.popleft()))
+                future, arrived = waiting.popleft()
+                answers.append(TimedAnswer(await future, arrived[0]))
             except kafka_errors.KafkaError as error:
-                answers[broker] = error
-        for broker, future in waiting.items():
-            try:
-                answers[broker] = await future
-            except kafka_errors.KafkaError as error:
-                answers[broker] = error
+                failed = TimedAnswer(error, clock_ms())
+                if not isinstance(error, kafka_errors.UnsupportedVersionError):
+                    return answers + [failed] * (len(requests[broker]) - len(answers))
+                answers.append(failed)
         return answers
 
-    answers: dict[int, Message] = manager.run(gather)
+    async def gather() -> dict[int, list[TimedAnswer]]:
+        if any(manager.cluster.broker_metadata(broker) is None for broker in requests):
+            await manager.cluster.refresh_metadata()
+        asked = {broker: manager.call_soon(ask_one, broker) for broker in requests}
+        return {broker: await answers for broker, answers in asked.items()}
+
+    answers: dict[int, list[TimedAnswer]] = manager.run(gather)
     return answers
+
+
+def is_transient(error: Exception | int) -> bool:
+    """Whether the same request may succeed a moment later; `error`: an error, or Kafka's code."""
+    of_code: Message = kafka_errors.for_code
+    kind = of_code(error) if isinstance(error, int) else type(error)
+    return issubclass(kind, _TRANSIENT)
 
 
 def to_rackwise_error(error: Exception, *, doing: str) -> RackwiseError:

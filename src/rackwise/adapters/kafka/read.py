@@ -1,11 +1,11 @@
 """The state of a cluster at one moment, read through the Admin API (4.x, and 3.x on ZooKeeper).
 
 Goals, in order: never mix two states of the cluster without a note; never show zero for what is not
-visible; send few requests: one per live broker for sizes, one for configs.
+visible; send few requests: one per live broker for sizes, one for configs, two for offsets.
 
 ```
-brokers, reassignments -> topics -> sizes -> configs -> groups -> reassignments, brokers again
-          '--------------------- equal? --------------------------------'
+brokers, reassignments -> topics -> sizes, offsets -> configs -> groups -> reassignments, brokers
+          '--------------------- equal? -----------------------------------------'
                    yes: done        no: read all again, three times at most, then note `torn`
 ```
 
@@ -31,10 +31,11 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rackwise.adapters.clock import epoch_clock
 from rackwise.adapters.kafka.configs import no_configs, read_configs
 from rackwise.adapters.kafka.connect import ask
 from rackwise.adapters.kafka.groups import read_groups
-from rackwise.adapters.kafka.sizes import Sizes, no_sizes, read_sizes
+from rackwise.adapters.kafka.logs.read import read_logs
 from rackwise.adapters.kafka.topics import read_layout, read_reassignments
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.model import Broker, Cluster, Note
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
     from rackwise.adapters.kafka.configs import SeenConfigs
+    from rackwise.adapters.kafka.logs.read import SeenLogs
     from rackwise.adapters.kafka.topics import TopicLayout
     from rackwise.core.model import Group, LogDir
 
@@ -61,31 +63,40 @@ def read_cluster(
     sizes: bool = True,
     configs: bool = True,
     groups: bool = False,
+    offsets: bool = False,
     resolve: Callable[[str], Sequence[str]] | None = None,
     progress: Callable[[int], None] | None = None,
+    clock_ms: Callable[[], int] | None = None,
 ) -> Cluster:
     """The cluster behind `admin`, limited to topics that match a glob of `topics`.
 
     `taken_at`: UTC, ISO 8601 with `Z`. `resolve`: host name -> IP addresses, for flow logs; a host
-    that is an IP address needs none. `progress(count)` is called when brokers answer. What is not
-    visible is in `.notes`. Raises `Unreachable`, `AuthenticationFailed`, `MissingPermission`,
-    `ServerRefused`; `InvalidConfig` where `topics` is empty; `InvalidRack` where the racks of the
-    brokers are malformed, or of two forms.
+    that is an IP address needs none. `progress(count)` is called when brokers answer. `offsets`:
+    also read offsets, and note when each broker answered by `clock_ms`, milliseconds since 1970
+    (default: `epoch_clock`). What is not visible is in `.notes`. Raises `Unreachable`,
+    `AuthenticationFailed`, `MissingPermission`, `ServerRefused`; `InvalidConfig` where `topics` is
+    empty; `InvalidRack` where the racks of the brokers are malformed, or of two forms.
     """
     if not topics:
         raise InvalidConfig(
             "invalid topics: expected a topic glob, got none",
             hint="omit the option to read all topics",
         )
-    options = _ReadOptions(tuple(topics), sizes, configs, groups, progress or _ignore_progress)
+    options = _ReadOptions(
+        topics=tuple(topics),
+        sizes=sizes,
+        configs=configs,
+        groups=groups,
+        offsets=offsets,
+        progress=progress or _ignore_progress,
+        clock_ms=clock_ms or epoch_clock(),
+    )
     seen = _read_once(admin, options)
     for _ in range(READINGS - 1):
         if seen.is_whole:
             break
         seen = _read_once(admin, options)
-    brokers = tuple(
-        _broker(each, seen.sizes.log_dirs, resolve) for each in seen.description.brokers
-    )
+    brokers = tuple(_broker(each, seen.logs.log_dirs, resolve) for each in seen.description.brokers)
     check_one_form((broker.id, broker.rack) for broker in brokers)
     return Cluster(
         cluster_id=seen.description.cluster_id,
@@ -97,11 +108,13 @@ def read_cluster(
                     topic,
                     min_insync_replicas=seen.configs.min_insync_replicas.get(topic.name),
                     retention_bytes=seen.configs.retention_bytes.get(topic.name),
+                    retention_ms=seen.configs.retention_ms.get(topic.name),
+                    cleanup_policy=seen.configs.cleanup_policy.get(topic.name),
                 )
                 for topic in seen.layout.topics
             }
         ),
-        partitions=replace(seen.layout.table, bytes=seen.sizes.bytes),
+        partitions=seen.logs.table,
         groups=seen.groups,
         configs=seen.configs.configs,
         notes=(
@@ -110,6 +123,7 @@ def read_cluster(
             *_unmatched(seen, options),
             *_unresolved(brokers, resolve),
         ),
+        answered=seen.logs.answered,
     )
 
 
@@ -128,13 +142,15 @@ def resolved_addresses(host: str) -> tuple[str, ...]:
     return tuple(str(each) for each in sorted(addresses, key=lambda a: (a.version, int(a))))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _ReadOptions:
     topics: tuple[str, ...]
     sizes: bool
     configs: bool
     groups: bool
+    offsets: bool
     progress: Callable[[int], None]
+    clock_ms: Callable[[], int]
 
     def is_wanted(self, topic: str) -> bool:
         return any(fnmatchcase(topic, glob) for glob in self.topics)
@@ -154,7 +170,7 @@ class _Description:
 class _Reading:
     description: _Description
     layout: TopicLayout
-    sizes: Sizes
+    logs: SeenLogs
     configs: SeenConfigs
     groups: tuple[Group, ...]
     notes: tuple[Note, ...]
@@ -172,10 +188,15 @@ def _read_once(admin: KafkaAdminClient, options: _ReadOptions) -> _Reading:
     layout = read_layout(admin, options.is_wanted, reassignments)
     options.progress(1)
     table, live, progress = layout.table, description.live, options.progress
-    sizes = (
-        read_sizes(admin, table, live, is_wanted=options.is_wanted, progress=progress)
-        if options.sizes
-        else no_sizes(table)
+    logs = read_logs(
+        admin,
+        layout,
+        live,
+        sizes=options.sizes,
+        offsets=options.offsets,
+        is_wanted=options.is_wanted,
+        clock_ms=options.clock_ms,
+        progress=progress,
     )
     configs = (
         read_configs(admin, table.topics, live, progress=progress)
@@ -188,10 +209,10 @@ def _read_once(admin: KafkaAdminClient, options: _ReadOptions) -> _Reading:
     return _Reading(
         description=description,
         layout=layout,
-        sizes=sizes,
+        logs=logs,
         configs=configs,
         groups=groups,
-        notes=(*layout.notes, *sizes.notes, *configs.notes, *group_notes),
+        notes=(*layout.notes, *logs.notes, *configs.notes, *group_notes),
         is_whole=layout.is_consistent
         and read_reassignments(admin) == reassignments
         and _describe(admin) == description,

@@ -13,10 +13,11 @@ from rackwise.adapters.kafka.connect import Message, ask, reason, send
 from rackwise.core.model import UNKNOWN, Note, PartitionTable, Ragged, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
     from kafka.admin import KafkaAdminClient
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class TopicLayout:
     table: PartitionTable
     topics: tuple[Topic, ...]
     """The topics, without their configs."""
+    leader_epoch: NDArray[np.int32]
+    """int32 [partitions], -1: unknown."""
     notes: tuple[Note, ...]
     is_consistent: bool
     """False where a broker did not know yet what the controller reported."""
@@ -72,6 +75,7 @@ def read_layout(
     return TopicLayout(
         table=columns.table(tuple(topic.name for topic in seen)),
         topics=tuple(_topic(topic) for topic in seen),
+        leader_epoch=np.array(columns.leader_epoch, dtype=np.int32),
         notes=tuple(
             Note(
                 kind="not-visible",
@@ -84,9 +88,54 @@ def read_layout(
     )
 
 
-def _request() -> MetadataRequest:
+@dataclass(frozen=True, slots=True)
+class CurrentLeader:
+    """The leader of a partition and the number of its term."""
+
+    broker: int
+    epoch: int
+    """-1: unknown."""
+
+
+def read_leaders(
+    admin: KafkaAdminClient, topics: Sequence[str]
+) -> dict[tuple[str, int], CurrentLeader]:
+    """(topic, partition) -> its leader now; partitions without one are left out."""
+    answer = ask(admin, lambda: send(admin, _request(topics)), doing="list topics")
+    return {
+        (topic.name, each.partition_index): CurrentLeader(each.leader_id, each.leader_epoch)
+        for topic in answer.topics
+        for each in topic.partitions or ()
+        if each.leader_id >= 0
+    }
+
+
+class RowNumbers:
+    """The row of each partition in a table."""
+
+    def __init__(self, table: PartitionTable) -> None:
+        firsts = np.searchsorted(table.topic, np.arange(len(table.topics) + 1)).tolist()
+        self._rows = {
+            name: range(first, end)
+            for name, first, end in zip(table.topics, firsts[:-1], firsts[1:], strict=True)
+        }
+
+    def of_topic(self, topic: str) -> range:
+        """The rows of a topic, in the order of partition numbers; empty for another topic."""
+        return self._rows.get(topic, range(0))
+
+    def of(self, topic: str, partition: int) -> int | None:
+        """The row of a partition; None for a partition that is not in the table."""
+        rows = self.of_topic(topic)
+        return rows[partition] if 0 <= partition < len(rows) else None
+
+
+def _request(topics: Sequence[str] | None = None) -> MetadataRequest:
+    """A request for these topics; None: for all."""
     return MetadataRequest(
-        topics=None,
+        topics=None
+        if topics is None
+        else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
         allow_auto_topic_creation=False,
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=False,
@@ -117,6 +166,7 @@ class _Columns:
         self._topic: list[int] = []
         self._partition: list[int] = []
         self._leader: list[int] = []
+        self.leader_epoch: list[int] = []
         self._lists: tuple[list[Message], list[Message], list[Message], list[Message]] = (
             [],
             [],
@@ -140,6 +190,7 @@ class _Columns:
         self._topic.append(number)
         self._partition.append(partition.partition_index)
         self._leader.append(leader if leader >= 0 else UNKNOWN)
+        self.leader_epoch.append(partition.leader_epoch)
         for column, row in zip(self._lists, (replicas, isr, adding, removing), strict=True):
             column.append(row)
 

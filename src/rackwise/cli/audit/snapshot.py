@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,12 +38,27 @@ def snapshot(
     no_sizes: Annotated[
         bool, typer.Option("--no-sizes", help="Do not read partition sizes.")
     ] = False,
+    no_offsets: Annotated[
+        bool,
+        typer.Option(
+            "--no-offsets",
+            help="Do not read offsets. Without them two snapshots do not show how much was written "
+            "in between.",
+        ),
+    ] = False,
     groups: Annotated[bool, typer.Option("--groups", help="Include consumer groups.")] = False,
     resolve: Annotated[
         bool, typer.Option("--resolve", help="Resolve broker hosts to IP addresses.")
     ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Call the cluster by this name in reports. [default: the name of the file]",
+        ),
+    ] = None,
 ) -> int:
-    """Write a snapshot of a cluster: brokers, racks, topics, replicas and sizes.
+    """Write a snapshot of a cluster: brokers, racks, topics, replicas, sizes and offsets.
 
     Changes nothing on the cluster. Exit codes: 0 written, 1 error, 4 missing authorization.
     """
@@ -64,15 +80,18 @@ def snapshot(
             topics=tuple(topics or ("*",)),
             sizes=not no_sizes,
             groups=groups,
+            offsets=not no_offsets,
             resolve=resolve,
         )
     else:
         idle: dict[str, object] = {"--topics": topics, "--no-sizes": no_sizes, "--groups": groups}
-        idle |= {"--resolve": resolve, "--client-config": client_config}
+        idle |= {"--no-offsets": no_offsets, "--resolve": resolve, "--client-config": client_config}
         _reject(idle, wanted="--bootstrap-server")
         cluster = _cluster_of_files(shell, reassignment, racks)
     from rackwise.adapters import files
 
+    if name is not None:
+        cluster = replace(cluster, name=_checked_name(name))
     files.write_snapshot(cluster, out)
     _show(shell, cluster, out)
     return 0
@@ -88,6 +107,17 @@ def _reject(options: Mapping[str, object], *, wanted: str) -> None:
             had=", ".join(idle),
             hint=f"omit {'it' if len(idle) == 1 else 'them'}, or give {wanted}",
         )
+
+
+def _checked_name(name: str) -> str:
+    if not name or not name.isprintable():
+        raise InvalidConfig(
+            f"invalid --name: expected a name without control characters, got {escaped(name)!r}",
+            wanted="a name without control characters",
+            had=name,
+            hint="for example --name prod-eu",
+        )
+    return name
 
 
 def _cluster_of_files(shell: Shell, reassignment: Path | None, racks: Path | None) -> Cluster:

@@ -23,8 +23,8 @@ from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from rackwise.adapters.kafka.connect import ask, reason, send, send_to_each
+from rackwise.adapters.kafka.logs.sizes import log_dirs_of, log_sizes
 from rackwise.adapters.kafka.permissions import missing_permission
-from rackwise.adapters.kafka.sizes import log_dirs_of, log_sizes
 from rackwise.adapters.kafka.topics import Reassignment, read_reassignments, topic_id_text
 from rackwise.core.errors import Unreachable
 from rackwise.core.model import UNKNOWN

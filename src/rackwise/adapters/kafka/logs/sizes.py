@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from kafka.protocol.admin import DescribeLogDirsRequest
 
-from rackwise.adapters.kafka.connect import Message, reason, send_to_each
+from rackwise.adapters.kafka.connect import Message, reason
+from rackwise.adapters.kafka.topics import RowNumbers
 from rackwise.core.model import UNKNOWN, LogDir, Note
 from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-    from kafka.admin import KafkaAdminClient
     from numpy.typing import NDArray
 
     from rackwise.core.model import PartitionTable
@@ -44,17 +44,15 @@ def no_sizes(table: PartitionTable) -> Sizes:
     return Sizes(bytes=np.full(len(table), UNKNOWN, dtype=np.int64))
 
 
-def read_sizes(
-    admin: KafkaAdminClient,
-    table: PartitionTable,
-    live: Sequence[int],
-    *,
-    is_wanted: Callable[[str], bool],
-    progress: Callable[[int], None],
+def sizes_request() -> Message:
+    """A request for the logs and log folders of one broker."""
+    return DescribeLogDirsRequest(topics=None)
+
+
+def sizes_of(
+    answers: Mapping[int, Message], table: PartitionTable, *, is_wanted: Callable[[str], bool]
 ) -> Sizes:
-    """Sizes of all partitions of the table, from the live brokers in parallel."""
-    answers = send_to_each(admin, {broker: DescribeLogDirsRequest(topics=None) for broker in live})
-    progress(len(answers))
+    """Sizes of all partitions of the table, from the answers of the live brokers."""
     notes = []
     logs = _Logs(table)
     log_dirs = {}
@@ -131,23 +129,17 @@ class _Logs:
     def __init__(self, table: PartitionTable) -> None:
         self._table = table
         self._leader = table.leader.tolist()
-        firsts = np.searchsorted(table.topic, np.arange(len(table.topics) + 1)).tolist()
-        self._rows = {
-            name: range(first, end)
-            for name, first, end in zip(table.topics, firsts[:-1], firsts[1:], strict=True)
-        }
+        self._rows = RowNumbers(table)
         self.bytes = np.full(len(table), UNKNOWN, dtype=np.int64)
         self.strangers: set[str] = set()
 
     def add(self, broker: int, topic: str, partition: int, size: int) -> None:
         """Add the log of one replica."""
-        rows = self._rows.get(topic)
-        if rows is None:
+        if not self._rows.of_topic(topic):
             self.strangers.add(topic)
+        row = self._rows.of(topic, partition)
+        if row is None:
             return
-        if partition >= len(rows):
-            return
-        row = rows[partition]
         leader = self._leader[row]
         if leader == broker or (leader == UNKNOWN and broker in self._table.isr.row(row)):
             self.bytes[row] = max(self.bytes[row], size)

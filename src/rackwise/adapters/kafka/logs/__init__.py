@@ -1,0 +1,1 @@
+"""What brokers tell of their logs: sizes, first and next offsets, and the last batches."""
