@@ -1,0 +1,35 @@
+"""Two snapshots of one cluster as a meter of its traffic.
+
+```
+looks.py      pairs two snapshots: the same partitions, the time between them
+reasons.py    why a number is exact, estimated or not known
+growth.py     records and bytes that producers wrote to each partition
+reads.py      records and bytes that each group read of each partition
+flows.py      from which broker to which broker or client the bytes went
+rates.py      bytes per second of each partition, for planners
+```
+"""
+
+from __future__ import annotations
+
+from rackwise.core.meter.flows import MeteredFlows, Unmetered, metered_flows
+from rackwise.core.meter.growth import Growth, growth
+from rackwise.core.meter.looks import LookPair, look_pair
+from rackwise.core.meter.rates import measure
+from rackwise.core.meter.reads import Reads, reads
+from rackwise.core.meter.reasons import REASONS, Reason
+
+__all__ = [
+    "REASONS",
+    "Growth",
+    "LookPair",
+    "MeteredFlows",
+    "Reads",
+    "Reason",
+    "Unmetered",
+    "growth",
+    "look_pair",
+    "measure",
+    "metered_flows",
+    "reads",
+]
