@@ -63,8 +63,8 @@ def write_flows(fleet: GeneratedFleet, folder: Path) -> tuple[int, int]:
             write_flow_text(folder / f"{file.name}.log", file)
         else:
             write_flow_parquet(folder / f"{file.name}.parquet", file)
-        rows += sum(count for count, _ in tally.fates.values())
-        kept += sum(count for (_, fate), (count, _) in tally.fates.items() if fate == KEPT)
+        rows += sum(count for count, _ in tally.outcomes.values())
+        kept += sum(count for (_, outcome), (count, _) in tally.outcomes.items() if outcome == KEPT)
     return rows, kept
 
 

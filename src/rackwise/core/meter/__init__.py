@@ -16,15 +16,15 @@ from rackwise.core.meter.flows import MeteredFlows, Unmetered, metered_flows
 from rackwise.core.meter.growth import Growth, growth
 from rackwise.core.meter.looks import LookPair, look_pair
 from rackwise.core.meter.rates import measure
-from rackwise.core.meter.reads import Reads, reads
+from rackwise.core.meter.reads import GroupReads, reads
 from rackwise.core.meter.reasons import REASONS, Reason
 
 __all__ = [
     "REASONS",
+    "GroupReads",
     "Growth",
     "LookPair",
     "MeteredFlows",
-    "Reads",
     "Reason",
     "Unmetered",
     "growth",

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rackwise.core.meter.growth import growth
-from rackwise.core.meter.places import Names, Places
+from rackwise.core.meter.places import LookPlaces, MeterCodes
 from rackwise.core.meter.reads import reads
 from rackwise.core.meter.reasons import Reason
 from rackwise.core.model import UNKNOWN
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from rackwise.core.meter.growth import Growth
     from rackwise.core.meter.looks import LookPair
     from rackwise.core.meter.places import RackOf
-    from rackwise.core.meter.reads import Reads
+    from rackwise.core.meter.reads import GroupReads
 
 METERED_KINDS = ("produce", "fetch", "replicate")
-"""Names of the kinds; the index is the kind of a flow."""
+"""MeterCodes of the kinds; the index is the kind of a flow."""
 PRODUCE, FETCH, REPLICATE = range(len(METERED_KINDS))
 
 KEY = (
@@ -118,8 +118,8 @@ def metered_flows(pair: LookPair, rack_of: RackOf) -> MeteredFlows:
     """The flows between two snapshots; `rack_of` returns the rack of a group's member."""
     written = growth(pair)
     read = reads(pair, written)
-    names = Names(pair)
-    early, late = (Places(pair, each, rack_of, names) for each in (pair.first, pair.second))
+    names = MeterCodes(pair)
+    early, late = (LookPlaces(pair, each, rack_of, names) for each in (pair.first, pair.second))
     parts = [
         *_produced(pair, written, early, late),
         *_replicated(pair, written, early, late),
@@ -152,7 +152,7 @@ def _part(count: int, **columns: NDArray[Any] | int) -> dict[str, NDArray[np.int
 
 
 def _produced(
-    pair: LookPair, written: Growth, early: Places, late: Places
+    pair: LookPair, written: Growth, early: LookPlaces, late: LookPlaces
 ) -> Iterator[dict[str, NDArray[np.int64]]]:
     rows = np.flatnonzero(written.bytes > 0)
     is_exact = (written.reason == Reason.EXACT) & (early.leader == late.leader)
@@ -170,7 +170,7 @@ def _produced(
 
 
 def _replicated(
-    pair: LookPair, written: Growth, early: Places, late: Places
+    pair: LookPair, written: Growth, early: LookPlaces, late: LookPlaces
 ) -> Iterator[dict[str, NDArray[np.int64]]]:
     is_exact = (
         (written.reason == Reason.EXACT)
@@ -200,7 +200,7 @@ def _replicated(
 
 
 def _fetched(
-    pair: LookPair, read: Reads, early: Places, late: Places
+    pair: LookPair, read: GroupReads, early: LookPlaces, late: LookPlaces
 ) -> Iterator[dict[str, NDArray[np.int64]]]:
     found = np.flatnonzero(read.bytes > 0)
     group, row = read.group[found], read.row[found]
@@ -260,7 +260,7 @@ def _unmetered(pair: LookPair, written: Growth) -> Iterator[Unmetered]:
         )
 
 
-def _unread(pair: LookPair, read: Reads) -> Iterator[Unmetered]:
+def _unread(pair: LookPair, read: GroupReads) -> Iterator[Unmetered]:
     table = pair.second.partitions
     found = np.flatnonzero(read.bytes < 0)
     topics = table.topic[read.row[found]]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     RackOf: TypeAlias = Callable[[Group, GroupMember], Rack | None]
 
 
-class Names:
+class MeterCodes:
     """Codes of brokers, racks and addresses; racks and addresses in the order of their use."""
 
     def __init__(self, pair: LookPair) -> None:
@@ -71,10 +71,12 @@ class Names:
         return self._addresses.setdefault(address, len(self._addresses))
 
 
-class Places:
+class LookPlaces:
     """One snapshot of a pair, in the rows of the second one."""
 
-    def __init__(self, pair: LookPair, cluster: Cluster, rack_of: RackOf, names: Names) -> None:
+    def __init__(
+        self, pair: LookPair, cluster: Cluster, rack_of: RackOf, names: MeterCodes
+    ) -> None:
         late = pair.second.partitions
         rows = np.arange(len(late)) if cluster is pair.second else pair.row
         is_new = rows < 0
@@ -101,7 +103,9 @@ class Places:
             self.selects[code] = configs.get(REPLICA_SELECTOR) == RACK_AWARE_SELECTOR
         self._read_owners(cluster, pair.second, rack_of, names)
 
-    def _read_owners(self, cluster: Cluster, later: Cluster, rack_of: RackOf, names: Names) -> None:
+    def _read_owners(
+        self, cluster: Cluster, later: Cluster, rack_of: RackOf, names: MeterCodes
+    ) -> None:
         """Fill the members, and the member that owns each partition of each group."""
         numbers = {group.group: number for number, group in enumerate(later.groups)}
         topics = {name: place for place, name in enumerate(later.partitions.topics)}
@@ -167,5 +171,5 @@ def _rows(ragged: Ragged, later: Ragged, rows: NDArray[np.int64]) -> Ragged:
     return both.take(np.where(rows >= 0, rows, len(ragged) + np.arange(len(rows))))
 
 
-def _coded(ragged: Ragged, names: Names) -> Ragged:
+def _coded(ragged: Ragged, names: MeterCodes) -> Ragged:
     return Ragged(ragged.offsets, names.broker(ragged.values).astype(np.int32))

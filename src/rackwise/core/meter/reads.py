@@ -42,7 +42,7 @@ OUTSIDE_ONE_IN = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reads:
+class GroupReads:
     """What groups read, as columns; one row per group and partition with a commit."""
 
     groups: tuple[str, ...]
@@ -59,7 +59,7 @@ class Reads:
     """A `Reason`: why the bytes are exact, estimated or not known."""
 
 
-def reads(pair: LookPair, written: Growth) -> Reads:
+def reads(pair: LookPair, written: Growth) -> GroupReads:
     """What each group read between the two snapshots; `written`: `growth(pair)`."""
     found = list(_commits(pair))
     group, row, before, after = (
@@ -97,7 +97,7 @@ def reads(pair: LookPair, written: Growth) -> Reads:
         ],
         otherwise=bytes_,
     )
-    return Reads(
+    return GroupReads(
         groups=tuple(each.group for each in pair.second.groups),
         group=group.astype(np.int32),
         row=row,
