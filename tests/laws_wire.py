@@ -26,10 +26,11 @@ def check_round_trip(
 
 def is_read(data: bytes, read: Callable[[bytes], object]) -> bool:
     """Whether a reader accepts these bytes."""
-    return _refused_at(data, read) is None
+    return refused_at(data, read) is None
 
 
-def _refused_at(data: bytes, read: Callable[[bytes], object]) -> int | None:
+def refused_at(data: bytes, read: Callable[[bytes], object]) -> int | None:
+    """The offset at which a reader rejects these bytes; None where it accepts them."""
     try:
         read(data)
     except RemoteProtocolError as error:
@@ -44,7 +45,7 @@ def check_reader(
 
     The reader raises nothing but `RemoteProtocolError`, with an offset inside the bytes.
     """
-    offset = _refused_at(data, read)
+    offset = refused_at(data, read)
     if offset is not None:
         assert 0 <= offset <= len(data), "law of readers: the offset is inside"
         return False

@@ -38,7 +38,8 @@ CAPABILITIES = {
     "producers": "core/partitioner adapters/clients cli/producer oracle/test_choices.py",
     "service": "core/replica_service adapters/rpc cli/place/test_serve.py",
     "bill": """
-        solver/test_savings.py core/test_traffic.py core/test_subnets.py core/fleet pipeline
+        solver/test_savings.py core/test_traffic.py core/test_subnets.py core/fleet core/meter
+        adapters/kafka/logs adapters/kafka/test_commits.py pipeline
         report cli/analyze
     """,
     "house": "house",

@@ -25,7 +25,7 @@ from kafka.net.transport import KafkaTCPTransport
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, STRANGER
 from kafka_servers import KRAFT_SET
-from kafka_traffic import consumer, create, produce, until
+from kafka_traffic import consumer, create, produce, producer, until
 from rackwise import Placement
 from rackwise.adapters.kafka import (
     add_to_topic,
@@ -147,7 +147,8 @@ def secured(java_home, tmp_path_factory):
     folder = tmp_path_factory.mktemp("secured")
     keystore = folder / "broker.pem"
     keystore.write_text(KEY + CERTIFICATE + AUTHORITY)
-    users = f'{PLAIN} user_reader="{CANARY}" user_stranger="{CANARY}";'
+    users = f'{PLAIN} user_reader="{CANARY}" user_stranger="{CANARY}" '
+    users += f'user_taster="{CANARY}";'
     request = ClusterSpec(
         brokers=1,
         racks=("a",),
@@ -254,6 +255,52 @@ def test_each_right_that_lacks_is_named_or_noted_until_it_is_given(secured, boss
 
         allow(boss, ResourceType.TOPIC, "shown", ACLOperation.READ)
         until(lambda: [each.error for each in probe()] == [None], "the right to read")
+
+
+@pytest.mark.kafka
+def test_the_right_to_read_shows_the_tails_of_compacted_topics_and_no_other_needs_it(secured, boss):
+    create(boss, "tabled", [[0]], cleanup_policy="compact")
+    create(boss, "logged", [[0]])
+    with producer(secured.bootstrap) as sender:
+        for name in ("tabled", "logged"):
+            for number in range(10):
+                sender.send(name, key=b"%d" % number, value=bytes(100))
+    allow(boss, ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE, user="taster")
+    allow(
+        boss,
+        ResourceType.CLUSTER,
+        "kafka-cluster",
+        ACLOperation.DESCRIBE_CONFIGS,
+        user="taster",
+    )
+    for name in ("tabled", "logged"):
+        allow(
+            boss,
+            ResourceType.TOPIC,
+            name,
+            ACLOperation.DESCRIBE,
+            ACLOperation.DESCRIBE_CONFIGS,
+            user="taster",
+        )
+    with closing(connect(secured.login, login_as("taster"))) as taster:
+        names = ("tabled", "logged")
+        look = lambda: read_cluster(taster, taken_at=TAKEN_AT, topics=names, offsets=True)  # noqa: E731
+        until(lambda: set(look().topics) == set(names) and len(look().notes) == 1, "the topics")
+        seen = look()
+        assert [row.end_offset for row in seen.partitions] == [10, 10]
+        (note,) = seen.notes
+        assert note.text == (
+            "last batches of 1 partition, such as tabled-0: TopicAuthorizationFailed; "
+            "grant Topic:Read"
+        )
+        assert seen.topics["tabled"].tails == ()
+        allow(boss, ResourceType.TOPIC, "tabled", ACLOperation.READ, user="taster")
+        until(lambda: look().topics["tabled"].tails, "the right to read")
+        seen = look()
+        (tail,) = seen.topics["tabled"].tails
+        assert (tail.bytes, tail.offsets) == (seen.partitions[1].bytes, 10)
+        assert seen.notes == ()
+    boss.delete_topics(list(names))
 
 
 @pytest.mark.kafka

@@ -10,20 +10,23 @@ The subscription of a classic member is known only while its group is stable; a 
 the broker evaluates has no topics either. Only the consumer protocol reports a generation: the
 member's epoch.
 
-Assigned partitions of topics that are not in the table are left out.
+Assigned partitions of topics that are not in the table are left out. What groups have committed is
+read on request, see `commits`.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 
+from rackwise.adapters.kafka.commits import read_commits
 from rackwise.adapters.kafka.connect import ANSWER_S, RETRY_S, Message, reason, send_to_each
 from rackwise.adapters.kafka.messages import ConsumerGroupDescribeRequest
+from rackwise.adapters.kafka.topics import RowNumbers
 from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.model import Group, GroupMember, Note
 from rackwise.core.racks import Rack
@@ -56,15 +59,19 @@ def read_groups(
     live: Sequence[int],
     *,
     progress: Callable[[int], None],
+    commit_clock_ms: Callable[[], int] | None = None,
 ) -> tuple[tuple[Group, ...], tuple[Note, ...]]:
     """All consumer groups in name order, and notes about those that are not visible.
 
-    While coordinators move everything is read again, for at most `ANSWER_S`.
+    `commit_clock_ms`: also read what they have committed, and when by this clock. While
+    coordinators move everything is read again, for at most `ANSWER_S`.
     """
-    known = _KnownPartitions(table)
+    known, rows = _KnownPartitions(table), RowNumbers(table)
     deadline = time.monotonic() + ANSWER_S
     while True:
         seen = _read_once(admin, known, live)
+        if commit_clock_ms is not None:
+            seen.add_commits(admin, rows, commit_clock_ms)
         if not seen.is_transient or time.monotonic() >= deadline:
             break
         time.sleep(RETRY_S)
@@ -79,6 +86,8 @@ class _GroupReading:
     groups: dict[str, Group] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     answers: int = 0
+    coordinated: dict[int, list[str]] = field(default_factory=dict)
+    """Broker -> groups that it coordinates."""
     is_transient: bool = False
     """Whether something that is missing may be visible a moment later."""
 
@@ -93,6 +102,22 @@ class _GroupReading:
         self.notes.append(_note(what, problem))
         self.is_transient |= problem in _TRANSIENT
 
+    def add_commits(
+        self, admin: KafkaAdminClient, rows: RowNumbers, clock_ms: Callable[[], int]
+    ) -> None:
+        """Add to each group what it has committed."""
+        shown = {
+            broker: [name for name in names if name in self.groups]
+            for broker, names in self.coordinated.items()
+        }
+        seen = read_commits(admin, shown, rows, clock_ms=clock_ms)
+        for name, at_ms in seen.at_ms.items():
+            self.groups[name] = replace(
+                self.groups[name], committed=seen.committed[name], committed_at_ms=at_ms
+            )
+        for what, problem in seen.problems:
+            self.add_problem(what, problem)
+
 
 def _read_once(
     admin: KafkaAdminClient, known: _KnownPartitions, live: Sequence[int]
@@ -105,6 +130,7 @@ def _read_once(
         problem = _problem(answer)
         if problem is None:
             names[broker] = _by_protocol(answer.groups)
+            seen.coordinated[broker] = [name for of in names[broker].values() for name in of]
         else:
             seen.add_problem(f"groups of broker {broker}", problem)
     for protocol, request, group_of in (

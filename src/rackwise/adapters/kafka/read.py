@@ -4,8 +4,8 @@ Goals, in order: never mix two states of the cluster without a note; never show 
 visible; send few requests: one per live broker for sizes, one for configs, two for offsets.
 
 ```
-brokers, reassignments -> topics -> sizes, offsets -> configs -> groups -> reassignments, brokers
-          '--------------------- equal? -----------------------------------------'
+brokers, reassignments -> topics -> sizes, offsets -> configs, tails -> groups
+          '----- equal? ----------------- reassignments, brokers again <----'
                    yes: done        no: read all again, three times at most, then note `torn`
 ```
 
@@ -36,6 +36,7 @@ from rackwise.adapters.kafka.configs import no_configs, read_configs
 from rackwise.adapters.kafka.connect import ask
 from rackwise.adapters.kafka.groups import read_groups
 from rackwise.adapters.kafka.logs.read import read_logs
+from rackwise.adapters.kafka.logs.tails import read_tails
 from rackwise.adapters.kafka.topics import read_layout, read_reassignments
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.model import Broker, Cluster, Note
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from rackwise.adapters.kafka.configs import SeenConfigs
     from rackwise.adapters.kafka.logs.read import SeenLogs
     from rackwise.adapters.kafka.topics import TopicLayout
-    from rackwise.core.model import Group, LogDir
+    from rackwise.core.model import Group, LogDir, LogTail
 
 READINGS = 3
 """Readings of a changing cluster before its snapshot is noted as torn."""
@@ -72,10 +73,11 @@ def read_cluster(
 
     `taken_at`: UTC, ISO 8601 with `Z`. `resolve`: host name -> IP addresses, for flow logs; a host
     that is an IP address needs none. `progress(count)` is called when brokers answer. `offsets`:
-    also read offsets, and note when each broker answered by `clock_ms`, milliseconds since 1970
-    (default: `epoch_clock`). What is not visible is in `.notes`. Raises `Unreachable`,
-    `AuthenticationFailed`, `MissingPermission`, `ServerRefused`; `InvalidConfig` where `topics` is
-    empty; `InvalidRack` where the racks of the brokers are malformed, or of two forms.
+    also read offsets, tails of compacted topics, commits of groups, and when each broker answered
+    by `clock_ms`, milliseconds since 1970 (default: `epoch_clock`). What is not visible is in
+    `.notes`. Raises `Unreachable`, `AuthenticationFailed`, `MissingPermission`, `ServerRefused`;
+    `InvalidConfig` where `topics` is empty; `InvalidRack` where the racks of the brokers are
+    malformed, or of two forms.
     """
     if not topics:
         raise InvalidConfig(
@@ -110,6 +112,7 @@ def read_cluster(
                     retention_bytes=seen.configs.retention_bytes.get(topic.name),
                     retention_ms=seen.configs.retention_ms.get(topic.name),
                     cleanup_policy=seen.configs.cleanup_policy.get(topic.name),
+                    tails=seen.tails.get(topic.name, ()),
                 )
                 for topic in seen.layout.topics
             }
@@ -172,6 +175,7 @@ class _Reading:
     layout: TopicLayout
     logs: SeenLogs
     configs: SeenConfigs
+    tails: Mapping[str, tuple[LogTail, ...]]
     groups: tuple[Group, ...]
     notes: tuple[Note, ...]
     is_whole: bool
@@ -203,16 +207,33 @@ def _read_once(admin: KafkaAdminClient, options: _ReadOptions) -> _Reading:
         if options.configs
         else no_configs()
     )
+    compacted = {
+        topic.name: topic.id
+        for topic in layout.topics
+        if "compact" in configs.cleanup_policy.get(topic.name, "")
+    }
+    tails, tail_notes = (
+        read_tails(admin, logs.table, compacted, progress=progress) if options.offsets else ({}, ())
+    )
     groups, group_notes = (
-        read_groups(admin, table, live, progress=progress) if options.groups else ((), ())
+        read_groups(
+            admin,
+            table,
+            live,
+            progress=progress,
+            commit_clock_ms=options.clock_ms if options.offsets else None,
+        )
+        if options.groups
+        else ((), ())
     )
     return _Reading(
         description=description,
         layout=layout,
         logs=logs,
         configs=configs,
+        tails=tails,
         groups=groups,
-        notes=(*layout.notes, *logs.notes, *configs.notes, *group_notes),
+        notes=(*layout.notes, *logs.notes, *configs.notes, *tail_notes, *group_notes),
         is_whole=layout.is_consistent
         and read_reassignments(admin) == reassignments
         and _describe(admin) == description,

@@ -42,8 +42,8 @@ def snapshot(
         bool,
         typer.Option(
             "--no-offsets",
-            help="Do not read offsets. Without them two snapshots do not show how much was written "
-            "in between.",
+            help="Do not read offsets, commits of groups, and ends of compacted logs. Without them "
+            "two snapshots do not show how much was written and read in between.",
         ),
     ] = False,
     groups: Annotated[bool, typer.Option("--groups", help="Include consumer groups.")] = False,

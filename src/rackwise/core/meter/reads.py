@@ -52,9 +52,9 @@ class GroupReads:
     row: NDArray[np.int64]
     """Row of the second table."""
     records: NDArray[np.int64]
-    """Offsets that were read; -1 = not known."""
+    """Offsets that the group read; -1 = not known."""
     bytes: NDArray[np.int64]
-    """Bytes that were read; -1 = not known."""
+    """Bytes that the group read; -1 = not known."""
     reason: NDArray[np.int8]
     """A `Reason`: why the bytes are exact, estimated or not known."""
 

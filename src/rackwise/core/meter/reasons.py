@@ -89,7 +89,7 @@ REASONS: Final = (
     ReasonText(
         name="cleaned",
         is_known=False,
-        cause="the topic is compacted, its log shrank, and no record batch was read",
+        cause="the topic is compacted, its log shrank, and its last batches are not known",
         cure="grant Topic:Read, so that `rackwise snapshot` reads the end of the log",
     ),
     ReasonText(

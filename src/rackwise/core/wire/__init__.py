@@ -5,6 +5,7 @@ headers              the header before every message
 api_versions         which messages a server understands
 consumer             what group members and their leader exchange through the coordinator
 metadata             what clients learn of brokers and topics
+batches              what record batches take: bytes and offsets
 replica_assignment   the request to a server that places replicas
 kip36                UpdateMetadata, broker blocks, written registrations: the KIP's formats
 registration         data of /brokers/ids/N, versions 1 to 5 and later
