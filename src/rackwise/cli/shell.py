@@ -31,6 +31,8 @@ UNITS = {
     "MiB": 2**20,
     "GiB": 2**30,
 }
+MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|s|min|h|d)")
 QUIET_S = 2.0
 """Progress is shown only for work that takes longer."""
 LINE_EVERY_S = 10.0
@@ -74,6 +76,19 @@ def size_in_bytes(text: str) -> int:
             hint=f"units: {' '.join(filter(None, UNITS))}; a bare number is bytes",
         )
     return int(digits) * UNITS[unit]
+
+
+def parse_duration_ms(option: str, text: str) -> float:
+    """Parse `2ms`, `60s`, `1.5h` to milliseconds. Raises `InvalidConfig`."""
+    found = DURATION.fullmatch(text)
+    if found is None:
+        raise InvalidConfig(
+            f"invalid {option}: expected a duration such as 60s, got {escaped(text)}",
+            wanted=" ".join(MILLISECONDS),
+            had=text,
+            hint=f"units: {' '.join(MILLISECONDS)}",
+        )
+    return float(found[1]) * MILLISECONDS[found[2]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -114,24 +114,47 @@ def read_running_cluster(
     resolve: bool = False,
 ) -> Cluster:
     """Read a running cluster, with progress on stderr."""
+    options = {"sizes": sizes, "groups": groups, "offsets": offsets, "resolve": resolve}
+    with running_cluster(shell, bootstrap, client_config, topics=topics, **options) as look:
+        return look()
+
+
+@contextmanager
+def running_cluster(
+    shell: Shell,
+    bootstrap: str,
+    client_config: Path | None,
+    *,
+    topics: Sequence[str],
+    sizes: bool,
+    groups: bool,
+    offsets: bool,
+    resolve: bool,
+) -> Iterator[Callable[[], Cluster]]:
+    """A connection to a running cluster: yields a function that reads it now, with progress."""
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters import kafka
+    from rackwise.adapters.clock import epoch_clock
 
     settings = kafka.read_client_config(client_config) if client_config is not None else {}
-    with (
-        closing(kafka.connect(bootstrap, settings)) as admin,
-        shell.progress("reading the cluster") as advance,
-    ):
-        return kafka.read_cluster(
-            admin,
-            taken_at=utc_now(),
-            topics=topics,
-            sizes=sizes,
-            groups=groups,
-            offsets=offsets,
-            resolve=kafka.resolved_addresses if resolve else None,
-            progress=advance,
-        )
+    clock_ms = epoch_clock()
+    with closing(kafka.connect(bootstrap, settings)) as admin:
+
+        def look() -> Cluster:
+            with shell.progress("reading the cluster") as advance:
+                return kafka.read_cluster(
+                    admin,
+                    taken_at=utc_now(),
+                    topics=topics,
+                    sizes=sizes,
+                    groups=groups,
+                    offsets=offsets,
+                    resolve=kafka.resolved_addresses if resolve else None,
+                    progress=advance,
+                    clock_ms=clock_ms,
+                )
+
+        yield look
 
 
 def select_topics(cluster: Cluster, globs: Sequence[str]) -> Cluster:

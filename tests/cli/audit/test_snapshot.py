@@ -64,6 +64,7 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
         "topics": 1,
         "partitions": 2,
         "groups": 0,
+        "rates": 0,
         "notes": [],
     }
 
@@ -92,6 +93,26 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
             ["--reassignment", "f", "--no-offsets"],
             "--no-offsets requires --bootstrap-server",
             "omit it",
+        ),
+        (
+            ["--reassignment", "f", "--measure", "60s"],
+            "--measure requires --bootstrap-server",
+            "omit it",
+        ),
+        (
+            ["--bootstrap-server", "a:1", "--measure", "60"],
+            "invalid --measure: expected a duration such as 60s, got 60",
+            "units: ms s min h d",
+        ),
+        (
+            ["--bootstrap-server", "a:1", "--measure", "999ms"],
+            "invalid --measure: expected at least 1s, got 999ms",
+            "60s is enough",
+        ),
+        (
+            ["--bootstrap-server", "a:1", "--measure", "1s", "--no-sizes", "--no-offsets"],
+            "--measure requires sizes and offsets, got --no-sizes and --no-offsets",
+            "omit --no-sizes and --no-offsets",
         ),
         (["--bootstrap-server", "a"], "expected HOST:PORT, got a", "kafka-1.internal:9092"),
         (

@@ -95,6 +95,8 @@ class SnapshotSummaryDocument(ClusterDocument):
     """Number of racks."""
     groups: int
     """Number of consumer groups."""
+    rates: int
+    """Number of partitions whose bytes per second are known."""
     notes: tuple[NoteDocument, ...]
     """What the reader of the cluster could not see."""
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, Server, Topics, read_running_cluster, utc_now
+from rackwise.cli.shell import Shell, parse_duration_ms
+from rackwise.cli.source import ClientConfig, Server, Topics, running_cluster, utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from rackwise.cli.audit.documents import SnapshotSummaryDocument
     from rackwise.core.model import Cluster
+
+LEAST_SPAN_MS = 1000
+"""Least time between two looks: what a broker reports is a moment older than its answer."""
 
 
 def snapshot(
@@ -50,6 +53,14 @@ def snapshot(
     resolve: Annotated[
         bool, typer.Option("--resolve", help="Resolve broker hosts to IP addresses.")
     ] = False,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Read the cluster twice, this long apart, such as 60s, and write how many bytes "
+            "per second each partition got in between.",
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +84,8 @@ def snapshot(
         )
     if bootstrap_server is not None:
         _reject({"--racks": racks}, wanted="--reassignment")
-        cluster = read_running_cluster(
+        span_ms = _span_ms(measure, {"--no-sizes": no_sizes, "--no-offsets": no_offsets})
+        with running_cluster(
             shell,
             bootstrap_server,
             client_config,
@@ -82,10 +94,12 @@ def snapshot(
             groups=groups,
             offsets=not no_offsets,
             resolve=resolve,
-        )
+        ) as look:
+            cluster = look() if span_ms is None else _measured(shell, look, span_ms)
     else:
         idle: dict[str, object] = {"--topics": topics, "--no-sizes": no_sizes, "--groups": groups}
-        idle |= {"--no-offsets": no_offsets, "--resolve": resolve, "--client-config": client_config}
+        idle |= {"--no-offsets": no_offsets, "--resolve": resolve, "--measure": measure}
+        idle |= {"--client-config": client_config}
         _reject(idle, wanted="--bootstrap-server")
         cluster = _cluster_of_files(shell, reassignment, racks)
     from rackwise.adapters import files
@@ -107,6 +121,35 @@ def _reject(options: Mapping[str, object], *, wanted: str) -> None:
             had=", ".join(idle),
             hint=f"omit {'it' if len(idle) == 1 else 'them'}, or give {wanted}",
         )
+
+
+def _span_ms(text: str | None, missing: Mapping[str, bool]) -> int | None:
+    """The time between two looks; None for one look. `missing`: option -> whether it is given."""
+    if text is None:
+        return None
+    span_ms = int(parse_duration_ms("--measure", text))
+    if span_ms < LEAST_SPAN_MS:
+        raise InvalidConfig(
+            f"invalid --measure: expected at least 1s, got {escaped(text)}",
+            wanted="at least 1s",
+            had=text,
+            hint="60s is enough for topics that get records every second",
+        )
+    omitted = [option for option, is_given in missing.items() if is_given]
+    if omitted:
+        raise InvalidConfig(
+            f"--measure requires sizes and offsets, got {' and '.join(omitted)}",
+            wanted="sizes and offsets",
+            had=", ".join(omitted),
+            hint=f"omit {' and '.join(omitted)}",
+        )
+    return span_ms
+
+
+def _measured(shell: Shell, look: Callable[[], Cluster], span_ms: int) -> Cluster:
+    from rackwise.cli.audit.looks import measured
+
+    return measured(shell, look, span_ms)
 
 
 def _checked_name(name: str) -> str:
@@ -146,6 +189,8 @@ def _show(shell: Shell, cluster: Cluster, out: Path) -> None:
         for noun in ("broker", "rack", "topic", "partition", "group")
         if noun != "group" or cluster.groups
     )
+    if document.rates:
+        counts += f", {counted(document.rates, 'rate')}"
     shell.text(f"{escaped(str(out))}: {counts}, {counted(len(cluster.notes), 'note')}")
 
 
@@ -161,5 +206,6 @@ def _summary(cluster: Cluster, out: Path) -> SnapshotSummaryDocument:
         brokers_without_rack=sum(broker.rack is None for broker in cluster.brokers),
         racks=len(racks),
         groups=len(cluster.groups),
+        rates=int((cluster.partitions.bytes_in_per_s >= 0).sum()),
         notes=note_rows(cluster.notes),
     )

@@ -20,11 +20,10 @@ from rackwise.cli.producer.options import (
     TopicName,
     UsdPerGib,
     gather_inputs,
-    parse_duration_ms,
     parse_faults,
     parse_modes,
 )
-from rackwise.cli.shell import Shell
+from rackwise.cli.shell import Shell, parse_duration_ms
 from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile, utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped

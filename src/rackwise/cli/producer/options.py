@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rackwise.cli.shell import parse_duration_ms
 from rackwise.core.errors import InvalidConfig, UnknownBroker
 from rackwise.core.text import counted, escaped
 
@@ -55,8 +55,6 @@ UsdPerGib = Annotated[
     ),
 ]
 
-MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|s|min|h|d)")
 _FAULT = "broker=3,at=10s,for=20s,kind=down"
 _KEYS = {"down": ("at", "broker", "for", "kind"), "slow": ("at", "broker", "for", "kind", "rtt")}
 
@@ -134,19 +132,6 @@ def gather_inputs(
     return ProducerInputs(
         topic=rates_file.topic, cluster=cluster, view=view, rates=rates_file, weights=weights
     )
-
-
-def parse_duration_ms(option: str, text: str) -> float:
-    """Parse `2ms`, `60s`, `1.5h` to milliseconds. Raises `InvalidConfig`."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise InvalidConfig(
-            f"invalid {option}: expected a duration such as 60s, got {escaped(text)}",
-            wanted=" ".join(MILLISECONDS),
-            had=text,
-            hint=f"units: {' '.join(MILLISECONDS)}",
-        )
-    return float(found[1]) * MILLISECONDS[found[2]]
 
 
 def parse_modes(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
