@@ -229,7 +229,7 @@ class Note:
     """Something that the reader of a cluster could not see, or could not interpret."""
 
     kind: NameText
-    """`torn`, `not-visible`, `no-configs` or `client-rack`."""
+    """`torn`, `not-visible`, `no-configs`, `rates` or `client-rack`."""
     text: str
 
 

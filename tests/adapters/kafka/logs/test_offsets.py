@@ -23,7 +23,7 @@ from rackwise.adapters.kafka.topics import CurrentLeader, TopicLayout
 from rackwise.core.model import Partition, PartitionTable
 
 TAKEN_AT = "2026-11-01T00:00:00Z"
-NOT_LEADER, FENCED, NO_RIGHT = 6, 74, 29
+NOT_LEADER, FENCED, UNKNOWN_TERM, NO_RIGHT = 6, 74, 75, 29
 NO_LEADER = "no leader; start the brokers that hold replicas"
 
 
@@ -244,6 +244,7 @@ class TestAnswersThatAreNoOffsets:
         timestamp = topic.partitions[0].timestamp
         numbers = [each.partition_index for each in topic.partitions]
         asked.append((broker, timestamp, numbers))
+        self.terms = [each.current_leader_epoch for each in topic.partitions]
         found = answers(broker, timestamp, numbers, len(asked))
         return found if isinstance(found, TimedAnswer) else self.answered(found)
 
@@ -291,6 +292,18 @@ class TestAnswersThatAreNoOffsets:
         assert reading.table.offsets.leader_epoch.tolist() == [4, 5, 4, 4]
         assert asked[4:] == [(2, -4, [1]), (2, -1, [1])]
         assert reading.answered_ms == {1: 1000, 2: 1000}
+        assert len(notes) == 1
+
+    def test_a_leader_that_does_not_know_its_own_term_is_asked_without_it(self, monkeypatch):
+        def answers(_broker, timestamp, numbers, _):
+            if self.terms != [-1] * len(numbers):
+                return dict.fromkeys(numbers, (UNKNOWN_TERM,))
+            return dict.fromkeys(numbers, 9 if timestamp == -1 else 0)
+
+        now = {("t", number): CurrentLeader(1 if number < 2 else 2, 4) for number in range(3)}
+        found, notes, reading, _ = self.read(monkeypatch, answers, now)
+        assert found == [(0, 9), (0, 9), (0, 9), (-1, -1)]
+        assert reading.table.offsets.leader_epoch.tolist() == [4, 4, 4, 4]
         assert len(notes) == 1
 
     def test_a_leader_that_holds_no_replica_of_the_table_is_not_believed(self, monkeypatch):

@@ -12,8 +12,10 @@ again      Metadata: orders-3 is led by 2 in term 8; both questions of orders-3 
 ```
 
 A question names the term of the leader. A broker that leads in another term, or no longer, rejects
-it. The leaders of those partitions are then read anew, and both questions are repeated, for at most
-`MOVING_S`. A partition whose leader is another one by then gets this leader in the table, too.
+it. The leaders of those partitions are then read anew, and the questions are repeated, for at most
+`MOVING_S`, without a term: after a change, a slow leader may take minutes to learn its own term,
+and its answer is right all the same. A partition whose leader is another one by then gets this
+leader in the table, too, and both of its offsets are asked for again.
 
 The start is that of the log on the leader's disk: sizes are those of the disk, and a topic with
 tiered storage has older offsets elsewhere. Brokers before Kafka 3.4 do not know this question. They
@@ -112,7 +114,7 @@ class OffsetReading:
             for end in LogEnd
         }
         self._without_disks: set[int] = set()
-        self.questions = self._questions(dict.fromkeys(LogEnd, led))
+        self.questions = self._questions(dict.fromkeys(LogEnd, led), self._epoch)
         """Broker -> its questions, in this order."""
         self.answered_ms: dict[int, int] = {}
         """Broker -> when it answered with the ends of its logs."""
@@ -156,6 +158,7 @@ class OffsetReading:
         """Repeat what failed because leaders move, for at most `MOVING_S`."""
         deadline = time.monotonic() + MOVING_S
         before = dict(self.answered_ms)
+        no_terms = np.full_like(self._epoch, UNKNOWN)
         while (rows := self._transient()) and time.monotonic() < deadline:
             time.sleep(RETRY_S)
             self._follow(admin, rows)
@@ -163,7 +166,8 @@ class OffsetReading:
                 {
                     end: np.array(sorted(rows & problems.keys()), dtype=np.int64)
                     for end, problems in self._problems.items()
-                }
+                },
+                no_terms,
             )
             requests = {
                 broker: [each.request for each in asked] for broker, asked in self.questions.items()
@@ -197,7 +201,7 @@ class OffsetReading:
         return self._table.topics[self._table.topic[row]], int(self._table.partition[row])
 
     def _questions(
-        self, rows: Mapping[LogEnd, NDArray[np.int64]]
+        self, rows: Mapping[LogEnd, NDArray[np.int64]], terms: NDArray[np.int32]
     ) -> dict[int, list[OffsetQuestion]]:
         """Broker -> questions about these rows: all starts, then all ends."""
         found: dict[int, list[OffsetQuestion]] = {}
@@ -208,12 +212,14 @@ class OffsetReading:
             brokers, firsts = np.unique(self._leader[order], return_index=True)
             for broker, those in zip(brokers.tolist(), np.split(order, firsts[1:]), strict=True):
                 found.setdefault(broker, []).extend(
-                    OffsetQuestion(end, chunk, self._request(broker, end, chunk))
+                    OffsetQuestion(end, chunk, self._request(broker, end, chunk, terms))
                     for chunk in _chunks(those)
                 )
         return found
 
-    def _request(self, broker: int, end: LogEnd, rows: NDArray[np.int64]) -> Message:
+    def _request(
+        self, broker: int, end: LogEnd, rows: NDArray[np.int64], terms: NDArray[np.int32]
+    ) -> Message:
         timestamp, least = _NEXT, None
         if end is LogEnd.START:
             is_old = broker in self._without_disks
@@ -221,15 +227,15 @@ class OffsetReading:
         topic_of = ListOffsetsRequest.ListOffsetsTopic
         partition_of = topic_of.ListOffsetsPartition
         topics: dict[str, list[Message]] = {}
-        for topic, partition, epoch in zip(
+        for topic, partition, term in zip(
             self._table.topic[rows].tolist(),
             self._table.partition[rows].tolist(),
-            self._epoch[rows].tolist(),
+            terms[rows].tolist(),
             strict=True,
         ):
             topics.setdefault(self._table.topics[topic], []).append(
                 partition_of(
-                    partition_index=partition, current_leader_epoch=epoch, timestamp=timestamp
+                    partition_index=partition, current_leader_epoch=term, timestamp=timestamp
                 )
             )
         return ListOffsetsRequest(

@@ -65,7 +65,6 @@ class _Place:
     topic: str
     partition: int
     leader: int
-    epoch: int
     offset: int
 
 
@@ -116,7 +115,6 @@ def _ends(table: PartitionTable, topics: Mapping[str, object]) -> Iterator[_Plac
                 topic=table.topics[topic],
                 partition=int(table.partition[row]),
                 leader=int(table.leader[row]),
-                epoch=int(offsets.leader_epoch[row]),
                 offset=end - 1,
             )
 
@@ -132,7 +130,7 @@ def _further(
     begin = max(int(table.offsets.start[end.row]), 0, end.offset + 1 - int(_AIM / per_offset))
     if begin >= first or bytes_read >= _AIM:
         return None
-    return _Place(end.row, end.topic, end.partition, end.leader, end.epoch, begin)
+    return _Place(end.row, end.topic, end.partition, end.leader, begin)
 
 
 def _read(
@@ -226,7 +224,6 @@ def _request(places: Sequence[_Place], ids: Mapping[str, UUID | None]) -> Messag
                 partitions=[
                     partition_of(
                         partition=each.partition,
-                        current_leader_epoch=each.epoch,
                         fetch_offset=each.offset,
                         partition_max_bytes=TAIL_BYTES,
                     )
