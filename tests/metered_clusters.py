@@ -39,6 +39,8 @@ class Log:
     start: int = 0
     kept: dict[int, int] | None = None
     """Offset -> bytes of the records that compaction left; None without compaction."""
+    cleaned: int = 0
+    """Offset up to which the log was compacted."""
 
     @property
     def end(self):
@@ -188,7 +190,7 @@ def changed_worlds(draw):  # noqa: C901 (one draw after another)
             world.ids[name] = f"{name}-2"
             for log in logs:
                 if log.topic == name:
-                    log.sizes, log.start, log.kept = [], 0, None
+                    log.sizes, log.start, log.kept, log.cleaned = [], 0, None, 0
     for log in logs:
         added = draw(sizes)
         log.sizes += added
@@ -213,7 +215,12 @@ def changed_worlds(draw):  # noqa: C901 (one draw after another)
 def _compact(draw, world):
     for log in world.logs:
         if world.policies[log.topic] in {"compact", None}:
-            kept = draw(st.sets(st.integers(log.start, max(log.start, log.end - 1))))
+            left = draw(st.sets(st.integers(log.start, max(log.start, log.end - 1))))
+            before = log.kept if log.kept is not None else {}
+            # What the cleaner has removed does not come back.
             log.kept = {
-                at: log.sizes[at] for at in range(log.start, log.end) if at in kept or at % 2
+                at: log.sizes[at]
+                for at in range(log.start, log.end)
+                if (at in left or at % 2) and (at >= log.cleaned or at in before)
             }
+            log.cleaned = log.end
