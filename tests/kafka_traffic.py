@@ -101,12 +101,17 @@ def _is_served(admin, name, replicas):
 
 def _knowledge(admin, name):
     """How many replicas in sync the brokers know of; brokers that answer may not agree yet."""
+    return {_in_sync(topics) for topics in topic_by_each_broker(admin, name)}
+
+
+def topic_by_each_broker(admin, name):
+    """The topic as each broker that answers describes it: a list with it, or none."""
     request = MetadataRequest(
         topics=[MetadataRequest.MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
     )
     brokers = [each["broker_id"] for each in admin.describe_cluster()["brokers"]]
     answers = send_to_each(admin, dict.fromkeys(brokers, request)).values()
-    return {_in_sync(each.topics) for each in answers if not isinstance(each, KafkaError)}
+    return [each.topics for each in answers if not isinstance(each, KafkaError)]
 
 
 def _in_sync(topics):
