@@ -442,6 +442,11 @@ class PartitionTable:
         return f"{self.topics[self.topic[row]]}-{self.partition[row]}"
 
     @property
+    def first_rows(self) -> NDArray[np.int64]:
+        """Row of the first partition of each topic; last, the number of rows: [topics + 1]."""
+        return np.searchsorted(self.topic, np.arange(len(self.topics) + 1))
+
+    @property
     def placed(self) -> Ragged:
         """The replicas without those that a running reassignment adds. Source: KIP-455."""
         is_moving = np.repeat(self.adding.lengths > 0, self.replicas.lengths)

@@ -114,7 +114,7 @@ class RowNumbers:
     """The row of each partition in a table."""
 
     def __init__(self, table: PartitionTable) -> None:
-        firsts = np.searchsorted(table.topic, np.arange(len(table.topics) + 1)).tolist()
+        firsts = table.first_rows.tolist()
         self._rows = {
             name: range(first, end)
             for name, first, end in zip(table.topics, firsts[:-1], firsts[1:], strict=True)

@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.meter import REASONS, Reason, growth, look_pair, measure
+from rackwise.core.meter import REASONS, Reason, growth, look_pair, with_rates
 from rackwise.core.model import Note
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
     from rackwise.cli.shell import Shell
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Cluster, PartitionTable
 
 STEP_S = 1.0
 """Progress is shown so often."""
@@ -38,8 +40,10 @@ def measured(shell: Shell, look: Callable[[], Cluster], span_ms: int) -> Cluster
     first = look()
     _wait_until(shell, begun + span_ms / 1000)
     second = look()
-    notes = (*second.notes, *_rate_notes(first, second))
-    return replace(measure(first, second), notes=notes)
+    pair = look_pair(first, second)
+    written = growth(pair)
+    notes = (*second.notes, *_rate_notes(second.partitions, written.reason))
+    return replace(with_rates(pair, written), notes=notes)
 
 
 def _wait_until(shell: Shell, end: float) -> None:
@@ -52,9 +56,8 @@ def _wait_until(shell: Shell, end: float) -> None:
             advance(1)
 
 
-def _rate_notes(first: Cluster, second: Cluster) -> Iterator[Note]:
-    """One note for each reason that somebody can do something about."""
-    table, reason = second.partitions, growth(look_pair(first, second)).reason
+def _rate_notes(table: PartitionTable, reason: NDArray[np.int8]) -> Iterator[Note]:
+    """One note for each reason that somebody can do something about; `reason`: of each row."""
     for number in np.unique(reason).tolist():
         text = REASONS[number]
         if text.is_known and not text.cure:

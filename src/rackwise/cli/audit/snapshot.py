@@ -65,7 +65,7 @@ def snapshot(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Call the cluster by this name in reports. [default: the name of the file]",
+            help="Write this name of the cluster into the snapshot, such as prod-eu.",
         ),
     ] = None,
 ) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from rackwise.core.meter.flows import MeteredFlows, Unmetered, metered_flows
 from rackwise.core.meter.growth import Growth, growth
 from rackwise.core.meter.looks import LookPair, look_pair
-from rackwise.core.meter.rates import measure
+from rackwise.core.meter.rates import with_rates
 from rackwise.core.meter.reads import GroupReads, reads
 from rackwise.core.meter.reasons import REASONS, Reason
 
@@ -29,7 +29,7 @@ __all__ = [
     "Unmetered",
     "growth",
     "look_pair",
-    "measure",
     "metered_flows",
     "reads",
+    "with_rates",
 ]

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rackwise.core.meter.looks import offsets_of
 from rackwise.core.meter.reasons import REASONS, Reason
 from rackwise.core.model import UNKNOWN
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.meter.looks import LookPair
-    from rackwise.core.model import Cluster, PartitionTable
+    from rackwise.core.model import Cluster
 
     Case: TypeAlias = tuple[NDArray[np.bool_], Reason | NDArray[np.int8], int | NDArray[np.int64]]
     """Where it holds, why, and the bytes there."""
@@ -75,10 +76,10 @@ class Growth:
 def growth(pair: LookPair) -> Growth:
     """What producers wrote between the two snapshots of a pair."""
     after = pair.second.partitions
-    start1, end1, epoch1, bytes1, leader1 = (
-        _paired(column, pair.row) for column in _columns(pair.first.partitions)
-    )
-    start2, end2, epoch2, bytes2, leader2 = _columns(after)
+    before, now = offsets_of(pair.first.partitions), offsets_of(after)
+    start1, end1 = pair.earlier(before.start), pair.earlier(before.end)
+    bytes1 = pair.earlier(pair.first.partitions.bytes)
+    start2, end2, bytes2 = now.start, now.end, after.bytes
     # A partition that is new since the first snapshot had no record then.
     is_new = (pair.missing == Reason.NEW_PARTITION) & (start2 == 0)
     start1, end1 = (np.where(is_new, 0, column) for column in (start1, end1))
@@ -94,7 +95,8 @@ def growth(pair: LookPair) -> Growth:
     record_bytes = np.where(is_compacted, tail, mean)
 
     is_whole = (start1 == start2) & (grown >= 0)
-    is_led_by_one = (leader1 == leader2) & (epoch1 == epoch2)
+    is_led_by_one = pair.earlier(pair.first.partitions.leader) == after.leader
+    is_led_by_one &= pair.earlier(before.leader_epoch) == now.leader_epoch
     cases: list[Case] = [
         ((pair.missing > 0) & ~is_new, pair.missing, UNKNOWN),
         (np.minimum.reduce([start1, end1, start2, end2]) < 0, Reason.NOT_READ, UNKNOWN),
@@ -132,24 +134,6 @@ def first_case(
     return reason, bytes_
 
 
-def _columns(table: PartitionTable) -> tuple[NDArray[np.int64], ...]:
-    """Start, end, leader epoch, bytes and leader of each row; -1 = not known."""
-    offsets = table.offsets
-    unknown = np.full(len(table), UNKNOWN, dtype=np.int64)
-    of_offsets = (
-        (unknown, unknown, unknown)
-        if offsets is None
-        else (offsets.start, offsets.end, offsets.leader_epoch)
-    )
-    return (*of_offsets, table.bytes, table.leader)
-
-
-def _paired(column: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The values of the first table in the rows of the second; -1 where there is none."""
-    padded = np.append(column.astype(np.int64), UNKNOWN)
-    return padded[row]
-
-
 def _policies(cluster: Cluster) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Topic of the table -> whether it is compacted, and whether its policy is known."""
     topics = [cluster.topics.get(name) for name in cluster.partitions.topics]
@@ -170,7 +154,7 @@ def _tails(pair: LookPair) -> NDArray[np.float64]:
     """Bytes per offset at the end of each log, of the later snapshot first; NaN if not read."""
     table = pair.second.partitions
     found = np.full(len(table), np.nan)
-    first_row = np.searchsorted(table.topic, np.arange(len(table.topics) + 1))
+    first_row = table.first_rows
     for number, name in enumerate(table.topics):
         for cluster in (pair.first, pair.second):
             topic = cluster.topics.get(name)

@@ -23,12 +23,13 @@ import numpy as np
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.meter.reasons import Reason
+from rackwise.core.model import UNKNOWN, Offsets
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Cluster, Number, PartitionTable
 
 FAR_MS = 7 * 86_400_000
 """Above this distance, leaders and members may have changed and changed back: an estimate."""
@@ -48,6 +49,10 @@ class LookPair:
     """Row of the second table -> row of the first table; -1 = not there."""
     missing: NDArray[np.int8]
     """Row of the second table -> why it is not in the first: a `Reason`; `EXACT` where it is."""
+
+    def earlier(self, column: NDArray[Number]) -> NDArray[Number]:
+        """A column of the first table in the rows of the second; -1 for rows without an earlier."""
+        return np.append(column, column.dtype.type(UNKNOWN))[self.row]
 
     @property
     def is_far(self) -> bool:
@@ -76,6 +81,14 @@ def look_pair(first: Cluster, second: Cluster) -> LookPair:
     )
 
 
+def offsets_of(table: PartitionTable) -> Offsets:
+    """The offsets of a table; all -1 where none was read."""
+    if table.offsets is not None:
+        return table.offsets
+    unknown = np.full(len(table), UNKNOWN, dtype=np.int64)
+    return Offsets(start=unknown, end=unknown, leader_epoch=unknown.astype(np.int32))
+
+
 def moment_ms(cluster: Cluster) -> int:
     """When the offsets of a snapshot were read, in milliseconds since 1970, UTC."""
     answered = cluster.answered.offsets.values()
@@ -99,7 +112,7 @@ def _check_cluster(first: Cluster, second: Cluster) -> None:
 def _rows(first: Cluster, second: Cluster) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Row of each partition in the first table, and the reason where it has none."""
     before, after = first.partitions, second.partitions
-    starts = np.searchsorted(before.topic, np.arange(len(before.topics) + 1))
+    starts = before.first_rows
     places = {name: place for place, name in enumerate(before.topics)}
     count = len(after.topics)
     # [topics of the second table]: first row and number of rows in the first table, reason if none

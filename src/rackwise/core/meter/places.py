@@ -109,7 +109,7 @@ class LookPlaces:
         """Fill the members, and the member that owns each partition of each group."""
         numbers = {group.group: number for number, group in enumerate(later.groups)}
         topics = {name: place for place, name in enumerate(later.partitions.topics)}
-        starts = np.searchsorted(later.partitions.topic, np.arange(len(topics) + 1)).tolist()
+        starts = later.partitions.first_rows.tolist()
         width = len(later.partitions)
         members: list[tuple[int, int, int]] = []
         owned: dict[int, int] = {}

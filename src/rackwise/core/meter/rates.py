@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.meter.growth import growth
-from rackwise.core.meter.looks import look_pair
 from rackwise.core.meter.reasons import Reason
 from rackwise.core.model import UNKNOWN
 
@@ -22,19 +20,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rackwise.core.meter.growth import Growth
     from rackwise.core.meter.looks import LookPair
     from rackwise.core.model import Cluster
 
 SECOND_MS = 1000
 
 
-def measure(first: Cluster, second: Cluster) -> Cluster:
+def with_rates(pair: LookPair, written: Growth) -> Cluster:
     """The second snapshot with the rate of each partition since the first; -1 where not known.
 
-    Raises `InvalidSnapshot` as `look_pair` does.
+    `written`: `growth(pair)`.
     """
-    pair = look_pair(first, second)
-    written = growth(pair)
+    first, second = pair.first, pair.second
     of_sizes = _spans_ms(pair, first.answered.sizes, second.answered.sizes)
     of_offsets = _spans_ms(pair, first.answered.offsets, second.answered.offsets)
     is_growth = ~np.isin(written.reason, [Reason.TAIL, Reason.MEAN])
@@ -53,7 +51,7 @@ def _spans_ms(
     A leader without an answer counts with the times of the snapshots.
     """
     leaders = pair.second.partitions.leader
-    before = np.append(pair.first.partitions.leader, UNKNOWN)[pair.row]
+    before = pair.earlier(pair.first.partitions.leader)
     spans = np.empty(len(leaders), dtype=np.int64)
     for earlier, later in {*zip(before.tolist(), leaders.tolist(), strict=True)}:
         span = second.get(later, pair.end_ms) - first.get(earlier, pair.start_ms)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.meter.growth import KNOWN, first_case
+from rackwise.core.meter.looks import offsets_of
 from rackwise.core.meter.reasons import Reason
 from rackwise.core.model import UNKNOWN
 
@@ -66,10 +67,9 @@ def reads(pair: LookPair, written: Growth) -> GroupReads:
         np.concatenate([part[column] for part in found]) if found else np.zeros(0, dtype=np.int64)
         for column in range(4)
     )
-    starts = pair.first.partitions.offsets, pair.second.partitions.offsets
-    start1 = _starts(starts[0].start if starts[0] else None, pair.row[row])
-    end1 = _starts(starts[0].end if starts[0] else None, pair.row[row])
-    end2 = _starts(starts[1].end if starts[1] else None, row)
+    earlier, now = offsets_of(pair.first.partitions), offsets_of(pair.second.partitions)
+    start1, end1 = pair.earlier(earlier.start)[row], pair.earlier(earlier.end)[row]
+    end2 = now.end[row]
     # Records before the start of the log are gone: nobody reads them.
     lowest = np.where(before >= 0, np.maximum(before, start1), before)
     records = np.where((before >= 0) & (after >= lowest), after - lowest, UNKNOWN)
@@ -107,17 +107,10 @@ def reads(pair: LookPair, written: Growth) -> GroupReads:
     )
 
 
-def _starts(column: NDArray[np.int64] | None, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The values in these rows; -1 where there is no column or no row."""
-    if column is None:
-        return np.full(len(rows), UNKNOWN, dtype=np.int64)
-    return np.append(column, UNKNOWN)[rows]
-
-
 def _commits(pair: LookPair) -> Iterator[tuple[NDArray[np.int64], ...]]:
     """Group number, row, commit in the first and in the second snapshot, per group and topic."""
     table = pair.second.partitions
-    first_row = np.searchsorted(table.topic, np.arange(len(table.topics) + 1)).tolist()
+    first_row = table.first_rows.tolist()
     places = {name: number for number, name in enumerate(table.topics)}
     earlier = {group.group: group.committed for group in pair.first.groups}
     for number, group in enumerate(pair.second.groups):

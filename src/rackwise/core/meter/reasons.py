@@ -1,7 +1,7 @@
 """Why a metered number is exact, estimated or not known; each with its cause and its cure.
 
-A number has one reason. The first that holds, in the order of `REASONS`, is the reason: reasons
-that make a number unknown come before those that make it an estimate.
+A number has one reason. Where several hold, `growth` and `reads` say which one counts: one that
+leaves the number unknown, before one that makes it an estimate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class Reason(IntEnum):
     NEW_PARTITION = 15
     OTHER_RECORDS = 16
     FAR_APART = 17
-    MOVED = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,11 +151,6 @@ REASONS: Final = (
         is_known=True,
         cause="the two snapshots are more than seven days apart",
         cure="take snapshots every hour or every day",
-    ),
-    ReasonText(
-        name="moved",
-        is_known=True,
-        cause="replicas or members moved; half of the time counts for the earlier place",
     ),
 )
 """Reason -> what it says; in the order of `Reason`."""

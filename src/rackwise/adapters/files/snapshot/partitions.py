@@ -143,8 +143,7 @@ class RowTaker:
 
         def hooked(members: Members) -> object:
             nonlocal known
-            count = len(members)
-            if count not in _FIELDS or (known and count != len(known)):
+            if len(members) not in _FIELDS:
                 return distinct(members)
             keys, values = zip(*members)  # noqa: B905 (they are pairs)
             if keys != known:

@@ -99,7 +99,7 @@ def _check(cluster: Cluster) -> None:
             ),
             others=len(unknown) - 1,
         )
-    first = np.searchsorted(table.topic, np.arange(len(table.topics)))
+    first = table.first_rows
     numbers = np.arange(len(table)) - first[table.topic] if len(table) else table.partition
     gaps = np.flatnonzero(table.partition != numbers)
     if len(gaps):
