@@ -329,6 +329,13 @@ class TestMeteredSnapshot:
         table = parse_snapshot(json.dumps(value).encode(), where="s.json").partitions
         assert [row.end_offset for row in table] == [900, 900, None]
 
+    def test_offsets_that_are_all_null_are_none(self):
+        value = strict_json.parse(snapshot_bytes(metered()), where="x", error=InvalidConfig)
+        for topic in value["topics"]:
+            for row in topic["partitions"]:
+                row.update(dict.fromkeys(("end_offset", "leader_epoch", "start_offset")))
+        assert parse_snapshot(json.dumps(value).encode(), where="s.json").partitions.offsets is None
+
     @pytest.mark.parametrize(
         ("key", "wrong", "message"),
         [

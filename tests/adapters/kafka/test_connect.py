@@ -19,9 +19,10 @@ from kafka.admin import (
     ResourceType,
     UserScramCredentialUpsertion,
 )
-from kafka.errors import KafkaConnectionError
+from kafka.errors import KafkaConnectionError, UnsupportedVersionError
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaTCPTransport
+from kafka.protocol.admin import DescribeLogDirsRequest
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, STRANGER
 from kafka_servers import KRAFT_SET
@@ -40,8 +41,9 @@ from rackwise.adapters.kafka.applying.metadata import read_rows
 from rackwise.adapters.kafka.applying.reassign import alter_reassignments
 from rackwise.adapters.kafka.applying.throttles import ConfigWrite, read_throttles, write_throttles
 from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
-from rackwise.adapters.kafka.connect import bootstrap_servers
+from rackwise.adapters.kafka.connect import bootstrap_servers, send_in_turn
 from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
+from rackwise.adapters.kafka.messages import UnregisterBrokerRequest
 from rackwise.adapters.sandbox import Sandbox, resolve
 from rackwise.adapters.sandbox.blueprint import ClusterSpec
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
@@ -436,3 +438,14 @@ def test_secrets_are_in_no_log_and_no_message(secured, caplog):
         assert form not in shown
     spoken = [record for record in caplog.records if not record.name.startswith("py4j")]
     assert not [record for record in spoken if record.levelno < logging.INFO]
+
+
+@pytest.mark.zookeeper
+def test_a_request_that_a_broker_does_not_know_costs_only_itself(zookeeper_cluster):
+    unknown = UnregisterBrokerRequest(broker_id=99)  # only clusters in KRaft mode have it
+    requests = [unknown, DescribeLogDirsRequest(topics=None), unknown]
+    with closing(connect(zookeeper_cluster.bootstrap)) as admin:
+        first, logs, last = send_in_turn(admin, {0: requests})[0]
+    assert isinstance(first.message, UnsupportedVersionError)
+    assert isinstance(last.message, UnsupportedVersionError)
+    assert logs.message.results

@@ -9,6 +9,7 @@ from hypothesis import given
 from metered_clusters import Log, changed_worlds, orders, own_rack
 from rackwise.core.meter import Reason, growth, look_pair, metered_flows, reads
 from rackwise.core.meter.flows import KEY, METERED_KINDS, MOST_CODE, _summed
+from rackwise.core.racks import Rack
 
 PLACE = ("orders", 0)
 
@@ -103,6 +104,31 @@ class TestRacks:
         world, log = orders(commits={"g": {PLACE: 10}}, owners={"g": {PLACE: "b"}}, selects=True)
         log.isr = (1, 3)
         assert named(flows_of(world, change))["fetch", "a", "b", True] == 100
+
+    def test_a_dead_replica_is_not_read(self):
+        def change():
+            log.sizes.append(100)
+            world.commits["g"][PLACE] = 11
+
+        world, log = orders(
+            commits={"g": {PLACE: 10}}, owners={"g": {PLACE: "b"}}, selects=True, dead={2}
+        )
+        assert named(flows_of(world, change))["fetch", "a", "b", True] == 100
+
+    def test_of_two_members_with_one_partition_the_first_one_counts(self):
+        world, log = orders(commits={"g": {PLACE: 10}}, owners={"g": {PLACE: "b"}})
+
+        def look(minute):
+            found = world.look(minute=minute)
+            (group,) = found.groups
+            other = replace(group.members[0], member_id="z", rack=Rack("c"))
+            return replace(found, groups=(replace(group, members=(*group.members, other)),))
+
+        first = look(0)
+        log.sizes.append(100)
+        world.commits["g"][PLACE] = 11
+        flows = metered_flows(look_pair(first, look(1)), own_rack)
+        assert named(flows)["fetch", "a", "b", True] == 100
 
     def test_a_partition_that_changes_hands(self):
         def change():

@@ -50,6 +50,15 @@ def test_an_estimate_of_what_was_written_is_one_of_what_was_read():
     assert read(10, 20, [200] * 10, start=10) == (10, 2000, Reason.MEAN)
 
 
+def test_older_records_of_a_compacted_topic_take_the_mean_of_the_end_of_its_log():
+    world, log = orders(commits={"g": {PLACE: 0}}, policies={"orders": "compact"}, reads_tails=True)
+    log.kept = {9: 100}
+    first = world.look()
+    world.commits["g"][PLACE] = 10
+    pair = look_pair(first, world.look(minute=1))
+    assert reads(pair, growth(pair)).bytes.tolist() == [1000]
+
+
 def test_a_recreated_topic_is_not_known():
     world, _ = orders(commits={"g": {PLACE: 1}})
     first = world.look()

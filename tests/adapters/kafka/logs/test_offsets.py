@@ -294,6 +294,19 @@ class TestAnswersThatAreNoOffsets:
         assert reading.answered_ms == {1: 1000, 2: 1000}
         assert len(notes) == 1
 
+    def test_an_offset_of_an_earlier_leader_does_not_stay(self, monkeypatch):
+        monkeypatch.setattr(offsets, "MOVING_S", 0.05)
+
+        def answers(broker, timestamp, numbers, _):
+            if timestamp == -1:
+                return dict.fromkeys(numbers, (NOT_LEADER,) if broker == 1 else (NO_RIGHT,))
+            return dict.fromkeys(numbers, 1 if broker == 1 else (NO_RIGHT,))
+
+        now = {("t", 0): CurrentLeader(2, 5)}
+        found, notes, *_ = self.read(monkeypatch, answers, now, layout=self.layout((1,)))
+        assert found == [(-1, -1)]
+        assert notes == ["offsets of 1 partition, such as t-0: TopicAuthorizationFailed"]
+
     def test_a_leader_that_does_not_know_its_own_term_is_asked_without_it(self, monkeypatch):
         def answers(_broker, timestamp, numbers, _):
             if self.terms != [-1] * len(numbers):
