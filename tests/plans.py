@@ -18,6 +18,7 @@ from rackwise.core.planning.model import (
     Fair,
     Leaders,
     MadeFrom,
+    MonthlyChange,
     Move,
     Plan,
     Repair,
@@ -160,6 +161,15 @@ STEADY = st.none() | st.builds(
     usd_nano_per_day=st.none() | COUNTS,
     unknown_rates=COUNTS,
 )
+MONTHLY = st.none() | st.builds(
+    MonthlyChange,
+    replication_cross_bytes=st.none() | SIGNED,
+    replication_usd_nano=st.none() | SIGNED,
+    replication_reason=st.none() | TEXTS,
+    unknown_rates=COUNTS,
+    reads_usd_nano=st.none() | SIGNED,
+    reads_reason=st.none() | TEXTS,
+)
 TOTALS = st.builds(
     Totals,
     **dict.fromkeys(
@@ -180,6 +190,7 @@ TOTALS = st.builds(
     usd_nano=st.none() | COUNTS,
     steady_before=STEADY,
     steady_after=STEADY,
+    monthly=MONTHLY,
 )
 VERDICTS = st.builds(
     Verdict,

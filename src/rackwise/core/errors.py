@@ -17,7 +17,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             not possible now; nothing was written
 │  ├─ SessionConflict  OutputNotShared  QuarantineExceeded  BytesLost  OtherFormat
-│  ├─ CheckpointMismatch
+│  ├─ CheckpointMismatch  PriceCapRefused
 │  ├─ MissingPermission  Conflict  WrongCluster
 │  ├─ StalePlan  Locked  ForeignReassignment  JournalUnwritable  NoRoom  NothingToResume
 │  └─ IdentityRefused                  .code .row .retryable .details
@@ -323,6 +323,10 @@ class JournalUnwritable(Refused):
 
 class NoRoom(Refused):
     """A broker has less free disk space than a plan needs on it."""
+
+
+class PriceCapRefused(Refused):
+    """A plan changes the monthly bill by more than its cap, or by an unknown amount."""
 
 
 class NothingToResume(Refused):

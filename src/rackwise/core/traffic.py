@@ -165,6 +165,17 @@ def exact_usd_text(nano: int) -> str:
     return f"{'-' if nano < 0 else ''}{whole}.{rest:09d}"
 
 
+def exact_dollars(nano: int) -> str:
+    """Dollars with every digit, at least two of them decimals.
+
+    >>> exact_dollars(1_234_500_000_000), exact_dollars(-4_472_208)
+    ('$1,234.50', '-$0.004472208')
+    """
+    whole, rest = divmod(abs(nano), NANO)
+    digits = f"{rest:09d}".rstrip("0").ljust(2, "0")
+    return f"{'-' if nano < 0 else ''}${whole:,}.{digits}"
+
+
 def per_month(nano: int, observed_s: int) -> int:
     """Nano-dollars per 30 days, from the nano-dollars of `observed_s` seconds; rounded half up."""
     return (2 * nano * MONTH_S + observed_s) // (2 * observed_s)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from consumer_snapshots import document
@@ -21,6 +22,7 @@ from rackwise.adapters.files import (
 )
 from rackwise.core.planning.model import Add, Balance, Drain, Leaders, Replace, SetReplication
 from rackwise.core.racks import Rack
+from rackwise.core.traffic import exact_dollars
 from refusals import called
 from small_clusters import small_cluster
 
@@ -196,6 +198,75 @@ class TestPrices:
         assert [each["rule"] for each in printed["rules"]] == ["balance", "leaders"]
         first = printed["rules"][0]
         assert (first["with"]["moves"], first["without"]["moves"]) == (plan.totals.moves, 1)
+
+
+RATED = {"t-0": [1, 2], "t-1": [4, 5]}
+"""Leaders in /a. With a third replica in /c, each partition is copied to one more rack."""
+MB_PER_S = 10**6
+ONE_COPY = 30 * 2 * round(MB_PER_S * 86_400 * 10**7 / 2**30)
+"""Nano-dollars per 30 days that one follower in another rack costs with aws, at 1 MB/s."""
+
+
+def rated_cluster(*rates):
+    cluster = small_cluster(RACKS, RATED)
+    table = replace(cluster.partitions, bytes_in_per_s=np.array(rates, dtype=np.int64))
+    return replace(cluster, partitions=table)
+
+
+class TestPriceCap:
+    """A plan above the cap is refused, and so is a plan whose monthly change is not known."""
+
+    WORDS = ("set-rf", "t=3", "--provider", "aws")
+
+    @pytest.mark.parametrize("cap", ["96.57", "1e6"])
+    def test_a_plan_within_the_cap_is_written(self, run_plan, cap):
+        cluster = rated_cluster(MB_PER_S, MB_PER_S)
+        code, out, _, plan = run_plan([*self.WORDS, "--price-cap", cap], cluster=cluster)
+        assert code == 2
+        assert plan.totals.monthly.replication_usd_nano == 2 * ONE_COPY
+        assert "monthly  this plan changes replication by +$96.56 per 30 days" in out.splitlines()
+
+    def refused(self, tmp_path, cluster, *words):
+        snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
+        write_snapshot(cluster, snapshot)
+        files = ["--out", out, "--kafka-json", tmp_path / "k.json"]
+        code, printed, err = called("plan", *words, "--snapshot", snapshot, *files)
+        assert (printed, [each.name for each in tmp_path.iterdir()]) == ("", ["s.json"])
+        return code, err.splitlines()
+
+    @pytest.mark.parametrize("cap", ["0", "96.55"])
+    def test_a_dearer_plan_is_refused_and_nothing_is_written(self, tmp_path, cap):
+        cluster = rated_cluster(MB_PER_S, MB_PER_S)
+        code, lines = self.refused(tmp_path, cluster, *self.WORDS, "--price-cap", cap)
+        assert (code, len(lines)) == (4, 2)
+        above = exact_dollars(2 * ONE_COPY - int(float(cap) * 10**9))
+        assert "got a plan that adds $96.5595" in lines[0]
+        assert f"{above} above the cap" in lines[0]
+
+    def test_an_unknown_change_is_refused_with_the_missing_rates(self, tmp_path):
+        cluster = rated_cluster(-1, MB_PER_S)
+        code, lines = self.refused(tmp_path, cluster, *self.WORDS, "--price-cap", "1000")
+        assert (code, len(lines)) == (4, 2)
+        assert "the rate of 1 moved partition is not known (t-0)" in lines[0]
+        assert "rackwise snapshot --measure" in lines[1]
+
+    def test_it_requires_prices(self, tmp_path):
+        cluster = rated_cluster(MB_PER_S, MB_PER_S)
+        code, lines = self.refused(tmp_path, cluster, "repair", "--price-cap", "1")
+        assert (code, lines[0]) == (1, "error: --price-cap requires --provider")
+
+    @pytest.mark.parametrize("cap", ["-1", "nan", "inf", "ten", "", "1e10"])
+    def test_a_cap_that_is_no_price(self, tmp_path, cap):
+        cluster = rated_cluster(MB_PER_S, MB_PER_S)
+        code, lines = self.refused(tmp_path, cluster, *self.WORDS, "--price-cap", cap)
+        assert code == 1
+        assert lines[0].startswith("error: invalid --price-cap: expected dollars from 0 to ")
+
+    def test_a_cluster_that_needs_no_move_has_no_unknown_change(self, run_plan):
+        words = ["repair", "--provider", "aws", "--price-cap", "0"]
+        code, out, *_ = run_plan(words, cluster=rated_cluster(-1, -1))
+        assert code == 0
+        assert "monthly" not in out
 
 
 class TestFiles:

@@ -8,7 +8,16 @@ import pytest
 
 from plans import SIZE, plan_of
 from rackwise.cli.plan.text import dollars, loads_text, plan_text, proof_text, rule_prices_text
-from rackwise.core.planning.model import BrokerGroup, Cut, Drain, Move, Steady, Totals, Verdict
+from rackwise.core.planning.model import (
+    BrokerGroup,
+    Cut,
+    Drain,
+    MonthlyChange,
+    Move,
+    Steady,
+    Totals,
+    Verdict,
+)
 from rackwise.core.planning.rule_costs import RuleCost
 
 MOVE = plan_of().moves[0]
@@ -198,6 +207,57 @@ def test_steady_state_without_prices():
         steady_after=Steady(cross_bytes_per_s=0),
     )
     assert "price    replication across racks 1.0 MiB/s -> 0 B/s" in lines(plan_of(totals=totals))
+
+
+GIB_MONTHS = 5 * 2**30
+
+
+@pytest.mark.parametrize(
+    ("monthly", "printed"),
+    [
+        (
+            {"replication_usd_nano": -1_500_000_000, "reads_usd_nano": 0},
+            ["monthly  this plan changes replication by -$1.50 per 30 days"],
+        ),
+        (
+            {"replication_usd_nano": 1, "reads_usd_nano": 2 * 10**9},
+            [
+                "monthly  this plan changes replication by +<$0.01 per 30 days",
+                "         and reads by +$2.00 per 30 days",
+            ],
+        ),
+        (
+            {"replication_usd_nano": 0, "reads_reason": "r\x1b"},
+            [
+                "monthly  this plan changes replication by $0.00 per 30 days",
+                "         the change of reads is unknown: r\\x1b",
+            ],
+        ),
+        (
+            {"replication_reason": "why; cure", "reads_usd_nano": 0},
+            ["monthly  the change of replication is unknown: why; cure"],
+        ),
+        (
+            {"replication_cross_bytes": GIB_MONTHS, "reads_usd_nano": 0},
+            ["monthly  this plan changes replication across racks by +5.0 GiB per 30 days"],
+        ),
+    ],
+)
+def test_the_change_of_the_monthly_bill(monthly, printed):
+    totals = replace(plan_of().totals, monthly=MonthlyChange(**monthly))
+    found = lines(plan_of(totals=totals))
+    at = next(i for i, line in enumerate(found) if line.startswith("monthly"))
+    assert found[at : at + len(printed)] == printed
+    assert found[at + len(printed)].startswith("fair ")
+
+
+def test_without_prices_only_known_bytes_are_said():
+    totals = replace(plan_of().totals, usd_nano=None)
+    some = replace(totals, monthly=MonthlyChange(replication_cross_bytes=-1, reads_reason="r"))
+    printed = lines(plan_of(totals=some))
+    assert "monthly  this plan changes replication across racks by -1 B per 30 days" in printed
+    none = replace(totals, monthly=MonthlyChange(replication_reason="r", reads_reason="r"))
+    assert not any("monthly" in line or "reads" in line for line in lines(plan_of(totals=none)))
 
 
 def test_the_price_of_rules():

@@ -43,7 +43,11 @@ def test_losing_a_rack(run_what_if):
     moves = next(line.split() for line in parts[-1].splitlines() if line.startswith("moves"))
     assert moves[:2] == ["moves", "0"]
     rates = [line[:31] for line in parts[-1].splitlines() if "replication" in line]
-    assert rates == ["replication across racks before", "replication across racks after "]
+    assert rates == [
+        "replication across racks before",
+        "replication across racks after ",
+        "change of replication in 30 day",
+    ]
 
 
 def test_a_change_that_breaks_nothing(run_what_if):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.plan.text import dollars
+from rackwise.cli.plan.text import dollars, signed_dollars, signed_size
 from rackwise.cli.tables import (
     COLORS,
     SHOWN,
@@ -32,6 +32,10 @@ TOTALS = {
     "steady_after.cross_bytes_per_s": "replication across racks after",
     "steady_after.usd_nano_per_day": "its price after",
     "steady_after.unknown_rates": "unknown rates after",
+    "monthly.replication_cross_bytes": "change of replication in 30 days",
+    "monthly.replication_usd_nano": "its price",
+    "monthly.unknown_rates": "changes that are unknown",
+    "monthly.reads_usd_nano": "change of the price of reads in 30 days",
 }
 """Labels for totals whose key in the plan file is not readable."""
 KINDS = {
@@ -134,6 +138,8 @@ def _number(name: str, value: int | None) -> str:
     """Format a total with the unit that its name implies."""
     if value is None:
         return ABSENT
+    if name.startswith("monthly.") and "unknown" not in name:
+        return signed_dollars(value) if "usd" in name else signed_size(value)
     if "bytes" in name:
         return f"{size_text(value)}{'/s' if name.endswith('_per_s') else ''}"
     if "usd_nano" in name:

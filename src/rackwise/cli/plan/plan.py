@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -46,6 +47,8 @@ NO_POLICY = 'format = "rackwise.policy/1"\n'
 READ, SEARCH, WRITE = 1, 5, 1
 """Steps of the progress bar: reading, the search, writing."""
 LONGEST_S = 10**6
+LARGEST_CAP = 10**9
+"""Dollars per 30 days."""
 SHOWN = 50
 """The text lists this many reasons why partitions cannot be placed."""
 OTHERS_SHOWN = 5
@@ -100,6 +103,14 @@ def plan(
     ] = None,
     prices: PriceTable = None,
     provider: Provider = None,
+    price_cap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="USD_PER_MONTH",
+            help="Refuse a plan that raises the price of replication by more than this in 30 days, "
+            "or by an unknown amount.",
+        ),
+    ] = None,
     topics: Topics = None,
     rebalance: Annotated[
         bool,
@@ -135,12 +146,14 @@ def plan(
 ) -> int:
     """Plan the cheapest moves in replicas, bytes or dollars; prove that no plan is cheaper.
 
-    Reads only. Exit codes: 0 nothing to move, 2 moves found, 1 error.
+    Reads only. Exit codes: 0 nothing to move, 2 moves found, 1 error, 4 above the price cap.
     """
     shell: Shell = context.obj
     from rackwise.adapters.files.writing import check_places
+    from rackwise.core.planning.outcome.monthly import check_price_cap
 
     check_time_limit(time_limit)
+    cap_nano = parse_price_cap(price_cap)
     check_places((out, kafka_json, rollback_json))
     parsed_goal = parse_goal(goal, words or [], rebalance=rebalance)
     with shell.progress("plan", total=None if price_rules else READ + SEARCH + WRITE) as advance:
@@ -165,7 +178,11 @@ def plan(
             solver=solver,
             time_limit=time_limit,
         )
+        if cap_nano is not None:
+            _check_prices_of_cap(job)
         result = build_plan(shell, job, advance)
+        if cap_nano is not None:
+            check_price_cap(result.totals, cap_nano)
         priced = _rule_prices(job, result, advance) if price_rules else None
         is_kept = _write(result, out, kafka_json, rollback_json)
         advance(WRITE)
@@ -184,6 +201,36 @@ def check_time_limit(seconds: float | None) -> None:
             wanted=f"0..{LONGEST_S}",
             had=seconds,
             hint="for example --time-limit 60",
+        )
+
+
+def parse_price_cap(text: str | None) -> int | None:
+    """Parse dollars per 30 days to nano-dollars. Raises `InvalidConfig`."""
+    from rackwise.core.traffic import NANO
+
+    if text is None:
+        return None
+    try:
+        usd = Decimal(text)
+    except InvalidOperation:
+        usd = Decimal(-1)
+    if not (usd.is_finite() and 0 <= usd <= LARGEST_CAP):
+        raise InvalidConfig(
+            f"invalid --price-cap: expected dollars from 0 to {LARGEST_CAP}, got {escaped(text)}",
+            wanted=f"0..{LARGEST_CAP}",
+            had=text,
+            hint="give dollars per 30 days, for example --price-cap 12.50",
+        )
+    return int(usd * NANO)
+
+
+def _check_prices_of_cap(job: PlanJob) -> None:
+    """Raise `InvalidPrices` for a cap without prices."""
+    if not job.prices:
+        raise InvalidPrices(
+            "--price-cap requires --provider",
+            wanted="--provider NAME",
+            hint="for example --provider aws",
         )
 
 

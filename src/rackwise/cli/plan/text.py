@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 from rackwise.cli.plan.goals import goal_text
 from rackwise.cli.tables import aligned_lines, arrow_column, columns_text, labelled_text, size_text
 from rackwise.core.text import counted, escaped
-from rackwise.core.traffic import NANO
+from rackwise.core.traffic import NANO, exact_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rackwise.core.planning.model import BrokerGroup, Move, Plan, Steady, Totals, Verdict
+    from rackwise.core.planning.model import (
+        BrokerGroup,
+        MonthlyChange,
+        Move,
+        Plan,
+        Steady,
+        Totals,
+        Verdict,
+    )
     from rackwise.core.planning.rule_costs import RuleCost
 
 CUTS_SHOWN = 5
@@ -67,6 +75,7 @@ def summary_text(plan: Plan) -> str:
         ("leaders", _leaders(totals)),
         ("bytes", _bytes(totals)),
         ("price", _price(totals)),
+        *_monthly(totals),
         ("fair", _fair(plan)),
         *(("", cut) for cut in _cuts(plan)),
         ("proof", proof_text(plan.verdict, objective_of(plan))),
@@ -125,6 +134,55 @@ def _steady(steady: Steady) -> str:
     if steady.usd_nano_per_day is None:
         return f"{size_text(steady.cross_bytes_per_s)}/s{unknown}"
     return f"{dollars(steady.usd_nano_per_day * MONTH_DAYS)} per {MONTH_DAYS} days{unknown}"
+
+
+def _monthly(totals: Totals) -> Iterator[tuple[str, str]]:
+    """Format the change of the monthly bill: one row for replication, one for reads."""
+    monthly = totals.monthly
+    if monthly is None or not totals.partitions + totals.order_only:
+        return
+    if totals.usd_nano is None and monthly.replication_cross_bytes is None:
+        return
+    yield "monthly", change_text(monthly)
+    if totals.usd_nano is None:
+        return
+    if monthly.reads_usd_nano is None:
+        yield "", f"the change of reads is unknown: {escaped(monthly.reads_reason or '')}"
+    elif monthly.reads_usd_nano:
+        yield "", f"and reads by {signed_dollars(monthly.reads_usd_nano)} per {MONTH_DAYS} days"
+
+
+def change_text(monthly: MonthlyChange) -> str:
+    """Format the change of replication in 30 days."""
+    usd, cross = monthly.replication_usd_nano, monthly.replication_cross_bytes
+    if usd is not None:
+        return f"this plan changes replication by {signed_dollars(usd)} per {MONTH_DAYS} days"
+    if cross is not None:
+        change = signed_size(cross)
+        return f"this plan changes replication across racks by {change} per {MONTH_DAYS} days"
+    return f"the change of replication is unknown: {escaped(monthly.replication_reason or '')}"
+
+
+def signed_dollars(nano: int) -> str:
+    """Format a change in nano-dollars to the cent, with its sign.
+
+    >>> signed_dollars(1_234_565_000_000), signed_dollars(-20_000_000), signed_dollars(0)
+    ('+$1,234.57', '-$0.02', '$0.00')
+    """
+    return _sign(nano) + dollars(abs(nano))
+
+
+def signed_size(bytes_: int) -> str:
+    """Format a change in bytes, with its sign.
+
+    >>> signed_size(-2048), signed_size(0)
+    ('-2.0 KiB', '0 B')
+    """
+    return _sign(bytes_) + size_text(abs(bytes_))
+
+
+def _sign(value: int) -> str:
+    return "+" if value > 0 else "-" if value else ""
 
 
 def dollars(nano: int) -> str:
@@ -200,17 +258,6 @@ def amount(cost: int, objective: str) -> str:
     if objective in {"moves", "leaders"}:
         return counted(cost, "replica" if objective == "moves" else "leader change")
     return size_text(cost) if objective == "bytes" else exact_dollars(cost)
-
-
-def exact_dollars(nano: int) -> str:
-    """Format nano-dollars exactly, with at least two decimals.
-
-    >>> exact_dollars(1_234_500_000_000), exact_dollars(4_472_208)
-    ('$1,234.50', '$0.004472208')
-    """
-    whole, rest = divmod(nano, NANO)
-    digits = f"{rest:09d}".rstrip("0").ljust(2, "0")
-    return f"${whole:,}.{digits}"
 
 
 def rule_prices_text(prices: Sequence[RuleCost]) -> str:

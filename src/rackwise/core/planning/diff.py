@@ -31,7 +31,7 @@ import numpy as np
 
 from rackwise.core.audit import audit
 from rackwise.core.model import UNKNOWN, Cluster
-from rackwise.core.planning.model import Plan, Steady, Totals
+from rackwise.core.planning.model import MonthlyChange, Plan, Steady, Totals
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 
 if TYPE_CHECKING:
@@ -179,11 +179,13 @@ def _numbers(totals: Totals) -> dict[str, int | None]:
     found: dict[str, int | None] = {}
     for field in fields(totals):
         value = getattr(totals, field.name)
-        if isinstance(value, Steady):
+        if isinstance(value, Steady | MonthlyChange):
             found |= {
-                f"{field.name}.{part.name}": getattr(value, part.name) for part in fields(value)
+                f"{field.name}.{part.name}": getattr(value, part.name)
+                for part in fields(value)
+                if not part.name.endswith("_reason")
             }
-        elif field.name not in {"steady_before", "steady_after"}:
+        elif field.name not in {"steady_before", "steady_after", "monthly"}:
             found[field.name] = value
     return found
 

@@ -266,6 +266,24 @@ class Steady:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MonthlyChange:
+    """What a plan adds to the traffic across racks in 30 days; a negative value is a saving."""
+
+    replication_cross_bytes: Signed | None = None
+    """Bytes that followers copy from a leader in another rack, after less before."""
+    replication_usd_nano: Signed | None = None
+    """Nano-dollars of these bytes; null if unknown."""
+    replication_reason: str | None = None
+    """Why a value of replication is null, and what would make it known."""
+    unknown_rates: Count = 0
+    """Partitions whose replication changes by an unknown amount."""
+    reads_usd_nano: Signed | None = None
+    """Nano-dollars of what consumers read from another rack, after less before; null if unknown."""
+    reads_reason: str | None = None
+    """Why the dollars of reads are null, and what would make them known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
     """Sums over the moves of a plan."""
 
@@ -295,6 +313,8 @@ class Totals:
     """The steady cost of replication before the plan."""
     steady_after: Steady | None = None
     """The steady cost of replication after the plan."""
+    monthly: Annotated[MonthlyChange | None, OMITTED] = None
+    """The change of the monthly bill; absent in plans of older versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ import numpy as np
 
 from rackwise.core.planning.model import Steady
 from rackwise.core.planning.problem.copy_prices import CopyPrices, sources
+from rackwise.core.traffic import usd_nano
 from rackwise.core.view import View
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 DAY_S = 86_400
 """Seconds of a day."""
+_SAFE_RATE = (2**63 - 1) // DAY_S
+"""Up to this many bytes per second, the bytes of a day fit into int64."""
 UNKNOWN = -1
 """In columns of bytes and nano-dollars: not known."""
 
@@ -96,6 +99,49 @@ def _row_sums(
     return np.where(View.sums(rows, ~is_known) > 0, UNKNOWN, View.sums(rows, values))
 
 
+class Links(NamedTuple):
+    """What followers copy from leaders: one element for each live follower, all int64 [links]."""
+
+    rows: NDArray[np.int64]
+    """Row of the partition, an index into the lists."""
+    source: NDArray[np.int64]
+    """Finest rack of the leader, -1 = unknown."""
+    target: NDArray[np.int64]
+    """Finest rack of the follower, -1 = unknown."""
+
+    def take(self, chosen: NDArray[np.bool_]) -> Links:
+        """Some of the links; `chosen`: bool [links]."""
+        return Links(self.rows[chosen], self.source[chosen], self.target[chosen])
+
+    @property
+    def has_racks(self) -> NDArray[np.bool_]:
+        """Whether both racks of each link are known: bool [links]."""
+        return (self.source >= 0) & (self.target >= 0)
+
+
+def follower_links(view: View, lists: Ragged, leaders: NDArray[np.int64]) -> Links:
+    """The links of lists of broker ids; `leaders`: broker id of each list, -1 = none."""
+    leaf = view.tree.nodes[-1].astype(np.int64)
+    places = view.tree.places(lists.values)
+    follows = (lists.values != leaders[lists.rows]) & (leaders >= 0)[lists.rows] & view.live[places]
+    rows = lists.rows[follows]
+    return Links(rows, leaf[view.tree.places(leaders)][rows], leaf[places[follows]])
+
+
+def nano_per_day(prices: CopyPrices, links: Links, per_s: NDArray[np.int64]) -> int:
+    """Nano-dollars per day of links with known racks; `per_s`: bytes per second of each."""
+    large = per_s > _SAFE_RATE
+    some = links.take(~large)
+    found: int = sum(prices.nano(per_s[~large] * DAY_S, some.source, some.target).tolist())
+    for at in np.flatnonzero(large).tolist():
+        pair = int(links.source[at]), int(links.target[at])
+        day, gb = int(per_s[at]) * DAY_S, int(prices.gb[pair])
+        found += usd_nano(day, int(prices.out[pair]), gb) + usd_nano(
+            day, int(prices.into[pair]), gb
+        )
+    return found
+
+
 def steady_cost(
     view: View, lists: Ragged, leaders: NDArray[np.int64], prices: CopyPrices | None
 ) -> Steady:
@@ -104,22 +150,15 @@ def steady_cost(
     `lists`: broker ids; `leaders`: broker ids, -1 = none. Partitions with an unknown rate or rack
     are counted and left out.
     """
-    leaf = view.tree.nodes[-1].astype(np.int64)
-    places = view.tree.places(lists.values)
-    follows = (lists.values != leaders[lists.rows]) & (leaders >= 0)[lists.rows] & view.live[places]
-    rows = lists.rows[follows]
-    source = leaf[view.tree.places(leaders)][rows]
-    target = leaf[places[follows]]
-    rates = view.table.bytes_in_per_s[rows]
-    is_unknown = (rates < 0) | (source < 0) | (target < 0)
-    unknown = np.unique(rows[is_unknown])
-    crosses = ~np.isin(rows, unknown) & (source != target)
-    per_s, source, target = rates[crosses], source[crosses], target[crosses]
-    nano = None
-    if prices is not None:
-        nano = sum(prices.nano(per_s * DAY_S, source, target).tolist())
+    links = follower_links(view, lists, leaders)
+    rates = view.table.bytes_in_per_s[links.rows]
+    unknown = np.unique(links.rows[(rates < 0) | ~links.has_racks])
+    crosses = ~np.isin(links.rows, unknown) & (links.source != links.target)
+    links, per_s = links.take(crosses), rates[crosses]
     return Steady(
-        cross_bytes_per_s=sum(per_s.tolist()), usd_nano_per_day=nano, unknown_rates=len(unknown)
+        cross_bytes_per_s=sum(per_s.tolist()),
+        usd_nano_per_day=None if prices is None else nano_per_day(prices, links, per_s),
+        unknown_rates=len(unknown),
     )
 
 
@@ -128,9 +167,14 @@ def steady_states(view: View, lists: Ragged, prices: CopyPrices | None) -> tuple
 
     `lists`: broker ids of all partitions after the plan, preferred leader first.
     """
-    leader = view.table.leader.astype(np.int64)
-    placed = view.placed
-    is_same = placed.equal_rows(lists)
+    leader, after = leaders_of(view, lists)
+    return steady_cost(view, view.placed, leader, prices), steady_cost(view, lists, after, prices)
+
+
+def leaders_of(view: View, lists: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The leader of each partition before and after a plan: broker ids, -1 = none, int64 [rows]."""
+    before = view.table.leader.astype(np.int64)
+    is_same = view.placed.equal_rows(lists)
     first = np.append(lists.values, UNKNOWN)[lists.offsets[:-1]].astype(np.int64)
-    after = np.where(is_same, leader, np.where(lists.lengths > 0, first, UNKNOWN))
-    return steady_cost(view, placed, leader, prices), steady_cost(view, lists, after, prices)
+    after = np.where(is_same, before, np.where(lists.lengths > 0, first, UNKNOWN))
+    return before, after

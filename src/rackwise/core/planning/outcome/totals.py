@@ -22,6 +22,7 @@ import numpy as np
 
 from rackwise.core.planning.model import Totals
 from rackwise.core.planning.outcome.dollars import copy_prices, copy_totals, steady_states
+from rackwise.core.planning.outcome.monthly import monthly_change
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.copy_prices import CopyCosts
 from rackwise.core.view import View
@@ -82,6 +83,7 @@ def leader_totals(
         usd_nano=None if tariff is None else _exact_sum(copies.usd_nano.clip(min=0)),
         steady_before=before,
         steady_after=after,
+        monthly=monthly_change(view, lists, tariff),
     )
 
 

@@ -9,8 +9,8 @@ recomputed        t-0  1 2 3 -> 4 2 3  12 gigabytes        totals: 1 move, 12 gi
 problem           t-0: expected bytes 12000000000, got 77
 ```
 
-Limits: this module checks no lists, loads or costs (`certificate` does), and no dollars if no
-prices are given.
+Limits: this module checks no lists, loads or costs (`certificate` does). It checks no dollars if no
+prices are given, and no monthly change if the plan has none or was made with other prices.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ def _false_moves(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Ite
     for move in moves:
         name = f"{escaped(move.topic)}-{move.partition}"
         yield from _different_fields(name, move, stated_by_partition[move.topic, move.partition])
+    if totals.monthly is None or bool(prices) != (plan.totals.usd_nano is not None):
+        found, totals = replace(found, monthly=None), replace(totals, monthly=None)
     if [(move.topic, move.partition) for move in moves] != list(stated_by_partition):
         yield "the moves are not in execution order"
     yield from _different_fields("totals", found, totals)

@@ -1,0 +1,212 @@
+"""What a plan does to the monthly bill: replication, and the reads of consumers.
+
+Replication. The change is what followers copy from leaders in other racks after the plan, less what
+they copy before, in 30 days (`dollars` has both states). Only partitions whose list changes can
+change it, so only their rates have to be known:
+
+```
+t-0   1/a 2/b 9 (dead)   ->  1/a 2/b 3/c     rate 1 MB/s     one copy more: +51.84 dollars
+t-1   1/a 2/b            ->  1/a 5/b         rate unknown    as many copies for the same price: 0
+t-2   1/a 4/a            ->  1/a 5/b         rate unknown    not known, and so is the sum
+```
+
+Reads. A consumer reads from the leader, or with follower fetching (KIP-392) from a replica in its
+own rack. Its price stays the same if the leader stays in its rack, and if the racks of the replicas
+stay the same as well, where a broker has a replica selector or its configuration was not read. For
+other partitions the change depends on what each rack reads, which a snapshot does not hold.
+
+Unknown values stay unknown: a sum with an unknown part is None, with a reason that names the
+partitions and the cure. It is never 0.
+
+Limits: this module does not choose lists, and does not price copies of the moves (`dollars` does).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.errors import PriceCapRefused
+from rackwise.core.planning.model import MonthlyChange
+from rackwise.core.planning.outcome.dollars import (
+    DAY_S,
+    Links,
+    follower_links,
+    leaders_of,
+    nano_per_day,
+)
+from rackwise.core.text import counted, escaped, names_text
+from rackwise.core.traffic import MONTH_S, exact_dollars
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.model import Totals
+    from rackwise.core.planning.problem.copy_prices import CopyPrices
+    from rackwise.core.view import View
+
+MONTH_DAYS = MONTH_S // DAY_S
+"""Days of a month."""
+SELECTOR = "replica.selector.class"
+NO_PRICES = "the plan has no prices; plan again with --provider"
+MEASURE = "take the snapshot with rackwise snapshot --measure 60s, and plan again"
+
+
+def check_price_cap(totals: Totals, cap_nano: int) -> None:
+    """Raise `PriceCapRefused` unless replication is known to cost at most the cap more per month.
+
+    `totals`: of a plan with prices. A plan that moves nothing changes nothing.
+    """
+    monthly = totals.monthly
+    change = None if monthly is None else monthly.replication_usd_nano
+    cap = exact_dollars(cap_nano)
+    if change is None:
+        reason = None if monthly is None else monthly.replication_reason
+        raise PriceCapRefused(
+            f"expected a plan that adds at most {cap} per {MONTH_DAYS} days to replication, "
+            f"got a plan whose change is not known: {reason or 'it has none'}",
+            wanted=cap_nano,
+            hint=MEASURE,
+        )
+    if change > cap_nano:
+        raise PriceCapRefused(
+            f"expected a plan that adds at most {cap} per {MONTH_DAYS} days to replication, "
+            f"got a plan that adds {exact_dollars(change)}, "
+            f"{exact_dollars(change - cap_nano)} above the cap",
+            wanted=cap_nano,
+            had=change,
+            hint="raise --price-cap, or relax the rule that requires the replicas",
+        )
+
+
+class _Sides(NamedTuple):
+    """The changed rows before and after the plan."""
+
+    rows: NDArray[np.int64]
+    """Rows of the partition table, int64 [rows]."""
+    before: Ragged
+    """Broker ids before."""
+    after: Ragged
+    """Broker ids after."""
+    leaders: tuple[NDArray[np.int64], NDArray[np.int64]]
+    """Leaders before and after: broker ids, -1 = none, int64 [rows]."""
+
+    @classmethod
+    def of(cls, view: View, lists: Ragged) -> _Sides:
+        rows = np.flatnonzero(~view.placed.equal_rows(lists))
+        before, after = leaders_of(view, lists)
+        return cls(rows, view.placed.take(rows), lists.take(rows), (before[rows], after[rows]))
+
+
+def monthly_change(view: View, lists: Ragged, prices: CopyPrices | None) -> MonthlyChange:
+    """The change from the placed lists to `lists`, which holds broker ids of every row."""
+    sides = _Sides.of(view, lists)
+    links = tuple(
+        follower_links(view, some, leaders)
+        for some, leaders in zip((sides.before, sides.after), sides.leaders, strict=True)
+    )
+    rates = view.table.bytes_in_per_s[sides.rows]
+    no_rack = np.zeros(len(rates), dtype=np.bool_)
+    for some in links:
+        no_rack[some.rows[~some.has_racks]] = True
+    no_rack &= rates != 0
+    no_rate = (rates < 0) & ~no_rack & ~_copies_the_same(links, len(rates), prices)
+    is_known = ~no_rack & ~no_rate
+    reads, why = _reads(view, sides)
+    reasons = [
+        *_reason(view, sides.rows[no_rate], "the rate of {} is not known", MEASURE),
+        *_reason(
+            view,
+            sides.rows[no_rack],
+            "a rack of {} is not known",
+            "set broker.rack on every broker",
+        ),
+    ]
+    priced = [NO_PRICES] if prices is None else []
+    sums = [_sums(some, np.where(is_known, rates, 0), prices) for some in links]
+    (cross_before, nano_before), (cross_after, nano_after) = sums
+    return MonthlyChange(
+        replication_cross_bytes=None if reasons else (cross_after - cross_before) * MONTH_S,
+        replication_usd_nano=None if reasons or priced else (nano_after - nano_before) * MONTH_DAYS,
+        replication_reason="; ".join([*reasons, *priced]) or None,
+        unknown_rates=int((~is_known).sum()),
+        reads_usd_nano=reads,
+        reads_reason=why,
+    )
+
+
+def _copies_the_same(
+    links: tuple[Links, ...], rows: int, prices: CopyPrices | None
+) -> NDArray[np.bool_]:
+    """Rows whose followers copy over as many links of each price before and after: bool [rows]."""
+    crossing = [some.take(some.has_racks & (some.source != some.target)) for some in links]
+    codes = _price_codes(crossing, prices)
+    counts = np.zeros((2, rows, int(codes.max(initial=0)) + 1), dtype=np.int64)
+    sides = np.repeat([0, 1], [len(some.rows) for some in crossing])
+    np.add.at(counts, (sides, np.concatenate([some.rows for some in crossing]), codes), 1)
+    same: NDArray[np.bool_] = (counts[0] == counts[1]).all(axis=1)
+    return same
+
+
+def _price_codes(links: list[Links], prices: CopyPrices | None) -> NDArray[np.int64]:
+    """A code for the price of each link, those of the first side before those of the second."""
+    source = np.concatenate([some.source for some in links])
+    target = np.concatenate([some.target for some in links])
+    if prices is None:
+        return np.zeros(len(source), dtype=np.int64)
+    terms = [column[source, target] for column in (prices.out, prices.into, prices.gb)]
+    codes: NDArray[np.int64] = np.unique(np.stack(terms), axis=1, return_inverse=True)[1]
+    return codes.reshape(-1)
+
+
+def _sums(links: Links, rates: NDArray[np.int64], prices: CopyPrices | None) -> tuple[int, int]:
+    """Bytes per second that cross racks, and nano-dollars per day; `rates`: of each row."""
+    some = links.take(links.has_racks & (links.source != links.target))
+    per_s = rates[some.rows]
+    nano = 0 if prices is None else nano_per_day(prices, some, per_s)
+    return sum(per_s.tolist()), nano
+
+
+def _reads(view: View, sides: _Sides) -> tuple[int | None, str | None]:
+    """The change of the dollars of reads, or why it is not known."""
+    leaf = view.tree.nodes[-1].astype(np.int64)
+    moves = np.not_equal(*(leaf[view.tree.places(leaders)] for leaders in sides.leaders))
+    if _may_fetch_from_followers(view):
+        racks = [_rack_sets(view, leaf, some) for some in (sides.before, sides.after)]
+        moves |= (racks[0] != racks[1]).any(axis=1)
+    reasons = _reason(
+        view,
+        sides.rows[moves],
+        "consumers of {} read from other racks, and what each rack reads is not known",
+        "compare two snapshots with rackwise analyze after the plan",
+    )
+    return (None, reasons[0]) if reasons else (0, None)
+
+
+def _may_fetch_from_followers(view: View) -> bool:
+    """Whether a live broker has a replica selector, or its configuration was not read."""
+    configs = view.cluster.configs.brokers
+    return any(
+        broker.id not in configs or bool(configs[broker.id].get(SELECTOR))
+        for broker in view.cluster.brokers
+        if broker.is_live
+    )
+
+
+def _rack_sets(view: View, leaf: NDArray[np.int64], lists: Ragged) -> NDArray[np.bool_]:
+    """Whether a live replica of each row is in each finest rack: bool [rows, racks + 1]."""
+    places = view.tree.places(lists.values)
+    live = view.live[places]
+    found = np.zeros((len(lists), len(view.tree.names[-1]) + 1), dtype=np.bool_)
+    found[lists.rows[live], leaf[places[live]]] = True
+    return found
+
+
+def _reason(view: View, rows: NDArray[np.int64], what: str, cure: str) -> list[str]:
+    """One sentence about these partitions, none without partitions."""
+    if not len(rows):
+        return []
+    named = names_text([escaped(view.table.name(row)) for row in rows.tolist()])
+    return [f"{what.format(counted(len(rows), 'moved partition'))} ({named}); {cure}"]
