@@ -96,7 +96,9 @@ def check_truth(spark, told, request):
 
 def check_told(told, summary, gold):
     """The same for a summary and the gold tables that it was made from, wherever they come from."""
-    rows = pyarrow.parquet.read_table(f"{gold}/cross_rack").to_pylist()
+    table = pyarrow.parquet.read_table(f"{gold}/../silver/cluster").to_pylist()
+    ids = {row["name"]: row["cluster_id"] for row in table}
+    rows = _with_ids(f"{gold}/cross_rack", ids)
     outcomes = {
         one["reason"]: {"rows": one["rows"], "bytes": one["bytes"] or 0}
         for one in summary["method"]["outcomes"]
@@ -108,19 +110,25 @@ def check_told(told, summary, gold):
         wanted = {_key(entry, columns): _sums(entry) for entry in told[name]}
         assert _summed(rows, columns) == wanted, f"law broken: {name}"
         if name in ROLL_UPS:
-            found = pyarrow.parquet.read_table(f"{gold}/{name}").to_pylist()
+            found = _with_ids(f"{gold}/{name}", ids)
             assert {_key(row, columns): _sums(row) for row in found} == wanted, (
                 f"law broken: {name}"
             )
     verdict = summary["verdict"]
     (total,) = told["total"] or [dict.fromkeys(("bytes_cross", "usd"))]
     assert (verdict["bytes_cross"], verdict["usd"]) == (total["bytes_cross"], total["usd"])
-    _check_findings(gold, told)
+    _check_findings(_with_ids(f"{gold}/finding", ids), told)
 
 
-def _check_findings(gold, told):
+def _with_ids(path, ids):
+    """The rows of a gold table with cluster ids, as the truth has them, instead of names."""
+    rows = pyarrow.parquet.read_table(path).to_pylist()
+    return [row | {"cluster": ids[row["cluster"]]} for row in rows]
+
+
+def _check_findings(rows, told):
     found = defaultdict(set)
-    for row in pyarrow.parquet.read_table(f"{gold}/finding").to_pylist():
+    for row in rows:
         if row["partition"] is not None:
             found[row["cluster"], row["rule"]].add((row["topic"], row["partition"]))
     for cluster in told["clusters"]:

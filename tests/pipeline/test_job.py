@@ -144,7 +144,15 @@ class TestDemo:
             (2, "/eu/b", 3 * GIB),
             (3, "/eu/c", 3 * GIB),
         ]
-        for name in ("by_topic", "by_group", "by_pair", "by_level", "by_day", "by_kind"):
+        for name in (
+            "by_topic",
+            "by_group",
+            "by_owner",
+            "by_pair",
+            "by_level",
+            "by_day",
+            "by_kind",
+        ):
             rows = made.summary[name]
             whole = sum(row["bytes_local"] + row["bytes_cross"] for row in rows)
             assert whole == 27 * GIB, name
@@ -271,7 +279,7 @@ class TestDemo:
 
 def test_without_traffic_there_are_findings_and_a_blast_radius(spark, tmp_path):
     blind = cluster({1: "/eu/a", 2: "/eu/a", 3: "/eu/b"}, {"t": [(1, 2)]}, cluster_id="blind")
-    clusters = {f"{n:03}.json": cluster(cluster_id=f"c{n:03}") for n in range(199)}
+    clusters = {f"c{n:03}.json": cluster(cluster_id=f"c{n:03}") for n in range(199)}
     made = analyzed(spark, tmp_path, clusters=clusters | {"blind.json": blind}, levels=())
     summary = made.summary
     assert summary["observed"] is None
@@ -377,7 +385,7 @@ class TestUnhappy:
             analyzed(
                 spark,
                 tmp_path,
-                clusters={"a.json": blind},
+                clusters={"demo.json": blind},
                 flows=[str(tmp_path)],
                 flow_format="vpc",
             )

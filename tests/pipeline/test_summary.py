@@ -53,7 +53,7 @@ def test_no_day_is_left_out():
     assert {one["usd"] for one in added} == {2}
 
 
-@pytest.mark.parametrize("name", ["by_topic", "by_group", "by_pair"])
+@pytest.mark.parametrize("name", ["by_topic", "by_group", "by_owner", "by_pair"])
 def test_rows_of_one_cluster_are_cut_and_not_merged(name):
     rows = [row("a", **dict.fromkeys(ROLL_UPS[name], str(n)), usd="1") for n in range(SHOWN + 9)]
     assert _roll_up_rows(bill(**{name: rows}), name) == rows[:SHOWN]

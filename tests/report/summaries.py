@@ -14,6 +14,9 @@ GIB = 2**30
 DAY_S = 86_400
 FIRST_DAY = datetime(2026, 11, 1, tzinfo=UTC)
 UNKNOWN = "(unknown)"
+UNOWNED = "(unowned)"
+LISTED = ("by_topic", "by_group", "by_owner", "by_pair")
+"""Roll-ups whose rows belong to one cluster each."""
 USD_PER_GIB = {"zone": Decimal("0.02"), "region": Decimal("0.05")}
 TOPICS = (
     "payments.authorised",
@@ -251,11 +254,11 @@ def summary(
         "levels": list(levels),
         "observed": None,
         **placement(names, racks, topic_names, partitions=partitions, depth=len(levels)),
-        **traffic(rows, levels, days),
+        **traffic(rows, levels, days, named),
         "method": method(rows, named=named),
         "plans": plans(names, named),
         "savings": savings(rows, names[0], topic_names[0], groups[0]),
-        "csv": [f"csv/{name}.csv" for name in ("by_topic", "by_group", "by_pair", "findings")],
+        "csv": [f"csv/{name}.csv" for name in (*LISTED, "findings")],
         "failed": [],
         "notes": ["2 topics are not visible to this principal"],
     }
@@ -338,7 +341,7 @@ def plans(names, named: Named) -> dict[str, Any]:
     }
 
 
-def traffic(rows, levels: Sequence[str], days: int) -> dict[str, Any]:
+def traffic(rows, levels: Sequence[str], days: int, named: Named) -> dict[str, Any]:
     """The parts of the summary that depend on flows; empty lists and nulls without flows."""
     every = rolled_up(rows, lambda _: {"run": "all"}, levels, Decimal(0))
     total = Decimal(every[0]["usd"]) if every else Decimal(0)
@@ -353,9 +356,17 @@ def traffic(rows, levels: Sequence[str], days: int) -> dict[str, Any]:
         name = {0: "local", -1: "unknown"}.get(level) or levels[level - 1]
         return {"level": level, "level_name": name}
 
+    places = {topic: place for place, topic in enumerate(dict.fromkeys(row[3] for row in rows))}
+
+    def by_owner(row) -> dict[str, Any]:
+        team = places[row[3]] % 3
+        owner = named("owner", team, f"team-{team}") if team else UNOWNED
+        return {"cluster": row[1], "owner": owner}
+
     roll_ups = {
         "by_topic": by(cluster=1, topic=3),
         "by_group": by(cluster=1, client_group=4),
+        "by_owner": rolled_up(rows, by_owner, levels, total),
         "by_pair": by(cluster=1, from_rack=5, to_rack=6),
         "by_level": rolled_up(rows, by_level, levels, total),
         "by_day": by(day=0),
@@ -385,7 +396,7 @@ def traffic(rows, levels: Sequence[str], days: int) -> dict[str, Any]:
         },
         "matrix": matrix(rows, levels),
         **{name: table[:50] for name, table in roll_ups.items()},
-        "rows": {name: len(roll_ups[name]) for name in ("by_topic", "by_group", "by_pair")},
+        "rows": {name: len(roll_ups[name]) for name in LISTED},
     }
 
 

@@ -24,6 +24,7 @@ SECTIONS = [
 TRAFFIC_CHARTS = {
     "chart-topic",
     "chart-group",
+    "chart-owner",
     "chart-pair",
     "chart-kind",
     "chart-day",

@@ -145,6 +145,10 @@ class InvalidRates(InputError):
     """A table of rates or of clients is malformed."""
 
 
+class InvalidOwners(InputError):
+    """A table of owners is malformed."""
+
+
 class InvalidSummary(InputError):
     """A summary document has another format, or was truncated or edited."""
 

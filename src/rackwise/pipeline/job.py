@@ -46,6 +46,7 @@ from rackwise.pipeline.bill.gold import SCHEMAS as GOLD
 from rackwise.pipeline.bill.gold import bill, cross_rack, traffic_of
 from rackwise.pipeline.bill.rates import unknown_topics
 from rackwise.pipeline.bill.savings import saving_rows, savings
+from rackwise.pipeline.fleet.cluster_names import name_notes, names_by_text
 from rackwise.pipeline.fleet.fleet import frames
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.ingest.files import escape_glob, find_repeated, flow_files
@@ -127,7 +128,10 @@ class _AnalyzeRun:
     def __init__(self, spark: SparkSession, request: AnalyzeRequest) -> None:
         self.spark = spark
         self.request = request
-        self.rates = rates_of(request.rates)
+        names = names_by_text(request.snapshots)
+        self.rates = rates_of(
+            replace(row, cluster=names.get(row.cluster, row.cluster)) for row in request.rates
+        )
         self.prices = prices_of(request.prices, request.provider)
         self.notes: list[str] = []
 
@@ -287,8 +291,10 @@ class _AnalyzeRun:
             rates=self.rates,
             prices=self.prices,
             levels=levels,
+            owners=self.request.owners,
             folder=folder,
         )
+        self.notes += self.request.owners.notes(fleet.names.topics, fleet.names.clients)
         self.step("gold: roll-ups")
         billed = bill(
             self.spark, fleet, found, gold, prices=self.prices, levels=levels, folder=folder
@@ -365,7 +371,7 @@ class _AnalyzeRun:
         }
 
     def _snapshot_notes(self, fleet: Fleet) -> list[str]:
-        return [
+        return name_notes(self.request.snapshots) + [
             f"{snapshot.name}: {note.kind}: {note.text}"
             for snapshot in fleet.latest
             for note in snapshot.cluster.notes

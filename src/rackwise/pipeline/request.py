@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rackwise.core.constants import DEFAULT_PROVIDER
 from rackwise.core.errors import OutputNotShared
+from rackwise.core.owners import NO_OWNERS, Owners
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings import EPS
 from rackwise.core.text import escaped
@@ -64,6 +65,8 @@ class AnalyzeRequest:
     clients: Mapping[str, Mapping[str, Rack]] = field(default_factory=lambda: MappingProxyType({}))
     """`client_id`, `client_group` or `principal` -> name -> rack."""
     rates: tuple[RateRow, ...] = ()
+    owners: Owners = NO_OWNERS
+    """Owners of topics and client groups."""
     policy: Policy = DEFAULT_POLICY
     levels: tuple[str, ...] = ()
     """Names of the rack levels, coarsest first."""

@@ -131,7 +131,7 @@ RACK = _table(
 CLUSTER = _table(
     "cluster",
     cluster=(_INT, "cluster code"),
-    name=(_STRING, "cluster id, or the stem of the snapshot file if there is no id"),
+    name=(_STRING, "name of the cluster: of its snapshots, else of its files, else its id"),
     cluster_id=(_STRING, "cluster id; null if unknown"),
 )
 CLIENT = _table(
@@ -214,7 +214,7 @@ BRONZE_VPC = _table(
 )
 
 _FLOW_INPUT: _Columns = {
-    "cluster": (_STRING, "cluster id, or the name of a cluster without id"),
+    "cluster": (_STRING, "cluster id or cluster name"),
     "window_start": (TimestampType(), "start of the window"),
     "window_s": (_INT, "duration of the window, in seconds"),
     "kind": (_STRING, "produce, fetch, replicate or other"),
@@ -286,6 +286,7 @@ CROSS_RACK = _table(
     kind=(_STRING, "produce, fetch, replicate or other"),
     topic=(_STRING, "topic name, or `(unknown)`"),
     client_group=(_STRING, "client group, or `(unknown)`"),
+    owner=(_STRING, "owner of the topic, else of the client group, else `(unowned)`"),
     from_rack=(_STRING, "rack of the sender, or `(unknown)`"),
     to_rack=(_STRING, "rack of the receiver, or `(unknown)`"),
     level=(_INT, "level that the bytes cross, from 1; 0 local, -1 a rack is unknown"),
@@ -307,6 +308,7 @@ _SUMS: _Columns = {
 _CLUSTER_NAME: _Columns = {"cluster": (_STRING, "cluster name")}
 BY_TOPIC = _table("by_topic", **_CLUSTER_NAME, topic=(_STRING, "topic name"), **_SUMS)
 BY_GROUP = _table("by_group", **_CLUSTER_NAME, client_group=(_STRING, "client group"), **_SUMS)
+BY_OWNER = _table("by_owner", **_CLUSTER_NAME, owner=(_STRING, "owner"), **_SUMS)
 BY_PAIR = _table(
     "by_pair",
     **_CLUSTER_NAME,

@@ -37,7 +37,7 @@ SHOWN = 50
 SUMMED = ("bytes_local", "bytes_cross", "bytes_unknown", "usd", "share")
 """Columns that are summed when rows of several clusters are merged."""
 SHARE_DIGITS = 15
-LISTED = ("by_topic", "by_group", "by_pair")
+LISTED = ("by_topic", "by_group", "by_owner", "by_pair")
 """Roll-ups with a CSV file, whose rows belong to one cluster each; the others are merged."""
 
 

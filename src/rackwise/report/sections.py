@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from rackwise.core.owners import UNOWNED
 from rackwise.report import charts
 from rackwise.report.formats import duration_text
 from rackwise.report.sentences import has_traffic, is_fleet, is_priced, losses, rules
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = "(unknown)"
 """Bars left out among client groups: clients without a known group, and replication."""
-_OWNED: Final = frozenset({"topic", "group", "pair"})
+_OWNED: Final = frozenset({"topic", "group", "owner", "pair"})
 """Roll-ups in which each row belongs to one cluster."""
 
 
@@ -96,10 +97,14 @@ def clusters(summary: Summary) -> Block:
 
 
 def top(summary: Summary) -> tuple[Block, ...]:
-    """Topics, client groups, rack pairs, kinds and, if there are several, levels."""
+    """Topics, client groups, owners if there are any, rack pairs, kinds and several levels."""
     blocks = [
         _top_block(summary, "topic", "Topics", ("topic",), "Topic"),
         _top_block(summary, "group", "Client groups", ("client_group",), "Client group"),
+    ]
+    if any(row["owner"] != UNOWNED for row in summary["by_owner"]):
+        blocks.append(_top_block(summary, "owner", "Owners", ("owner",), "Owner"))
+    blocks += [
         _top_block(summary, "pair", "Rack pairs", ("from_rack", "to_rack"), "From", "To"),
         _top_block(summary, "kind", "Kinds of traffic", ("kind",), "Kind"),
     ]

@@ -154,6 +154,7 @@ SUMMARY: Final = _record(
     ),
     by_topic=_rows(cluster=TEXT, topic=TEXT, **_ROLL_UP),
     by_group=_rows(cluster=TEXT, client_group=TEXT, **_ROLL_UP),
+    by_owner=_rows(cluster=TEXT, owner=TEXT, **_ROLL_UP),
     by_pair=_rows(cluster=TEXT, from_rack=TEXT, to_rack=TEXT, **_ROLL_UP),
     by_level=_rows(level=INTEGER, level_name=_TEXT, **_ROLL_UP),
     by_day=_rows(day=TEXT, **_ROLL_UP),

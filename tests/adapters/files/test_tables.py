@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from rackwise.adapters.files import (
     parse_clients,
+    parse_owners,
     parse_rates,
     read_clients,
+    read_owners,
     read_prices,
     read_rates,
     read_subnets,
@@ -18,10 +20,12 @@ from rackwise.adapters.files import (
 from rackwise.adapters.files.tables.csv import table_of
 from rackwise.core.errors import (
     InvalidConfig,
+    InvalidOwners,
     InvalidRack,
     InvalidRates,
     InvalidSubnets,
 )
+from rackwise.core.owners import OwnerGlob, Owners
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import RateRow
 
@@ -293,7 +297,42 @@ class TestClients:
         assert raised.value.where.startswith("c.csv:")
 
 
-@pytest.mark.parametrize("read", [read_prices, read_rates, read_clients, read_subnets])
+class TestOwners:
+    def test_a_table(self, tmp_path):
+        text = "topic,group,owner\norders.*,,shop\n\n,batch,data platform\n*,,rest\n"
+        (tmp_path / "o.csv").write_text(text)
+        assert read_owners(tmp_path / "o.csv") == Owners(
+            topics=(
+                OwnerGlob(glob="orders.*", owner="shop", line=2),
+                OwnerGlob(glob="*", owner="rest", line=5),
+            ),
+            groups=(OwnerGlob(glob="batch", owner="data platform", line=4),),
+        )
+
+    @pytest.mark.parametrize("column", ["topic", "group"])
+    def test_one_of_the_two_columns_is_enough(self, column):
+        read = parse_owners(f"owner,{column}\nshop,a*\n".encode(), where="o")
+        (glob,) = [*read.topics, *read.groups]
+        assert (glob.glob, glob.owner) == ("a*", "shop")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("topic\na\n", 'o.csv:1: missing column "owner"'),
+            ("owner\nshop\n", "o.csv:2: topic: expected a glob in one of the columns"),
+            ("topic,group,owner\na,b,shop\n", "o.csv:2: group: expected a glob in one of"),
+            ("topic,owner\na,\n", "o.csv:2: owner: expected the name of an owner, got an empty"),
+            ("topic,owner,team\na,b,c\n", 'o.csv:1: unknown column "team"'),
+        ],
+    )
+    def test_bad_rows(self, text, message):
+        with pytest.raises(InvalidOwners) as raised:
+            parse_owners(text.encode(), where="o.csv")
+        assert raised.value.message.startswith(f"invalid {message}")
+        assert raised.value.hint
+
+
+@pytest.mark.parametrize("read", [read_prices, read_rates, read_clients, read_owners, read_subnets])
 def test_every_table_is_a_regular_file_within_the_cap(tmp_path, read):
     (tmp_path / "t.csv").write_bytes(b"x" * 11)
     with pytest.raises(InvalidConfig, match="expected at most 10 bytes, got 11"):

@@ -112,8 +112,8 @@ class TestResult:
             rows = list(csv.DictReader(file))
         assert sum(int(row["bytes_cross"]) for row in rows) == 21 * GIB
         assert {path.name for path in (out / "csv").iterdir()} == {
-            *("by_topic.csv", "by_group.csv", "by_pair.csv", "findings.csv", "blast.csv"),
-            *("plans.csv", "savings.csv"),
+            *("by_topic.csv", "by_group.csv", "by_owner.csv", "by_pair.csv", "findings.csv"),
+            *("blast.csv", "plans.csv", "savings.csv"),
         }
 
     def test_the_plan_of_each_cluster_is_a_file_that_can_be_proved(self, demo):

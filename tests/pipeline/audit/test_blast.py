@@ -35,7 +35,7 @@ def nine(dollars):
 
 
 def test_the_demo_cluster(spark):
-    table = rows_of(spark, {"a.json": cluster(groups=[DEMO_READERS], size=GIB)})
+    table = rows_of(spark, {"demo.json": cluster(groups=[DEMO_READERS], size=GIB)})
     by_rack = {row["rack"]: row for row in table}
     assert list(by_rack) == ["/eu", "/eu/a", "/eu/b", "/eu/c"]
     assert by_rack["/eu/a"] == {
@@ -64,7 +64,7 @@ def test_counts_are_those_of_core(spark):
         {"t": [(1, 2, 3), (3, 4), (4,), (2, 9), (), (1, 3)]},
         size=GIB,
     )
-    table = rows_of(spark, {"a.json": made})
+    table = rows_of(spark, {"demo.json": made})
     for row, loss in zip(table, core_blast(made, LEVELS), strict=True):
         assert row["rack"] == loss.rack
         assert row["partitions_offline"] == len(loss.offline)
@@ -75,7 +75,7 @@ def test_counts_are_those_of_core(spark):
 
 
 def test_unknown_values_are_null(spark):
-    (row,) = rows_of(spark, {"a.json": cluster({1: "/eu/a"}, {"t": [(1,)]})})[1:]
+    (row,) = rows_of(spark, {"demo.json": cluster({1: "/eu/a"}, {"t": [(1,)]})})[1:]
     assert row["bytes_to_restore"] is None
     assert row["cross_bytes_to_restore"] is None
     assert row["usd_to_restore"] is None

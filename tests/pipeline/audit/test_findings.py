@@ -59,7 +59,7 @@ def test_they_are_the_findings_of_core_for_any_cluster(spark, racks, lists):
     from rackwise.pipeline.audit.findings import audit_fleet, findings
 
     made = cluster(dict(enumerate(racks, start=1)), {"t": lists})
-    found = findings(spark, audit_fleet(fleet_of(spark, {"a.json": made})))
+    found = findings(spark, audit_fleet(fleet_of(spark, {"demo.json": made})))
     assert [row.asDict() for row in found.collect()] == [
         {"cluster": "demo", **finding.as_dict()} for finding in audit(made)
     ]
@@ -68,7 +68,7 @@ def test_they_are_the_findings_of_core_for_any_cluster(spark, racks, lists):
 def test_every_rule_is_checked_or_listed_as_not_checked(spark):
     from rackwise.pipeline.audit.findings import audit_fleet
 
-    (one,) = audit_fleet(fleet_of(spark, {"a.json": cluster()}))
+    (one,) = audit_fleet(fleet_of(spark, {"demo.json": cluster()}))
     fair = {"replica-balance", "leader-balance", "topic-spread"}
     assert fair <= set(one.findings.not_checked) <= set(RULES)
 
@@ -97,7 +97,7 @@ def test_a_policy_that_names_an_unknown_broker_is_rejected(spark):
 
     policy = Policy(brokers=BrokerPolicy(drain=(99,)))
     with pytest.raises(InvalidPolicy, match="99"):
-        audit_fleet(fleet_of(spark, {"a.json": cluster()}), policy)
+        audit_fleet(fleet_of(spark, {"demo.json": cluster()}), policy)
 
 
 def test_no_finding_is_an_empty_table(spark):

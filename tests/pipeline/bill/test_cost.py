@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rackwise.core.errors import InvalidPrices
+from rackwise.core.owners import OwnerGlob, Owners
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import usd_nano
 from small_fleets import CENT, DAY, DAY_NUMBER, GIB, cluster, facts, parsed, price
@@ -22,7 +23,7 @@ def fleet_of(spark, racks=(), **more):
     from rackwise.pipeline.fleet.fleet import frames
     from rackwise.pipeline.fleet.snapshots import read_snapshots
 
-    read, _ = read_snapshots(*parsed({"a.json": cluster()}))
+    read, _ = read_snapshots(*parsed({"demo.json": cluster()}))
     return frames(spark, read, racks=map(Rack, racks), **more)
 
 
@@ -272,3 +273,78 @@ class TestRollUps:
         for row in matrix(gold, ("region", "zone")).collect():
             sums[row.level] += row.bytes
         assert set(sums.values()) == {sum(row["bytes"] for row in ROWS)}
+
+
+TOPICS = ("orders", "orders.eu", "clicks", "audit")
+GROUPS = ("batch", "readers")
+RACKS = ("/eu/a", "/eu/b", "/us/a")
+OWNERS = Owners(
+    topics=[
+        OwnerGlob(glob="orders*", owner="shop", line=2),
+        OwnerGlob(glob="*.eu", owner="europe", line=3),
+    ],
+    groups=[OwnerGlob(glob="batch", owner="data", line=4)],
+)
+FLOWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "kind": st.integers(0, 3),
+            "day": st.integers(DAY_NUMBER, DAY_NUMBER + 2),
+            "topic": st.integers(0, len(TOPICS)),
+            "client": st.integers(0, len(GROUPS)),
+            "broker_rack": st.integers(0, len(RACKS)),
+            "client_rack": st.integers(0, len(RACKS)),
+            "bytes": st.integers(0, 10**15),
+        }
+    ),
+    max_size=30,
+)
+
+
+class TestChargeback:
+    @settings(max_examples=10)
+    @given(FLOWS)
+    def test_the_sums_of_every_roll_up_are_the_bill(self, spark, flows):
+        """Law: by topic, group, owner and pair of racks, the bill is the same to the nano."""
+        from rackwise.pipeline.bill.cost import price_traffic, roll_up
+        from rackwise.pipeline.bill.model import ROLL_UPS
+        from rackwise.pipeline.bill.traffic import merge_sources, traffic
+
+        fleet = fleet_of(spark, RACKS, groups=GROUPS, topics=[("demo", topic) for topic in TOPICS])
+        topics = [0, *(fleet.codes.topics[name] for name in TOPICS)]
+        groups = [0, *(fleet.codes.clients[name] for name in GROUPS)]
+        racks = [0, *(fleet.codes.racks[name] for name in RACKS)]
+        coded = [
+            flow
+            | {"topic": topics[flow["topic"]], "client": groups[flow["client"]]}
+            | {end: racks[flow[end]] for end in ("broker_rack", "client_rack")}
+            for flow in flows
+        ]
+        gold = price_traffic(
+            merge_sources(traffic(facts(spark, coded), fleet)),
+            fleet,
+            prices=CENT_EACH_WAY,
+            levels=("region", "zone"),
+            days=[DAY + timedelta(days=number) for number in range(3)],
+            owners=OWNERS,
+        ).cache()
+        rows = gold.collect()
+        for row in rows:
+            known = [
+                None if name == "(unknown)" else name for name in (row.topic, row.client_group)
+            ]
+            assert row.owner == OWNERS.of(*known)
+        dollars = [row.usd for row in rows if row.usd is not None]
+        wanted = (
+            sum(flow["bytes"] for flow in flows),
+            sum(dollars, Decimal(0)) if dollars else None,
+        )
+        found = roll_up(gold, ROLL_UPS).collect()
+        for name in ROLL_UPS:
+            part = [row for row in found if row.roll_up == name]
+            usd = [row.usd for row in part if row.usd is not None]
+            assert (
+                sum(row.bytes_local + row.bytes_cross + row.bytes_unknown for row in part),
+                sum(usd, Decimal(0)) if usd else None,
+            ) == wanted, name
+        gold.unpersist()

@@ -21,7 +21,7 @@ def fleet_of(spark, made, **more):
     from rackwise.pipeline.fleet.fleet import frames
     from rackwise.pipeline.fleet.snapshots import read_snapshots
 
-    return frames(spark, read_snapshots(*parsed({"a.json": made}))[0], **more)
+    return frames(spark, read_snapshots(*parsed({"demo.json": made}))[0], **more)
 
 
 def model_traffic(spark, fleet, rows, days=(DAY,)):

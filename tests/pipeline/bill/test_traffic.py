@@ -20,7 +20,7 @@ def fleet_of(spark, clusters=None, **more):
     from rackwise.pipeline.fleet.fleet import frames
     from rackwise.pipeline.fleet.snapshots import read_snapshots
 
-    clusters = clusters or {"a.json": cluster(groups=[DEMO_READERS])}
+    clusters = clusters or {"demo.json": cluster(groups=[DEMO_READERS])}
     return frames(spark, read_snapshots(*parsed(clusters))[0], **more)
 
 
@@ -167,21 +167,21 @@ class TestApportion:
             group("h", ("n", None, "10.1.0.1", [("b", 0)])),
         ]
         topics = {"a": [(1,)] * 3, "b": [(1,)]}
-        fleet = fleet_of(spark, {"a.json": cluster(topics=topics, groups=both)})
+        fleet = fleet_of(spark, {"demo.json": cluster(topics=topics, groups=both)})
         row = {"kind": 1, "client_ip": ip("10.1.0.1"), "bytes": 101}
         assert self.spread(spark, fleet, [row]) == {(1, 1, 1, 1, 76): 1, (1, 2, 2, 1, 25): 1}
 
     def test_bytes_of_a_client_at_an_ipv6_address(self, spark):
         six = group("g", ("m", None, "2001:db8::7", [("a", 0), ("b", 0)]))
         topics = {"a": [(1,)], "b": [(1,)]}
-        fleet = fleet_of(spark, {"a.json": cluster(topics=topics, groups=[six])})
+        fleet = fleet_of(spark, {"demo.json": cluster(topics=topics, groups=[six])})
         row = {"kind": 1, "client_ip": ip("2001:db8:0::7"), "bytes": 5}
         assert self.spread(spark, fleet, [row]) == {(1, 1, 1, 1, 3): 1, (1, 2, 1, 1, 2): 1}
 
     def test_weights_are_rates_if_all_topics_have_a_rate(self, spark):
         both = [group("g", ("m", None, "10.1.0.1", [("a", 0), ("a", 1), ("b", 0)]))]
         topics = {"a": [(1,)] * 2, "b": [(1,)]}
-        fleet = fleet_of(spark, {"a.json": cluster(topics=topics, groups=both)})
+        fleet = fleet_of(spark, {"demo.json": cluster(topics=topics, groups=both)})
         row = {"kind": 1, "client_ip": ip("10.1.0.1"), "bytes": 100}
         rate_a = RateRow(cluster="demo", topic="a", bytes_in_per_s=10)
         rate_b = RateRow(cluster="demo", topic="b", bytes_in_per_s=90)
@@ -204,7 +204,7 @@ class TestApportion:
 
     def test_replication_goes_to_partitions_of_the_leader_and_the_follower(self, spark):
         topics = {"a": [(1, 2), (1, 2), (2, 1)], "b": [(1, 2, 3)], "c": [(1, 3)]}
-        fleet = fleet_of(spark, {"a.json": cluster(topics=topics)})
+        fleet = fleet_of(spark, {"demo.json": cluster(topics=topics)})
         rows = [
             {"kind": 2, "broker": 1, "peer": 2, "bytes": 90},
             {"kind": 2, "broker": 2, "peer": 1, "bytes": 7},
@@ -247,7 +247,7 @@ def random_world(spark, rng, clusters):
             ("six", None, "2001:db8::1", every[:1]),
             ("none", None, None, every[1:2]),
         ]
-        made[f"{number}.json"] = cluster(
+        made[f"c{number}.json"] = cluster(
             brokers,
             topics,
             cluster_id=f"c{number}",

@@ -30,8 +30,8 @@ def test_codes_do_not_depend_on_the_order_of_the_files(spark):
 
     contents, parse = parsed(
         {
-            "b.json": cluster(cluster_id="beta", groups=[group("z"), group("a")]),
-            "a.json": cluster({7: "/us/a", 2: None}, {"clicks": [(7, 2)]}, cluster_id="alpha"),
+            "beta.json": cluster(cluster_id="beta", groups=[group("z"), group("a")]),
+            "alpha.json": cluster({7: "/us/a", 2: None}, {"clicks": [(7, 2)]}, cluster_id="alpha"),
         }
     )
     fleet = fleet_frames(spark, contents, parse)
@@ -69,7 +69,9 @@ def test_codes_do_not_depend_on_the_order_of_the_files(spark):
 
 
 def test_racks_have_a_code_for_every_ancestor(spark):
-    fleet = frames_of(spark, {"a.json": cluster({1: "/eu/a/r1", 2: "/us/b"})}, racks=[Rack("/eu")])
+    fleet = frames_of(
+        spark, {"demo.json": cluster({1: "/eu/a/r1", 2: "/us/b"})}, racks=[Rack("/eu")]
+    )
     assert rows(fleet.racks, "rack", "path", "depth", "l1", "l2", "l3", "l4") == [
         (1, "/eu", 1, 1, 0, 0, 0),
         (2, "/eu/a", 2, 1, 2, 0, 0),
@@ -86,7 +88,7 @@ def test_the_level_of_two_racks_is_that_of_core(spark):
     from rackwise.pipeline.bill.cost import level
 
     texts = ["/eu/a", "/eu/b", "/us/a", "/eu/a/r1", "/eu/a/r2", "/eu", "/", "/eu/b/r1/s/"[:-1]]
-    fleet = frames_of(spark, {"a.json": cluster()}, racks=map(Rack, texts))
+    fleet = frames_of(spark, {"demo.json": cluster()}, racks=map(Rack, texts))
     depths = ("l1", "l2", "l3", "l4")
     pairs = fleet.racks.alias("a").crossJoin(fleet.racks.alias("b"))
     found = pairs.select(
@@ -104,7 +106,7 @@ def test_the_level_of_two_racks_is_that_of_core(spark):
 
 
 def test_a_broker_known_from_replica_lists_alone_has_a_code_and_no_row(spark):
-    fleet = frames_of(spark, {"a.json": cluster({1: "/eu/a"}, {"t": [(9, 1)]})})
+    fleet = frames_of(spark, {"demo.json": cluster({1: "/eu/a"}, {"t": [(9, 1)]})})
     assert fleet.codes.brokers == {("demo", 1): 1, ("demo", 9): 2}
     assert rows(fleet.brokers, "broker") == [(1,)]
     assert rows(fleet.partitions, "replicas", "leader") == [([2, 1], 2)]
@@ -115,7 +117,7 @@ def test_adding_replicas_do_not_count_and_no_leader_is_zero(spark):
         [Partition(topic="t", partition=0, replicas=(1, 2, 3), adding=(2,), isr=(1,), bytes=7)]
     )
     moving = cluster()
-    fleet = frames_of(spark, {"a.json": _with(moving, partitions=table)})
+    fleet = frames_of(spark, {"demo.json": _with(moving, partitions=table)})
     assert rows(fleet.partitions, "replicas", "leader", "isr", "bytes") == [([1, 3], 0, [1], 7)]
 
 
@@ -134,7 +136,7 @@ def test_a_cluster_without_partitions_does_not_end_the_table(spark):
 
 def test_members_are_listed_by_topic(spark):
     idle = group("idle", ("i", None, None, []))
-    fleet = frames_of(spark, {"a.json": cluster(groups=[DEMO_READERS, idle])})
+    fleet = frames_of(spark, {"demo.json": cluster(groups=[DEMO_READERS, idle])})
     columns = ("client_group", "member_id", "address", "rack", "topic", "partitions")
     assert rows(fleet.members, *columns) == [
         (1, "i", None, 0, 0, []),
@@ -147,7 +149,7 @@ def test_members_are_listed_by_topic(spark):
 def test_names_from_flows_get_codes_too(spark):
     fleet = frames_of(
         spark,
-        {"a.json": cluster()},
+        {"demo.json": cluster()},
         racks=[Rack("/us/x")],
         groups=["batch"],
         topics=[("demo", "gone"), ("elsewhere", "gone too")],
@@ -200,7 +202,7 @@ class TestHistory:
         }
 
     def test_one_snapshot_is_not_a_history(self, spark):
-        assert not frames_of(spark, {"a.json": cluster()}).has_history
+        assert not frames_of(spark, {"demo.json": cluster()}).has_history
 
     def test_a_cluster_without_id_is_named_for_its_file(self, spark):
         fleet = frames_of(
@@ -218,9 +220,9 @@ class TestRefused:
     def test_one_name_for_two_clusters(self, spark):
         with pytest.raises(
             InvalidSnapshot,
-            match=r"expected one cluster id .*demo, got None in a/demo\.json and demo in b\.json",
+            match=r"expected one cluster id .*demo, got None in a/demo\.json and demo in demo",
         ) as caught:
-            frames_of(spark, {"b.json": cluster(), "a/demo.json": cluster(cluster_id=None)})
+            frames_of(spark, {"demo.json": cluster(), "a/demo.json": cluster(cluster_id=None)})
         assert caught.value.hint.startswith("rename one of the two files")
 
     def test_no_snapshot(self, spark):
@@ -250,14 +252,14 @@ class TestRefused:
     def test_a_time_that_is_not_utc(self, taken_at):
         from rackwise.pipeline.fleet.snapshots import read_snapshots
 
-        _, failed = read_snapshots(*parsed({"a.json": cluster(taken_at=taken_at)}))
+        _, failed = read_snapshots(*parsed({"demo.json": cluster(taken_at=taken_at)}))
         assert "expected a time in UTC such as 2026-11-01T00:00:00Z, got" in failed[0].error.message
         assert failed[0].error.hint
 
     def test_a_rack_of_five_levels(self):
         from rackwise.pipeline.fleet.snapshots import read_snapshots
 
-        _, failed = read_snapshots(*parsed({"a.json": cluster({1: "/a/b/c/d/e"})}))
+        _, failed = read_snapshots(*parsed({"demo.json": cluster({1: "/a/b/c/d/e"})}))
         assert isinstance(failed[0].error, InvalidRack)
         assert 'got 5 in "/a/b/c/d/e"' in failed[0].error.message
         assert failed[0].error.hint == "merge levels, for example /eu/a-row7"
@@ -266,18 +268,18 @@ class TestRefused:
         from rackwise.pipeline.fleet.snapshots import read_snapshots, require_addresses
 
         blind = _with(cluster(), brokers=(Broker(id=4, rack=Rack("/eu/a"), host="b4"),))
-        read, _ = read_snapshots(*parsed({"a.json": blind}))
+        read, _ = read_snapshots(*parsed({"demo.json": blind}))
         with pytest.raises(
             InvalidSnapshot,
             match=r"expected an IP address for every broker .* none for broker 4 of cluster demo",
         ) as caught:
             require_addresses(read)
         assert caught.value.hint == "take the snapshot with `rackwise snapshot --resolve`"
-        assert caught.value.where == "a.json"
-        require_addresses(read_snapshots(*parsed({"a.json": cluster()}))[0])
+        assert caught.value.where == "demo.json"
+        require_addresses(read_snapshots(*parsed({"demo.json": cluster()}))[0])
 
 
 def test_a_large_table_keeps_its_rows(spark):
     lists = [(1 + i % 3, 1 + (i + 1) % 3) for i in range(5000)]
-    fleet = frames_of(spark, {"a.json": cluster(topics={"t": lists}, size=3)})
+    fleet = frames_of(spark, {"demo.json": cluster(topics={"t": lists}, size=3)})
     assert fleet.partitions.groupBy().sum("bytes").collect()[0][0] == 15_000

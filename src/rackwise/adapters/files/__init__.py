@@ -4,7 +4,7 @@
 snapshot/                 rackwise.snapshot/1: a cluster at one moment
 plan/                     rackwise.plan/1, and Kafka's own reassignment JSON
 policy                    rackwise.policy/1
-tables/                   CSV tables: prices, subnets, rates, weights; rackwise-rates/1
+tables/                   CSV tables: prices, subnets, rates, owners, ..; rackwise-rates/1
 split                     rackwise-split/1, for producers
 identity/                 the store of broker ids in a directory
 bounded_read  writing     one file: read within a cap, written whole or not at all

@@ -13,15 +13,17 @@ from rackwise.adapters.files.tables.subnets import read_subnets
 from rackwise.cli.shell import installed
 from rackwise.core.errors import (
     InputError,
+    InvalidOwners,
     InvalidPolicy,
     InvalidPrices,
     InvalidRates,
     InvalidSnapshot,
     InvalidSubnets,
 )
+from rackwise.core.owners import NO_OWNERS, Owners
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.text import alternatives, are, counted, escaped
-from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot, read_snapshots
+from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot, read_snapshots, with_names
 from rackwise.pipeline.ingest.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ class Inputs:
     """Column (`client_id`, `client_group` or `principal`) -> name -> rack."""
     rates: tuple[RateRow, ...]
     """Bytes per second of topics, from which traffic is modelled."""
+    owners: Owners
+    """Owners of topics and client groups; empty without a table."""
     prices: tuple[Price, ...]
     policy: Policy
     digests: Mapping[str, str]
@@ -98,6 +102,7 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
         subnets=_subnets(reader, options.subnets),
         clients=_clients(shell, reader, options.clients, used),
         rates=_rates(reader, options.rates),
+        owners=_owners(reader, options.owners),
         prices=_prices(reader, options.prices),
         policy=_policy(reader, options.policy, read),
         digests=reader.digests,
@@ -148,7 +153,7 @@ def _snapshots(
                 read += one
                 failed += other
             advance(1)
-    return tuple(read), tuple(failed), unpacked
+    return with_names(read), tuple(failed), unpacked
 
 
 def _subnets(reader: _FileReader, path: Path | None) -> tuple[Subnet, ...]:
@@ -195,6 +200,12 @@ def _rates(reader: _FileReader, path: Path | None) -> tuple[RateRow, ...]:
         from rackwise.pipeline.bill.rate_files import parse_rate_parquet
 
         return parse_rate_parquet(data, where=str(path))
+
+
+def _owners(reader: _FileReader, path: Path | None) -> Owners:
+    if path is None:
+        return NO_OWNERS
+    return files.parse_owners(reader.read("owners", path, InvalidOwners), where=str(path))
 
 
 def _prices(reader: _FileReader, path: Path | None) -> tuple[Price, ...]:

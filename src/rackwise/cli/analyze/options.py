@@ -77,6 +77,14 @@ class BillOptions:
             "principal.",
         ),
     ] = None
+    owners: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Charge the bill to the owners in this CSV file, by globs of topics or of client "
+            "groups.",
+        ),
+    ] = None
     prices: PriceTable = None
     provider: Provider = DEFAULT_PROVIDER
     policy: Annotated[

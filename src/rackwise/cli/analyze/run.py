@@ -104,6 +104,7 @@ def _request(
         rates=inputs.rates,
         prices=inputs.prices,
         provider=settings.provider,
+        owners=inputs.owners,
         policy=inputs.policy,
         levels=settings.levels,
         first_day=settings.first_day,

@@ -42,6 +42,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from rackwise.core.owners import NO_OWNERS, UNOWNED
 from rackwise.core.racks import MAX_LEVELS, Rack
 from rackwise.core.traffic import REGION, price_of
 from rackwise.pipeline import schemas
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from rackwise.core.owners import Owners
     from rackwise.core.traffic import Price
     from rackwise.pipeline.fleet.fleet import Fleet
 
@@ -88,8 +90,9 @@ def price_traffic(
     prices: Sequence[Price],
     levels: Sequence[str],
     days: Sequence[date],
+    owners: Owners = NO_OWNERS,
 ) -> DataFrame:
-    """CROSS_RACK: names, levels and dollars of TRAFFIC.
+    """CROSS_RACK: names, levels, dollars and owners of TRAFFIC.
 
     `prices`: rows of one provider; `levels`: names, coarsest first; `days`: days of the traffic.
     Raises `InvalidPrices` for an ambiguous row and for a day that no row covers.
@@ -108,6 +111,7 @@ def price_traffic(
         "kind": _name_at(KINDS, F.col("kind")),
         "topic": F.coalesce("topic_name", F.lit(UNKNOWN_TOPIC)),
         "client_group": F.coalesce("client_group", F.lit(UNKNOWN_GROUP)),
+        "owner": F.coalesce("topic_owner", "group_owner", F.lit(UNOWNED)),
         "from_rack": F.coalesce("from_path", F.lit(UNKNOWN_RACK)),
         "to_rack": F.coalesce("to_path", F.lit(UNKNOWN_RACK)),
         "level": F.col("level"),
@@ -121,7 +125,7 @@ def price_traffic(
         "price_row": F.col("price_row"),
         "quality": _name_at(QUALITIES, quality),
     }
-    return _with_names(joined, fleet).select(
+    return _with_names(joined, fleet, owners).select(
         *(columns[name].alias(name) for name in schemas.CROSS_RACK.fieldNames())
     )
 
@@ -260,14 +264,34 @@ def _with_racks(traffic: DataFrame, fleet: Fleet, region: int) -> DataFrame:
     return joined.withColumns({"level": crossing, "region": code})
 
 
-def _with_names(rows: DataFrame, fleet: Fleet) -> DataFrame:
+def _with_names(rows: DataFrame, fleet: Fleet, owners: Owners) -> DataFrame:
+    """Adds names, and the owners of topic and group where a row of the table matches."""
+    topic_owners = owners.of_topics(fleet.names.topics)
+    group_owners = owners.of_groups(fleet.names.clients)
     clusters = fleet.clusters.select("cluster", F.col("name").alias("cluster_name"))
     topics = fleet.topics.select("cluster", "topic", F.col("name").alias("topic_name"))
-    return (
+    named = (
         rows.join(F.broadcast(clusters), "cluster", "left")
         .join(F.broadcast(topics), ["cluster", "topic"], "left")
         .join(F.broadcast(fleet.clients), "client", "left")
     )
+    named = _with_owner(named, "topic", fleet.codes.topics, topic_owners)
+    return _with_owner(named, "client", fleet.codes.clients, group_owners, into="group_owner")
+
+
+def _with_owner(
+    rows: DataFrame,
+    code: str,
+    codes: Mapping[str, int],
+    owners: Mapping[str, str],
+    into: str = "topic_owner",
+) -> DataFrame:
+    """Adds `into`, the owner of the name with the code in a column; null without an owner."""
+    if not owners:
+        return rows.withColumn(into, F.lit(None).cast("string"))
+    found = [(codes[name], owner) for name, owner in owners.items()]
+    frame = rows.sparkSession.createDataFrame(found, f"{code} int, {into} string")
+    return rows.join(F.broadcast(frame), code, "left")
 
 
 def _price_rows(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from rackwise.core.owners import Owners
     from rackwise.core.traffic import Price
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.layouts import RackOf
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 SCHEMAS = {
     "by_topic": schemas.BY_TOPIC,
     "by_group": schemas.BY_GROUP,
+    "by_owner": schemas.BY_OWNER,
     "by_pair": schemas.BY_PAIR,
     "by_level": schemas.BY_LEVEL,
     "by_day": schemas.BY_DAY,
@@ -204,6 +206,7 @@ def cross_rack(
     rates: Rates,
     prices: Sequence[Price],
     levels: Sequence[str],
+    owners: Owners,
     folder: str,
 ) -> DataFrame:
     """CROSS_RACK, written below `folder` and read back. Raises `InvalidPrices`."""
@@ -216,7 +219,7 @@ def cross_rack(
     else:
         rows = merge_sources(billed)
     days = sorted({day_at(one.day) for one in found.billed})
-    gold = price_traffic(rows, fleet, prices=prices, levels=levels, days=days)
+    gold = price_traffic(rows, fleet, prices=prices, levels=levels, days=days, owners=owners)
     path = f"{folder}/cross_rack"
     write_table(gold, path, schemas.CROSS_RACK)
     return spark.read.schema(schemas.CROSS_RACK).parquet(escape_glob(path)).cache()

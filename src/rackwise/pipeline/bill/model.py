@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ROLL_UPS = {
     "by_topic": ("topic",),
     "by_group": ("client_group",),
+    "by_owner": ("owner",),
     "by_pair": ("from_rack", "to_rack"),
     "by_level": ("level", "level_name"),
     "by_day": ("day",),

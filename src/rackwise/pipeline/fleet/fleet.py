@@ -3,8 +3,8 @@
 Goals, in order: the same snapshots give the same codes in any order; a snapshot that cannot be read
 does not stop the others; a million partitions go to Spark as columns, never as rows.
 
-A cluster is identified by its cluster id, or by the stem of its file if it has no id. Several
-snapshots of one cluster are its history. A snapshot covers the hours that begin when it was taken
+Several snapshots of one cluster are its history. A cluster has the name that people call it by (see
+`cluster_names`). A snapshot covers the hours that begin when it was taken
 or later, up to the first hour of the next snapshot. Hours before the first snapshot use the first
 snapshot, and results for them are estimates:
 
@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.text import escaped
+from rackwise.pipeline.fleet.cluster_names import names_by_text
 from rackwise.pipeline.fleet.fleet_columns import Codes, Names, tables
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 
@@ -95,6 +96,12 @@ class Fleet:
     """The last snapshot of each cluster, in order of the cluster names."""
 
     @property
+    def cluster_codes(self) -> Mapping[str, int]:
+        """Cluster name or id -> cluster code; a name takes precedence over an equal id."""
+        names = names_by_text(self.latest)
+        return {text: self.codes.clusters[name] for text, name in names.items()}
+
+    @property
     def has_history(self) -> bool:
         """Whether several snapshots of one cluster cover hours."""
         return any(len(hours) > 1 for hours in self.first_hours.values())
@@ -127,6 +134,8 @@ def frames(
 ) -> Fleet:
     """Frames of parsed snapshots; the racks, groups and (cluster, topic) arguments also get codes.
 
+    A cluster in `topics` is a name or an id.
+
     `keep`: called with each table and its name, which is its name in `schemas` in lower case; it
     may store the table.
 
@@ -134,11 +143,12 @@ def frames(
     `InvalidRack` for a rack of more than four levels.
     """
     covering = histories(snapshots)
+    known = names_by_text(snapshots)
     names = Names.of(
         [snapshot for history in covering.values() for snapshot in history],
         racks=racks,
         groups=groups,
-        topics=topics,
+        topics=((known.get(cluster, cluster), topic) for cluster, topic in topics),
     )
     codes = Codes.of(names)
     created = {}
@@ -198,7 +208,7 @@ def _covering(name: str, history: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
             f"{escaped(first_file)} and {escaped(str(second))} in {escaped(second_file)}",
             wanted=first,
             had=second,
-            hint="rename one of the two files, or analyze the two clusters separately",
+            hint="rename one of the two files, or use `rackwise snapshot --name`",
             where=second_file,
         )
     by_hour = {snapshot.first_hour: snapshot for snapshot in history}

@@ -1,8 +1,8 @@
 """Parsed snapshots: their clusters and times, and the snapshots that could not be read.
 
-A cluster is identified by its cluster id, or by the stem of its file if it has no id. The rack of a
-group's member is the text that its client sends. If that text is not a valid rack, the rack is
-unknown and the snapshot gets a note; the run continues.
+Each snapshot has the name of its cluster (see `cluster_names`). The rack of a group's member is the
+text that its client sends. If that text is not a valid rack, the rack is unknown and the snapshot
+gets a note; the run continues.
 
 What this does not do: read files. The caller passes their content and the parser.
 """
@@ -13,13 +13,13 @@ import hashlib
 import zlib
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InputError, InvalidSnapshot
 from rackwise.core.model import Note
 from rackwise.core.racks import check_one_form
 from rackwise.core.text import escaped
+from rackwise.pipeline.fleet.cluster_names import cluster_names, whole_stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -61,7 +61,11 @@ class FailedSnapshot:
 def read_snapshots(
     contents: Sequence[tuple[str, bytes]], parse: Callable[[bytes], Cluster]
 ) -> tuple[tuple[Snapshot, ...], tuple[FailedSnapshot, ...]]:
-    """Parse path -> content; returns the snapshots and the failures of `parse`, in path order."""
+    """Parse path -> content; returns the snapshots and the failures of `parse`, in path order.
+
+    The names of the clusters are those of these snapshots alone; a caller that reads files one by
+    one calls `with_names` for all of them.
+    """
     read: list[Snapshot] = []
     failed: list[FailedSnapshot] = []
     for file, content in sorted(contents):
@@ -69,7 +73,13 @@ def read_snapshots(
             read.append(_snapshot(file, content, parse))
         except InputError as error:
             failed.append(FailedSnapshot(file=file, error=error))
-    return tuple(read), tuple(failed)
+    return with_names(read), tuple(failed)
+
+
+def with_names(snapshots: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+    """The snapshots, in their order, each with the name of its cluster among all of them."""
+    names = cluster_names(snapshots)
+    return tuple(replace(one, name=name) for one, name in zip(snapshots, names, strict=True))
 
 
 def require_addresses(snapshots: Iterable[Snapshot]) -> None:
@@ -108,7 +118,7 @@ def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> S
         )
     return Snapshot(
         file=file,
-        name=cluster.cluster_id or _stem(file),
+        name=whole_stem(file),
         taken_at=taken_at,
         cluster=cluster,
         fingerprint=hashlib.sha256(content).hexdigest(),
@@ -132,8 +142,3 @@ def _without_odd_racks(cluster: Cluster) -> Cluster:
     )
     notes = (*cluster.notes, Note(kind="client-rack", text=text))
     return replace(cluster, groups=groups, notes=notes)
-
-
-def _stem(file: str) -> str:
-    name = PurePosixPath(file).name
-    return name.removesuffix(".gz").removesuffix(".json") or name

@@ -135,7 +135,7 @@ def canonical_facts(
     columns = packed_columns(bits, more)
     builder = _CanonicalBuilder(
         names={
-            "cluster": codes.clusters,
+            "cluster": fleet.cluster_codes,
             "topic": codes.topics,
             "client_group": codes.clients,
         },
