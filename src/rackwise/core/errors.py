@@ -7,7 +7,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
 │  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
-│  ├─ UnknownTopic  InvalidProperties
+│  ├─ UnknownTopic  InvalidProperties  InvalidOwners
 │  ├─ KeyMissing  KeyInvalid  KeyUnstable  SecretExposed
 │  ├─ InvalidMember  InvalidReplicaRacks  InvalidWeights
 │  ├─ OptimumTooLarge  NoFlow  RackMismatch
