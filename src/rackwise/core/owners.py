@@ -34,7 +34,7 @@ UNOWNED = "(unowned)"
 """The owner of rows that no row of the table matches."""
 
 SHOWN = 5
-"""The maximum number of overlaps that are told one by one."""
+"""Maximum number of overlaps that have a note each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
