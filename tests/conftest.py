@@ -35,7 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-SERVERS = ("java", "kafka", "zookeeper", "spark")
+SERVERS = ("java", "kafka", "zookeeper", "spark", "prometheus")
 
 
 def pytest_collection_modifyitems(items):

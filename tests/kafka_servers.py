@@ -1,11 +1,15 @@
 """Fixtures that start real Kafka and ZooKeeper, and the rules for when they cannot.
 
 ```
-environment                 tests marked java, kafka, zookeeper
--                           run; without Java or a jar they are left out
-KAFKA=0                     left out
-KAFKA_VERSION=4.3           brokers in KRaft mode are of Kafka 4.3, not of the default version
-RACKWISE_REQUIRE_KAFKA=1    run; whatever is missing fails them, and a skip fails the run
+environment                       tests marked java, kafka, zookeeper
+-                                 run; without Java or a jar they are left out
+KAFKA=0                           left out
+KAFKA_VERSION=4.3                 brokers in KRaft mode are of Kafka 4.3, not of the default version
+RACKWISE_REQUIRE_KAFKA=1          run; whatever is missing fails them, and a skip fails the run
+                                  tests marked prometheus
+-                                 run; what is missing is fetched (see prometheus_tools); where it
+                                  cannot be, they are left out
+RACKWISE_REQUIRE_PROMETHEUS=1     run; whatever is missing fails them
 ```
 
 The first and the last lines of a run name the tests that are left out, their number and the reason.
@@ -23,16 +27,19 @@ from hashlib import sha256
 
 import pytest
 
+import prometheus_tools
 from lone_zookeeper import LoneZooKeeper
 from rackwise.adapters.sandbox import DEFAULT_KAFKA, KAFKA_3_9, KRAFT_JARS, Sandbox, resolve
 from rackwise.core.errors import InvalidConfig, MissingDependency
 from rackwise.pipeline.runtime.java import find_java
 
 LEFT_OUT = ("java", "kafka", "zookeeper")
-SERVERS = ("server", *LEFT_OUT, "spark")
+PROMETHEUS = "prometheus"
+SERVERS = ("server", *LEFT_OUT, "spark", PROMETHEUS)
 KAFKA_VERSION = os.environ.get("KAFKA_VERSION") or DEFAULT_KAFKA
 KRAFT_SET = KRAFT_JARS[KAFKA_VERSION]
 JARS = {"kafka": KRAFT_SET, "zookeeper": KAFKA_3_9}
+IS_PROMETHEUS_REQUIRED = os.environ.get("RACKWISE_REQUIRE_PROMETHEUS") == "1"
 CLIENTS_WARN = {
     "(read|open)_text is deprecated": DeprecationWarning,  # at its import, on Python 3.11 and 3.12
     r"unclosed <ssl.SSLSocket": ResourceWarning,  # kazoo drops those that trust nobody
@@ -77,6 +84,8 @@ class Course:
         needs = [name for name in LEFT_OUT if item.get_closest_marker(name)]
         if needs and self.is_refused:
             return "KAFKA=0"
+        if item.get_closest_marker(PROMETHEUS) and not IS_PROMETHEUS_REQUIRED:
+            return prometheus_tools.missing()
         reasons = [self.looked_for(name) for name in needs]
         return None if self.is_required else next(filter(None, reasons), None)
 

@@ -322,7 +322,7 @@ def test_a_gold_column(tree, tmp_path):
 
 
 def test_a_metric(tree):
-    with (tree.source / "report" / "openmetrics.py").open("a") as file:
+    with (tree.source / "report" / "metrics" / "run.py").open("a") as file:
         file.write(
             """
 
@@ -332,9 +332,9 @@ def _days_measured(summary):
 """
         )
     code = (
-        "import json, sys; from rackwise.report.openmetrics import run_metrics;"
+        "import json, sys; from rackwise.report.metrics.run import run_metrics;"
         "sys.path.insert(0, 'tests/report'); import summaries;"
-        "print(run_metrics(summaries.summary()))"
+        "print(run_metrics(summaries.summary(), now='2026-11-24T00:00:00Z'))"
     )
     done = tree.run("-c", code)
     assert "rackwise_days_measured 7" in done.stdout, done.stderr

@@ -87,6 +87,13 @@ class ClusterSource:
                 hint="omit --client-config, or give --bootstrap-server instead of --snapshot",
             )
 
+    def name_of(self, cluster: Cluster) -> str:
+        """Name the cluster: its own name, the stem of its file, or its id."""
+        stem = ""
+        if self.snapshot is not None:
+            stem = self.snapshot.name.removesuffix(".gz").removesuffix(".json")
+        return cluster.name or stem or cluster.cluster_id or "cluster"
+
     def read(self, shell: Shell, *, sizes: bool = True, groups: bool = False) -> Cluster:
         """Read the cluster.
 

@@ -34,7 +34,7 @@ policy asks for. Source: KIP-36, KIP-73, KIP-392, KIP-455, KIP-879.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rackwise.core.blast import RackLoss, blast_radius
 from rackwise.core.errors import InvalidConfig
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from rackwise.core.policy.faults import Where
 
 __all__ = [
+    "IGNORED",
     "RULES",
     "FairLoads",
     "Finding",
@@ -65,6 +66,9 @@ __all__ = [
     "check_ignored",
     "needs_fair_loads",
 ]
+
+IGNORED: Final = "ignored by the policy"
+"""The reason of a rule that the policy leaves out, as opposed to one that cannot be checked."""
 
 
 def audit(
@@ -145,7 +149,7 @@ def _skip_reasons(view: View, rules: Collection[str] | None, *, has_fair: bool) 
         if rules is not None and name not in rules:
             reasons[name] = "not asked for"
         elif name in view.policy.audit.ignore:
-            reasons[name] = "ignored by the policy"
+            reasons[name] = IGNORED
         elif (reason := conditions.unless(view)) is not None:
             reasons[name] = reason
         elif conditions.needs_fair_loads and not has_fair:

@@ -63,5 +63,6 @@ def test_the_terminal_gets_25_lines_at_most_and_no_control_character(rendered):
 def test_headline_figures_are_written_to_the_metrics_file(rendered):
     out, _ = rendered
     text = (out.parent / "rackwise.prom").read_text()
-    assert text.endswith("# EOF\n")
-    assert "rackwise_crossing_30d_usd " in text
+    assert "# EOF" not in text
+    assert "\nrackwise_cross_rack_usd_30d{" in text
+    assert "\nrackwise_snapshot_age_seconds{" in text

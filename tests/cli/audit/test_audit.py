@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker, Cluster, Note, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
 from rackwise.core.rules import RULES
+from report.metrics.exposition_text import read
 
 UNEVEN = 'balance = { replicas = "off", leaders = "keep" }'
 
@@ -428,3 +430,53 @@ def test_a_cluster_on_zookeeper_is_judged_too(zookeeper_cluster, capsys):
     found = {(finding["topic"], finding["partition"]) for finding in printed["findings"]}
     assert ("alone", 0) in found
     assert "audited" not in {topic for topic, _ in found}
+
+
+class TestMetrics:
+    @pytest.fixture
+    def written(self, snapshot, tmp_path):
+        """Audit a cluster with these options; the metrics, without label names."""
+
+        def audited(value, *options, code):
+            place = tmp_path / "rackwise.prom"
+            assert run([*snapshot(value), "--metrics", str(place), *options]) == code
+            return {
+                (name.removeprefix("rackwise_"), *(label for _, label in labels)): value
+                for (name, labels), value in read(place.read_text()).items()
+            }
+
+        return audited
+
+    def test_the_figures_of_the_audit(self, written, monkeypatch):
+        monkeypatch.setattr("rackwise.cli.audit.audit.utc_now", lambda: "2026-11-22T08:30:00Z")
+        found = written(cluster(blind=2), code=2)
+        assert found["partitions", "s"] == "8"
+        assert found["partitions_unsafe", "s"] == "2"
+        assert found["findings", "s", "spread-even", "error"] == "2"
+        assert found["partitions_offline_on_rack_loss", "s", "/eu/a"] == "0"
+        assert found["snapshot_age_seconds", "s"] == "86400"
+
+    def test_no_unsafe_partition_is_a_number_if_all_rules_were_checked(self, written):
+        assert written(cluster(blind=0), code=0)["partitions_unsafe", "s"] == "0"
+
+    def test_one_rule_does_not_tell_how_many_partitions_are_unsafe(self, written):
+        found = written(cluster(blind=2), "--rule", "offline", code=0)
+        assert ("partitions_unsafe", "s") not in found
+        assert found["partitions", "s"] == "8"
+
+    def test_the_name_of_the_cluster_is_the_label(self, written):
+        found = written(replace(cluster(), name="payments"), code=2)
+        assert {place[1] for place in found} == {"payments"}
+
+    def test_a_place_that_cannot_be_written_is_refused_first(self, snapshot, tmp_path, capsys):
+        place = tmp_path / "no" / "rackwise.prom"
+        assert run([*snapshot(cluster()), "--metrics", str(place)]) == 1
+        told = capsys.readouterr()
+        assert "No such file" in told.err
+        assert told.out == ""
+
+    def test_the_document_is_printed_too(self, written, capsys):
+        written(cluster(), "--json", code=2)
+        text = capsys.readouterr().out.encode()
+        document = parse(text, where="stdout", error=InvalidConfig)
+        assert document["format"] == "rackwise.audit/1"

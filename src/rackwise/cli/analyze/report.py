@@ -1,4 +1,4 @@
-"""`rackwise report`: renders a published result again, as a report and as OpenMetrics."""
+"""`rackwise report`: renders a published result again, as a report and as metrics."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rackwise.cli.shell import Shell, installed
+from rackwise.cli.source import utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
@@ -28,7 +29,8 @@ def report(
     metrics: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Also write the headline figures to this file, as OpenMetrics."
+            metavar="FILE",
+            help="Also write the main figures to this file, in the text format of Prometheus.",
         ),
     ] = None,
 ) -> int:
@@ -40,12 +42,13 @@ def report(
     from rackwise.adapters import files
 
     with installed("spark", "render a report"):
-        from rackwise.report import html, openmetrics, terminal
+        from rackwise.report import html, terminal
+        from rackwise.report.metrics.run import run_metrics
 
     published = files.read_published(folder, max_bytes=shell.max_input)
     page = html.render(published.summary)
     if metrics is not None:
-        files.write_text(metrics, openmetrics.run_metrics(published.summary))
+        files.write_text(metrics, run_metrics(published.summary, now=utc_now()))
     if out is not None:
         files.write_text(out, page)
     else:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClusterSource, PolicyFile
+from rackwise.cli.source import ClusterSource, PolicyFile, utc_now
 from rackwise.core.errors import Infeasible, InvalidConfig, PartialRacks
 from rackwise.core.text import escaped
 
@@ -47,14 +47,23 @@ def audit(
         list[str] | None,
         typer.Option(metavar="RACK", help="Report the loss of only this rack. May be repeated."),
     ] = None,
+    metrics: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the main figures to this file, in the text format of Prometheus.",
+        ),
+    ] = None,
 ) -> int:
     """Check replica placement against racks and policy; report what the loss of each rack does.
 
     Reads only. Exit codes: 0 no finding of --fail-on or worse, 2 findings, 1 error.
     """
     shell: Shell = context.obj
+    from rackwise.adapters.files.writing import check_places, write_text
     from rackwise.core.audit import audit as check_placement
 
+    check_places([metrics])
     with shell.progress("audit", total=STEPS) as advance:
         cluster = source.read(shell)
         advance(1)
@@ -67,6 +76,11 @@ def audit(
         advance(1)
     for note in cluster.notes:
         shell.warn(escaped(f"{note.kind}: {note.text}"))
+    if metrics is not None:
+        from rackwise.report.metrics.run import audit_metrics
+
+        figures = _figures(source.name_of(cluster), cluster, findings, losses, is_whole=not rule)
+        write_text(metrics, audit_metrics(figures, now=utc_now()))
     threshold = fail_on or checked_policy.audit.fail_on
     if shell.is_json:
         shell.document(_document(cluster, findings, losses, threshold, has_names=bool(lose)))
@@ -127,6 +141,38 @@ def _losses(cluster: Cluster, policy: Policy, racks: Sequence[str] | None) -> tu
                 hint="racks: " + ", ".join(escaped(loss.rack) for loss in losses),
             )
     return tuple(loss for loss in losses if loss.rack in racks)
+
+
+def _figures(
+    name: str, cluster: Cluster, findings: Findings, losses: Sequence[RackLoss], *, is_whole: bool
+) -> dict[str, Any]:
+    """Return the figures of an audit for its metrics. `is_whole`: every rule was selected."""
+    from rackwise.core.rules import RULES
+
+    return {
+        "clusters": [
+            {
+                "name": name,
+                "taken_at": cluster.taken_at,
+                "partitions": len(cluster.partitions),
+                "partitions_unsafe": len(findings.rows("error")) if is_whole else None,
+            }
+        ],
+        "blast": [
+            {"cluster": name, "rack": loss.rack, "partitions_offline": len(loss.offline)}
+            for loss in losses
+        ],
+        "findings": {
+            "by_rule": [
+                {"cluster": name, "rule": rule, "severity": RULES[rule].severity, "count": count}
+                for rule, count in findings.counts.items()
+            ],
+            "not_checked": [
+                {"cluster": name, "rule": rule, "reason": reason}
+                for rule, reason in findings.not_checked.items()
+            ],
+        },
+    }
 
 
 def _document(

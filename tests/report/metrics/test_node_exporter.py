@@ -1,0 +1,172 @@
+"""What Prometheus says of the files: promtool finds no fault, and node_exporter serves each sample.
+
+Debian's packages have both programs; see `prometheus_tools`.
+"""
+
+import re
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+import prometheus_tools
+from rackwise.cli.main import run
+from rackwise.report.metrics.producer import producer_metrics
+from rackwise.report.metrics.run import run_metrics
+from report.metrics.exposition_text import read
+from report.metrics.test_producer import counted
+from report.metrics.test_run import CASES, NOW
+from report.summaries import summary
+
+pytestmark = [pytest.mark.prometheus, pytest.mark.timeout(300)]
+
+SNAPSHOT = Path(__file__).parents[3] / "examples" / "demo" / "snapshot.json.gz"
+START_S = 30
+WRITES = 20
+
+
+def checked(text):
+    """The complaints of `promtool check metrics`, and its exit code."""
+    done = subprocess.run(
+        [program(prometheus_tools.PROMTOOL), "check", "metrics"],
+        input=text.encode(),
+        capture_output=True,
+        check=False,
+    )
+    return (done.stdout + done.stderr).decode(), done.returncode
+
+
+def program(names):
+    path = prometheus_tools.found(names)
+    assert path is not None, prometheus_tools.missing()
+    return path
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """The file that `rackwise audit --metrics` writes about the bundled snapshot."""
+    file = tmp_path_factory.mktemp("audit") / "audit.prom"
+    assert run(["--quiet", "audit", "--snapshot", str(SNAPSHOT), "--metrics", str(file)]) == 2
+    return file.read_text()
+
+
+class Exporter:
+    """A node_exporter that reads the files of one folder, and nothing of the host."""
+
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.url = f"http://{address}/metrics"
+        self._log = (folder / "node_exporter.log").open("wb")
+        self._process = subprocess.Popen(
+            [
+                program(prometheus_tools.NODE_EXPORTER),
+                f"--web.listen-address={address}",
+                "--web.disable-exporter-metrics",
+                "--collector.disable-defaults",
+                "--collector.textfile",
+                f"--collector.textfile.directory={folder}",
+            ],
+            stdout=self._log,
+            stderr=self._log,
+        )
+
+    def scraped(self):
+        """(name, labels) -> value of all that it serves, and whether it could read each file."""
+        end = time.monotonic() + START_S
+        while True:
+            try:
+                with urlopen(self.url, timeout=START_S) as answer:  # noqa: S310 (a loopback address)
+                    text = answer.read().decode()
+                break
+            except URLError:
+                assert self._process.poll() is None, "node_exporter has ended"
+                assert time.monotonic() < end, "node_exporter does not answer"
+                time.sleep(0.05)
+        fault = re.search(r"^node_textfile_scrape_error (\S+)$", text, re.MULTILINE)
+        ours = re.findall(r"^(rackwise_\w+)(?:\{(.*)\})? (\S+)$", text, re.MULTILINE)
+        return {
+            (name, labels_of(labels)): float(value) for name, labels, value in ours
+        }, fault is not None and fault[1] == "0"
+
+    def close(self):
+        self._process.terminate()
+        self._process.wait(START_S)
+        self._log.close()
+
+
+def labels_of(text):
+    pairs = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', text)
+    plain = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+    return tuple(
+        sorted((key, re.sub(r"\\.", lambda code: plain[code[0]], value)) for key, value in pairs)
+    )
+
+
+@pytest.fixture
+def exporter(tmp_path):
+    exporter = Exporter(tmp_path)
+    yield exporter
+    exporter.close()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_promtool_finds_no_fault_in_the_metrics_of_a_run(case):
+    assert checked(run_metrics(summary(**CASES[case]), now=NOW)) == ("", 0)
+
+
+def test_promtool_finds_no_fault_in_the_metrics_of_an_audit_and_of_producers(audited):
+    assert checked(audited) == ("", 0)
+    assert checked(producer_metrics({"orders": counted(), 'a\n"\\': counted()})) == ("", 0)
+
+
+def test_promtool_finds_a_fault_where_there_is_one(audited):
+    assert checked(audited + "# EOF\n")[1] == 0
+    assert checked(audited + audited)[1] != 0
+    assert checked(audited.replace("HELP rackwise_partitions ", "HELP rackwise_other "))[1] != 0
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_node_exporter_serves_each_sample_of_a_run(case, exporter, tmp_path):
+    text = run_metrics(summary(**CASES[case]), now=NOW)
+    (tmp_path / "rackwise.prom").write_text(text)
+    wanted = {place: float(value) for place, value in read(text).items()}
+    assert exporter.scraped() == (wanted, True)
+
+
+def test_node_exporter_serves_each_sample_of_an_audit(audited, exporter, tmp_path):
+    (tmp_path / "audit.prom").write_text(audited)
+    wanted = {place: float(value) for place, value in read(audited).items()}
+    assert exporter.scraped() == (wanted, True)
+
+
+def test_a_scrape_at_any_moment_sees_a_whole_file(audited, exporter, tmp_path):
+    """The command writes again and again while node_exporter reads."""
+    place = tmp_path / "audit.prom"
+    place.write_text(audited)
+    command = ["--quiet", "audit", "--snapshot", str(SNAPSHOT), "--rule", "offline"]
+    is_over = threading.Event()
+    scrapes = []
+
+    def scrape():
+        while not is_over.is_set():
+            scrapes.append(exporter.scraped())
+
+    reader = threading.Thread(target=scrape)
+    reader.start()
+    try:
+        codes = [run([*command, "--metrics", str(place)]) for _ in range(WRITES)]
+    finally:
+        is_over.set()
+        reader.join()
+    assert set(codes) == {0}
+    assert len(scrapes) > WRITES
+    always = {("rackwise_partitions", (("cluster", "snapshot"),))}
+    assert all(is_read and always <= set(served) for served, is_read in scrapes)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["audit.prom", "node_exporter.log"]
