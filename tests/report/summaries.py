@@ -313,6 +313,14 @@ def plans(names, named: Named) -> dict[str, Any]:
             "cross_bytes": None if i % 3 == 2 else (40 + i) * GIB,
             "usd": None if i % 3 == 2 else usd(Decimal("0.02") * (40 + i)),
             "unknown_sizes": None if i % 3 == 2 else 0,
+            "monthly_cross_bytes": None if i % 3 == 2 else (i - 3) * GIB,
+            "monthly_usd": None if i % 3 == 2 else usd(Decimal("12.30") - i),
+            "monthly_reason": None,
+            "monthly_unknown_rates": None if i % 3 == 2 else 0,
+            "monthly_reads_usd": None,
+            "monthly_reads_reason": None
+            if i % 3 == 2
+            else "consumers read elsewhere; measure them",
             "solver": None if i % 3 == 2 else "flow, ortools 9.15",
             "reason": named("reason", i, f"{TOPICS[0]}-0: expected 3 distinct zones, got 2 usable")
             if i % 3 == 2
@@ -337,6 +345,18 @@ def plans(names, named: Named) -> dict[str, Any]:
         "partitions": sum(row["partitions"] for row in made),
         "bytes": sum(row["bytes"] for row in made),
         "usd": usd(sum(Decimal(row["usd"]) for row in made)),
+        "monthly": {
+            "usd": usd(sum(Decimal(row["monthly_usd"]) for row in made)),
+            "usd_known": usd(sum(Decimal(row["monthly_usd"]) for row in made)),
+            "unknown": 0,
+            "reason": None,
+        },
+        "monthly_reads": {
+            "usd": None,
+            "usd_known": None,
+            "unknown": len(made),
+            "reason": f"{names[0]}: consumers read elsewhere; measure them",
+        },
         "rows": rows,
     }
 

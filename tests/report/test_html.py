@@ -140,7 +140,8 @@ class TestStructure:
     def test_the_verdict_is_the_title_and_the_headline(self, page):
         sentence = (
             "Crossing racks costs at least $328.49 per 30 days, of which up to $102.00 can be "
-            "saved; 153 of 600 partitions are not rack-safe; repair moves 153 replicas"
+            "saved; 153 of 600 partitions are not rack-safe; repair moves 153 replicas "
+            "($0.80 once, +$12.30 per 30 days)"
         )
         assert page.all("h1")[0].text == sentence
         assert page.all("title")[0].text == f"Rackwise: {sentence}"
@@ -286,7 +287,15 @@ def unpriced(document):
 class TestPlans:
     def test_one_plan_has_its_proof_its_cost_and_its_commands(self, page, document):
         section = page.by_id("plans")
-        assert "Repair moves 153 replicas (42.0 GiB, $0.80 once); proved" in section.text
+        assert (
+            "Repair moves 153 replicas (42.0 GiB, $0.80 once, +$12.30 per 30 days); proved"
+            in section.text
+        )
+        assert "+$12.30" in page.by_id("table-plans").text
+        assert "The change of reads in 30 days is not known for 1 plan. demo: consumers" in (
+            section.text
+        )
+        assert "The change of replication" not in section.text
         assert attribute(page, "plans", "moves") == "153"
         assert attribute(page, "table-plans", "moves") == "153"
         file = document["plans"]["rows"][0]["file"]
@@ -345,10 +354,11 @@ class TestPoorer:
 
     def test_without_traffic_the_verdict_is_about_placement(self, without_traffic):
         assert without_traffic.all("h1")[0].text == (
-            "153 of 600 partitions are not rack-safe; repair moves 153 replicas"
+            "153 of 600 partitions are not rack-safe; repair moves 153 replicas "
+            "($0.80 once, +$12.30 per 30 days)"
         )
         assert not TRAFFIC_CHARTS & set(figures(without_traffic))
-        assert "$" not in without_traffic.by_id("verdict").text
+        assert "Crossing racks costs" not in without_traffic.by_id("verdict").text
 
     def test_without_price_the_page_names_the_missing_input(self):
         page = page_of(unpriced(summary()))

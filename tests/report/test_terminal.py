@@ -54,7 +54,8 @@ def test_colour_changes_no_text(name):
 def test_the_verdict_comes_first():
     assert " ".join(lines(DOCUMENTS["a week"])[:2]) == (
         "Crossing racks costs at least $328.49 per 30 days, of which up to $102.00 can be saved; "
-        "153 of 600 partitions are not rack-safe; repair moves 153 replicas"
+        "153 of 600 partitions are not rack-safe; repair moves 153 replicas "
+        "($0.80 once, +$12.30 per 30 days)"
     )
 
 
@@ -79,7 +80,7 @@ def test_the_first_topics_are_shown():
 def test_empty_lines_are_removed_before_rules():
     document = deepcopy(DOCUMENTS["a week"])
     crowded = lines(document)
-    assert crowded.count("") == 2
+    assert crowded.count("") == 1
     assert len(crowded) == 24
     assert not any("more rule" in line for line in crowded)
     document["findings"]["by_rule"] = document["findings"]["by_rule"][:1]
@@ -126,8 +127,31 @@ def test_the_worst_loss_and_the_repair_are_the_last_lines():
     assert text.endswith(
         "blast losing rack use1-az4 takes 24 partitions offline, leaves 102 below min ISR "
         "and moves 186 leaders "
-        "plans repair moves 153 replicas (42.0 GiB, $0.80 once); proved: no plan costs less"
+        "plans repair moves 153 replicas (42.0 GiB, $0.80 once, +$12.30 per 30 days); "
+        "proved: no plan costs less"
     )
+
+
+@pytest.mark.parametrize(
+    ("known", "unknown", "said"),
+    [
+        (None, 1, "change per 30 days not known"),
+        ("-1.500000000", 2, "-$1.50 per 30 days without 2 plans of unknown change"),
+    ],
+)
+def test_an_unknown_monthly_change_is_said_and_is_no_zero(known, unknown, said):
+    document = deepcopy(DOCUMENTS["a week"])
+    document["plans"]["monthly"] = {
+        "usd": None,
+        "usd_known": known,
+        "unknown": unknown,
+        "reason": "demo: why; cure",
+    }
+    text = " ".join(" ".join(lines(document)).split())
+    assert text.count(f"$0.80 once, {said}") == 2
+    document["plans"]["usd"] = None
+    once = "" if known is None else f" (once: not known, {said})"
+    assert f"repair moves 153 replicas{once} demo:" in " ".join(" ".join(lines(document)).split())
 
 
 def test_clusters_without_a_plan_are_counted():
@@ -144,7 +168,8 @@ def test_without_traffic_it_names_the_missing_input():
     assert "--flows PATH" in text
     assert "--rates FILE" in text
     assert "Crossing racks costs" not in text
-    assert text.count("$") == text.count("$0.80 once") == 1
+    assert text.count("$") == 4
+    assert text.count("$0.80 once, +$12.30 per 30 days") == 2
 
 
 def test_no_findings_and_no_racks_are_shown():

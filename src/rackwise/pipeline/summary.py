@@ -137,7 +137,22 @@ def plans_part(plans: Plans | None) -> dict[str, Any] | None:
         "partitions": sum(row["partitions"] for row in planned),
         "bytes": None if None in sizes else sum(sizes),
         "usd": exact_usd_text(int(sum(dollars, Decimal(0)) * NANO)) if is_priced else None,
+        "monthly": _monthly_part(planned, "monthly_usd", "monthly_reason"),
+        "monthly_reads": _monthly_part(planned, "monthly_reads_usd", "monthly_reads_reason"),
         "rows": _plain_rows(plans.rows),
+    }
+
+
+def _monthly_part(planned: Sequence[Mapping[str, Any]], usd: str, reason: str) -> dict[str, Any]:
+    """The change of the monthly dollars of all plans: a sum, or the known part and a reason."""
+    known = [row[usd] for row in planned if row[usd] is not None]
+    unknown = [row for row in planned if row[usd] is None]
+    total = plain(sum(known, Decimal(0))) if known else None
+    return {
+        "usd": None if unknown else total,
+        "usd_known": total,
+        "unknown": len(unknown),
+        "reason": next((f"{row['cluster']}: {row[reason]}" for row in unknown), None),
     }
 
 

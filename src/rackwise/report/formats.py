@@ -93,6 +93,21 @@ def usd_text(usd: str | Decimal | None) -> str:
     return f"-${-cents:,}" if cents < 0 else f"${cents:,}"
 
 
+def change_text(usd: str | Decimal | None) -> str:
+    """A change in dollars to the cent, with its sign.
+
+    >>> change_text("1234.565"), change_text("-0.02"), change_text("0.000000000")
+    ('+$1,234.57', '-$0.02', '$0.00')
+    >>> change_text("-0.000000001"), change_text(None)
+    ('-<$0.01', 'not known')
+    """
+    if usd is None:
+        return NOT_KNOWN
+    exact = Decimal(usd)
+    sign = "+" if exact > 0 else "-" if exact else ""
+    return sign + usd_text(abs(exact))
+
+
 def share_text(share: str | float | Decimal | None) -> str:
     """A share of 1 in per cent with one decimal; never rounded to 0 % or to 100 %.
 

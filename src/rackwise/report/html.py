@@ -175,6 +175,7 @@ def _plans(summary: Mapping[str, Any]) -> dict[str, Any]:
         if has_plans
         else "",
         "plans": planned.plans(summary),
+        "plan_notes": planned.monthly_notes(summary),
         "unplanned": planned.unplanned(summary),
         "commands": planned.commands(summary),
     }

@@ -5,12 +5,19 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from rackwise.report.formats import bytes_text, count_of, count_text, name_text, usd_text
-from rackwise.report.sentences import is_fleet
+from rackwise.report.formats import (
+    bytes_text,
+    count_of,
+    count_text,
+    name_text,
+    usd_text,
+)
+from rackwise.report.sentences import is_fleet, monthly_change
 from rackwise.report.tables import (
     Column,
     Table,
     bytes_column,
+    change_cell,
     count_column,
     name_cell,
     name_column,
@@ -56,6 +63,8 @@ def plans(summary: Summary) -> Table:
         bytes_column("bytes", "To copy"),
         bytes_column("cross_bytes", "Crossing part"),
         usd_column("usd", "USD once"),
+        Column("monthly_usd", "Replication per 30 days", "number", change_cell),
+        Column("monthly_reads_usd", "Reads per 30 days", "number", change_cell),
         name_column("file", "Plan file"),
     )
     rows = [{**row, "bound": _bound(row)} for row in planned_rows(summary)]
@@ -110,12 +119,25 @@ def outcome(summary: Summary) -> str:
 
 
 def _price(part: Row) -> str:
-    """The one-time cost of the moves, or the part of it that is known."""
+    """The one-time cost of the moves and the change of the monthly bill, as far as known."""
     known = [
         *([bytes_text(part["bytes"])] if part["bytes"] is not None else []),
         *([f"{usd_text(part['usd'])} once"] if part["usd"] is not None else []),
     ]
-    return f" ({', '.join(known)})" if known and part["moves"] else ""
+    return f" ({', '.join([*known, monthly_change(part)])})" if known and part["moves"] else ""
+
+
+def monthly_notes(summary: Summary) -> tuple[str, ...]:
+    """Why the monthly change of replication or reads is not known, and what would make it known."""
+    part = summary["plans"]
+    if part is None:
+        return ()
+    return tuple(
+        f"The change of {what} in 30 days is not known for {count_of(monthly['unknown'], 'plan')}. "
+        f"{name_text(monthly['reason'])}"
+        for what, monthly in (("replication", part["monthly"]), ("reads", part["monthly_reads"]))
+        if monthly["unknown"]
+    )
 
 
 def commands(summary: Summary) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rackwise.report.formats import (
     bytes_text,
+    change_text,
     count_of,
     count_text,
     duration_text,
@@ -153,7 +154,27 @@ def _repair(summary: Summary) -> tuple[Phrase, ...]:
         Phrase(f"; {name_text(part['goal'])} moves "),
         Phrase(count_of(part["moves"], "replica"), is_strong=True),
         *(() if is_whole else (Phrase(where),)),
+        *_repair_price(part),
     )
+
+
+def _repair_price(part: Row) -> tuple[Phrase, ...]:
+    """The one-time price of the repair and the change of the monthly bill, as far as known."""
+    if part["usd"] is None and part["monthly"]["usd_known"] is None:
+        return ()
+    once = f"{usd_text(part['usd'])} once" if part["usd"] is not None else "once: not known"
+    return (Phrase(f" ({once}, {monthly_change(part)})"),)
+
+
+def monthly_change(part: Row) -> str:
+    """The change of replication in 30 days: `+$12.30 per 30 days`, or what is known of it."""
+    monthly = part["monthly"]
+    if monthly["usd"] is not None:
+        return f"{change_text(monthly['usd'])} per 30 days"
+    if monthly["usd_known"] is None:
+        return "change per 30 days not known"
+    plans = count_of(monthly["unknown"], "plan")
+    return f"{change_text(monthly['usd_known'])} per 30 days without {plans} of unknown change"
 
 
 def plain(phrases: Sequence[Phrase]) -> str:

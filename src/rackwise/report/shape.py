@@ -96,6 +96,7 @@ _SAVED: Final[Mapping[str, Form]] = {
     "usd_saved": _USD,
     "usd_saved_30d": _USD,
 }
+_MONTHLY: Final = _record(usd=_USD, usd_known=_USD, unknown=INTEGER, reason=_TEXT)
 SUMMARY: Final = _record(
     run_id=TEXT,
     version=TEXT,
@@ -225,6 +226,8 @@ SUMMARY: Final = _record(
             partitions=INTEGER,
             bytes=_COUNT,
             usd=_USD,
+            monthly=_MONTHLY,
+            monthly_reads=_MONTHLY,
             rows=_rows(
                 cluster=TEXT,
                 status=TEXT,
@@ -235,6 +238,9 @@ SUMMARY: Final = _record(
                 bytes=_COUNT,
                 cross_bytes=_COUNT,
                 usd=_USD,
+                monthly_cross_bytes=_COUNT,
+                monthly_usd=_USD,
+                monthly_reads_usd=_USD,
                 lower_bound=_COUNT,
                 verdict=_TEXT,
                 reason=_TEXT,

@@ -15,6 +15,7 @@ from rackwise.report.formats import (
     NOT_PRICED,
     NOT_THERE,
     bytes_text,
+    change_text,
     count_of,
     count_text,
     name_text,
@@ -81,6 +82,11 @@ def bytes_cell(count: int | None) -> Cell:
 def usd_cell(usd: str | None) -> Cell:
     """`$1.23`, exactly `1.234567890 USD`; zero needs no exact value."""
     return Cell(usd_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None)
+
+
+def change_cell(usd: str | None) -> Cell:
+    """`+$1.23`, exactly `1.230000001 USD`; zero needs no exact value."""
+    return Cell(change_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None)
 
 
 def share_cell(share: object) -> Cell:

@@ -18,7 +18,7 @@ from rackwise.core.planning.model import Repair
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import Policy
-from rackwise.core.traffic import prices_of
+from rackwise.core.traffic import exact_usd_text, prices_of
 from small_fleets import GIB, cluster, price
 
 pytestmark = pytest.mark.spark
@@ -154,6 +154,64 @@ def test_the_summary_has_the_sums_of_the_plans(made, rows):
     assert (part["bytes"], part["usd"]) == (None, None)
     assert made.summary["csv"] == ["csv/findings.csv", "csv/blast.csv", "csv/plans.csv"]
     assert len(list(made.csv["plans"][1])) == 7
+
+
+def test_each_row_and_the_sum_have_the_change_of_the_monthly_bill(made, rows):
+    """A rate that is not known makes the change null, with a reason; never 0."""
+    prices = tuple(prices_of(PRICES, "aws"))
+    unknown = []
+    for name, row in rows.items():
+        if row["status"] != "planned":
+            assert (row["monthly_usd"], row["monthly_reason"]) == (None, None)
+            continue
+        used = () if name == "deep" else prices
+        monthly = plan(CLUSTERS[name], Policy(), Repair(), prices=used).totals.monthly
+        nano = monthly.replication_usd_nano
+        assert row["monthly_usd"] == (None if nano is None else exact_usd_text(nano))
+        assert row["monthly_cross_bytes"] == monthly.replication_cross_bytes
+        assert row["monthly_reason"] == monthly.replication_reason
+        reads = monthly.reads_usd_nano
+        assert row["monthly_reads_usd"] == (None if reads is None else exact_usd_text(reads))
+        assert row["monthly_reads_reason"] == monthly.reads_reason
+        unknown += [name] if nano is None else []
+    assert rows["fine"]["monthly_usd"] == "0.000000000"
+    assert "rackwise snapshot --measure" in rows["blind"]["monthly_reason"]
+    assert "blind" in unknown
+    part = made.summary["plans"]["monthly"]
+    assert (part["usd"], part["unknown"]) == (None, len(unknown))
+    assert part["reason"] == f"{unknown[0]}: {rows[unknown[0]]['monthly_reason']}"
+
+
+def test_known_changes_are_summed():
+    from rackwise.pipeline.plans.fleet_plans import Plans
+    from rackwise.pipeline.summary import plans_part
+
+    def row(name, usd, reads):
+        numbers = dict.fromkeys(("moves", "partitions", "bytes"), 1)
+        return {
+            "cluster": name,
+            "status": "planned",
+            "verdict": "proved",
+            "usd": Decimal(1),
+            "monthly_usd": usd,
+            "monthly_reason": None if usd is not None else "why",
+            "monthly_reads_usd": reads,
+            "monthly_reads_reason": None if reads is not None else "so",
+            **numbers,
+        }
+
+    rows = [row("a", Decimal("2.5"), None), row("b", Decimal("-0.000000001"), Decimal(0))]
+    part = plans_part(Plans(goal="repair", rows=rows, files={}))
+    total = "2.499999999"
+    assert part["monthly"] == {"usd": total, "usd_known": total, "unknown": 0, "reason": None}
+    assert part["monthly_reads"] == {
+        "usd": None,
+        "usd_known": "0.000000000",
+        "unknown": 1,
+        "reason": "a: so",
+    }
+    nothing = plans_part(Plans(goal="repair", rows=[], files={}))["monthly"]
+    assert nothing == {"usd": None, "usd_known": None, "unknown": 0, "reason": None}
 
 
 def test_tables_hold_plans_and_moves(spark, made, rows):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Goal, Move, Plan
+    from rackwise.core.planning.model import Goal, MonthlyChange, Move, Plan
     from rackwise.core.traffic import Price
 
 GOALS: Mapping[str, Goal] = {"repair": Repair(), "balance": Balance()}
@@ -128,6 +128,7 @@ def _plan_columns(result: Plan, file: bytes, sha256: str) -> dict[str, Any]:
         "cross_bytes": totals.cross_bytes if is_known else None,
         "usd": _usd(totals.usd_nano) if is_known else None,
         "unknown_sizes": totals.unknown_sizes,
+        **_monthly_columns(totals.monthly),
         "solver": result.solver,
         "is_sound": verdict.is_legal and verdict.is_fair and not verdict.problems,
         "prices": [
@@ -146,6 +147,19 @@ def _plan_columns(result: Plan, file: bytes, sha256: str) -> dict[str, Any]:
         "moved": [_move(move) for move in result.moves],
         "file": file,
         "sha256": sha256,
+    }
+
+
+def _monthly_columns(monthly: MonthlyChange | None) -> dict[str, Any]:
+    if monthly is None:
+        return {}
+    return {
+        "monthly_cross_bytes": monthly.replication_cross_bytes,
+        "monthly_usd": _usd(monthly.replication_usd_nano),
+        "monthly_reason": monthly.replication_reason,
+        "monthly_unknown_rates": monthly.unknown_rates,
+        "monthly_reads_usd": _usd(monthly.reads_usd_nano),
+        "monthly_reads_reason": monthly.reads_reason,
     }
 
 
