@@ -15,7 +15,7 @@ from rackwise.adapters.files.tables.flow_text import (
     write_rack_table,
 )
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.fleet import FlowFormat, flow_file, generate_fleet, truth
+from rackwise.core.fleet import FlowFormat, flow_file, generate_fleet, iter_looks, truth
 from rackwise.core.json.strict import parse
 from rackwise.core.traffic import prices_of
 from rackwise.pipeline.fleet.snapshots import read_snapshots
@@ -40,8 +40,9 @@ def write_fleet(options, out):
     """Write a fleet as `rackwise generate` does; its truth and the request that reads it."""
     fleet = generate_fleet(options)
     (out / "flows").mkdir(parents=True)
-    for number, cluster in enumerate(fleet.clusters):
-        files.write_snapshot(cluster, out / f"cluster-{number}.json.gz")
+    for look, clusters in enumerate(iter_looks(fleet)):
+        for number, cluster in enumerate(clusters):
+            files.write_snapshot(cluster, out / f"cluster-{number}-{look}.json.gz")
     write_rack_table(out / "subnets.csv", "cidr", fleet.subnets)
     if fleet.client_racks:
         write_rack_table(out / "clients.csv", "client_id", fleet.client_racks)

@@ -34,6 +34,9 @@ CASES = {
         shape=Shape.RANDOM,
         racks=(Rack("/eu/a"), Rack("/eu/b"), Rack("/us/a")),
     ),
+    "canonical, three looks at two clusters": replace(
+        BASE, seed=105, flow_format=FlowFormat.CANONICAL, clusters=2, looks=3, retention=0.2
+    ),
 }
 SLOW = ("Parquet of version 2, two clusters, two days",)
 """Cases that only long runs have."""

@@ -71,6 +71,26 @@ class TestFiles:
         assert len(names) == 8
         assert all((one / name).read_bytes() == (two / name).read_bytes() for name in names)
 
+    def test_each_look_is_a_snapshot_file_with_its_time(self, generate, capsys):
+        code, out = generate(*SMALL, "--looks", "3", "--clusters", "2", "--retention", "0.5")
+        assert code == 0
+        assert sorted(path.name for path in (out / "snapshots").iterdir()) == [
+            f"cluster-00{number}-2026-11-2{time}Z.json.gz"
+            for number in (1, 2)
+            for time in ("1T000000", "1T120000", "2T000000")
+        ]
+        first, last = (
+            files.read_snapshot(out / "snapshots" / f"cluster-001-2026-11-2{time}Z.json.gz")
+            for time in ("1T000000", "2T000000")
+        )
+        growth = last.partitions.offsets.end - first.partitions.offsets.end
+        assert growth.sum() > 0
+        told = document((out / "truth.json").read_bytes())
+        assert (told["options"]["looks"], told["options"]["retention"]) == (3, 0.5)
+        groups = {row["client_group"] for row in told["by_topic_and_group"]}
+        assert {group.group for group in last.groups} & groups
+        assert capsys.readouterr().out.splitlines()[0].endswith(", 3 looks")
+
     def test_json(self, generate, capsys):
         code, out = generate(*SMALL, "--json")
         told = document(capsys.readouterr().out)
@@ -79,6 +99,7 @@ class TestFiles:
         assert told["truth"] == str(out / "truth.json")
         assert told["analyze"][:2] == ["rackwise", "analyze"]
         assert (told["clusters"], told["brokers"], told["flows"], told["files"]) == (1, 6, 400, 4)
+        assert told["looks"] == 1
 
     def test_prices_of_another_provider(self, generate):
         _, aws = generate(*SMALL, out="aws")
@@ -104,6 +125,17 @@ class TestSnapshot:
         assert sorted(path.name for path in out.iterdir()) == ["flows", "subnets.csv", "truth.json"]
         assert {path.name[:10] for path in (out / "flows").iterdir()} == {"2026-11-22"}
         assert f"rackwise analyze {snapshot} --flows" in capsys.readouterr().out
+
+    def test_looks_at_it_are_written_to_new_snapshots(self, generate, snapshot, capsys):
+        code, out = generate("--snapshot", str(snapshot), "--flows", "400", "--looks", "2")
+        assert code == 0
+        old = files.read_snapshot(snapshot)
+        for path in sorted((out / "snapshots").iterdir()):
+            look = files.read_snapshot(path)
+            assert look.cluster_id == old.cluster_id
+            assert look.partitions.replicas == old.partitions.replicas
+            assert look.groups
+        assert f"rackwise analyze {out}/snapshots --flows" in capsys.readouterr().out
 
     def test_another_first_day(self, generate, snapshot):
         _, out = generate(
@@ -144,6 +176,7 @@ class TestRefused:
                 "invalid --first-day: expected a date such as 2026-11-21, got today",
                 "write year, month and day with hyphens",
             ),
+            (["--retention", "1"], "--retention requires --looks", "give --looks 2"),
             (["--rf", "61"], "expected --rf of 1 to 60, got 61", "give --rf a number"),
             (["--addresses"], "--addresses requires --snapshot", "omit --addresses"),
             (["--provider", "nobody"], 'expected prices of provider "nobody"', "--provider"),

@@ -23,23 +23,9 @@ from rackwise.core.fleet import (
 )
 from rackwise.core.fleet.flows.tally import CELL, add_tallies
 from rackwise.core.racks import Rack
-from rackwise.core.traffic import Price
+from truth_prices import AWS
 
 SMALL = FleetOptions(brokers=9, topics=20, flows=3000, bad_rows=0.02, ipv6=0.1)
-AWS = Price(
-    provider="aws",
-    region="*",
-    level="zone",
-    kind="*",
-    nano_usd_per_gb_out=10_000_000,
-    nano_usd_per_gb_in=10_000_000,
-    gb_bytes=2**30,
-    valid_from=date(2026, 1, 1),
-    valid_to=None,
-    source="",
-    is_checked=True,
-    row="prices.csv:2",
-)
 
 
 def generate(options):

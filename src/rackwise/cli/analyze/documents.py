@@ -41,6 +41,8 @@ class GeneratedDocument:
     """Number of flows in all files."""
     files: int
     """Number of flow files."""
+    looks: int
+    """Number of snapshots of each cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from rackwise.core.fleet import (
     fleet_of_clusters,
     flow_file,
     generate_fleet,
+    iter_looks,
     level_names_of,
     replace_addresses,
     truth,
@@ -50,7 +51,7 @@ OF_CLUSTERS = ("clusters", "brokers", "topics", "racks", "rf", "shape", "violati
 """Options that describe clusters."""
 OF_FLOWS = (
     *("seed", "days", "flows", "flow_format"),
-    *("log_version", "bad_rows", "duplicates", "ipv6"),
+    *("log_version", "bad_rows", "duplicates", "ipv6", "looks", "retention"),
 )
 """Options that describe flows and have the names of `FleetOptions`."""
 
@@ -115,8 +116,7 @@ def write_fleet(
     _create_folder(out / FLOWS)
     if has_snapshots:
         _create_folder(out / SNAPSHOTS)
-        for number, cluster in enumerate(fleet.clusters, start=1):
-            files.write_snapshot(cluster, out / SNAPSHOTS / f"cluster-{number:03d}.json.gz")
+        _write_snapshots(shell, fleet, out / SNAPSHOTS)
     write_rack_table(out / SUBNETS, "cidr", fleet.subnets)
     if fleet.client_racks:
         write_rack_table(out / CLIENTS, "client_id", fleet.client_racks)
@@ -130,6 +130,17 @@ def write_fleet(
     write_document(out / TRUTH, truth(fleet, tallies, prices))
 
 
+def _write_snapshots(shell: Shell, fleet: GeneratedFleet, folder: Path) -> None:
+    """Write the snapshots of all looks; from two looks on, the file's name has the time."""
+    looks = fleet.options.looks
+    with shell.progress("writing snapshots", total=looks * len(fleet.clusters)) as advance:
+        for clusters in iter_looks(fleet):
+            for number, cluster in enumerate(clusters, start=1):
+                time = f"-{cluster.taken_at.replace(':', '')}" if looks > 1 else ""
+                files.write_snapshot(cluster, folder / f"cluster-{number:03d}{time}.json.gz")
+                advance(1)
+
+
 def show_fleet(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[Path]) -> None:
     """Print what was written and the command that reads it; `given`: the files of --snapshot."""
     command = ["rackwise", "analyze", *map(str, given or [out / SNAPSHOTS]), *_inputs(fleet, out)]
@@ -139,6 +150,7 @@ def show_fleet(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[P
         "partitions": sum(len(cluster.partitions) for cluster in fleet.clusters),
         "flows": fleet.options.flows,
         "files": fleet.options.files,
+        "looks": fleet.options.looks,
     }
     if shell.is_json:
         from rackwise.cli.analyze.documents import CODEC, GeneratedDocument
@@ -152,11 +164,14 @@ def show_fleet(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[P
             partitions=counts["partitions"],
             flows=counts["flows"],
             files=counts["files"],
+            looks=counts["looks"],
         )
         shell.document(document, CODEC)
         return
     text = ", ".join(
-        f"{count} {noun.removesuffix('s' if count == 1 else '')}" for noun, count in counts.items()
+        f"{count} {noun.removesuffix('s' if count == 1 else '')}"
+        for noun, count in counts.items()
+        if noun != "looks" or count > 1
     )
     shell.text(f"{escaped(str(out))}: {text}")
     shell.text(escaped(shlex.join(command)))

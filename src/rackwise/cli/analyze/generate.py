@@ -13,7 +13,8 @@ from rackwise.cli.shell import Shell
 def generate(context: typer.Context, options: GenerateOptions) -> int:
     """Write generated Kafka clusters: snapshots, flow logs, tables, and truth.json.
 
-    Every total that `analyze` computes from these files equals truth.json exactly.
+    Every total that `analyze` computes from these files equals truth.json exactly. With `--looks`,
+    truth.json has the bytes of each topic and group, also where flow logs name neither.
     """
     from rackwise.cli.analyze import fleet_files
 
@@ -21,8 +22,8 @@ def generate(context: typer.Context, options: GenerateOptions) -> int:
     existing = fleet_files.read_snapshots(shell, options.snapshot or ())
     fleet = fleet_files.build_fleet(options, existing)
     prices = fleet_files.read_prices(shell, options.prices, options.provider)
-    has_snapshots = options.addresses or not existing
+    has_snapshots = options.addresses or not existing or options.looks > 1
     fleet_files.write_fleet(shell, fleet, options.out, prices, has_snapshots=has_snapshots)
-    given = () if options.addresses else options.snapshot or ()
+    given = () if has_snapshots else options.snapshot or ()
     fleet_files.show_fleet(shell, fleet, options.out, given)
     return 0

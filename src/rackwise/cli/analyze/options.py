@@ -297,5 +297,19 @@ class GenerateOptions:
     ] = 0.001
     duplicates: Annotated[float, typer.Option(help="Log this share of flows twice.")] = 0.05
     ipv6: Annotated[float, typer.Option(help="Give this share of clients an IPv6 address.")] = 0.02
+    looks: Annotated[
+        int,
+        typer.Option(
+            help="Write this number of snapshots of each cluster, evenly spaced over the days. "
+            "From 2 on, snapshots have offsets, groups and commits, and meter the flows exactly."
+        ),
+    ] = 1
+    retention: Annotated[
+        float,
+        typer.Option(
+            help="Delete the oldest records of this share of topics between snapshots; requires "
+            "`--looks`."
+        ),
+    ] = 0.0
     prices: PriceTable = None
     provider: Provider = DEFAULT_PROVIDER

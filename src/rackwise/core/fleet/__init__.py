@@ -18,6 +18,15 @@ options -> clusters (placements, sizes, leaders) -> topology (endpoints, clients
                                                      truth: outcomes, kinds, levels, racks, dollars
 ```
 
+With several looks, flows are not independent of each other. What producers write to a partition is
+copied by its followers and read by its groups, and snapshots have the offsets, members and commits
+that belong to it (`looks`):
+
+```
+readers, logs -> batches for each file index -> flows of batches -> rows, as above
+                              \_________________ snapshots at each look
+```
+
 What this does not do: write files (the pipeline writes Parquet, the adapters text and snapshots);
 imitate the statistics of a real cluster.
 """
@@ -36,6 +45,7 @@ from rackwise.core.fleet.flows.files import (
     fleet_of_clusters,
     flow_file,
     generate_fleet,
+    iter_looks,
     replace_addresses,
     truth,
 )
@@ -56,6 +66,7 @@ __all__ = [
     "fleet_of_clusters",
     "flow_file",
     "generate_fleet",
+    "iter_looks",
     "level_names_of",
     "replace_addresses",
     "truth",

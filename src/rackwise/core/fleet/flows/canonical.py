@@ -29,6 +29,7 @@ from rackwise.core.fleet.flows.columns import (
 )
 from rackwise.core.fleet.flows.traffic import KINDS, PRODUCE, REPLICATE
 from rackwise.core.fleet.world.endpoints import NOBODY
+from rackwise.core.fleet.world.options import FlowFormat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,7 @@ def canonical_columns(
             ends.address[clients.endpoint + flows.client], ends.words, is_copy
         ),
         "client_id": text_column(flows.client, clients.ids),
-        "client_group": text_column(clients.group[flows.client], clients.groups, is_copy),
+        "client_group": text_column(flows.group, clients.groups),
         "client_rack": text_column(clients.row_rack[flows.client], rack_names, is_copy),
         "broker_id": number_column(world.brokers.ids[flows.broker]),
         "peer_broker_id": number_column(world.brokers.ids[flows.peer], ~is_copy),
@@ -90,18 +91,9 @@ def topics_in_rows(stream: Stream, flows: Flows) -> NDArray[np.int64]:
 
 def canonical_racks(world: Topology, flows: Flows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Racks of sender and receiver, from the first source that has one; -1 = not known."""
-    clients, ends = world.clients, world.endpoints
-    broker_rack = _broker_racks(world)
-    known = np.where(clients.row_rack >= 0, clients.row_rack, clients.table_rack)
-    by_address = ends.rack[clients.endpoint : clients.endpoint + len(known)]
-    client_rack = np.where(known >= 0, known, by_address)
+    broker_rack = world.broker_racks()
+    client_rack = world.client_racks(FlowFormat.CANONICAL)
     near = broker_rack[flows.broker]
     far = np.where(flows.kind == REPLICATE, broker_rack[flows.peer], client_rack[flows.client])
     is_inward = flows.kind == PRODUCE
     return np.where(is_inward, far, near), np.where(is_inward, near, far)
-
-
-def _broker_racks(world: Topology) -> NDArray[np.int32]:
-    """The rack of each broker, by the first of its IPv4 addresses."""
-    first = world.brokers.four.offsets[:-1]
-    return world.endpoints.rack[world.brokers.four.values[first]]

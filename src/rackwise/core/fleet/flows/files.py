@@ -10,33 +10,49 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.fleet.flows.batch_flows import MALFORMED, NOISE, draw_mixed_flows, part_sizes
 from rackwise.core.fleet.flows.canonical import canonical_columns, canonical_racks, topics_in_rows
 from rackwise.core.fleet.flows.columns import FlowNumberColumn, FlowTextColumn, GeneratedFile
 from rackwise.core.fleet.flows.faults import faults_of, spoil_rows
 from rackwise.core.fleet.flows.tally import Tally, add_tallies, outcome_totals, tally_rows
 from rackwise.core.fleet.flows.traffic import (
-    EPOCH_ORDINAL,
     REPLICATE,
     draw_flows,
     file_stream,
     part_size,
 )
 from rackwise.core.fleet.flows.truth import price_tally, truth_document
-from rackwise.core.fleet.flows.vpc import KEPT, OUTCOMES, WITHOUT_BYTES, log_columns, log_flows
+from rackwise.core.fleet.flows.vpc import (
+    KEPT,
+    OUTCOMES,
+    WITHOUT_BYTES,
+    draw_outcomes,
+    log_columns,
+    log_flows,
+)
+from rackwise.core.fleet.looks.batches import draw_batches, generate_metering
+from rackwise.core.fleet.looks.snapshots import look_states, snapshot_at, steady_cluster
 from rackwise.core.fleet.world.addresses import broker_addresses, subnets
 from rackwise.core.fleet.world.clusters import generate_cluster
 from rackwise.core.fleet.world.endpoints import NOBODY
-from rackwise.core.fleet.world.options import FleetOptions, FlowFormat, check_flows, check_options
+from rackwise.core.fleet.world.options import (
+    EPOCH_ORDINAL,
+    FleetOptions,
+    FlowFormat,
+    check_flows,
+    check_options,
+)
 from rackwise.core.fleet.world.topology import Topology, build_topology
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rackwise.core.fleet.draws import Stream
     from rackwise.core.fleet.flows.traffic import Flows
+    from rackwise.core.fleet.looks.batches import Batches, Metering
     from rackwise.core.model import Cluster
     from rackwise.core.racks import Rack
     from rackwise.core.traffic import Price
@@ -51,6 +67,8 @@ class GeneratedFleet:
     racks: tuple[Rack, ...]
     """The distinct racks of all brokers."""
     world: Topology
+    metering: Metering | None = None
+    """Readers and logs; None if there is one look."""
 
     @property
     def subnets(self) -> tuple[tuple[str, str], ...]:
@@ -116,9 +134,26 @@ def replace_addresses(options: FleetOptions, clusters: Sequence[Cluster]) -> tup
 def flow_file(fleet: GeneratedFleet, index: int) -> tuple[GeneratedFile, Tally]:
     """File `index` (0..options.files-1), and the tally of its rows."""
     stream = file_stream(fleet.options, index)
-    flows = draw_flows(stream, fleet.options, fleet.world, index)
+    drawn = _draw_flows(stream, fleet, index)
     write_rows = _canonical_rows if fleet.options.flow_format is FlowFormat.CANONICAL else _log_rows
-    return _spoil_file(fleet, write_rows(stream, fleet, flows, index), index)
+    return _spoil_file(fleet, write_rows(stream, fleet, drawn, index), index)
+
+
+def iter_looks(fleet: GeneratedFleet) -> Iterator[tuple[Cluster, ...]]:
+    """The clusters of the fleet at each look, in order of time."""
+    options, world, metering, racks = fleet.options, fleet.world, fleet.metering, fleet.racks
+    if metering is None:
+        yield fleet.clusters
+        return
+    steady = [
+        steady_cluster(cluster, number, world, metering, racks)
+        for number, cluster in enumerate(fleet.clusters)
+    ]
+    states = look_states(
+        options, world, metering, lambda index: _draw_batches(fleet, metering, index)
+    )
+    for time, state in zip(options.look_times(), states, strict=True):
+        yield tuple(snapshot_at(time, state, each, world, metering) for each in steady)
 
 
 def truth(
@@ -132,6 +167,7 @@ def truth(
         racks=fleet.racks,
         tally=tally,
         bill=price_tally(fleet.clusters, fleet.racks, fleet.world, tally, prices),
+        has_looks=fleet.metering is not None,
     )
 
 
@@ -158,12 +194,40 @@ def _check_observed(cluster: Cluster) -> None:
 def _build_fleet(
     options: FleetOptions, clusters: tuple[Cluster, ...], racks: tuple[Rack, ...]
 ) -> GeneratedFleet:
+    world = build_topology(options, clusters, racks)
     return GeneratedFleet(
         options=options,
         clusters=clusters,
         racks=racks,
-        world=build_topology(options, clusters, racks),
+        world=world,
+        metering=None
+        if options.looks == 1
+        else generate_metering(options, clusters, world, len(racks)),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DrawnFlows:
+    """The flows of one file, and the part of the file that each is in, if looks meter them."""
+
+    flows: Flows
+    part: NDArray[np.int64] | None = None
+    """[flows], see `batch_flows`."""
+
+
+def _draw_flows(stream: Stream, fleet: GeneratedFleet, index: int) -> _DrawnFlows:
+    options, world, metering = fleet.options, fleet.world, fleet.metering
+    if metering is None:
+        count = part_size(options.flows, options.files, index)
+        return _DrawnFlows(flows=draw_flows(stream, options, world, index=index, count=count))
+    batches = _draw_batches(fleet, metering, index)
+    flows, part = draw_mixed_flows(stream, options, world, metering, batches, index)
+    return _DrawnFlows(flows=flows, part=part)
+
+
+def _draw_batches(fleet: GeneratedFleet, metering: Metering, index: int) -> Batches:
+    metered, _, _ = part_sizes(fleet.options, index)
+    return draw_batches(fleet.options, fleet.world, metering, index=index, flows=metered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,10 +245,22 @@ class _FileRows:
     """Whether the loss of the row changes no other row's outcome."""
 
 
-def _log_rows(stream: Stream, fleet: GeneratedFleet, drawn: Flows, index: int) -> _FileRows:
-    options, ends = fleet.options, fleet.world.endpoints
-    flows, rows = log_flows(stream, options, fleet.world, drawn, index)
+def _log_rows(stream: Stream, fleet: GeneratedFleet, drawn: _DrawnFlows, index: int) -> _FileRows:
+    options, world, ends, part = fleet.options, fleet.world, fleet.world.endpoints, drawn.part
+    count = len(drawn.flows)
+    outcome = draw_outcomes(stream, count, None if part is None else part == NOISE)
+    may_spoil = np.full(count, fill_value=True) if part is None else part == MALFORMED
+    flows, rows = log_flows(
+        stream,
+        options,
+        world,
+        drawn.flows,
+        outcome,
+        is_single=np.zeros(count, dtype=bool) if part is None else may_spoil,
+        index=index,
+    )
     at = rows.flow
+    may_spoil = np.append(may_spoil, np.zeros(len(flows) - count, dtype=bool))
     sender, receiver = flows.sender[at], flows.receiver[at]
     is_copy = flows.kind[at] == REPLICATE
     is_logged_twice = np.bincount(at, minlength=len(flows)) > 1
@@ -198,19 +274,23 @@ def _log_rows(stream: Stream, fleet: GeneratedFleet, drawn: Flows, index: int) -
             "peer": np.where(is_copy, ends.broker[receiver], NOBODY),
             "from_rack": ends.rack[sender].astype(np.int64),
             "to_rack": ends.rack[receiver].astype(np.int64),
+            # Logs name neither, but what is metered has them.
+            **({} if part is None else {"topic": flows.topic[at], "group": flows.group[at]}),
         },
         outcome=rows.outcome,
         bytes=np.where(has_bytes, flows.bytes[at], 0),
-        can_spoil=(rows.outcome == KEPT) & ~is_logged_twice[at],
+        can_spoil=(rows.outcome == KEPT) & ~is_logged_twice[at] & may_spoil[at],
     )
 
 
-def _canonical_rows(stream: Stream, fleet: GeneratedFleet, flows: Flows, index: int) -> _FileRows:
+def _canonical_rows(
+    stream: Stream, fleet: GeneratedFleet, drawn: _DrawnFlows, index: int
+) -> _FileRows:
     del index
-    topic = topics_in_rows(stream, flows)
+    flows, part = drawn.flows, drawn.part
+    topic = topics_in_rows(stream, flows) if part is None else flows.topic
     is_copy = flows.kind == REPLICATE
     from_rack, to_rack = canonical_racks(fleet.world, flows)
-    group = fleet.world.clients.group[flows.client]
     return _FileRows(
         columns=canonical_columns(fleet.clusters, fleet.racks, fleet.world, flows, topic),
         cells={
@@ -219,13 +299,13 @@ def _canonical_rows(stream: Stream, fleet: GeneratedFleet, flows: Flows, index: 
             "topic": topic,
             "broker": np.where(is_copy, flows.broker, NOBODY),
             "peer": np.where(is_copy, flows.peer, NOBODY),
-            "group": np.where(is_copy, NOBODY, group),
+            "group": flows.group,
             "from_rack": from_rack,
             "to_rack": to_rack,
         },
         outcome=np.full(len(flows), KEPT),
         bytes=flows.bytes,
-        can_spoil=~is_copy,
+        can_spoil=~is_copy if part is None else part == MALFORMED,
     )
 
 
@@ -267,4 +347,7 @@ def _options_as_json(options: FleetOptions) -> dict[str, Any]:
     values = {column.name: getattr(options, column.name) for column in fields(options)}
     values["racks"] = [rack.text for rack in options.racks]
     values["first_day"] = options.first_day.isoformat()
+    if options.looks == 1:
+        for name in ("looks", "retention"):
+            del values[name]
     return values

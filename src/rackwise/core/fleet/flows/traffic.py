@@ -21,7 +21,6 @@ import numpy as np
 
 from rackwise.core.fleet.draws import Stream
 from rackwise.core.fleet.world.endpoints import NOBODY
-from rackwise.core.fleet.world.options import DAY_S
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,8 +42,6 @@ FIRST_PORT = 32_768
 """The first ephemeral port of Linux by default."""
 PORTS = 28_000
 """The number of ephemeral ports in use; Linux has 28,232."""
-EPOCH_ORDINAL = 719_163
-"""Proleptic Gregorian ordinal of 1970-01-01."""
 SEGMENT_BYTES = 1448
 """Bytes of a TCP segment: an MTU of 1500 less 52 bytes of headers with timestamps."""
 LEAST_DIGITS = 10
@@ -69,6 +66,8 @@ class Flows:
     """Row in `Clients`; -1 = none."""
     broker: NDArray[np.int64]
     """Index of the broker that serves the flow."""
+    group: NDArray[np.int64]
+    """Index into `Clients.groups`; -1 = none."""
     peer: NDArray[np.int64]
     """Index of the other broker of a replicate flow; -1 = none."""
     sender: NDArray[np.int64]
@@ -86,6 +85,10 @@ class Flows:
 
     def __len__(self) -> int:
         return len(self.kind)
+
+    def take(self, order: NDArray[np.int64]) -> Flows:
+        """The flows with these numbers, in this order."""
+        return Flows(**{column.name: getattr(self, column.name)[order] for column in fields(self)})
 
     def concatenate(self, others: Flows) -> Flows:
         """These flows, followed by the others."""
@@ -109,15 +112,22 @@ def file_stream(options: FleetOptions, index: int) -> Stream:
     return Stream(options.seed, FLOW_STREAM, index)
 
 
-def draw_flows(stream: Stream, options: FleetOptions, world: Topology, index: int) -> Flows:
-    """The flows of file `index`."""
-    count = part_size(options.flows, options.files, index)
+def draw_flows(
+    stream: Stream,
+    options: FleetOptions,
+    world: Topology,
+    *,
+    index: int,
+    count: int,
+    tickets: NDArray[np.int64] = KIND_TICKETS,
+) -> Flows:
+    """`count` independent flows in the time of file `index`; `tickets`: kinds to draw from."""
     cluster = stream.below(len(world.has_ipv6), count)
     topic = world.partitions.draw_topics(stream, cluster)
     partition = world.partitions.first[topic] + stream.below(world.partitions.size[topic])
     leader = world.partitions.leader[partition].astype(np.int64)
     follower = _pick_from_rows(stream, world.partitions.followers, partition)
-    kind = KIND_TICKETS[stream.below(len(KIND_TICKETS), count)]
+    kind = tickets[stream.below(len(tickets), count)]
     kind[(kind == REPLICATE) & (follower == NOBODY)] = PRODUCE
     is_follower = (
         (kind == FETCH) & (follower != NOBODY) & _hit_one_in(stream, FOLLOWER_ONE_IN, count)
@@ -125,29 +135,51 @@ def draw_flows(stream: Stream, options: FleetOptions, world: Topology, index: in
     broker = np.where(is_follower, follower, leader)
     peer = np.where(kind == REPLICATE, follower, NOBODY)
     client = np.where(kind == REPLICATE, NOBODY, world.clients.draw(stream, cluster))
-    here, there = _draw_endpoints(stream, options, world, cluster, broker, peer, client)
+    ends = draw_ends(stream, options, world, cluster, broker, peer, client)
     is_inward = (kind == PRODUCE) | (
         (kind == REPLICATE) & _hit_one_in(stream, REQUEST_ONE_IN, count)
     )
-    listener = world.endpoints.port[here].astype(np.int64)
     ephemeral = FIRST_PORT + stream.below(PORTS, count)
-    size = stream.sizes(LEAST_DIGITS, MOST_DIGITS, count)
-    return Flows(
+    return connect(
+        world,
+        ends,
+        is_inward,
+        ephemeral,
         kind=kind,
         cluster=cluster,
         topic=topic,
         partition=partition,
         client=client,
+        group=np.where(client == NOBODY, NOBODY, world.clients.group[client]),
         broker=broker,
         peer=peer,
+        bytes=stream.sizes(LEAST_DIGITS, MOST_DIGITS, count),
+        start=_draw_starts(stream, options, index, count),
+        window_s=WINDOWS_S[stream.below(len(WINDOWS_S), count)],
+    )
+
+
+def connect(
+    world: Topology,
+    ends: tuple[NDArray[np.int64], NDArray[np.int64]],
+    is_inward: NDArray[np.bool_],
+    ephemeral: NDArray[np.int64],
+    **columns: NDArray[np.int64],
+) -> Flows:
+    """Flows between a listener and another end, with all their other columns.
+
+    `ends`: endpoint of the serving broker, and of the other end; `is_inward`: whether the broker
+    receives; `ephemeral`: port of the other end.
+    """
+    here, there = ends
+    listener = world.endpoints.port[here].astype(np.int64)
+    return Flows(
         sender=np.where(is_inward, there, here),
         receiver=np.where(is_inward, here, there),
         sender_port=np.where(is_inward, ephemeral, listener),
         receiver_port=np.where(is_inward, listener, ephemeral),
-        start=_draw_starts(stream, options, index, count),
-        window_s=WINDOWS_S[stream.below(len(WINDOWS_S), count)],
-        bytes=size,
-        packets=size // SEGMENT_BYTES + 1,
+        packets=columns["bytes"] // SEGMENT_BYTES + 1,
+        **columns,
     )
 
 
@@ -165,7 +197,7 @@ def _pick_from_rows(stream: Stream, lists: Ragged, rows: NDArray[np.int64]) -> N
     return np.where(lengths > 0, lists.values[places], NOBODY).astype(np.int64)
 
 
-def _draw_endpoints(
+def draw_ends(
     stream: Stream,
     options: FleetOptions,
     world: Topology,
@@ -195,8 +227,5 @@ def _draw_starts(
     stream: Stream, options: FleetOptions, index: int, count: int
 ) -> NDArray[np.int64]:
     """Epoch seconds within the file's part of its day."""
-    day, part = divmod(index, options.files_per_day)
-    first = (options.first_day.toordinal() - EPOCH_ORDINAL + day) * DAY_S
-    low = DAY_S * part // options.files_per_day
-    high = DAY_S * (part + 1) // options.files_per_day
-    return first + low + stream.below(high - low, count)
+    low, high = options.span(index)
+    return low + stream.below(high - low, count)

@@ -11,6 +11,11 @@ dollars   `core.traffic.usd_nano`, out and in, of each row (day, cluster, kind, 
           racks, quality); a total is the sum of its rows
 ```
 
+With several looks, each flow has its topic, and a group if a group reads, also in logs that name
+neither. A reader that apportions bytes finds the same bytes per cluster, day, kind and rack pair;
+its bytes per topic and group are close to the truth. Its rows differ, and each is rounded to a
+nano-dollar, so its dollars differ by less than two nano-dollars per row.
+
 What this does not do: read a flow file, or use the pipeline.
 """
 
@@ -23,8 +28,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rackwise.core.fleet.flows.traffic import EPOCH_ORDINAL, KINDS, REPLICATE
+from rackwise.core.fleet.flows.traffic import KINDS, REPLICATE
 from rackwise.core.fleet.world.endpoints import NOBODY
+from rackwise.core.fleet.world.options import EPOCH_ORDINAL
 from rackwise.core.fleet.world.violations import violations
 from rackwise.core.json.forms import (
     AnyForm,
@@ -97,9 +103,12 @@ TRUTH = RecordForm(
                 }
             )
         ),
-    }
+        "by_kind_and_pair": _totals(cluster=_NAME, kind=_NAME, from_rack=_NAME, to_rack=_NAME),
+        "by_topic_and_group": _totals(cluster=_NAME, topic=_NAME, client_group=_NAME, kind=_NAME),
+    },
+    may_be_absent=frozenset({"by_kind_and_pair", "by_topic_and_group"}),
 )
-"""The form of a truth."""
+"""The form of a truth; the last two tables exist if the clusters have several looks."""
 UNKNOWN = "(unknown)"
 """The topic, client group or rack of bytes without one."""
 PLACES = ("local", "cross", "unknown", "unpriced")
@@ -193,8 +202,12 @@ def truth_document(
     racks: Sequence[Rack],
     tally: Tally,
     bill: PricedRows,
+    has_looks: bool,
 ) -> dict[str, Any]:
-    """The document of `truth.json`, with the pipeline's names; dollars are text, nine digits."""
+    """The document of `truth.json`, with the pipeline's names; dollars are text, nine digits.
+
+    `has_looks`: whether snapshots meter the traffic.
+    """
     outcomes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for (_, outcome), (rows, bytes_) in tally.outcomes.items():
         outcomes[outcome].update(rows=rows, bytes=bytes_)
@@ -223,6 +236,15 @@ def truth_document(
             }
             for cluster in clusters
         ],
+        **(_metered_totals(bill) if has_looks else {}),
+    }
+
+
+def _metered_totals(bill: PricedRows) -> dict[str, Any]:
+    """The tables of a fleet whose flows all have a topic, and a group where a group reads."""
+    return {
+        "by_kind_and_pair": totals(bill, "cluster", "kind", "from_rack", "to_rack"),
+        "by_topic_and_group": totals(bill, "cluster", "topic", "client_group", "kind"),
     }
 
 

@@ -51,7 +51,10 @@ WITHOUT_BYTES = (NO_DATA, SKIP_DATA)
 """The outcomes of rows that have no bytes."""
 # One ticket per thousand rows: 4 NODATA, 1 SKIPDATA, 10 REJECT, 30 other ports, 955 kept.
 OUTCOME_TICKETS = np.full(1000, KEPT)
-OUTCOME_TICKETS[:45] = np.repeat([NO_DATA, SKIP_DATA, REJECTED, NOT_KAFKA], [4, 1, 10, 30])
+NOISE_TICKETS = np.repeat([NO_DATA, SKIP_DATA, REJECTED, NOT_KAFKA], [4, 1, 10, 30])
+OUTCOME_TICKETS[: len(NOISE_TICKETS)] = NOISE_TICKETS
+NOISE_SHARE = len(NOISE_TICKETS) / len(OUTCOME_TICKETS)
+"""Share of flows that a reader does not keep."""
 OTHER_PORTS = np.array([22, 53, 443, 2181, 8083])
 OWN_PORTS = np.arange(1024, 5024)
 NAME_PORT = 53
@@ -77,15 +80,33 @@ class LoggedRows:
     """What a reader must do with it, as an index into `OUTCOMES`."""
 
 
+def draw_outcomes(
+    stream: Stream, count: int, is_noise: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """The outcome of each of `count` flows; `is_noise`: exactly the flows that are not kept."""
+    if is_noise is None:
+        return OUTCOME_TICKETS[stream.below(len(OUTCOME_TICKETS), count)]
+    return np.where(is_noise, NOISE_TICKETS[stream.below(len(NOISE_TICKETS), count)], KEPT)
+
+
 def log_flows(
-    stream: Stream, options: FleetOptions, world: Topology, flows: Flows, index: int
+    stream: Stream,
+    options: FleetOptions,
+    world: Topology,
+    flows: Flows,
+    outcome: NDArray[np.int64],
+    *,
+    is_single: NDArray[np.bool_],
+    index: int,
 ) -> tuple[Flows, LoggedRows]:
-    """The flows as they are on the wire, and the log lines about them, in order of time."""
+    """The flows as they are on the wire, and the log lines about them, in order of time.
+
+    `outcome`: of each flow; `is_single`: whether only one end logs the flow.
+    """
     ends = world.endpoints
-    outcome = OUTCOME_TICKETS[stream.below(len(OUTCOME_TICKETS), len(flows))]
     flows = _to_other_ports(stream, flows, outcome == NOT_KAFKA, ends)
     is_ingress = ~ends.is_logged[flows.sender]
-    is_seen_twice = (outcome == KEPT) & ~is_ingress & ends.is_logged[flows.receiver]
+    is_seen_twice = (outcome == KEPT) & ~is_single & ~is_ingress & ends.is_logged[flows.receiver]
     copies = part_size(round(options.flows * options.duplicates), options.files, index)
     copied = np.flatnonzero(is_seen_twice)[:copies]
     # [lines], the flow of each line: one line per flow, then the duplicates, then name queries
@@ -197,6 +218,7 @@ def _name_queries(flows: Flows, own: NDArray[np.int64], resolver: int) -> Flows:
         topic=repeat(NOBODY),
         partition=repeat(NOBODY),
         client=repeat(NOBODY),
+        group=repeat(NOBODY),
         broker=repeat(NOBODY),
         peer=repeat(NOBODY),
         sender=own,

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rackwise.core.fetch_diagnosis.facts import RACK_AWARE_SELECTOR, REPLICA_SELECTOR
 from rackwise.core.fleet.draws import Stream, log_uniform, zipf_weights
 from rackwise.core.fleet.world import addresses
 from rackwise.core.fleet.world.placements import Shape, place_replicas, racks_of
-from rackwise.core.model import UNKNOWN, Broker, Cluster, PartitionTable, Ragged, Topic
+from rackwise.core.model import UNKNOWN, Broker, Cluster, Configs, PartitionTable, Ragged, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,6 +83,7 @@ def generate_cluster(options: FleetOptions, index: int) -> Cluster:
         brokers=_brokers(options, index, rack_of, is_live),
         topics=_topics(stream, names, options),
         partitions=_partitions(stream, names, sizes, replicas, is_live, options),
+        configs=_configs(options, index),
     )
 
 
@@ -141,6 +143,14 @@ def _topics(stream: Stream, names: Sequence[str], options: FleetOptions) -> dict
         )
         for row, name in enumerate(names)
     }
+
+
+def _configs(options: FleetOptions, index: int) -> Configs:
+    """Every second cluster lets clients read from followers, if readers are generated."""
+    if options.looks == 1:
+        return Configs()
+    keys = {REPLICA_SELECTOR: RACK_AWARE_SELECTOR} if index % 2 else {}
+    return Configs(brokers=dict.fromkeys(range(options.brokers), keys))
 
 
 def _planted_rows(stream: Stream, partitions: int, options: FleetOptions) -> NDArray[np.int64]:

@@ -27,6 +27,11 @@ FILE_ROWS = 250_000
 """Greatest number of flows in one file, so that memory does not grow with the flows."""
 MIN_FILES = 4
 DAY_S = 86_400
+EPOCH_ORDINAL = 719_163
+"""Proleptic Gregorian ordinal of 1970-01-01."""
+MAX_LOOKS = 10_000
+LEAST_FLOWS = 100
+"""Least number of flows of a file between looks, so that it holds whole batches."""
 
 
 class FlowFormat(StrEnum):
@@ -65,6 +70,10 @@ class FleetOptions:
     """Flows that both ends log, as a share of flows, 0..0.5."""
     ipv6: float = 0.02
     """Share of flows over IPv6, 0..0.5."""
+    looks: int = 1
+    """Snapshots of each cluster; from 2 on they meter the traffic of the flows."""
+    retention: float = 0.0
+    """Share of topics whose oldest records are deleted as new ones come; requires `looks`."""
 
     @property
     def files_per_day(self) -> int:
@@ -75,6 +84,20 @@ class FleetOptions:
     def files(self) -> int:
         """Number of all flow files."""
         return self.days * self.files_per_day
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Epoch seconds of file `index`: its first, and the first after it."""
+        day, part = divmod(index, self.files_per_day)
+        first = (self.first_day.toordinal() - EPOCH_ORDINAL + day) * DAY_S
+        low = DAY_S * part // self.files_per_day
+        high = DAY_S * (part + 1) // self.files_per_day
+        return first + low, first + high
+
+    def look_times(self) -> tuple[int, ...]:
+        """Epoch seconds of the looks, evenly spaced from the first second to the end."""
+        first = (self.first_day.toordinal() - EPOCH_ORDINAL) * DAY_S
+        whole = self.days * DAY_S
+        return tuple(first + whole * look // max(self.looks - 1, 1) for look in range(self.looks))
 
 
 def check_options(options: FleetOptions) -> None:
@@ -124,8 +147,11 @@ def check_flows(options: FleetOptions) -> None:
             "--bad-rows": (options.bad_rows, 0, MAX_SHARE),
             "--duplicates": (options.duplicates, 0, MAX_SHARE),
             "--ipv6": (options.ipv6, 0, MAX_SHARE),
+            "--looks": (options.looks, 1, MAX_LOOKS),
+            "--retention": (options.retention, 0, 1),
         }
     )
+    _check_looks(options)
     room = (date.max - options.first_day).days
     if options.days > room:
         raise InvalidConfig(
@@ -141,6 +167,25 @@ def check_flows(options: FleetOptions) -> None:
             wanted="2 or 5",
             had=options.log_version,
             hint="give 5 for logs with flow direction and packet addresses, 2 for logs without",
+        )
+
+
+def _check_looks(options: FleetOptions) -> None:
+    """Raise `InvalidConfig` for options that contradict the number of looks."""
+    if options.looks == 1 and options.retention:
+        raise InvalidConfig(
+            "--retention requires --looks of at least 2: one snapshot shows no deletion",
+            wanted="--looks of at least 2",
+            had=options.looks,
+            hint="give --looks 2, or omit --retention",
+        )
+    least = LEAST_FLOWS * options.files
+    if options.looks > 1 and options.flows < least:
+        raise InvalidConfig(
+            f"expected --flows of at least {least} with --looks, got {options.flows}",
+            wanted=least,
+            had=options.flows,
+            hint=f"give --flows {least}, or omit --looks",
         )
 
 

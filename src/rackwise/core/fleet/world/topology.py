@@ -29,6 +29,7 @@ from rackwise.core.fleet.world.endpoints import (
     broker_endpoints,
     endpoint_columns,
 )
+from rackwise.core.fleet.world.options import FlowFormat
 from rackwise.core.model import Ragged
 from rackwise.core.text import escaped
 
@@ -64,6 +65,12 @@ class Partitions:
     """Broker index over all clusters, [partitions]."""
     followers: Ragged
     """Broker indices of the followers in sync."""
+    copies: Ragged
+    """Broker indices of the live followers, in sync or not."""
+    row: NDArray[np.int64]
+    """Row in the table of its cluster, [partitions]."""
+    bytes: NDArray[np.int64]
+    """Size of one replica, [partitions]; -1 = not known."""
 
     def draw_topics(self, stream: Stream, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
         """A random topic row of each of these clusters, in proportion to the topics' weights."""
@@ -85,6 +92,23 @@ class Topology:
     partitions: Partitions
     has_ipv6: NDArray[np.bool_]
     """Whether all brokers of each cluster have an IPv6 address, [clusters]."""
+
+    def broker_racks(self) -> NDArray[np.int32]:
+        """The rack of each broker, by the first of its IPv4 addresses."""
+        return self.endpoints.rack[self.brokers.four.values[self.brokers.four.offsets[:-1]]]
+
+    def client_racks(self, flow_format: FlowFormat) -> NDArray[np.int64]:
+        """The rack of each client that a reader of this format finds; -1 = not known.
+
+        Canonical: that of its rows, else of the table of clients. Else that of its address.
+        """
+        clients = self.clients
+        row_rack, count = clients.row_rack, len(clients.row_rack)
+        by_address = self.endpoints.rack[clients.endpoint : clients.endpoint + count]
+        if flow_format is not FlowFormat.CANONICAL:
+            return by_address.astype(np.int64)
+        known = np.where(row_rack >= 0, row_rack, clients.table_rack)
+        return np.where(known >= 0, known, by_address).astype(np.int64)
 
 
 def build_topology(
@@ -127,6 +151,9 @@ def _join_partitions(clusters: Sequence[Cluster], edges: NDArray[np.int64]) -> P
         number=np.concatenate([part.number for part in parts]),
         leader=np.concatenate([part.leader for part in parts]),
         followers=_stack([part.followers for part in parts]),
+        copies=_stack([part.copies for part in parts]),
+        row=np.concatenate([part.row for part in parts]),
+        bytes=np.concatenate([part.bytes for part in parts]),
     )
 
 
@@ -144,9 +171,14 @@ def _partitions_of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
             hint="take the snapshot while the cluster is up",
         )
     leader = table.leader[with_leader]
-    in_sync = table.isr.take(with_leader)
-    is_follower = (in_sync.values != leader[in_sync.rows]) & np.isin(in_sync.values, ids)
-    followers = in_sync.keep(is_follower)
+    live = np.array([broker.id for broker in cluster.brokers if broker.is_live], dtype=np.int32)
+    followers, copies = (
+        lists.keep((lists.values != leader[lists.rows]) & np.isin(lists.values, known))
+        for lists, known in (
+            (table.isr.take(with_leader), ids),
+            (table.placed.take(with_leader), live),
+        )
+    )
     topics, size = np.unique(table.topic[with_leader], return_counts=True)
     return Partitions(
         names=tuple(table.topics[topic] for topic in topics),
@@ -156,11 +188,17 @@ def _partitions_of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
         size=size.astype(np.int64),
         number=table.partition[with_leader],
         leader=(np.searchsorted(ids, leader) + first_broker).astype(np.int32),
-        followers=Ragged(
-            followers.offsets,
-            (np.searchsorted(ids, followers.values) + first_broker).astype(np.int32),
-        ),
+        followers=_as_indices(followers, ids, first_broker),
+        copies=_as_indices(copies, ids, first_broker),
+        row=with_leader.astype(np.int64),
+        bytes=table.bytes[with_leader],
     )
+
+
+def _as_indices(lists: Ragged, ids: NDArray[np.int32], first_broker: int) -> Ragged:
+    """Lists of broker ids as lists of broker indices over all clusters."""
+    places = np.searchsorted(ids, lists.values) + first_broker
+    return Ragged(lists.offsets, places.astype(np.int32))
 
 
 def _stack(parts: Sequence[Ragged]) -> Ragged:

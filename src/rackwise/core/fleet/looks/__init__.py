@@ -1,0 +1,1 @@
+"""Generates several snapshots of a cluster, and the traffic between them that they meter."""
