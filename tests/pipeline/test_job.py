@@ -390,6 +390,22 @@ class TestUnhappy:
                 flow_format="vpc",
             )
 
+    @pytest.mark.parametrize(("level", "count"), [("zone", 1), ("region", 0)])
+    def test_prices_of_single_regions_are_noted_if_they_could_apply(
+        self, spark, tmp_path, level, count
+    ):
+        """A level called region is what prices of a region are chosen by."""
+        path = write_flows(tmp_path / "flows", demo_flows())
+        made = analyzed(
+            spark,
+            tmp_path / "tables",
+            flows=[path],
+            levels=("area", "zone"),
+            prices=(TWO_CENTS, price(region="eu-1", level=level)),
+        )
+        noted = [note for note in made.summary["notes"] if "prices of single regions" in note]
+        assert len(noted) == count
+
     def test_prices_of_several_levels_require_names(self, spark, tmp_path):
         path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(InvalidPrices, match="expected names of 2 rack levels"):

@@ -88,11 +88,12 @@ class ClusterSource:
             )
 
     def name_of(self, cluster: Cluster) -> str:
-        """Name the cluster: its own name, the stem of its file, or its id."""
-        stem = ""
-        if self.snapshot is not None:
-            stem = self.snapshot.name.removesuffix(".gz").removesuffix(".json")
-        return cluster.name or stem or cluster.cluster_id or "cluster"
+        """Name the cluster: its own name, the stem of its file without dates, or its id."""
+        from rackwise.pipeline.fleet.cluster_names import stem, whole_stem
+
+        file = "" if self.snapshot is None else self.snapshot.name
+        names = (cluster.name, stem(file), cluster.cluster_id, whole_stem(file))
+        return next(filter(None, names), "cluster")
 
     def read(self, shell: Shell, *, sizes: bool = True, groups: bool = False) -> Cluster:
         """Read the cluster.

@@ -278,7 +278,8 @@ class _AnalyzeRun:
         if found is None:
             return None, level_names(fleet.names.depth, names)
         levels = named_levels(fleet.names.depth, names)
-        if REGION not in levels and any(price.region != ANY for price in self.prices):
+        used = [price for price in self.prices if price.level in {ANY, *levels}]
+        if REGION not in levels and any(price.region != ANY for price in used):
             self.notes.append(
                 "prices of single regions are not used because no rack level is called region; "
                 "name the levels with --levels"

@@ -11,6 +11,7 @@ from kafka_traffic import create
 from rackwise.adapters.files import write_snapshot
 from rackwise.adapters.kafka import connect
 from rackwise.cli.main import run
+from rackwise.cli.source import ClusterSource
 from rackwise.cli.tables import SHOWN
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
@@ -467,6 +468,22 @@ class TestMetrics:
     def test_the_name_of_the_cluster_is_the_label(self, written):
         found = written(replace(cluster(), name="payments"), code=2)
         assert {place[1] for place in found} == {"payments"}
+
+    @pytest.mark.parametrize(
+        ("file", "cluster_id", "name"),
+        [
+            ("prod-2026-11-21.json", "x", "prod"),
+            ("2026-11-21.json.gz", "x", "x"),
+            ("2026-11-21.json.gz", None, "2026-11-21"),
+        ],
+    )
+    def test_without_a_name_it_is_that_of_the_file(self, tmp_path, file, cluster_id, name):
+        source = ClusterSource(snapshot=tmp_path / file)
+        assert source.name_of(replace(cluster(), cluster_id=cluster_id)) == name
+
+    def test_a_running_cluster_without_a_name_has_its_id(self):
+        source = ClusterSource(bootstrap_server="localhost:1")
+        assert source.name_of(cluster()) == "demo"
 
     def test_a_place_that_cannot_be_written_is_refused_first(self, snapshot, tmp_path, capsys):
         place = tmp_path / "no" / "rackwise.prom"

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,11 +10,13 @@ from hypothesis import strategies as st
 
 from rackwise.core.errors import InvalidSummary
 from rackwise.report.metrics import run
+from rackwise.report.metrics.exposition import AUDIT, RUN
 from rackwise.report.metrics.run import TOP, audit_metrics, run_metrics
 from report.metrics.exposition_text import of, read
 from report.summaries import hostile, summary
 
 NOW = "2026-11-03T00:00:00Z"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 FLEET = {"clusters": 3, "racks": ("/eu/a", "/eu/b"), "levels": ("region", "zone"), "topics": 1}
 CASES = {
     "a day": {},
@@ -64,7 +67,7 @@ def test_the_age_of_a_snapshot_is_that_of_the_command():
 
 class TestDollarsPerMonth:
     @pytest.mark.parametrize("case", ["a day", "a week", "many topics", "fleet"])
-    @pytest.mark.parametrize("by", ["", "_by_group"])
+    @pytest.mark.parametrize("by", ["", "_by_group", "_by_owner"])
     def test_they_add_up_to_the_bill(self, case, by):
         document = summary(**CASES[case])
         found = of(metrics(document), f"rackwise_cross_rack_usd_30d{by}")
@@ -215,3 +218,12 @@ def test_the_metrics_of_an_audit():
 def test_the_rules_that_make_a_partition_unsafe():
     assert "under-min-isr" in run.PLACEMENT_ERRORS
     assert "leader-balance" not in run.PLACEMENT_ERRORS
+
+
+def test_the_page_has_every_metric_with_its_labels():
+    rows = dict(re.findall(r"^\| (`rackwise_.*?) \| (.*?) \|", PAGE.read_text(), re.MULTILINE))
+    listed = {name: labels for names, labels in rows.items() for name in re.findall(r"\w+", names)}
+    for each in (*RUN.metrics, *AUDIT.metrics):
+        labels = listed.get(f"rackwise_{each.name}", "")
+        assert set(each.labels) <= set(re.findall(r"`(\w+)`", labels)), each.name
+    assert set(listed) == {f"rackwise_{each.name}" for each in RUN.metrics}

@@ -115,6 +115,15 @@ def _cross_rack_usd_30d_by_group(summary: Figures) -> Samples:
 
 
 @metric(
+    "cross_rack_usd_30d_by_owner",
+    "Cost of bytes that cross racks, per 30 days, by owner.",
+    labels=("cluster", "owner"),
+)
+def _cross_rack_usd_30d_by_owner(summary: Figures) -> Samples:
+    return _per_month(summary, "by_owner", "owner")
+
+
+@metric(
     "savable_usd_30d",
     "Dollars per 30 days that each change saves, after the changes before it.",
     labels=("saving",),
