@@ -114,8 +114,7 @@ def _flows_of_batches(
     peer = np.full(len(batch), NOBODY, dtype=np.int64)
     peer[kind == REPLICATE] = copies.values
     ends = draw_ends(stream, options, world, cluster, broker, peer, client)
-    records = batches.records[batch]
-    records[: len(produced)] = _parts_of(batches)
+    records = np.concatenate([_parts_of(batches), batches.records[copies.rows], batches.fetched])
     return connect(
         world,
         ends,

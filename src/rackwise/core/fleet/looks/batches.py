@@ -1,13 +1,13 @@
 """Draws the batches of records of one file: what is written, where it is copied, and who reads it.
 
 A batch is the records that producers write to one partition at one moment. Every live follower
-copies it, and every reader of the topic reads it within a minute, in the same file. So the flows of
-a batch are
+copies it, and every reader of the topic reads it within a minute, in the same file. The flows of a
+batch are
 
 ```
 produce     1, or more for the last batch of a file     its records, divided over the producers
 replicate   1 for each live follower                    all records
-fetch       1 for each reading of the topic             all records
+fetch       1 for each reading of the topic             all records; of a job one in 16
 ```
 
 Batches are drawn until the next one does not fit into the flows of the file; the flows that are
@@ -26,7 +26,8 @@ import numpy as np
 
 from rackwise.core.fleet.draws import Stream
 from rackwise.core.fleet.looks.logs import generate_logs
-from rackwise.core.fleet.looks.readers import generate_readers
+from rackwise.core.fleet.looks.readers import SAMPLED_ONE_IN, generate_readers
+from rackwise.core.fleet.world.endpoints import NOBODY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,6 +75,8 @@ class Batches:
     """Row in the readings of `TopicReaders`, [reads]."""
     batch: NDArray[np.int64]
     """The batch that is read, [reads]."""
+    fetched: NDArray[np.int64]
+    """Records that are read, [reads]; the reader skips the rest of the batch."""
     read_at: NDArray[np.int64]
     """Epoch second, [reads]."""
 
@@ -113,14 +116,18 @@ def draw_batches(
     batch = np.repeat(np.arange(count), readings)
     nth = np.arange(len(batch)) - np.repeat(np.cumsum(readings) - readings, readings)
     delay = stream.below(np.minimum(high - start[batch], DELAY_S))
+    reading = readers.first[topic][batch] + nth
+    records = np.maximum(size // metering.logs.record_bytes[topic], producers)
+    sampled = np.maximum(records // SAMPLED_ONE_IN, 1)
     return Batches(
         partition=partition,
         topic=topic,
         cluster=cluster,
-        records=np.maximum(size // metering.logs.record_bytes[topic], producers),
+        records=records,
         producers=producers,
         start=start,
-        reading=readers.first[topic][batch] + nth,
+        reading=reading,
         batch=batch,
+        fetched=np.where(readers.group[reading] == NOBODY, sampled[batch], records[batch]),
         read_at=start[batch] + delay,
     )

@@ -1,27 +1,31 @@
-"""Generates the readers of topics: consumer groups with members, and jobs without a group.
+"""Generates the readers of topics: consumer groups with members or without, and sampling jobs.
 
-Goals, in order: each record of a topic is read once by each of its readers; a reader looks as it
-does in a real cluster; all of it is known from columns, without a list of assigned partitions.
+Goals, in order: each record of a topic is read once by each group that reads the topic; a reader
+looks as it does in a real cluster; all of it is known from columns, without a list of assigned
+partitions.
 
-A team is the members of one group in one cluster, or the job of a cluster. A reading is a team and
-a topic that it reads:
+A team is the clients that read for one group in one cluster, or the workers of a job. A reading is
+a team and a topic that it reads:
 
 ```
 client   group of its service    member of                     rack that it reports
 web-3    web-readers             web-readers                   /eu/a
-etl-7    etl-readers             etl-readers, ledger-readers   /eu/c      one client in 20
-api-22   api-readers             nothing: a worker of the job  -          the last two clients
+etl-7    etl-readers             etl-readers, indexer-readers  /eu/c     one client in 20
+api-22   none: the last two      none, it samples all topics   -         in every second cluster
+batch-9  batch-readers           none, it only commits         -         in the other clusters
 
 topic orders, 4 partitions, read by web-readers (web-3, web-8, web-9), shift 1
 partition   0      1      2      3
 owner       web-8  web-9  web-3  web-8           member (shift + partition) mod 3 of the team
 ```
 
-A topic has up to three groups. The job reads one in four topics, but none of the busiest tenth, so
-that most bytes have a group. Members of two groups in three report a rack and read from a replica
-in it, if the leader has the rack-aware selector (KIP-392): from the leader if it is there, else
-from the follower in sync with the greatest id, which is Kafka's order among equals. All others
-read from the leader.
+A topic has up to three groups. A job without a group reads one record in 16 of all topics, so its
+bytes are in proportion to what is written, as those of a monitor are. A group whose clients assign
+partitions themselves and commit, as Flink does, has no members; it shows offsets only.
+
+Members of two groups in three report a rack and read from a replica in it, if the leader has the
+rack-aware selector (KIP-392): from the leader if it is there, else from the follower in sync with
+the greatest id, which is Kafka's order among equals. All others read from the leader.
 
 What this does not do: move members or partitions between looks; draw what is written.
 """
@@ -29,7 +33,6 @@ What this does not do: move members or partitions between looks; draw what is wr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,13 +52,15 @@ if TYPE_CHECKING:
 
 READER_STREAM = 4
 WORKERS = 2
-"""Clients of each cluster that are workers of its job: the last ones."""
+"""Clients of a cluster that are workers of its job: the last ones."""
+SAMPLED_ONE_IN = 16
+"""A job reads one record in this many."""
+MEMBERLESS_GROUP = 1
+"""The group that has no members in clusters without a job."""
 SECOND_GROUP_ONE_IN, SECOND_GROUP_AT = 20, 7
 """Clients whose number in their cluster has this remainder are in a second group as well."""
 GROUPS_OF_TOPIC = np.array([0, 1, 1, 1, 1, 2, 2, 2, 3, 3])
 """Number of groups that read a topic, one ticket per ten per cent of the topics."""
-JOB_ONE_IN = 4
-BUSY_ONE_IN = 10
 RACK_GROUPS, RACKLESS_GROUP = 3, 2
 """Of three groups, the members of this one report no rack."""
 SHIFTS = 2**16
@@ -66,8 +71,10 @@ class TopicReaders:
     """Who reads which topic, from which broker."""
 
     edges: NDArray[np.int64]
-    """Members of team t are rows `edges[t]` to `edges[t + 1] - 1` of `member`, [teams + 1]; the
+    """Clients of team t are rows `edges[t]` to `edges[t + 1] - 1` of `member`, [teams + 1]; the
     teams of a cluster are one per group, then the job."""
+    has_members: NDArray[np.bool_]
+    """Whether the clients of a team are members of its group, [teams]."""
     member: NDArray[np.int64]
     """Row in `Clients`, [members]."""
     reports_rack: NDArray[np.bool_]
@@ -119,15 +126,22 @@ def generate_readers(
     """The readers of all topics; `racks`: the number of racks."""
     stream = Stream(options.seed, READER_STREAM)
     groups = len(world.clients.groups)
-    edges, member, group = _members(world)
-    is_read = _readings(stream, world, np.diff(edges).reshape(len(clusters), groups + 1))
+    edges, member, group = _teams(world)
+    team_sizes = np.diff(edges).reshape(len(clusters), groups + 1)
+    is_read = _readings(stream, world, team_sizes)
     topic, of_cluster = np.nonzero(is_read)
     size = world.partitions.size[topic]
     cluster = _cluster_of_topic(world)[topic]
+    has_members = np.ones_like(team_sizes, dtype=bool)
+    has_members[:, groups] = False
+    has_members[~_has_job(np.arange(len(clusters))), MEMBERLESS_GROUP] = False
+    has_members = has_members.ravel()
     return TopicReaders(
         edges=edges,
+        has_members=has_members,
         member=member,
-        reports_rack=(group % RACK_GROUPS != RACKLESS_GROUP) & (group < groups),
+        reports_rack=(group % RACK_GROUPS != RACKLESS_GROUP)
+        & np.repeat(has_members, np.diff(edges)),
         first=np.concatenate([[0], np.cumsum(is_read.sum(axis=1))]),
         topic=topic,
         team=cluster * (groups + 1) + of_cluster,
@@ -139,8 +153,13 @@ def generate_readers(
     )
 
 
-def _members(world: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Edges of the teams; client and group of each member, team by team.
+def _has_job(cluster: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether a job reads these clusters; in the others, one group has no members."""
+    return np.equal(cluster % 2, 0)
+
+
+def _teams(world: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Edges of the teams; client and group of each row, team by team.
 
     The job counts as the last group.
     """
@@ -149,11 +168,14 @@ def _members(world: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
     cluster = np.repeat(np.arange(len(sizes)), sizes)
     client = np.arange(len(cluster))
     number = client - clients.first[cluster]
-    is_worker = number >= sizes[cluster] - WORKERS
+    is_worker = _has_job(cluster) & (number >= sizes[cluster] - WORKERS)
+    second = (clients.group + 1) % groups
     has_second = ~is_worker & (number % SECOND_GROUP_ONE_IN == SECOND_GROUP_AT)
-    group = np.concatenate(
-        [np.where(is_worker, groups, clients.group), (clients.group[has_second] + 1) % groups]
-    ).astype(np.int64)
+    # A client that reads for a group without members is a member of no group.
+    has_second &= (clients.group != MEMBERLESS_GROUP) & (second != MEMBERLESS_GROUP)
+    group = np.concatenate([np.where(is_worker, groups, clients.group), second[has_second]]).astype(
+        np.int64
+    )
     member = np.concatenate([client, client[has_second]])
     team = cluster[member] * (groups + 1) + group
     order = np.argsort(team, kind="stable")
@@ -164,28 +186,17 @@ def _members(world: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
 def _readings(stream: Stream, world: Topology, team_sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each group, and in the last column the job, reads a topic, [topics, groups + 1].
 
-    `team_sizes`: members of each team, [clusters, groups + 1].
+    `team_sizes`: clients of each team, [clusters, groups + 1].
     """
     cluster = _cluster_of_topic(world)
     topics, groups = len(cluster), team_sizes.shape[1] - 1
-    has_members = team_sizes[cluster, :groups] > 0
+    has_clients = team_sizes[cluster, :groups] > 0
     draws = stream.raw(topics * groups).reshape(topics, groups)
-    # Groups with members first, in a random order.
-    rank = np.argsort(np.lexsort((draws, ~has_members), axis=1), axis=1)
+    # Groups with clients first, in a random order.
+    rank = np.argsort(np.lexsort((draws, ~has_clients), axis=1), axis=1)
     wanted = GROUPS_OF_TOPIC[stream.below(len(GROUPS_OF_TOPIC), topics)]
-    by_job = np.equal(stream.below(JOB_ONE_IN, topics), 0) & ~_is_busy(world)
-    return np.column_stack([(rank < wanted[:, None]) & has_members, by_job])
-
-
-def _is_busy(world: Topology) -> NDArray[np.bool_]:
-    """Whether a topic is among the busiest tenth of its cluster, [topics]."""
-    weights = np.diff(np.concatenate([[0], world.partitions.cumulative]))
-    is_busy = np.zeros(len(weights), dtype=bool)
-    edges = world.partitions.edges.tolist()
-    for low, high in pairwise(edges):
-        by_weight = np.argsort(-weights[low:high], kind="stable")
-        is_busy[low + by_weight[: -(-len(by_weight) // BUSY_ONE_IN)]] = True
-    return is_busy
+    by_job = team_sizes[cluster, groups] > 0
+    return np.column_stack([(rank < wanted[:, None]) & has_clients, by_job])
 
 
 def _cluster_of_topic(world: Topology) -> NDArray[np.int64]:

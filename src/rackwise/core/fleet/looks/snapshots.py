@@ -160,10 +160,11 @@ def steady_cluster(
             group=group,
             protocol=PROTOCOLS[place % len(PROTOCOLS)][0],
             assignor=PROTOCOLS[place % len(PROTOCOLS)][1],
-            state="Stable",
+            state="Stable" if readers.has_members[team] else "Empty",
             members=tuple(
                 _member(world, readers, racks, owner, owned.get(owner, ()))
                 for owner in range(*readers.edges[team : team + 2].tolist())
+                if readers.has_members[team]
             ),
         )
         for place, group in enumerate(world.clients.groups)
@@ -173,6 +174,7 @@ def steady_cluster(
     return SteadyCluster(
         cluster=replace(
             cluster,
+            name=cluster.name or f"cluster-{number + 1:03d}",
             topics={
                 name: _with_retention(topic, is_trimmed=trimmed.get(name, False))
                 for name, topic in cluster.topics.items()
