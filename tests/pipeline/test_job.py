@@ -402,7 +402,9 @@ class TestUnhappy:
             flows=[path],
             levels=("area", "zone"),
             prices=(TWO_CENTS, price(region="eu-1", level=level)),
+            notes=("a note of the inputs",),
         )
+        assert made.summary["notes"][0] == "a note of the inputs"
         noted = [note for note in made.summary["notes"] if "prices of single regions" in note]
         assert len(noted) == count
 

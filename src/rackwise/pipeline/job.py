@@ -133,7 +133,7 @@ class _AnalyzeRun:
             replace(row, cluster=names.get(row.cluster, row.cluster)) for row in request.rates
         )
         self.prices = prices_of(request.prices, request.provider)
-        self.notes: list[str] = []
+        self.notes = list(request.notes)
 
     def step(self, name: str, which: str = "") -> None:
         """Report the start of a step or of a part of it; a step without work is not reported."""

@@ -86,6 +86,8 @@ class AnalyzeRequest:
     """Topic -> share of its records without a key; 1 for other topics."""
     digests: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Role of each other input file -> SHA-256 of its content."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the inputs; they are notes of the summary."""
     planning: Planning | None = None
     """None creates no plans; the run replaces its policy and prices by those of the request."""
     progress: Callable[[int, int, str], None] = lambda _number, _of, _name: None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rackwise.adapters.files import (
     parse_prices,
     read_prices,
+    shipped_price_notes,
     shipped_price_table,
     shipped_prices,
 )
@@ -187,6 +188,12 @@ class TestShippedTable:
         assert all(re.fullmatch(r"https://[^\s,]+", price.source) for price in SHIPPED)
         assert all(price.is_checked for price in SHIPPED if price.level == "zone")
         assert all(price.region == ANY for price in SHIPPED if price.is_checked)
+
+    @pytest.mark.parametrize("provider", ZONE)
+    def test_who_also_charges_for_bytes_that_stay_in_a_rack_has_a_note(self, provider):
+        notes = shipped_price_notes(provider)
+        assert len(notes) == (provider in {"aws-privatelink", "aws-transit-gateway"})
+        assert all(note.startswith(f"{provider}: ") for note in notes)
 
     def test_the_page_has_each_provider_and_each_day(self):
         text = PAGE.read_text()

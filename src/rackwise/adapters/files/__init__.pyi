@@ -38,6 +38,7 @@ from rackwise.adapters.files.tables.owners import read_owners as read_owners
 from rackwise.adapters.files.tables.prices import parse_prices as parse_prices
 from rackwise.adapters.files.tables.prices import price_table as price_table
 from rackwise.adapters.files.tables.prices import read_prices as read_prices
+from rackwise.adapters.files.tables.prices import shipped_price_notes as shipped_price_notes
 from rackwise.adapters.files.tables.prices import shipped_price_table as shipped_price_table
 from rackwise.adapters.files.tables.prices import shipped_prices as shipped_prices
 from rackwise.adapters.files.tables.rack_rates import RackRatesFile as RackRatesFile

@@ -57,6 +57,8 @@ class Inputs:
     owners: Owners
     """Owners of topics and client groups; empty without a table."""
     prices: tuple[Price, ...]
+    notes: tuple[str, ...]
+    """What a reader of the bill must know of these inputs."""
     policy: Policy
     digests: Mapping[str, str]
     """SHA-256 of each further file, by the name of its option."""
@@ -104,6 +106,7 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
         rates=_rates(reader, options.rates),
         owners=_owners(reader, options.owners),
         prices=_prices(reader, options.prices),
+        notes=() if options.prices else files.shipped_price_notes(options.provider),
         policy=_policy(reader, options.policy, read),
         digests=reader.digests,
         input_bytes=None if flow_bytes is None else unpacked + flow_bytes,

@@ -104,6 +104,7 @@ def _request(
         rates=inputs.rates,
         prices=inputs.prices,
         provider=settings.provider,
+        notes=inputs.notes,
         owners=inputs.owners,
         policy=inputs.policy,
         levels=settings.levels,

@@ -43,7 +43,7 @@ from rackwise.core.errors import InvalidPrices
 from rackwise.core.traffic import ANY, NANO, Price, exact_usd_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 COLUMNS = (
@@ -63,6 +63,17 @@ KINDS = ("produce", "fetch", "replicate", "other")
 SHIPPED = "prices.csv"
 """The table that comes with the package."""
 
+_EVERY_BYTE = (
+    "{provider}: {what} also charges for bytes that stay in a rack: the bill does not have them, "
+    "and a saving that keeps bytes in a rack does not lower this charge"
+)
+_NOTES: Mapping[str, str] = {
+    "aws-privatelink": _EVERY_BYTE.format(provider="aws-privatelink", what="the endpoint"),
+    "aws-transit-gateway": _EVERY_BYTE.format(
+        provider="aws-transit-gateway", what="the Transit Gateway"
+    ),
+}
+
 _USD = re.compile(r"([0-9]{1,7})(?:\.([0-9]{1,9}))?")
 _GB = re.compile(r"[1-9][0-9]{0,15}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -81,6 +92,11 @@ def read_prices(path: str | Path, *, max_bytes: int = MAX_BYTES) -> tuple[Price,
 def shipped_prices() -> tuple[Price, ...]:
     """The rows of the table that comes with the package; `row` is `prices.csv:LINE`."""
     return parse_prices(shipped_price_table(), where=SHIPPED)
+
+
+def shipped_price_notes(provider: str) -> tuple[str, ...]:
+    """What a reader of a bill must know of the shipped prices of a provider."""
+    return tuple(note for name, note in _NOTES.items() if name == provider)
 
 
 def shipped_price_table() -> bytes:
