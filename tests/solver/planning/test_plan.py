@@ -27,7 +27,7 @@ from small_clusters import small_cluster
 
 if TYPE_CHECKING:
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Plan
+    from rackwise.core.planning.model import Plan, Totals
 
 FEWER = settings(max_examples=max(10, settings().max_examples // 2))
 """Each example is planned several times."""
@@ -210,7 +210,14 @@ def test_new_names_in_the_same_order_change_nothing_else(problem: Problem) -> No
     made = make(problem)
     other = make(problem._replace(cluster=renamed, policy=replace(problem.policy, topics=blocks)))
     assert [replace(move, topic=move.topic[1:]) for move in other.moves] == list(made.moves)
-    assert other.totals == made.totals
+    assert without_reasons(other.totals) == without_reasons(made.totals)
+
+
+def without_reasons(totals: Totals) -> Totals:
+    """The totals without sentences that name partitions."""
+    assert totals.monthly is not None
+    monthly = replace(totals.monthly, replication_reason=None, reads_reason=None)
+    return replace(totals, monthly=monthly)
 
 
 def test_verdict_reports_the_gap() -> None:
