@@ -1,18 +1,21 @@
 """promtool and node_exporter: the first on PATH, or those of Debian's packages, fetched once.
 
-`python tests/prometheus_tools.py` fetches them into `build/prometheus`. It needs apt-get with the
-lists of Debian, and no root. Nothing is installed and no service is started.
+`python tests/prometheus_tools.py` fetches them into `build/prometheus`, or the folder that
+`RACKWISE_PROMETHEUS` names. It needs apt-get with the lists of Debian, and no root. Nothing is
+installed and no service is started.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "build" / "prometheus"
+ROOT = Path(__file__).parents[1]
+FOLDER = Path(os.environ.get("RACKWISE_PROMETHEUS") or ROOT / "build" / "prometheus")
 PACKAGES = ("prometheus", "prometheus-node-exporter")
 PROMTOOL = ("promtool",)
 NODE_EXPORTER = ("prometheus-node-exporter", "node_exporter")
@@ -44,7 +47,7 @@ def has_both() -> bool:
 def fetch() -> str:
     """Unpack Debian's packages into the folder; returns why that was not possible, or nothing."""
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        return "this is no Debian"
+        return "there is no apt-get"
     FOLDER.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER.parent) as name:
         folder = Path(name)

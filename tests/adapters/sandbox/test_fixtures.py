@@ -22,10 +22,14 @@ markers =
     kafka
     zookeeper
     spark
+    prometheus
 """
 PLAIN = "def test_plain(): pass\n"
 SERVER = "import pytest\n@pytest.mark.kafka\ndef test_server(kraft_cluster): pass\n"
 SKIPPED = "import pytest\n@pytest.mark.kafka\ndef test_server(): pytest.skip('no time')\n"
+
+
+COLLECTOR = "import pytest\n@pytest.mark.prometheus\ndef test_collector(): pass\n"
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def run(tmp_path):
         (tmp_path / "pytest.ini").write_text(SETTINGS)
         for number, text in enumerate(files):
             (tmp_path / f"test_{number}.py").write_text(text)
-        kept = ("RACKWISE_REQUIRE_KAFKA", "KAFKA")
+        kept = ("RACKWISE_REQUIRE_KAFKA", "RACKWISE_REQUIRE_PROMETHEUS", "KAFKA")
         own = {key: value for key, value in os.environ.items() if key not in kept}
         path = os.pathsep.join([str(SOURCE), str(TESTS)])
         return subprocess.run(
@@ -138,3 +142,29 @@ def test_required_and_refused_at_once_is_a_usage_error(run):
     ran = run(PLAIN, KAFKA="0", RACKWISE_REQUIRE_KAFKA="1")
     assert ran.returncode == 4
     assert "KAFKA=0 leaves real Kafka out, RACKWISE_REQUIRE_KAFKA=1 requires it" in ran.stderr
+
+
+class TestPrometheus:
+    @pytest.fixture
+    def without(self, tmp_path):
+        """An environment in which promtool and node_exporter cannot be had."""
+        return {
+            "RACKWISE_PROMETHEUS": str(tmp_path / "prometheus"),
+            "PATH": str(Path(sys.executable).parent),
+        }
+
+    def test_what_cannot_be_fetched_leaves_them_out_and_says_so_first_and_last(self, run, without):
+        ran = run(PLAIN, COLLECTOR, **without)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        line = (
+            "left out: 1 test on real servers: promtool and node_exporter are not on PATH and "
+            "cannot be fetched: there is no apt-get"
+        )
+        assert line in first_lines(ran)
+        assert line in last_lines(ran)
+        assert "1 passed, 1 deselected" in ran.stdout
+
+    def test_required_they_are_not_left_out(self, run, without):
+        ran = run(PLAIN, COLLECTOR, RACKWISE_REQUIRE_PROMETHEUS="1", **without)
+        assert "2 passed" in ran.stdout, ran.stdout + ran.stderr
+        assert "left out" not in ran.stdout

@@ -3,6 +3,7 @@
 Debian's packages have both programs; see `prometheus_tools`.
 """
 
+import json
 import re
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 import prometheus_tools
+from rackwise.adapters.files import publish
 from rackwise.cli.main import run
 from rackwise.report.metrics.producer import producer_metrics
 from rackwise.report.metrics.run import run_metrics
@@ -138,6 +140,26 @@ def test_node_exporter_serves_each_sample_of_a_run(case, exporter, tmp_path):
     (tmp_path / "rackwise.prom").write_text(text)
     wanted = {place: float(value) for place, value in read(text).items()}
     assert exporter.scraped() == (wanted, True)
+
+
+def test_node_exporter_serves_what_the_command_writes_of_a_bill(exporter, tmp_path):
+    document = summary(topics=70, clusters=2)
+    bill = tmp_path / "bill"
+    text = json.dumps(document).encode()
+    publish(bill, run_id=document["run_id"], files={"summary.json": text}, tables="tables")
+    assert run(["--quiet", "report", str(bill), "--metrics", str(tmp_path / "bill.prom")]) == 0
+    served, is_read = exporter.scraped()
+    assert is_read
+    names = {name for name, _ in served}
+    assert names >= {
+        "rackwise_partitions_offline_on_rack_loss",
+        "rackwise_partitions_unsafe",
+        "rackwise_cross_rack_usd_30d",
+        "rackwise_savable_usd_30d",
+        "rackwise_snapshot_age_seconds",
+    }
+    month = sum(value for (name, _), value in served.items() if name.endswith("_rack_usd_30d"))
+    assert month == pytest.approx(float(document["verdict"]["usd_30d"]), rel=1e-12)
 
 
 def test_node_exporter_serves_each_sample_of_an_audit(audited, exporter, tmp_path):
