@@ -27,6 +27,7 @@ from rackwise.core.fleet import (
 from rackwise.core.fleet.flows.tally import add_tallies
 from rackwise.core.meter import look_pair, metered_flows
 from rackwise.core.meter.flows import METERED_KINDS
+from rackwise.core.model import PartitionTable
 from rackwise.core.racks import Rack
 from truth_prices import AWS
 
@@ -502,6 +503,15 @@ class TestLooks:
         assert look.name == "orders"
         assert look.groups
         assert look.partitions.offsets is not None
+
+    def test_a_topic_without_its_first_partition(self):
+        cluster = generate_fleet(replace(LOGS, looks=1)).clusters[0]
+        table = PartitionTable.of(one for one in cluster.partitions if one.partition != 0)
+        fleet = fleet_of_clusters(LOGS, [replace(cluster, partitions=table)])
+        for group in list(iter_looks(fleet))[-1][0].groups:
+            for offsets in group.committed.values():
+                assert offsets[0] is None
+                assert None not in offsets[1:]
 
     @pytest.mark.parametrize(
         ("change", "said"),

@@ -119,7 +119,7 @@ class SteadyCluster:
     claims: Mapping[str, Mapping[str, tuple[slice, slice]]]
     """Group -> topic -> claims, and their rows in `Partitions`."""
     sizes: Mapping[str, int]
-    """Topic -> number of partitions, with and without leader."""
+    """Topic -> number of its partitions, with and without leader."""
 
 
 def steady_cluster(
@@ -134,8 +134,10 @@ def steady_cluster(
     partitions, table = world.partitions, cluster.partitions
     low, high = partitions.edges[number : number + 2].tolist()
     first = [*partitions.first.tolist(), len(partitions.leader)]
-    counts = np.bincount(table.topic, minlength=len(table.topics)).tolist()
-    sizes = dict(zip(table.topics, counts, strict=True))
+    # The greatest number and one: a snapshot of a part of the cluster may leave some out.
+    counts = np.zeros(len(table.topics), dtype=np.int64)
+    np.maximum.at(counts, table.topic, table.partition.astype(np.int64) + 1)
+    sizes = dict(zip(table.topics, counts.tolist(), strict=True))
     names = (*world.clients.groups, None)
     claims: dict[str, dict[str, tuple[slice, slice]]] = {}
     owned: dict[int, list[tuple[str, int]]] = {}
