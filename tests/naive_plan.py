@@ -41,6 +41,8 @@ class Question:
     usd: Callable[[Rack | None, Rack | None, int], int] = field(default=lambda *_: 0)
     replace: Mapping[int, int] = field(default_factory=dict)
     keeps_sets: bool = False
+    day: Callable[[Rack | None, Rack | None, int], int] | None = None
+    """Rack of the leader, rack of a follower, bytes per second -> price of a day."""
 
     @cached_property
     def world(self) -> World:
@@ -117,13 +119,42 @@ class Question:
     def cost(self, p: Partition, chosen: frozenset[int]) -> int:
         return sum(self.price(p, id_) for id_ in chosen - self.held(p))
 
+    @property
+    def has_replication(self) -> bool:
+        """Whether the price of replication is an objective."""
+        return (
+            self.day is not None
+            and self.minimise == "moves"
+            and any(p.bytes_in_per_s for p in self.partitions)
+        )
+
+    def expected_leader(self, p: Partition) -> int | None:
+        """Who leads before the set is known: the preferred leader, else the first that may."""
+        heirs = [self.replace[id_] for id_ in placed(p)[:1] if id_ in self.replace]
+        usable = [id_ for id_ in placed(p) if id_ in self.brokers]
+        leading = [id_ for id_ in usable if id_ not in self.policy.brokers.no_lead]
+        return next(iter([*heirs, *(leading or usable)]), None)
+
+    def replication(self, p: Partition, chosen: frozenset[int]) -> int:
+        """The price of a day of replication, 0 for an unknown rate."""
+        leader = self.expected_leader(p)
+        if self.day is None or p.bytes_in_per_s is None or leader is None:
+            return 0
+        racks = {b.id: b.rack for b in self.cluster.brokers}
+        return sum(self.day(racks[leader], racks[id_], p.bytes_in_per_s) for id_ in chosen)
+
     def whole_cost(self, p: Partition, chosen: frozenset[int]) -> Cost:
-        """What is minimised, in order, without squares: cost, the other cost, leader, touched."""
+        """What is minimised, in order, without squares.
+
+        Cost, replication if it is an objective, the other cost, leader, touched.
+        """
         added = chosen - self.held(p)
         second = (p.bytes or 0) * len(added) if self.minimise == "moves" else len(added)
         preferred = next(iter(placed(p)), None)
         dropped = preferred is not None and preferred not in chosen
-        return (self.cost(p, chosen), second, int(dropped), int(chosen != set(placed(p))))
+        replication = (self.replication(p, chosen),) if self.has_replication else ()
+        rest = (second, int(dropped), int(chosen != set(placed(p))))
+        return (self.cost(p, chosen), *replication, *rest)
 
     @cached_property
     def weights(self) -> dict[int, int]:
@@ -232,13 +263,13 @@ class Question:
         )
 
     def secondary(self) -> Cost:
-        """The best in order: cost, the other cost, leaders, touched; with balance off also squares.
+        """The best in order of `whole_cost`; with balance off also squares.
 
-        Squares come after moves, and before bytes.
+        Squares come after moves and replication, and before bytes.
         """
         reached = self._reach(range(len(self.partitions)), self.whole_cost, self.caps)
         off = self.policy.balance.replicas == "off"
-        needed = 1 if self.minimise == "moves" else 2
+        needed = 1 + (self.minimise != "moves") + self.has_replication
         found = []
         for loads, best in reached.items():
             if self.is_allowed(loads):

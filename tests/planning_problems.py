@@ -12,6 +12,7 @@ from laws_planning import check_minimal, check_plan
 from naive_plan import of_goal
 from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
+from rackwise.core.planning.leaders.expected import with_steady_costs
 from rackwise.core.planning.model import (
     Add,
     Balance,
@@ -39,6 +40,8 @@ from rackwise.core.traffic import Price
 from strategies import racks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from naive_plan import Question
     from rackwise.core.planning.model import Plan, Solver
     from rackwise.core.policy import Spread
@@ -62,29 +65,55 @@ class Problem(NamedTuple):
     policy: Policy
     goal: Goal
     minimise: Minimise
+    per_byte: Mapping[str, tuple[int, int]]
+    """Nano-dollars out and in, by the level at which two racks part."""
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """The price rows."""
+        return _price_rows(self.per_byte)
 
     @property
     def question(self) -> Question:
         """The same for the slow planner."""
         return of_goal(
-            self.cluster, self.policy, self.goal, minimise=self.minimise, usd=_nano_dollars
+            self.cluster,
+            self.policy,
+            self.goal,
+            minimise=self.minimise,
+            usd=self._nano_dollars,
+            day=lambda leader, target, rate: self._nano_dollars(leader, target, rate * DAY_S),
         )
 
     @property
     def instance(self) -> Instance:
         """The same as columns."""
-        return Instance.of(*self[:3], minimise=self.minimise, prices=PRICES)
+        instance = Instance.of(*self[:3], minimise=self.minimise, prices=self.prices)
+        return with_steady_costs(instance, self.prices)
 
     def plan(self, solver: Solver) -> Plan:
         """The plan that the solver finds."""
-        return plan(*self[:3], minimise=self.minimise, prices=PRICES, solver=solver)
+        return plan(*self[:3], minimise=self.minimise, prices=self.prices, solver=solver)
+
+    def _nano_dollars(self, leader: Rack | None, target: Rack | None, bytes_: int) -> int:
+        if leader is None or target is None or leader == target:
+            return 0
+        if len(target.levels) == 1:
+            return sum(self.per_byte["zone"]) * bytes_
+        is_near = leader.levels[0] == target.levels[0]
+        return sum(self.per_byte["level2" if is_near else "level1"]) * bytes_
 
 
+DAY_S = 86_400
 PER_BYTE = {"level1": (30, 20), "level2": (10, 1), "zone": (10, 10)}
-"""Nano-dollars out and in, by the level at which two racks part."""
 
-PRICES = tuple(
-    Price(
+
+def _price_rows(per_byte: Mapping[str, tuple[int, int]]) -> tuple[Price, ...]:
+    return tuple(_price_row(level, *prices) for level, prices in per_byte.items())
+
+
+def _price_row(level: str, out: int, into: int) -> Price:
+    return Price(
         provider="test",
         region="*",
         level=level,
@@ -98,21 +127,13 @@ PRICES = tuple(
         is_checked=True,
         row=level,
     )
-    for level, (out, into) in PER_BYTE.items()
-)
 
 
-def _nano_dollars(leader: Rack | None, target: Rack | None, bytes_: int) -> int:
-    if leader is None or target is None or leader == target:
-        return 0
-    if len(target.levels) == 1:
-        return sum(PER_BYTE["zone"]) * bytes_
-    is_near = leader.levels[0] == target.levels[0]
-    return sum(PER_BYTE["level2" if is_near else "level1"]) * bytes_
+PRICES = _price_rows(PER_BYTE)
 
 
 @st.composite
-def small_worlds(draw: st.DrawFn) -> Cluster:
+def small_worlds(draw: st.DrawFn, *, has_rates: bool) -> Cluster:
     """At most 6 brokers and 4 partitions of 1 to 3 replicas, some brokers dead."""
     racks = draw(TREES)
     ids = draw(st.lists(st.integers(1, 9), min_size=3, max_size=6, unique=True))
@@ -132,6 +153,7 @@ def small_worlds(draw: st.DrawFn) -> Cluster:
                 leader=leader,
                 isr=replicas,
                 bytes=draw(st.sampled_from([0, 1, 2, 8])),
+                bytes_in_per_s=draw(RATES) if has_rates else None,
             )
         )
     return Cluster(
@@ -146,6 +168,7 @@ def small_worlds(draw: st.DrawFn) -> Cluster:
     )
 
 
+RATES = st.sampled_from([None, 0, 1, 2, 3, 10, 1000])
 ALIVE = st.integers(0, 11).map(bool)
 
 
@@ -227,13 +250,21 @@ def goals(draw: st.DrawFn, cluster: Cluster) -> Goal:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
-    """A cluster, a policy, a goal and what to minimise; the goal fits the policy."""
-    cluster = draw(small_worlds())
+def problems(draw: st.DrawFn, *, has_rates: bool = False) -> Problem:
+    """A cluster, a policy, a goal and what to minimise; the goal fits the policy.
+
+    `has_rates`: with rates and random prices, so that replication is an objective.
+    """
+    cluster = draw(small_worlds(has_rates=has_rates))
     policy = draw(plan_policies(cluster))
     goal = draw(goals(cluster))
     minimise = draw(st.sampled_from(["moves", "moves", "bytes", "usd"]))
-    problem = Problem(cluster, policy, goal, minimise)
+    per_byte = PER_BYTE
+    if has_rates:
+        minimise = "moves"
+        pairs = st.tuples(st.integers(0, 30), st.integers(0, 30))
+        per_byte = {level: draw(pairs) for level in PER_BYTE}
+    problem = Problem(cluster, policy, goal, minimise, per_byte)
     try:
         check_policy(problem.question.policy, problem.question.cluster)
     except InvalidPolicy:
@@ -253,5 +284,5 @@ def check_planned(problem: Problem, solver: Solver) -> Plan | None:
         return None
     assert not question.impossible
     check_minimal(found, question)
-    check_plan(found, problem.cluster, problem.policy, prices=PRICES)
+    check_plan(found, problem.cluster, problem.policy, prices=problem.prices)
     return found

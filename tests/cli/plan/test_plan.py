@@ -226,6 +226,25 @@ class TestPriceCap:
         assert plan.totals.monthly.replication_usd_nano == 2 * ONE_COPY
         assert "monthly  this plan changes replication by +$96.56 per 30 days" in out.splitlines()
 
+    def test_the_proof_of_its_file_includes_replication(self, run_plan, tmp_path):
+        racks = {**RACKS, 7: "/a"}
+        cluster = small_cluster(racks, {"t-0": [2, 1, 3]})
+        rates = np.array([MB_PER_S], dtype=np.int64)
+        cluster = replace(cluster, partitions=replace(cluster.partitions, bytes_in_per_s=rates))
+        _, out, _, plan = run_plan(["set-rf", "t=4", "--provider", "aws"], cluster=cluster)
+        assert plan.moves[0].added == (5,)
+        told = "no such plan with as few moves has a lower price of replication than $96.56"
+        assert told in out
+        words = ["proof", tmp_path / "plan.json", "--snapshot", tmp_path / "s.json"]
+        code, out, _ = called(*words)
+        assert code == 0
+        assert told in out
+        printed = document(called(*words, "--json")[1])
+        assert printed["replication"] == {
+            "cost": 2 * ONE_COPY // 30,
+            "lower_bound": 2 * ONE_COPY // 30,
+        }
+
     def refused(self, tmp_path, cluster, *words):
         snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
         write_snapshot(cluster, snapshot)

@@ -14,6 +14,7 @@ from rackwise.core.planning.model import (
     Drain,
     MonthlyChange,
     Move,
+    ReplicationVerdict,
     Steady,
     Totals,
     Verdict,
@@ -207,6 +208,34 @@ def test_steady_state_without_prices():
         steady_after=Steady(cross_bytes_per_s=0),
     )
     assert "price    replication across racks 1.0 MiB/s -> 0 B/s" in lines(plan_of(totals=totals))
+
+
+@pytest.mark.parametrize(
+    ("bound", "proof", "below"),
+    [
+        (
+            10**9,
+            "proof    proved: no fair and legal plan costs less than 2 replicas",
+            (
+                "         and no such plan with as few moves has a lower price of replication than "
+                "$30.00 per 30 days, with the leaders that stay"
+            ),
+        ),
+        (
+            5 * 10**8,
+            "proof    gap 0: replication costs more than its lower bound",
+            (
+                "         replication costs $30.00 per 30 days, with the leaders that stay; "
+                "the lower bound is $15.00"
+            ),
+        ),
+    ],
+)
+def test_the_price_of_replication_has_its_own_proof(bound, proof, below):
+    replication = ReplicationVerdict(cost=10**9, lower_bound=bound)
+    found = lines(plan_of(verdict=replace(plan_of().verdict, replication=replication)))
+    at = found.index(proof)
+    assert found[at + 1] == below
 
 
 GIB_MONTHS = 5 * 2**30

@@ -16,7 +16,8 @@ from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.planning.model import BrokerGroup, Cut, Move
 from rackwise.core.planning.proof.applied import apply_moves
-from rackwise.core.planning.proof.certificate import bound, certify, check
+from rackwise.core.planning.proof.bound import bound, certify
+from rackwise.core.planning.proof.certificate import check
 
 LEAST, MOST = -3, 3
 THROWS = 20

@@ -13,7 +13,7 @@ from rackwise.adapters.files.plan.format import PLAN
 from rackwise.cli.audit.documents import RackLossDocument
 from rackwise.cli.documents import FindingDocument
 from rackwise.core.json.codec import Codec
-from rackwise.core.planning.model import Plan, Totals
+from rackwise.core.planning.model import Plan, ReplicationVerdict, Totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +65,8 @@ class ProofDocument:
     """A cost below which no legal and fair plan exists."""
     gap: Signed
     """The cost above the lower bound."""
+    replication: ReplicationVerdict | None
+    """The price of replication among plans with as many moves; null if it is no objective."""
     is_legal: bool
     """Whether every set follows the rules."""
     is_fair: bool

@@ -96,7 +96,7 @@ def cluster_of_plan(
 
 def _text(plan: Plan, verdict: Verdict, name: str) -> str:
     from rackwise.cli.plan.goals import goal_text
-    from rackwise.cli.plan.text import amount, objective_of, proof_text
+    from rackwise.cli.plan.text import amount, objective_of, proof_text, replication_texts
     from rackwise.cli.tables import labelled_text
 
     objective = objective_of(plan)
@@ -108,6 +108,7 @@ def _text(plan: Plan, verdict: Verdict, name: str) -> str:
         ("legal", "yes: every set follows the rules" if verdict.is_legal else "no"),
         ("fair", "yes: no fairer loads exist" if verdict.is_fair else "no"),
         ("minimal", proof_text(verdict, objective)),
+        *(("", text) for text in replication_texts(verdict)),
         *(("problem", escaped(problem)) for problem in verdict.problems),
     )
     return f"{', '.join(parts)}\n{labelled_text(rows)}"
@@ -124,6 +125,7 @@ def _document(plan: Plan, verdict: Verdict) -> ProofDocument:
         cost=verdict.cost,
         lower_bound=verdict.lower_bound,
         gap=verdict.gap,
+        replication=verdict.replication,
         is_legal=verdict.is_legal,
         is_fair=verdict.is_fair,
         is_proved=verdict.is_proved,

@@ -79,6 +79,7 @@ def summary_text(plan: Plan) -> str:
         ("fair", _fair(plan)),
         *(("", cut) for cut in _cuts(plan)),
         ("proof", proof_text(plan.verdict, objective_of(plan))),
+        *(("", text) for text in replication_texts(plan.verdict)),
         *(("", escaped(problem)) for problem in plan.verdict.problems),
         ("solver", escaped(plan.solver)),
     )
@@ -250,7 +251,27 @@ def proof_text(verdict: Verdict, objective: str) -> str:
     if verdict.gap:
         stopped = ", the search was stopped early" if verdict.is_heuristic else ""
         what.append(f"it costs {cost}, the lower bound is {bound}{stopped}")
+    if verdict.replication and verdict.replication.gap:
+        what.append("replication costs more than its lower bound")
     return f"{verdict.text}: {'; '.join(what) or 'see the problems'}"
+
+
+def replication_texts(verdict: Verdict) -> Iterator[str]:
+    """Say in one line what is proved of the price of replication; nothing if it is no objective."""
+    found = verdict.replication
+    if found is None:
+        return
+    cost, bound = (dollars(nano * MONTH_DAYS) for nano in (found.cost, found.lower_bound))
+    if not found.gap:
+        yield (
+            "and no such plan with as few moves has a lower price of replication than "
+            f"{cost} per {MONTH_DAYS} days, with the leaders that stay"
+        )
+    else:
+        yield (
+            f"replication costs {cost} per {MONTH_DAYS} days, with the leaders that stay; "
+            f"the lower bound is {bound}"
+        )
 
 
 def amount(cost: int, objective: str) -> str:

@@ -240,7 +240,7 @@ class Certificate:
     """
 
     objective: NameText
-    """The minimised quantity: `moves`, `bytes`, `usd` or `leaders`."""
+    """The minimised quantity: `moves`, `bytes`, `usd`, `replication` or `leaders`."""
     unit: NameText
     """The unit of the prices."""
     groups: tuple[BrokerGroup, ...]
@@ -251,6 +251,8 @@ class Certificate:
     """The dual prices of capped topics that are not 0."""
     lower_bound: Annotated[Signed, Says("a lower bound")]
     """The least cost of any legal plan with fair loads."""
+    weight: Annotated[Count, OMITTED] = 0
+    """The weight of a move in a later objective: the prices prove a bound of both together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +320,24 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicationVerdict:
+    """The price of replication after a plan, among all plans with as many moves.
+
+    In nano-dollars per day, from the leaders that are expected before the sets are chosen.
+    """
+
+    cost: Annotated[Signed, Says("a cost")]
+    """The price after the plan."""
+    lower_bound: Annotated[Signed, Says("a lower bound")]
+    """The least price after any legal plan with fair loads and as many moves."""
+
+    @property
+    def gap(self) -> int:
+        """`cost` less `lower_bound`."""
+        return self.cost - self.lower_bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The result of a check of a plan."""
 
@@ -335,11 +355,19 @@ class Verdict:
     """One sentence per fault; empty if there is none."""
     is_heuristic: bool = False
     """Whether the solver was stopped before it was done."""
+    replication: Annotated[ReplicationVerdict | None, OMITTED] = None
+    """The price of replication; absent where it is no objective (no rates or no prices)."""
 
     @property
     def is_proved(self) -> bool:
-        """Whether the plan is legal and fair, and no plan is cheaper."""
-        return self.is_legal and self.is_fair and self.gap == 0 and not self.problems
+        """Whether the plan is legal and fair, and no plan is cheaper, replication included."""
+        return (
+            self.is_legal
+            and self.is_fair
+            and self.gap == 0
+            and not (self.replication and self.replication.gap)
+            and not self.problems
+        )
 
     @property
     def text(self) -> str:

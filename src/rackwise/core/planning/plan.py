@@ -27,6 +27,7 @@ import numpy as np
 from rackwise.core.errors import Infeasible, NoFlow
 from rackwise.core.json.canonical import canonical_json, sha256_of
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
+from rackwise.core.planning.leaders.expected import with_steady_costs
 from rackwise.core.planning.leaders.replica_lists import (
     choose_lists,
     fair_leaders_of,
@@ -48,8 +49,9 @@ from rackwise.core.planning.problem.at_rest import check_at_rest
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
-from rackwise.core.planning.proof.certificate import certify, infeasible
+from rackwise.core.planning.proof.bound import certify, infeasible
 from rackwise.core.planning.proof.fair_replicas import fairness_problems
+from rackwise.core.planning.proof.replication import certify_replication
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.by_rack import are_racks_independent, by_rack, needs_flow
 from rackwise.core.planning.search.tie_breaking import break_ties
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster, FairLoads, Ragged
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.model import Certificate, Goal, Minimise, Move, Solver
+    from rackwise.core.planning.proof.replication import ProvedReplication
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 
@@ -105,8 +108,10 @@ def plan(
 ) -> Plan:
     """The plan that reaches the goal with the fewest moves, bytes or dollars, and its proof.
 
-    `prices`: rows of one provider, required for dollars. `should_stop`: once it is true, the best
-    legal plan so far is returned with its gap. `progress`: called with 1 after each step.
+    Among plans with equal moves, the one with the lowest price of replication is chosen, as far as
+    rates and prices are known. `prices`: rows of one provider, required for dollars. `should_stop`:
+    once it is true, the best legal plan so far is returned with its gap. `progress`: called with 1
+    after each step.
 
     Raises `InvalidSnapshot` if something reassigns or required sizes are unknown, `InvalidPolicy`,
     `InvalidConfig` and `InvalidRack` for invalid input, `PartialRacks`,
@@ -119,6 +124,7 @@ def plan(
     if isinstance(goal, Leaders):
         return _leaders_plan(instance, made_from, prices)
     _check_possible(instance)
+    instance = with_steady_costs(instance, prices)
     targets = targets_of(instance)
     progress(1)
     sets, solver_text = _search_sets(instance, targets, solver, should_stop)
@@ -128,6 +134,7 @@ def plan(
     progress(1)
     fair = fair_of(instance, targets)
     certificate = certify(instance, sets, fair)
+    replication = certify_replication(instance, sets, fair)
     progress(1)
     leaders = choose_lists(instance, sets)
     fair = replace(fair, leader_groups=leader_groups(instance, leaders.leaders))
@@ -150,8 +157,12 @@ def plan(
             prices=prices,
         ),
         fair=fair,
-        certificates=(certificate, leader_certificate(instance, leaders.leaders)),
-        verdict=_verdict(instance, sets, certificate, should_stop),
+        certificates=(
+            certificate,
+            leader_certificate(instance, leaders.leaders),
+            *([] if replication is None else [replication.certificate]),
+        ),
+        verdict=_verdict(instance, sets, certificate, replication, should_stop),
         hypothetical=cluster.source == "suppose",
     )
 
@@ -216,12 +227,18 @@ def _search_sets(
 
 
 def _verdict(
-    instance: Instance, sets: Ragged, certificate: Certificate, should_stop: Callable[[], bool]
+    instance: Instance,
+    sets: Ragged,
+    certificate: Certificate,
+    replication: ProvedReplication | None,
+    should_stop: Callable[[], bool],
 ) -> Verdict:
     cost = instance.cost(sets)
     is_legal = bool(instance.legal(sets).all())
     problems = fairness_problems(instance, sets, certificate, is_legal=is_legal)
     gap = cost - certificate.lower_bound
+    of_replication = None if replication is None else replication.verdict
+    gaps = (gap, 0 if of_replication is None else of_replication.gap)
     return Verdict(
         cost=cost,
         lower_bound=certificate.lower_bound,
@@ -229,7 +246,8 @@ def _verdict(
         is_legal=is_legal,
         is_fair=not problems,
         problems=tuple(problems),
-        is_heuristic=(gap > 0 or bool(problems)) and should_stop(),
+        is_heuristic=(max(gaps) > 0 or bool(problems)) and should_stop(),
+        replication=of_replication,
     )
 
 

@@ -137,6 +137,13 @@ def test_empty_lists_copy_nothing():
     assert steady_states(view, Ragged.empty(1), None)[1].cross_bytes_per_s == 0
 
 
+def test_dollars_of_rates_whose_bytes_per_day_exceed_64_bits():
+    view = view_of({"t-0": [1, 2], "t-1": [1, 2]}, rates=[2**62, 10])
+    found = steady_cost(view, view.placed, np.array([1, 1]), copy_prices(view, PRICES))
+    wanted = sum(2 * usd_nano(rate * 86_400, 10**7, 10**9) for rate in (2**62, 10))
+    assert found.usd_nano_per_day == wanted
+
+
 def test_sums_beyond_64_bits():
     rows = 12
     view = view_of({f"t-{row}": [1, 2] for row in range(rows)}, rates=[2**60] * rows)

@@ -140,7 +140,7 @@ def test_legal_sets_and_costs_equal_the_exhaustive_planner(problem: Problem) -> 
                 legal.append(list(chosen))
                 alone = np.full(len(chosen), row)
                 new = np.array([b for b in chosen if b not in instance.held.row(row)], np.int64)
-                cost = int(instance.cost_at(alone[: len(new)], new).sum())
+                cost = int(instance.cost_at(alone[: len(new)], instance.leaf[new]).sum())
                 assert cost == question.cost(partition, names)
 
 

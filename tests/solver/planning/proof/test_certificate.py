@@ -15,7 +15,8 @@ from rackwise.core.errors import Infeasible, InvalidPolicy, OptimumTooLarge
 from rackwise.core.planning.model import Balance, Leaders, Move, TopicPrice
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.problem.instance import Instance
-from rackwise.core.planning.proof.certificate import bound, check, lower_bound
+from rackwise.core.planning.proof.bound import bound
+from rackwise.core.planning.proof.certificate import check, lower_bound
 from rackwise.core.planning.proof.dual_prices import MOST_PRICE
 from rackwise.core.policy import Policy, TopicBlock, check_policy
 from small_clusters import small_cluster

@@ -65,6 +65,16 @@ def check_sets(question: Question, instance: Instance, sets: Ragged) -> None:
 @FEWER
 @given(problems())
 def test_every_solver_finds_the_best_placement(problem: Problem) -> None:
+    check_best(problem)
+
+
+@given(problems(has_rates=True))
+def test_replication_is_the_cheapest_of_all_plans_with_equal_moves(problem: Problem) -> None:
+    """Among plans with equal moves the one with the least steady dollars is chosen."""
+    check_best(problem)
+
+
+def check_best(problem: Problem) -> None:
     found = problem_of(problem)
     if found is None:
         return

@@ -150,7 +150,7 @@ class _Chunk(NamedTuple):
     def copy_costs(self, leaf: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cost of a copy of each row to finest racks [rows, any]."""
         rows = np.repeat(self.rows, leaf.shape[1])
-        return self.instance.costs.at(rows, leaf.ravel()).reshape(leaf.shape)
+        return self.instance.cost_at(rows, leaf.ravel()).reshape(leaf.shape)
 
 
 def _chunks(instance: Instance, offers: BrokerPrices) -> Iterator[_Chunk]:
@@ -190,6 +190,10 @@ def _chunk(
     held = instance.held.values[index[0]].astype(np.int64)
     pins = instance.pins.values[index[1]].astype(np.int64)
     held_prices = offers.table[offers.row_class[rows][:, None], held]
+    if instance.kept is not None:
+        wide = np.repeat(rows, held.shape[1])
+        held_costs = instance.held_cost_at(wide, instance.leaf[held].ravel())
+        held_prices = held_prices + held_costs.reshape(held.shape)
     same = held[:, :, None] == pins[:, None, :]
     chunk = _Chunk(instance, offers, class_, rows, held, held_prices, same.any(axis=2))
     if not pins.shape[1]:
@@ -313,7 +317,7 @@ def _new_broker_offers(
     most = min(len(brokers), 1 if high == 1 else high + chunk.own.shape[1])
     order = np.argsort(table[:, brokers], axis=1, kind="stable")[:, :most]
     ids = brokers[order][chunk.offers.row_class[chunk.rows]]
-    copy_costs = instance.costs.at(chunk.rows, np.full(len(chunk.rows), leaf))
+    copy_costs = instance.cost_at(chunk.rows, np.full(len(chunk.rows), leaf))
     prices = table[chunk.classes, ids] + copy_costs[:, None]
     if high > 1:
         for column in range(chunk.own.shape[1]):

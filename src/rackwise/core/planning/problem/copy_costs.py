@@ -7,8 +7,10 @@ bytes                  its bytes            1 for each copy  the same
 usd                    its nano-dollars     1 for each copy  the same
 ```
 
-An unknown size counts as 0 if bytes are the second cost. If loads are free, they are evened out
-after the first cost, but never before the number of copies.
+An unknown size counts as 0 if bytes are the second cost. If moves are minimised, and rates and
+prices are known, the price of replication comes between the first and the second
+(`steady_costs`). If loads are free, they are evened out after the first cost, but never before the
+number of copies or the price of replication.
 
 Limits: this module does not even out loads (`search.even_loads` does).
 """
@@ -40,7 +42,9 @@ def copy_costs(
 
 def stages_before_squares(instance: Instance) -> int:
     """The number of costs that come before the evening out of free loads."""
-    return 1 if instance.minimise == "moves" else 2
+    if instance.minimise != "moves":
+        return 2
+    return 1 if instance.steady is None else 2
 
 
 def is_preferred(

@@ -11,7 +11,8 @@ of usable brokers is legal for row p, x in X_p, if
 - every broker pinned to p is in it;
 - a broker that is not open (excluded) is in it only if p already holds a live replica there.
 
-Each broker of x that p does not hold costs `cost_at`. Keeping and dropping a held replica are free.
+Each broker of x that p does not hold costs `cost_at`. Keeping and dropping a held replica are free,
+unless the instance is one `with_steady_objective`: then every replica has a price (`steady_costs`).
 
 ```
 usable   0: id 1 /a    1: id 2 /a    2: id 4 /b         broker 3 is dead
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Minimise
     from rackwise.core.planning.problem.goals import ResolvedGoal
+    from rackwise.core.planning.problem.steady_costs import SteadyCosts
     from rackwise.core.policy import Policy, TopicRules
     from rackwise.core.traffic import Price
 
@@ -89,6 +91,12 @@ class Instance:
     """Whether topic_spread of each topic is even, bool [topics]."""
     costs: CopyCosts
     """The cost of a new replica."""
+    steady: SteadyCosts | None = None
+    """The price of replication, the objective after the moves; None if it is none."""
+    weight: int = 1
+    """How often the cost of a new replica counts."""
+    kept: SteadyCosts | None = None
+    """What every replica costs, a new one in addition; None if a held replica costs nothing."""
 
     @classmethod
     def of(
@@ -167,15 +175,26 @@ class Instance:
         """Whether each row holds a live replica on the usable broker that is aligned with it."""
         return contains(self.held, rows, brokers, len(self.brokers))
 
-    def cost_at(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cost of a replica of each row on the aligned broker, if it is not held: int64."""
-        return self.costs.at(rows, self.leaf[brokers])
+    def cost_at(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cost of a replica of each row in the aligned finest rack, if it is not held."""
+        copies = self.costs.at(rows, leaves)
+        if self.kept is None:
+            return copies
+        return copies * self.weight + self.kept.at(rows, leaves)
+
+    def held_cost_at(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cost of a replica of each row in the aligned finest rack, if it is held."""
+        return np.zeros_like(rows) if self.kept is None else self.kept.at(rows, leaves)
 
     def cost(self, sets: Ragged) -> int:
         """The cost of sets of usable brokers, one for each row."""
         rows, brokers = sets.rows, sets.values.astype(np.int64)
         new = ~self.holds(rows, brokers)
-        return sum(self.cost_at(rows[new], brokers[new]).tolist())
+        return sum(self.costs.at(rows[new], self.leaf[brokers[new]]).tolist())
+
+    def with_steady_objective(self, weight: int) -> Instance:
+        """The same instance whose cost is the price of replication, plus `weight` for a copy."""
+        return replace(self, weight=weight, kept=self.steady)
 
     def loads(self, sets: Ragged) -> NDArray[np.int64]:
         """The replicas on each usable broker: int64 [B]."""

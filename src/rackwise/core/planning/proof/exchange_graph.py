@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 class PricedSets:
     """The legal set of every row, and the cost of each replica in it.
 
-    A held replica costs nothing, a new one costs a copy.
+    A held replica costs nothing and a new one costs a copy, unless the instance prices both.
     """
 
     instance: Instance
@@ -76,8 +76,9 @@ class PricedSets:
         classes = np.zeros(len(instance), dtype=np.int64) if row_class is None else row_class
         rows, brokers = sets.rows, sets.values.astype(np.int64)
         is_new = ~contains_sorted(instance.held, rows, brokers, len(instance.brokers))
-        own = np.zeros(len(rows), dtype=np.int64)
-        own[is_new] = instance.cost_at(rows[is_new], brokers[is_new])
+        leaf = instance.leaf[brokers]
+        own = instance.held_cost_at(rows, leaf)
+        own[is_new] = instance.cost_at(rows[is_new], leaf[is_new])
         return cls(instance=instance, sets=sets, own=own, row_class=classes)
 
     @property
@@ -119,7 +120,7 @@ def exchanges_of(placement: PricedSets) -> Iterator[Exchanges]:
         for leaf in hubs:
             legal = part.legal(np.full(len(part.rows), leaf))
             if legal.any():
-                price = instance.costs.at(part.rows, np.full(len(part.rows), leaf))
+                price = instance.cost_at(part.rows, np.full(len(part.rows), leaf))
                 change = np.where(legal, price[:, None] - placement.own[part.at], NEVER)
                 yield Exchanges(part.rows, part.at, change, leaf, None)
         yield from _exchanges_back(placement, part)
@@ -212,7 +213,8 @@ def _exchanges_back(placement: PricedSets, part: _ClassRows) -> Iterator[Exchang
             pinned=part.pinned[at],
         )
         legal = some.legal(instance.leaf[target])
-        change = np.where(legal, -placement.own[some.at], NEVER)
+        price = instance.held_cost_at(some.rows, instance.leaf[target])
+        change = np.where(legal, price[:, None] - placement.own[some.at], NEVER)
         yield Exchanges(some.rows, some.at, change, -1, target)
 
 

@@ -64,7 +64,7 @@ def fairness_problems(
     `sets`: brokers of every row, ascending; the exchange graph is used only if they are legal.
     """
     caps = topic_caps(instance)
-    problems = [*_exceeded_caps(instance, sets, caps), *_wrong_caps(instance, certificate, caps)]
+    problems = [*_exceeded_caps(instance, sets, caps), *wrong_caps(instance, certificate, caps)]
     balance = instance.view.policy.balance.replicas
     if balance == "off":
         if certificate.groups:
@@ -125,9 +125,10 @@ def _exceeded_caps(
             )
 
 
-def _wrong_caps(
+def wrong_caps(
     instance: Instance, certificate: Certificate, caps: Mapping[int, NDArray[np.int64]]
 ) -> Iterator[str]:
+    """The caps of a certificate that are not those of the policy: one sentence each."""
     codes = {name: code for code, name in enumerate(instance.view.table.topics)}
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     for one in certificate.topic_prices:

@@ -49,9 +49,14 @@ def false_statements(
     instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
     return (
         *_false_origin(instance, plan),
-        *_different_fields("the verdict", verdict, plan.verdict),
+        *_different_fields("the verdict", verdict, _comparable(plan.verdict, prices)),
         *_false_moves(instance, plan, prices),
     )
+
+
+def _comparable(verdict: Verdict, prices: Sequence[Price]) -> Verdict:
+    """A verdict without replication if no prices are given: then it was not judged."""
+    return verdict if prices else replace(verdict, replication=None)
 
 
 def _false_origin(instance: Instance, plan: Plan) -> Iterator[str]:

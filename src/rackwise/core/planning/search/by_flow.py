@@ -1,9 +1,22 @@
 """Replica sets from a minimum-cost flow through one network of all racks.
 
-Goals, in order: the least cost; the fewest moves if another cost is minimised; with free loads, the
-least sum of their squares; the fewest bytes if moves are minimised; the fewest old preferred
-leaders dropped; one canonical answer for one flow. Moves come before squares, because a copy may
-cost nothing, and no replica should be copied for loads that need not be even.
+Goals, in order: the least cost; the fewest moves if another cost is minimised; the least price of
+replication if moves are minimised, and rates and prices are known; with free loads, the least sum
+of their squares; the fewest bytes if moves are minimised; the fewest old preferred leaders dropped;
+one canonical answer for one flow. Moves come before squares, because a copy may cost nothing, and
+no replica should be copied for loads that need not be even.
+
+The price of replication is paid every month, so it comes before all that is paid once or that no
+rule requires. It is one more cost of the arcs of a row, for kept and for new replicas alike. Every
+replica of a rack costs the same, so the arcs to hubs carry it, and the network stays as it is:
+
+```
+row 4, 1 MB/s, expected leader in /a       moves   dollars per day
+row 4 -> broker 1 of /a, kept              0       0
+row 4 -> hub of /a                         1       0
+row 4 -> broker 5 of /b, kept              0       1.728
+row 4 -> hub of /b                         1       1.728
+```
 
 From units to rows. A hub knows how many units come from each row and how many go to each broker,
 but not which unit goes to which broker. The units in row order take the brokers in canonical order:
@@ -74,7 +87,12 @@ def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int6
     costs[2, kept] = -is_preferred(instance, network.row[kept], network.broker[kept]).astype(
         np.int64
     )
-    return list(costs)
+    if instance.steady is None:
+        return list(costs)
+    placed = np.flatnonzero(network.row >= 0)
+    steady = np.zeros(len(network.tails), dtype=np.int64)
+    steady[placed] = instance.steady.at(network.row[placed], network.leaf[placed])
+    return [costs[0], steady, *costs[1:]]
 
 
 def sets_of_flow(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> Ragged:

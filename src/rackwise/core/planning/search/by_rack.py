@@ -5,7 +5,8 @@ replica in each rack: on a broker that holds it already, or on another one for a
 holds for every partition class whose racks hold zero or one replica of a partition.
 
 Goals, in order: the same costs in the same order of priority as the network of all racks
-(`network`); a million partitions in a few passes over arrays.
+(`network`); a million partitions in a few passes over arrays. The price of replication is the same
+for all sets here, because each rack has its fixed number of replicas.
 
 The algorithm. If one broker of the rack holds a partition, the partition stays or moves. Among
 partitions of equal cost it does not matter which one moves. If all partitions are of this kind, no

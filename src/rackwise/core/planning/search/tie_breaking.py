@@ -1,7 +1,7 @@
 """Tie-breaking between plans of equal cost: fewer changed partitions, then canonical order.
 
-Goals, in order: cost, bytes and dropped leaders stay the same; fewer partitions change; the same
-sets for the same flow, whatever the order in which the solver saw them.
+Goals, in order: cost, the price of replication, bytes and dropped leaders stay the same; fewer
+partitions change; the same sets for the same flow, whatever the order in which the solver saw them.
 
 Fewer changed partitions. If a partition moves one replica, b -> b', and could have stayed
 unchanged, another partition that changes anyway may make this move instead: one that keeps a
@@ -126,6 +126,7 @@ class _MoveIndex:
         }
         self._first = dict(zip(names, instance.preferred[rows].tolist(), strict=True))
         self._price = dict(zip(names, _price_classes(instance, rows).tolist(), strict=True))
+        self._steady = dict(zip(names, _steady_classes(instance, rows).tolist(), strict=True))
         self._keepers: dict[tuple[int, bool, int], dict[int, None]] = {}
         for row, found in self._sets.items():
             for broker in found & self._held[row]:
@@ -165,9 +166,15 @@ class _MoveIndex:
             move.new not in self._sets[row]
             and move.new not in self._held[row]
             and row != move.row
+            and self._replicates_alike(row, move)
             and self._fits_caps(row, move)
             and self._stays_legal(row, move)
         )
+
+    def _replicates_alike(self, row: int, move: _SingleMove) -> bool:
+        """Whether replication costs the same if `row` makes the move."""
+        is_near: bool = self._leaf[move.old] == self._leaf[move.new]
+        return is_near or bool(self._steady[row] == self._steady[move.row])
 
     def _fits_caps(self, row: int, move: _SingleMove) -> bool:
         from_topic, to_topic = (int(self._instance.topic[at]) for at in (move.row, row))
@@ -225,6 +232,13 @@ def _price_classes(instance: Instance, rows: NDArray[np.int64]) -> NDArray[np.in
     """The price class of each row, int64 [rows]: a copy costs the same within a class."""
     sizes = instance.view.table.bytes[rows]
     return distinct([sizes, instance.costs.source[rows], instance.costs.size[rows]])[0]
+
+
+def _steady_classes(instance: Instance, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The class of the price of replication of each row, int64 [rows]; one class without prices."""
+    if instance.steady is None:
+        return np.zeros(len(rows), dtype=np.int64)
+    return distinct([instance.steady.per_day[rows], instance.steady.source[rows]])[0]
 
 
 def _lists(rows: Ragged, chosen: NDArray[np.int64]) -> list[list[int]]:
