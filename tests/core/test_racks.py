@@ -12,6 +12,7 @@ from rackwise.core.racks import (
     check_one_form,
     crossing_level,
     level_names,
+    levels_crossed,
     padded,
     prefix,
     water_fill,
@@ -196,3 +197,26 @@ class TestTree:
         tree = RackTree.of([(1, Rack("/a.b/x")), (2, Rack("/a/y")), (3, Rack("/é/z"))])
         assert tree.names[0] == ("/a", "/a.b", "/é")
         assert tree.names[1] == ("/a/y", "/a.b/x", "/é/z")
+
+
+class TestLevelsCrossed:
+    @pytest.mark.parametrize(
+        ("racks", "levels"),
+        [
+            ((), ()),
+            (("a",), ()),
+            (("a", "b"), (1,)),
+            (("/eu/a", "/eu/b"), (2,)),
+            (("/eu/a", "/us/a"), (1,)),
+            (("/eu", "/eu/a"), ()),
+            (("/eu/a/1", "/eu/a/2", "/us/b"), (1, 3)),
+        ],
+    )
+    def test_levels_at_which_two_racks_differ(self, racks, levels):
+        assert levels_crossed(map(Rack, racks)) == levels
+
+    @given(st.lists(PATHS, max_size=6))
+    def test_it_is_every_level_that_a_pair_crosses(self, racks):
+        racks = [Rack(str(rack)) for rack in racks]
+        wanted = {crossing_level(a, b) for a, b in product(racks, repeat=2)} - {0}
+        assert levels_crossed(racks) == tuple(sorted(wanted))

@@ -17,6 +17,8 @@ from rackwise.core.traffic import (
     apportion,
     csv_line,
     exact_usd_text,
+    highest_price,
+    known_sum,
     named_levels,
     per_month,
     price_of,
@@ -271,3 +273,39 @@ class TestRates:
         with pytest.raises(InvalidRates, match=message) as caught:
             rates_of(rows)
         assert caught.value.hint
+
+
+class TestHighestPrice:
+    def highest(self, prices, *, regions=(None,), levels=("region", "zone")):
+        return highest_price(prices, regions=regions, levels=levels, kind="fetch", day=DAY)
+
+    def test_it_is_the_dearest_level_and_region_per_byte(self):
+        zone, region = row(), row(level="region", nano_usd_per_gb_out=5 * CENT)
+        assert self.highest([zone, region]) == region
+        assert self.highest([zone, region], levels=("zone",)) == zone
+        dear = row(region="us", nano_usd_per_gb_out=9 * CENT)
+        assert self.highest([zone, region, dear], regions=("eu", "us")) == dear
+        assert self.highest([zone, region, dear], regions=("eu",)) == region
+
+    def test_bytes_of_a_gb_count(self):
+        small = row(gb_bytes=10**9, nano_usd_per_gb_in=CENT)
+        large = row(level="region", nano_usd_per_gb_in=CENT + 1)
+        assert self.highest([small, large]) == small
+
+    def test_a_level_without_a_price_may_cost_anything(self):
+        assert self.highest([row()]) is None
+        assert self.highest([row()], levels=()) is None
+
+
+numbers = st.lists(st.one_of(st.none(), st.integers(-3, 3)), max_size=5)
+
+
+@given(numbers, st.booleans())
+def test_a_known_sum_is_exact_and_0_only_if_everything_is_known(values, is_whole):
+    found = known_sum(values, is_whole=is_whole)
+    known = [value for value in values if value is not None]
+    if found is None:
+        assert not known or (sum(known) == 0 and not (is_whole and known == values))
+    else:
+        assert found == sum(known)
+        assert found or (is_whole and known == values)

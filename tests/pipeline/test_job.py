@@ -21,6 +21,7 @@ from rackwise.core.errors import (
 )
 from rackwise.core.model import Broker
 from rackwise.core.racks import Rack
+from rackwise.core.savings.potential import KEYS
 from rackwise.core.traffic import RateRow
 from small_fleets import CENT, DEMO_READERS, GIB, cluster, parsed, price
 from spark_sessions import ON_CONNECT
@@ -101,8 +102,15 @@ class TestDemo:
             "bytes_cross": 21 * GIB,
             "bytes_unknown": 0,
             "usd": "0.420000000",
+            "usd_high": "0.420000000",
             "usd_30d": "12.600000000",
+            "usd_high_30d": "12.600000000",
+            "reason": None,
+            "reason_30d": None,
         }
+        assert summary["unattributed"]["bytes"] == 0
+        assert summary["unattributed"]["usd"] == "0.000000000"
+        assert summary["unattributed"]["causes"] == []
         kinds = {
             kind: (row["bytes_cross"] // GIB, row["usd"])
             for kind, row in by(summary, "by_kind", "kind").items()
@@ -174,20 +182,27 @@ class TestDemo:
     def test_the_savings_of_each_change(self, spark, made):
         part = made.summary["savings"]
         steps = [
-            (step["saving"], step["eps"], step["bytes_saved"] // GIB, step["usd_saved"])
+            (step["saving"], step["eps"], step["usd_low"], step["usd_high"])
             for step in part["steps"]
             if step["view"] == "waterfall"
         ]
         assert steps == [
-            ("follower-fetch", None, 3, "0.060000000"),
-            ("assignment", None, 3, "0.060000000"),
-            ("producing", "inf", 6, "0.120000000"),
-            ("leader-moves", None, 0, "0.000000000"),
+            ("follower-fetch", None, "0.060000000", "0.060000000"),
+            ("assignment", None, "0.060000000", "0.060000000"),
+            ("producing", "0.1", None, "0.006000000"),
+            ("leader-moves", None, "0.000000000", "0.000000000"),
         ]
         assert part["total"] == {
-            "bytes_saved": 12 * GIB,
-            "usd_saved": "0.240000000",
-            "usd_saved_30d": "7.200000000",
+            "bytes_low": 6 * GIB,
+            "bytes_high": 6 * GIB + 3 * GIB // 10,
+            "bytes_saved": None,
+            "usd_low": "0.120000000",
+            "usd_high": "0.126000000",
+            "usd_saved": None,
+            "usd_low_30d": "3.600000000",
+            "usd_high_30d": "3.780000000",
+            "usd_saved_30d": None,
+            "reason": KEYS,
         }
         columns, rows = made.csv["savings"]
         listed = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -228,6 +243,7 @@ class TestDemo:
                 "partitions_unsafe": 0,
                 "bytes_cross": 21 * GIB,
                 "usd": "0.420000000",
+                "usd_high": "0.420000000",
             }
         ]
 

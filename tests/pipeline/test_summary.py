@@ -1,20 +1,33 @@
 """The parts of the summary that are summed over the clusters of a fleet, and those that are not."""
 
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
+from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
-from rackwise.pipeline.summary import SHOWN, _cross, _roll_up_rows
+from rackwise.pipeline.bill.savings import TOO_SHORT
+from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
+from rackwise.pipeline.summary import (
+    LOST,
+    SHOWN,
+    _cross,
+    _roll_up_rows,
+    _totals,
+    _unattributed,
+    month_seconds,
+)
 
 DAYS = [date(2026, 1, 1 + n) for n in range(31)] + [date(2026, 2, 1 + n) for n in range(28)]
 
 
-def row(cluster, *, usd, **keys):
+def row(cluster, *, usd, usd_high=None, **keys):
     amount = None if usd is None else Decimal(usd)
+    high = amount if usd_high is None else Decimal(usd_high)
     counted = {"bytes_local": 1, "bytes_cross": 10, "bytes_unknown": 0, "share": 0.1}
-    return {"cluster": cluster, **keys, **counted, "usd": amount}
+    return {"cluster": cluster, **keys, **counted, "usd": amount, "usd_high": high}
 
 
 def bill(*, standings=(), **roll_ups):
@@ -59,19 +72,21 @@ def test_rows_of_one_cluster_are_cut_and_not_merged(name):
     assert _roll_up_rows(bill(**{name: rows}), name) == rows[:SHOWN]
 
 
-def test_bytes_and_dollars_of_each_cluster():
-    def standing(cluster, level, usd):
-        return Standing(
-            cluster=cluster,
-            day=DAYS[0],
-            kind="fetch",
-            quality="measured",
-            level=level,
-            price_row=None,
-            bytes=7,
-            usd=usd,
-        )
+def standing(cluster, level, usd, *, high=None, **more):
+    given = {"kind": "fetch", "is_topic_known": True, "is_group_known": True, "bytes": 7}
+    return Standing(
+        cluster=cluster,
+        day=DAYS[0],
+        quality="measured",
+        level=level,
+        price_row=None,
+        usd=usd,
+        usd_high=usd if high is None else high,
+        **given | more,
+    )
 
+
+def test_bytes_and_dollars_of_each_cluster():
     found = _cross(
         bill(
             standings=[
@@ -80,8 +95,99 @@ def test_bytes_and_dollars_of_each_cluster():
                 standing("a", 0, Decimal(0)),
                 standing("b", -1, None),
                 standing("b", 1, None),
+                standing("c", 0, Decimal(0)),
+                standing("c", -1, None, high=Decimal(2)),
             ]
         )
     )
-    assert found == ({"a": 14, "b": 7}, {"a": Decimal("0.75")})
+    assert found == (
+        {"a": 14, "b": 7, "c": 0},
+        {"a": (Decimal("0.75"),) * 2, "b": (None, None), "c": (None, Decimal(2))},
+    )
     assert _cross(None) == ({}, {})
+
+
+def short(seconds, **more):
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    return replace(bill(**more), period=(since, since + timedelta(seconds=seconds)))
+
+
+class TestTotals:
+    STANDINGS = (
+        standing("a", 1, Decimal(3)),
+        standing("a", 0, Decimal(0)),
+        standing("a", -1, None, high=Decimal(2)),
+    )
+
+    def totals(self, standings, *, seconds=86_400, lost=0, extrapolate=False):
+        outcomes = RowOutcomes(by_reason=(("skipdata", lost, 0),) if lost else ())
+        found = _totals(short(seconds, standings=standings), outcomes, extrapolate=extrapolate)
+        names = ("usd", "usd_high", "usd_30d", "usd_high_30d", "reason", "reason_30d")
+        return [found[name] for name in names]
+
+    def test_an_unknown_rack_makes_a_range(self):
+        usd = ["3.000000000", "5.000000000", "90.000000000", "150.000000000"]
+        assert self.totals(self.STANDINGS) == [*usd, RACK, None]
+
+    def test_a_missing_price_leaves_the_most_unknown(self):
+        unpriced = (*self.STANDINGS[:2], standing("a", 2, None))
+        usd = ["3.000000000", None, "90.000000000", None]
+        assert self.totals(unpriced) == [*usd, PRICE, None]
+
+    def test_lost_rows_leave_the_most_unknown(self):
+        usd = ["3.000000000", None, "90.000000000", None]
+        assert self.totals(self.STANDINGS[:2], lost=4) == [*usd, LOST, None]
+
+    def test_nothing_that_is_known_is_not_0(self):
+        usd = [None, "2.000000000", None, "60.000000000"]
+        assert self.totals(self.STANDINGS[1:]) == [*usd, RACK, None]
+        assert self.totals(self.STANDINGS[1:2]) == [*["0.000000000"] * 4, None, None]
+
+    @pytest.mark.parametrize("seconds", [1, 60, 3_599])
+    def test_less_than_an_hour_is_extrapolated_on_request_only(self, seconds):
+        usd = ["3.000000000", "3.000000000"]
+        assert self.totals(self.STANDINGS[:2], seconds=seconds) == [
+            *(*usd, None, None),
+            *(None, TOO_SHORT),
+        ]
+        asked = self.totals(self.STANDINGS[:2], seconds=seconds, extrapolate=True)
+        assert None not in asked[:4]
+        assert asked[5] is None
+        assert month_seconds(short(3_600), extrapolate=False) == 3_600
+
+
+class TestUnattributed:
+    def test_each_byte_has_one_cause(self):
+        found = _unattributed(
+            short(
+                86_400,
+                standings=[
+                    standing("a", 1, Decimal(3), is_topic_known=False),
+                    standing("a", 1, Decimal(2), is_topic_known=False, is_group_known=False),
+                    standing("a", 1, Decimal(1), is_group_known=False),
+                    standing("a", -1, None, high=Decimal(9), is_group_known=False),
+                    standing("a", 1, Decimal(50)),
+                ],
+            ),
+            extrapolate=False,
+        )
+        causes = found.pop("causes")
+        assert found == {
+            "bytes": 28,
+            "bytes_cross": 21,
+            "usd": "6.000000000",
+            "usd_high": "15.000000000",
+            "usd_30d": "180.000000000",
+            "usd_high_30d": "450.000000000",
+        }
+        assert [(one["reason"], one["bytes"], one["usd"], one["usd_high"]) for one in causes] == [
+            (TOPIC, 14, "5.000000000", "5.000000000"),
+            (GROUP, 14, "1.000000000", "10.000000000"),
+        ]
+
+    def test_unknown_bytes_without_dollars_are_not_0(self):
+        standings = [standing("a", -1, None, is_topic_known=False)]
+        found = _unattributed(short(86_400, standings=standings), extrapolate=False)
+        assert (found["bytes"], found["usd"], found["usd_high"]) == (7, None, None)
+        known = _unattributed(short(86_400, standings=[standing("a", 1, None)]), extrapolate=False)
+        assert (known["bytes"], known["usd"]) == (0, "0.000000000")

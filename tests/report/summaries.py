@@ -116,17 +116,27 @@ def rolled_up(rows, key: Callable[[tuple], dict], levels: Sequence[str], total: 
         names = key(row)
         entry = sums.setdefault(
             tuple(names.values()),
-            {**names, "bytes_local": 0, "bytes_cross": 0, "bytes_unknown": 0, "usd": Decimal(0)},
+            {
+                **names,
+                **dict.fromkeys(("bytes_local", "bytes_cross", "bytes_unknown"), 0),
+                **dict.fromkeys(("usd", "usd_high"), Decimal(0)),
+            },
         )
         level, count = level_of(row[5], row[6]), row[7]
         column = {0: "bytes_local", -1: "bytes_unknown"}.get(level, "bytes_cross")
         entry[column] += count
         entry["usd"] += price(count, level, levels)
+        entry["usd_high"] += price(count, level if level >= 0 else len(levels), levels)
     order = sorted(
         sums.items(), key=lambda item: (-item[1]["usd"], -item[1]["bytes_cross"], item[0])
     )
     return [
-        {**entry, "usd": usd(entry["usd"]), "share": float(entry["usd"] / total) if total else 0.0}
+        {
+            **entry,
+            "usd": usd(entry["usd"]),
+            "usd_high": usd(entry["usd_high"]),
+            "share": float(entry["usd"] / total) if total else 0.0,
+        }
         for _, entry in order
     ]
 
@@ -248,6 +258,7 @@ def summary(
                 "partitions_unsafe": 153,
                 "bytes_cross": costs[name]["bytes_cross"] if rows else None,
                 "usd": costs[name]["usd"] if rows else None,
+                "usd_high": costs[name]["usd_high"] if rows else None,
             }
             for name in names
         ],
@@ -400,8 +411,13 @@ def traffic(rows, levels: Sequence[str], days: int, named: Named) -> dict[str, A
             "bytes_total": bytes_total,
             **counts,
             "usd": usd(total) if every else None,
+            "usd_high": every[0]["usd_high"] if every else None,
             "usd_30d": usd(total * 30 / days) if every else None,
+            "usd_high_30d": usd(Decimal(every[0]["usd_high"]) * 30 / days) if every else None,
+            "reason": RACK if every else None,
+            "reason_30d": None,
         },
+        "unattributed": unattributed(days) if every else None,
         "quality": {
             "bytes_measured": bytes_total - bytes_total // 20 if bytes_total else 0,
             "bytes_apportioned": bytes_total // 20 if bytes_total else 0,
@@ -420,54 +436,78 @@ def traffic(rows, levels: Sequence[str], days: int, named: Named) -> dict[str, A
     }
 
 
+RACK = "the rack of one end is not known: add --subnets FILE or --clients FILE"
+GROUP = "the client group is not known: take snapshots with --groups while the clients are running"
+KEYS = "the share of records without a key is not known: set it with --unkeyed-share TOPIC=F"
+
+
+def unattributed(days: int) -> dict[str, Any]:
+    """Bytes that unknown groups read: 3 GiB."""
+    sums = {
+        "bytes": 3 * GIB,
+        "bytes_cross": 2 * GIB,
+        "usd": usd(Decimal("0.04")),
+        "usd_high": usd(Decimal("0.04")),
+        "usd_30d": usd(Decimal("0.04") * 30 / days),
+        "usd_high_30d": usd(Decimal("0.04") * 30 / days),
+    }
+    return {**sums, "causes": [{"reason": GROUP, **sums}]}
+
+
 STEPS = (
-    ("alone", "follower-fetch", None, 90, None),
-    ("alone", "assignment", None, 40, None),
-    ("alone", "producing", "0.1", 30, 1.1),
-    ("alone", "producing", "inf", 60, 2.5),
-    ("alone", "leader-moves", None, 0, None),
-    ("waterfall", "follower-fetch", None, 90, None),
-    ("waterfall", "assignment", None, 20, None),
-    ("waterfall", "producing", "inf", 60, 2.5),
-    ("waterfall", "leader-moves", None, 0, None),
-    ("stock", "assignment", None, 12, None),
+    ("alone", "follower-fetch", None, 90, 90, None),
+    ("alone", "assignment", None, 40, 42, None),
+    ("alone", "producing", "0.1", None, 30, 1.1),
+    ("alone", "producing", "inf", None, 60, 2.5),
+    ("alone", "leader-moves", None, 0, 0, None),
+    ("waterfall", "follower-fetch", None, 90, 90, None),
+    ("waterfall", "assignment", None, 20, 22, None),
+    ("waterfall", "producing", "0.1", None, 30, 1.1),
+    ("waterfall", "leader-moves", None, 0, 0, None),
+    ("stock", "assignment", None, 12, 12, None),
 )
+"""View, saving, bound, least and greatest GiB, load factor."""
+
+
+def saved(low: int | None, high: int) -> dict[str, Any]:
+    """The values of a row of savings, from GiB."""
+    ends: dict[str, int | None] = {"low": low, "high": high, "saved": low if low == high else None}
+    each = Decimal("0.02")
+    return {
+        **{f"bytes_{end}": None if gib is None else gib * GIB for end, gib in ends.items()},
+        **{f"usd_{end}": None if gib is None else usd(each * gib) for end, gib in ends.items()},
+        **{
+            f"usd_{end}_30d": None if gib is None else usd(each * gib * 30)
+            for end, gib in ends.items()
+        },
+    }
 
 
 def savings(rows, cluster: str, topic: str, group: str) -> dict[str, Any] | None:
     """The savings of each change; None without flows."""
-
-    def saved(gib: int) -> dict[str, Any]:
-        dollars = Decimal("0.02") * gib
-        return {
-            "bytes_saved": gib * GIB,
-            "usd_saved": usd(dollars),
-            "usd_saved_30d": usd(dollars * 30),
-        }
-
+    reason = {"assignment": GROUP, "producing": KEYS}
     steps = [
         {
             "view": view,
             "saving": saving,
             "eps": eps,
             "load_factor": factor,
-            **saved(gib),
-            "reasons": [] if gib else ["not applied: it would cost 0.120000000 USD"],
+            **saved(low, high),
+            "reasons": [] if high else ["not applied: it would cost 0.120000000 USD"],
+            "reason": None if low == high else reason[saving],
         }
-        for view, saving, eps, gib, factor in STEPS
+        for view, saving, eps, low, high, factor in STEPS
     ]
     places = {"cluster": cluster, "topic": topic, "client_group": group}
+    whole = [(low or 0, high) for view, _, _, low, high, _ in STEPS if view == "waterfall"]
+    total = saved(sum(low for low, _ in whole), sum(high for _, high in whole))
     return (
         {
-            "total": saved(sum(gib for view, _, _, gib, _ in STEPS if view == "waterfall")),
+            "total": {**total, "reason": f"{GROUP}; {KEYS}"},
             "steps": steps,
             "conditions": {saving: f"what {saving} requires" for _, saving, *_ in STEPS},
             "count": 61,
-            "rows": [
-                {**places, "saving": saving, "view": view, "eps": eps, **saved(gib)}
-                for view, saving, eps, gib, _ in STEPS
-                if gib
-            ],
+            "rows": [{**places, **step} for step in steps if step["bytes_high"]],
         }
         if rows
         else None

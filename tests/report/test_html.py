@@ -15,7 +15,7 @@ import pytest
 from rackwise.core.text import escaped
 from rackwise.report import html
 from report.pages import Page
-from report.summaries import HOSTILE, hostile, summary
+from report.summaries import HOSTILE, KEYS, hostile, summary
 
 SECTIONS = [
     *("verdict", "quality", "matrix", "top", "days"),
@@ -139,8 +139,9 @@ class TestStructure:
 
     def test_the_verdict_is_the_title_and_the_headline(self, page):
         sentence = (
-            "Crossing racks costs at least $328.49 per 30 days, of which up to $102.00 can be "
-            "saved; 153 of 600 partitions are not rack-safe; repair moves 153 replicas "
+            "Cross-rack traffic costs between $328.49 and $330.71 per 30 days. Between $66.00 and "
+            "$85.20 can be saved; $0.17 of it is not attributed (the client group is not known). "
+            "153 of 600 partitions are not rack-safe; repair moves 153 replicas "
             "($0.80 once, +$12.30 per 30 days)"
         )
         assert page.all("h1")[0].text == sentence
@@ -276,11 +277,13 @@ class TestCharts:
 
 
 def unpriced(document):
-    document["verdict"]["usd"] = document["verdict"]["usd_30d"] = None
+    parts = [document["verdict"], document["unattributed"], document["savings"]["total"]]
+    parts += document["savings"]["steps"] + document["savings"]["rows"]
     for name, rows in document.items():
         if name.startswith("by_") or name == "matrix":
-            for row in rows:
-                row["usd"] = None
+            parts += rows
+    for part in parts:
+        part.update({key: None for key in part if key.startswith("usd")})
     return document
 
 
@@ -363,7 +366,48 @@ class TestPoorer:
     def test_without_price_the_page_names_the_missing_input(self):
         page = page_of(unpriced(summary()))
         assert "--prices FILE" in page.by_id("quality").text
-        assert "not priced" in page.all("h1")[0].text
+        assert page.all("h1")[0].text == (
+            "315 GiB crossed racks in 1 day, not priced. Between 110 GiB and 142 GiB can be saved; "
+            "2.00 GiB of it is not attributed (the client group is not known). 153 of 600 "
+            "partitions are not rack-safe; repair moves 153 replicas "
+            "($0.80 once, +$12.30 per 30 days)"
+        )
+
+    def test_dollars_that_are_not_known_have_their_cause_and_no_zero(self):
+        document = summary()
+        low = {"bytes_low": None, "usd_low": None, "usd_low_30d": None}
+        document["savings"]["total"] |= low | {"reason": KEYS}
+        document["verdict"] |= {"usd_high": None, "usd_high_30d": None}
+        text = page_of(document).all("h1")[0].text
+        assert text.startswith(
+            "Cross-rack traffic costs at least $189.00 per 30 days. At most $85.20 can be saved; "
+            f"the least that can be saved is not known ({KEYS}); $1.20 of it is not attributed"
+        )
+        document["verdict"] |= {"usd": None, "usd_30d": None, "usd_high_30d": "7.000000000"}
+        document["verdict"]["usd_high"] = "0.200000000"
+        document["savings"]["total"] |= {"usd_low_30d": "1.000000000", "usd_high_30d": None}
+        text = page_of(document).all("h1")[0].text
+        assert text.startswith(
+            "Cross-rack traffic costs at most $7.00 per 30 days. At least $1.00 can be saved; the "
+            f"most that can be saved is not known ({KEYS}); "
+        )
+
+    def test_less_than_an_hour_is_not_stated_per_30_days(self):
+        document = summary()
+        why = "less than one hour was observed: add --extrapolate"
+        document["observed"]["seconds"] = 1800
+        document["verdict"] |= {"usd_30d": None, "usd_high_30d": None, "reason_30d": why}
+        parts = [document["unattributed"], document["savings"]["total"]]
+        parts += document["savings"]["steps"] + document["savings"]["rows"]
+        for part in parts:
+            part.update({key: None for key in part if key.endswith("_30d")})
+        page = page_of(document)
+        assert page.all("h1")[0].text.startswith(
+            f"Cross-rack traffic cost between $6.30 and $6.34 in 30 minutes observed ({why}). "
+            "Between $2.20 and $2.84 can be saved; $0.04 of it is not attributed"
+        )
+        assert "per 30 days" not in page.by_id("savings").text
+        assert figures(page)["chart-steps"]["data"][0]["x"][0] == pytest.approx(6.3, abs=0.1)
 
     def test_a_safe_cluster(self):
         document = summary()
@@ -371,7 +415,7 @@ class TestPoorer:
         document["findings"] = {"by_rule": [], "worst": [], "not_checked": []}
         document["plans"]["moves"] = 0
         page = page_of(document)
-        assert page.all("h1")[0].text.endswith("all 600 partitions are rack-safe")
+        assert page.all("h1")[0].text.endswith(". All 600 partitions are rack-safe")
         assert "No rule is broken" in page.by_id("findings").text
 
     def test_without_racks_there_is_no_rack_loss(self):
@@ -410,7 +454,7 @@ class TestSavings:
         )
         assert today == pytest.approx(float(document["verdict"]["usd_30d"]))
         total = document["savings"]["total"]
-        for key in ("bytes_saved", "usd_saved", "usd_saved_30d"):
+        for key in ("bytes_low", "usd_low", "usd_low_30d"):
             for place in ("savings", "table-steps"):
                 assert attribute(page, place, key.replace("_", "-")) == str(total[key])
 
@@ -429,12 +473,11 @@ class TestSavings:
         assert "53 more rows in csv/savings.csv" in page.by_id("savings").text
 
     def test_without_a_price_charts_show_bytes(self):
-        document = summary()
-        document["verdict"]["usd"] = document["verdict"]["usd_30d"] = None
+        document = unpriced(summary())
         page = page_of(document)
         axis = figures(page)["chart-steps"]["layout"]["xaxis"]["title"]["text"]
-        assert axis.endswith("B per 1 day observed")
-        assert "save up to 170 GiB of 1 day observed" in page.by_id("savings").text
+        assert axis.endswith("B per 1 day observed, at least")
+        assert "save between 110 GiB and 142 GiB of 1 day observed" in page.by_id("savings").text
 
     def test_without_a_change_that_saves(self):
         document = summary()

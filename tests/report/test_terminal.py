@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rackwise.report import terminal
 from rackwise.report.formats import columns
-from report.summaries import hostile, summary
+from report.summaries import hostile, saved, summary
 
 CASES = {
     "a day": {},
@@ -52,8 +52,9 @@ def test_colour_changes_no_text(name):
 
 
 def test_the_verdict_comes_first():
-    assert " ".join(lines(DOCUMENTS["a week"])[:2]) == (
-        "Crossing racks costs at least $328.49 per 30 days, of which up to $102.00 can be saved; "
+    assert " ".join(lines(DOCUMENTS["a week"])[:3]) == (
+        "Cross-rack traffic costs between $328.49 and $330.71 per 30 days. Between $66.00 and "
+        "$85.20 can be saved; $0.17 of it is not attributed (the client group is not known). "
         "153 of 600 partitions are not rack-safe; repair moves 153 replicas "
         "($0.80 once, +$12.30 per 30 days)"
     )
@@ -72,9 +73,27 @@ def test_the_first_topics_are_shown():
     document = DOCUMENTS["a week"]
     shown = lines(document)
     start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
+    names = [line.split()[0] for line in shown[start + 1 : start + 4]]
+    assert names == [row["topic"] for row in document["by_topic"][:3]]
+    assert shown[start + 4].startswith("savings   $66.00 to $85.20 per 30 days: ")
+    document = document | {"unattributed": document["unattributed"] | {"bytes": 0}}
+    shown = lines(document)
+    start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
     names = [line.split()[0] for line in shown[start + 1 : start + 6]]
     assert names == [row["topic"] for row in document["by_topic"][:5]]
-    assert shown[start + 6].startswith("savings   up to $")
+
+
+def test_bytes_without_a_topic_are_one_row_and_no_topic():
+    document = deepcopy(DOCUMENTS["a week"])
+    for row in document["by_topic"][:-1]:
+        row["topic"] = "(unknown)"
+    shown = lines(document)
+    start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
+    assert shown[start + 1].split()[0] == document["by_topic"][-1]["topic"]
+    assert shown[start + 2].split() == ["not", "attributed", "2.00", "GiB", "$0.04", "-"]
+    assert "(unknown)" not in "\n".join(shown)
+    document["unattributed"]["usd"] = None
+    assert "not known" in lines(document)[start + 2]
 
 
 def test_empty_lines_are_removed_before_rules():
@@ -91,13 +110,14 @@ def test_savings_are_shown_if_there_is_a_price():
     document = deepcopy(DOCUMENTS["a week"])
     text = " ".join(" ".join(lines(document)).split())
     assert (
-        "savings up to $102.00 per 30 days: follower-fetch $54.00, assignment $12.00, "
-        "producing $36.00" in text
+        "savings $66.00 to $85.20 per 30 days: follower-fetch $54.00, assignment $12.00 to $13.20, "
+        "producing up to $18.00 (bound 10 %; without bound up to $36.00, fullest rack 2.50 x "
+        "even)" in text
     )
-    for step in document["savings"]["steps"]:
-        step["usd_saved_30d"] = "0.000000000"
+    document["savings"]["total"] |= saved(0, 0)
     assert "savings   no change saves anything here" in lines(document)
-    document["verdict"]["usd"] = None
+    assert "No change saves anything; $0.17 of it" in " ".join(lines(document))
+    document["verdict"] |= {"usd": None, "usd_high": None}
     assert not [line for line in lines(document) if line.startswith("savings")]
 
 
@@ -167,7 +187,7 @@ def test_without_traffic_it_names_the_missing_input():
     text = " ".join(" ".join(lines(DOCUMENTS["no traffic"])).split())
     assert "--flows PATH" in text
     assert "--rates FILE" in text
-    assert "Crossing racks costs" not in text
+    assert "Cross-rack traffic" not in text
     assert text.count("$") == 4
     assert text.count("$0.80 once, +$12.30 per 30 days") == 2
 

@@ -20,6 +20,7 @@ from rackwise.core.model import Configs
 from rackwise.core.planning.leaders import by_flow as leader_flow
 from rackwise.core.racks import Rack, crossing_level
 from rackwise.core.savings import (
+    ALL,
     ALONE,
     ASSIGNMENT,
     CONDITIONS,
@@ -29,12 +30,25 @@ from rackwise.core.savings import (
     PRODUCING,
     SAVINGS,
     STOCK,
+    TOTAL,
     WATERFALL,
     Flow,
     Layout,
     savings,
 )
-from rackwise.core.traffic import usd_nano
+from rackwise.core.savings.potential import (
+    ABSENT,
+    BROKER_ASSIGNS,
+    GROUP,
+    KEYS,
+    MEMBER_RACK,
+    MEMBERS,
+    MOVED,
+    PRICE,
+    RACK,
+    TOPIC,
+)
+from rackwise.core.traffic import known_sum, usd_nano
 from small_fleets import CENT, DAY, DEMO_READERS, GIB, cluster, group, price
 
 A, B, C = "/eu/a", "/eu/b", "/eu/c"
@@ -62,19 +76,42 @@ DEMO_FLOWS = [
 ]
 
 
+NO_KEYS = {"orders": 1.0, "other": 1.0, "gone": 1.0} | {f"t{n}": 1.0 for n in range(60)}
+"""No record has a key, so that the saving of producing is proved."""
+
+
 def saved(flows, made, **more):
-    given = {"prices": (price(),), "levels": LEVELS} | more
+    given = {"prices": (price(),), "levels": LEVELS, "unkeyed": NO_KEYS} | more
     return savings(flows, layout_of(made), **given)
 
 
+def part(rows, view, saving, eps=None):
+    found = [row for row in rows if (row.view, row.saving, row.eps) == (view, saving, eps)]
+    assert found, (view, saving, eps)
+    return found
+
+
 def step(rows, view, saving, eps=None):
-    """Bytes and nano-dollars of one step."""
-    part = [row for row in rows if (row.view, row.saving, row.eps) == (view, saving, eps)]
-    assert part, (view, saving, eps)
-    return sum(row.bytes_saved for row in part), sum(row.usd_nano or 0 for row in part)
+    """Greatest bytes and nano-dollars of one step: the least, unless a row has a reason."""
+    found = part(rows, view, saving, eps)
+    for row in found:
+        assert row.reasons or (row.bytes_low, row.nano_low) == (row.bytes_high, row.nano_high)
+    return sum(row.bytes_high for row in found), sum(row.nano_high or 0 for row in found)
 
 
-def reasons(rows, view, saving):
+def low(rows, view, saving, eps=None):
+    """Least bytes and nano-dollars of one step."""
+    found = part(rows, view, saving, eps)
+    return known_sum(row.bytes_low for row in found), known_sum(row.nano_low for row in found)
+
+
+def causes(rows, view, saving):
+    return {
+        reason for row in rows if (row.view, row.saving) == (view, saving) for reason in row.reasons
+    }
+
+
+def conditions(rows, view, saving):
     return {row.condition for row in rows if (row.view, row.saving) == (view, saving)}
 
 
@@ -90,11 +127,13 @@ class TestDemo:
         assert step(made.rows, ALONE, FOLLOWER_FETCH) == (3 * GIB, 3 * gib)
         assert step(made.rows, WATERFALL, FOLLOWER_FETCH) == (3 * GIB, 3 * gib)
         assert step(made.rows, WATERFALL, ASSIGNMENT) == (3 * GIB, 3 * gib)
-        assert step(made.rows, WATERFALL, PRODUCING, math.inf) == (6 * GIB, 6 * gib)
+        assert step(made.rows, WATERFALL, PRODUCING, 0.1) == (3 * GIB // 10, 3 * gib // 10)
+        assert step(made.rows, ALONE, PRODUCING, math.inf) == (6 * GIB, 6 * gib)
         assert step(made.rows, ALONE, LEADER_MOVES) == (0, 0)
         assert step(made.rows, WATERFALL, LEADER_MOVES) == (0, 0)
         assert (made.today.cross, made.today.nano) == (21 * GIB, 420_000_000)
-        assert (made.left.cross, made.left.nano) == (9 * GIB, 180_000_000)
+        assert (made.left.cross, made.left.nano) == (15 * GIB - 3 * GIB // 10, 294_000_000)
+        assert step(made.rows, TOTAL, ALL) == (6 * GIB + 3 * GIB // 10, 126_000_000)
 
     @pytest.mark.parametrize(
         ("eps", "share", "factor"),
@@ -103,7 +142,7 @@ class TestDemo:
     def test_producing_by_bound(self, eps, share, factor):
         rows = saved(DEMO_FLOWS, DEMO).rows
         (row,) = (row for row in rows if (row.view, row.eps) == (ALONE, eps))
-        assert (3 * GIB + row.bytes_saved) / (9 * GIB) == pytest.approx(share, abs=1e-9)
+        assert (3 * GIB + row.bytes_high) / (9 * GIB) == pytest.approx(share, abs=1e-9)
         assert row.load_factor == pytest.approx(factor)
 
     def test_leaders_of_rotated_lists_move_to_their_producers(self):
@@ -115,17 +154,18 @@ class TestDemo:
     def test_required_changes_are_listed(self):
         rows = saved(DEMO_FLOWS, DEMO).rows
         for saving in (FOLLOWER_FETCH, ASSIGNMENT, PRODUCING):
-            assert reasons(rows, WATERFALL, saving) == {CONDITIONS[saving]}
-        assert reasons(rows, WATERFALL, LEADER_MOVES) == {NOTHING}
+            assert conditions(rows, WATERFALL, saving) == {CONDITIONS[saving]}
+        assert conditions(rows, WATERFALL, LEADER_MOVES) == {NOTHING}
 
     def test_bytes_of_unknown_topics_are_reported_if_a_saving_moves_nothing(self):
         flows = [flow("fetch", A, B, 0, topic="(unknown)", bytes_=7), flow("produce", A, B, 1)]
         rows = saved(flows, DEMO).rows
-        told = "not known: the partitions of 7 bytes that cross are not known"
-        assert reasons(rows, ALONE, FOLLOWER_FETCH) == {told}
-        assert reasons(rows, ALONE, PRODUCING) == {CONDITIONS[PRODUCING]}
+        assert causes(rows, ALONE, FOLLOWER_FETCH) == {TOPIC}
+        (row,) = part(rows, ALONE, FOLLOWER_FETCH)
+        assert (row.bytes_low, row.bytes_high, row.nano_low) == (None, 7, None)
+        assert conditions(rows, ALONE, PRODUCING) == {CONDITIONS[PRODUCING]}
         local = [flow("fetch", A, A, 0, topic="(unknown)", bytes_=7)]
-        assert reasons(saved(local, DEMO).rows, ALONE, FOLLOWER_FETCH) == {NOTHING}
+        assert conditions(saved(local, DEMO).rows, ALONE, FOLLOWER_FETCH) == {NOTHING}
 
     def test_every_saving_has_a_row_in_both_views(self):
         for flows in ([], DEMO_FLOWS):
@@ -133,11 +173,24 @@ class TestDemo:
             for view in (ALONE, WATERFALL):
                 assert {row.saving for row in rows if row.view == view} == set(SAVINGS)
 
-    def test_largest_bound_equals_the_waterfall(self):
-        rows = saved(DEMO_FLOWS, DEMO, eps=(0.1, 0.05)).rows
-        assert {row.eps for row in rows if row.saving == PRODUCING and row.view == WATERFALL} == {
-            0.1
+    @pytest.mark.parametrize(
+        ("eps", "used"),
+        [
+            ((0.0, 0.1, 0.5, math.inf), 0.1),
+            ((0.3, 0.2), 0.3),
+            ((0.2, math.inf), 0.2),
+            ((math.inf,), math.inf),
+        ],
+    )
+    def test_the_waterfall_has_the_usual_bound_and_no_bound_stands_beside_it(self, eps, used):
+        rows = saved(DEMO_FLOWS, DEMO, eps=eps).rows
+        bounds = {
+            view: {row.eps for row in rows if (row.saving, row.view) == (PRODUCING, view)}
+            for view in (ALONE, WATERFALL)
         }
+        assert bounds == {ALONE: {*eps, math.inf}, WATERFALL: {used}}
+        (unbounded,) = part(rows, ALONE, PRODUCING, math.inf)
+        assert unbounded.load_factor == pytest.approx(3)
 
 
 class TestFollowerFetch:
@@ -153,7 +206,9 @@ class TestFollowerFetch:
 
     def test_a_reader_without_rack_stays(self):
         rows = saved([flow("fetch", A, None, 1)], DEMO).rows
-        assert step(rows, ALONE, FOLLOWER_FETCH) == (0, 0)
+        assert causes(rows, ALONE, FOLLOWER_FETCH) == {RACK}
+        assert low(rows, ALONE, FOLLOWER_FETCH) == (None, None)
+        assert part(rows, ALONE, FOLLOWER_FETCH)[0].bytes_high == GIB
 
     def test_cheaper_far_followers_are_kept(self):
         made = cluster({1: "/us/a", 2: "/eu/b"}, {"orders": [(1, 2)]})
@@ -162,7 +217,7 @@ class TestFollowerFetch:
             made,
             prices=(price(), price(level="region", nano_usd_per_gb_out=5 * CENT)),
         ).rows
-        assert reasons(rows, ALONE, FOLLOWER_FETCH) == {
+        assert conditions(rows, ALONE, FOLLOWER_FETCH) == {
             "not applied: it would cost 0.040000000 USD"
         }
 
@@ -189,25 +244,33 @@ class TestAssignment:
         monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
         made = saved(DEMO_FLOWS, DEMO)
         assert step(made.rows, WATERFALL, FOLLOWER_FETCH) == (3 * GIB, 3 * NANO_PER_GIB)
-        assert step(made.rows, WATERFALL, ASSIGNMENT) == (0, 0)
-        (told,) = reasons(made.rows, WATERFALL, ASSIGNMENT)
-        assert told.endswith("ortools is not installed; plans and optimal assignments require it")
+        assert low(made.rows, WATERFALL, ASSIGNMENT) == (None, None)
+        assert step(made.rows, WATERFALL, ASSIGNMENT) == (3 * GIB, 3 * NANO_PER_GIB)
+        (told,) = causes(made.rows, WATERFALL, ASSIGNMENT)
+        assert "ortools is not installed, plans and optimal assignments require it: " in told
 
     def test_group_without_known_members(self):
         rows = saved([flow("fetch", A, B, 1)], cluster()).rows
-        told = {"not known: the snapshot has no members of the group"}
-        assert reasons(rows, ALONE, ASSIGNMENT) == told
+        assert causes(rows, ALONE, ASSIGNMENT) == {MEMBERS}
+        assert step(rows, ALONE, ASSIGNMENT) == (GIB, NANO_PER_GIB)
+        assert low(rows, ALONE, ASSIGNMENT) == (None, None)
+        unknown = [flow("fetch", A, B, 1)._replace(client_group="(unknown)")]
+        assert causes(saved(unknown, cluster()).rows, ALONE, ASSIGNMENT) == {GROUP}
+        local = saved([flow("fetch", A, A, 1)], cluster()).rows
+        assert part(local, ALONE, ASSIGNMENT)[0].bytes_low == 0
 
     def test_broker_assigns_groups_of_the_consumer_protocol(self):
         modern = replace(DEMO_READERS, protocol="consumer")
         rows = saved(DEMO_FLOWS, cluster(groups=[modern])).rows
         assert step(rows, WATERFALL, ASSIGNMENT)[0] == 3 * GIB
-        assert reasons(rows, STOCK, ASSIGNMENT) == {"not known: the broker assigns its partitions"}
+        assert causes(rows, STOCK, ASSIGNMENT) == {BROKER_ASSIGNS}
 
     def test_member_without_rack_reads_as_before(self):
         readers = group("readers", ("m0", None, None, [("orders", n) for n in range(3)]))
         rows = saved(DEMO_FLOWS, cluster(groups=[readers])).rows
-        assert step(rows, ALONE, ASSIGNMENT) == (0, 0)
+        assert causes(rows, ALONE, ASSIGNMENT) == {MEMBER_RACK}
+        assert low(rows, ALONE, ASSIGNMENT) == (None, None)
+        assert step(rows, ALONE, ASSIGNMENT) == (6 * GIB, 6 * NANO_PER_GIB)
 
     def test_missing_solver_is_reported(self, monkeypatch):
         from rackwise.core import solver
@@ -219,7 +282,7 @@ class TestAssignment:
         assert solver.require_solver
         monkeypatch.setattr(optimal, "require_solver", missing)
         rows = saved(DEMO_FLOWS, DEMO).rows
-        assert reasons(rows, ALONE, ASSIGNMENT) == {"not known: expected ortools"}
+        assert causes(rows, ALONE, ASSIGNMENT) == {"expected ortools"}
 
     def test_partitions_without_leader_or_reader_are_ignored(self):
         made = cluster(
@@ -232,6 +295,12 @@ class TestAssignment:
         ]
         made = saved(flows, made)
         assert made.left.cross == GIB
+        gone = saved([flow("fetch", A, B, 1, topic="gone"), flow("fetch", B, A, 1)], DEMO).rows
+        assert causes(gone, ALONE, FOLLOWER_FETCH) == {ABSENT}
+        moved = saved([flow("fetch", B, A, 1)], cluster(topics={"orders": [(1, 2), (1, 3)]})).rows
+        assert causes(moved, ALONE, LEADER_MOVES) == set()
+        moved = saved([flow("fetch", C, A, 1)], cluster(topics={"orders": [(1, 2)]})).rows
+        assert causes(moved, ALONE, LEADER_MOVES) == {MOVED}
 
 
 class TestProducing:
@@ -247,19 +316,31 @@ class TestProducing:
     def test_leaders_without_rack_are_ignored(self):
         made = cluster({1: None, 2: A, 3: B}, {"orders": [(1, 2), (2,), (3,)]})
         rows = saved([flow("produce", A, B, 2), flow("produce", A, None, 1)], made).rows
-        assert step(rows, ALONE, PRODUCING, math.inf)[0] == 2 * GIB
+        assert low(rows, ALONE, PRODUCING, math.inf)[0] == 2 * GIB
+        assert step(rows, ALONE, PRODUCING, math.inf)[0] == 3 * GIB
+        assert causes(rows, ALONE, PRODUCING) == {RACK}
+
+    def test_without_the_share_of_keys_a_saving_is_not_proved(self):
+        rows = saved(DEMO_FLOWS, DEMO, unkeyed={}).rows
+        assert low(rows, ALONE, PRODUCING, math.inf) == (None, None)
+        assert step(rows, ALONE, PRODUCING, math.inf) == (6 * GIB, 6 * NANO_PER_GIB)
+        assert causes(rows, ALONE, PRODUCING) == {KEYS}
+        (total,) = part(rows, TOTAL, ALL)
+        assert (total.bytes_low, total.bytes_high) == (6 * GIB, 6 * GIB + 3 * GIB // 10)
+        even = saved([flow("produce", rack, rack, 1) for rack in (A, B, C)], DEMO, unkeyed={}).rows
+        assert low(even, ALONE, PRODUCING, math.inf) == (0, 0)
 
     def test_bound_tighter_than_today_is_not_used(self):
         flows = [flow("produce", A, A, 9)]
         rows = saved(flows, DEMO, eps=(0.1,)).rows
-        (reason,) = reasons(rows, ALONE, PRODUCING)
-        assert reason.startswith("not applied: it would cost 0.11")
+        (row,) = part(rows, ALONE, PRODUCING, 0.1)
+        assert row.condition.startswith("not applied: it would cost 0.11")
         assert step(rows, WATERFALL, PRODUCING, 0.1) == (0, 0)
 
     def test_racks_of_different_depths_stay(self):
         made = cluster({1: A, 2: "/eu/b/r1"}, {"orders": [(1,), (2,)]})
         rows = saved([flow("produce", A, "/eu/b/r1", 1)], made).rows
-        assert reasons(rows, ALONE, PRODUCING) == {NOTHING}
+        assert conditions(rows, ALONE, PRODUCING) == {NOTHING}
 
     @pytest.mark.parametrize("more", [{"eps": (-1.0,)}, {"unkeyed": {"orders": 1.5}}])
     def test_invalid_bounds_and_shares_are_rejected(self, more):
@@ -271,7 +352,9 @@ class TestLeaderMoves:
     def test_even_leaders_that_cost_more_are_not_chosen(self):
         made = cluster(topics={"orders": [(1, 2), (1, 2)]})
         rows = saved([flow("produce", A, A, 2)], made).rows
-        assert reasons(rows, ALONE, LEADER_MOVES) == {"not applied: it would cost 0.020000000 USD"}
+        assert conditions(rows, ALONE, LEADER_MOVES) == {
+            "not applied: it would cost 0.020000000 USD"
+        }
 
     def test_broker_dead_or_without_rack_leads_nothing(self):
         flows = [flow("produce", A, B, 1)]
@@ -279,14 +362,16 @@ class TestLeaderMoves:
         assert step(saved(flows, made).rows, ALONE, LEADER_MOVES)[0] == GIB
         brokers = tuple(replace(one, is_live=one.id != 1) for one in made.brokers)
         rows = saved(flows, replace(made, brokers=brokers)).rows
-        assert reasons(rows, ALONE, LEADER_MOVES) == {NOTHING}
+        assert conditions(rows, ALONE, LEADER_MOVES) == {NOTHING}
 
     def test_bytes_decide_without_prices(self):
         rotated = cluster(topics={"orders": [(2, 1), (3, 2), (1, 3)]})
         flows = [flow("produce", *ends, 1) for ends in ((A, B), (B, C), (C, A))]
         rows = saved(flows, rotated, prices=(price(level="rack"),)).rows
         assert step(rows, ALONE, LEADER_MOVES) == (3 * GIB, 0)
-        assert {row.usd_nano for row in rows} == {None}
+        assert {row.nano_low for row in rows if row.bytes_high} == {None}
+        assert {row.nano_high for row in rows if row.bytes_high} == {None}
+        assert PRICE in causes(rows, ALONE, LEADER_MOVES)
 
     @pytest.mark.parametrize(
         "error", [MissingDependency, OptimumTooLarge], ids=["no solver", "too large for it"]
@@ -307,9 +392,10 @@ class TestLeaderMoves:
         monkeypatch.setattr(leader_flow, "cheapest_flow", unavailable)
         assert by_flow[1] > 0
         rows = saved(flows, made).rows
-        assert step(rows, ALONE, LEADER_MOVES) == (0, 0)
-        assert reasons(rows, ALONE, LEADER_MOVES) == {"not known: expected a flow"}
-        assert reasons(rows, WATERFALL, LEADER_MOVES) == {"not known: expected a flow"}
+        assert low(rows, ALONE, LEADER_MOVES) == (None, None)
+        assert step(rows, ALONE, LEADER_MOVES)[1] >= by_flow[1]
+        assert causes(rows, ALONE, LEADER_MOVES) == {"expected a flow"}
+        assert causes(rows, WATERFALL, LEADER_MOVES) == {"expected a flow"}
 
     def test_free_bytes_do_not_start_to_cross(self):
         made = cluster(topics={"orders": [(1, 2), (1, 2)]})
@@ -328,7 +414,7 @@ class TestLeaderMoves:
         made = cluster({1: A, 2: "/us/a"}, {"orders": [(1, 2)]})
         flows = [flow("produce", B, A, 1), flow("fetch", A, "/us/a", 0.5)]
         rows = saved(flows, made).rows
-        (reason,) = reasons(rows, ALONE, LEADER_MOVES)
+        (reason,) = conditions(rows, ALONE, LEADER_MOVES)
         assert reason == f"not applied: {GIB // 2} bytes would cross where no price is known"
 
     def test_day_without_price_is_rejected(self):
@@ -436,11 +522,11 @@ class TestLaws:
         made = saved(flows, cluster_of(scene), levels=("zone",), prices=prices)
         assert made.today.nano == cost_of(flows, prices)
         waterfall = [row for row in made.rows if row.view == WATERFALL]
-        assert made.today.nano - made.left.nano == sum(row.usd_nano or 0 for row in waterfall)
-        assert made.today.cross - made.left.cross == sum(row.bytes_saved for row in waterfall)
+        assert made.today.nano - made.left.nano == sum(row.nano_low or 0 for row in waterfall)
+        assert made.today.cross - made.left.cross == sum(row.bytes_low or 0 for row in waterfall)
         steps = defaultdict(int)
         for row in made.rows:
-            steps[row.view, row.saving, row.eps] += row.usd_nano or 0
+            steps[row.view, row.saving, row.eps] += row.nano_low or 0
         assert min(steps.values()) >= 0
 
     @settings(max_examples=20)

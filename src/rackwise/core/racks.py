@@ -135,6 +135,19 @@ def crossing_level(a: Rack | None, b: Rack | None) -> int:
     return 0
 
 
+def levels_crossed(racks: Iterable[Rack]) -> tuple[int, ...]:
+    """The levels, from 1, at which two of the racks differ.
+
+    >>> levels_crossed(map(Rack, ("/eu/a", "/eu/b"))), levels_crossed([Rack("a")])
+    ((2,), ())
+    """
+    children: dict[tuple[str, ...], set[str]] = {}
+    for rack in racks:
+        for depth, name in enumerate(rack.levels):
+            children.setdefault(rack.levels[:depth], set()).add(name)
+    return tuple(sorted({len(path) + 1 for path, names in children.items() if len(names) > 1}))
+
+
 def padded(levels: Sequence[str], depth: int) -> tuple[str, ...]:
     """A path with at least `depth` levels: shorter ones repeat their last segment."""
     if not levels or len(levels) >= depth:

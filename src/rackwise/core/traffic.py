@@ -28,6 +28,13 @@ between rows, is an error too. A day before the oldest row uses that row and is 
 extrapolated. A level without any row is not an error: its bytes have no price, which does not mean
 that they are free.
 
+The highest price. A rack that is not known is one of the racks of the run, so its bytes may cross
+any level at which two of these differ, or none. `highest_price` is the most expensive row that may
+apply to them: the upper end of their cost.
+
+Sums that are not known. `known_sum` adds what is known. A sum is None if nothing in it is known,
+and also if it would be 0 while a part is not known: 0 means that there is nothing to pay.
+
 Apportioning bytes. `apportion` gives each weight `floor(total * w / W)` bytes. The remaining bytes
 go one each to the largest remainders, earlier first: `100` over `1 1 1` is `34 33 33`. The sum is
 always the total.
@@ -39,6 +46,8 @@ What this does not do: contain prices; read price files; decide which bytes cros
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from rackwise.core.errors import InvalidPrices, InvalidRates
@@ -50,6 +59,8 @@ if TYPE_CHECKING:
     from datetime import date
 
 Key = TypeVar("Key", bound=tuple[str, ...])
+Amount = TypeVar("Amount", int, float, Decimal)
+"""Bytes, a share, or dollars."""
 
 NANO = 10**9
 """Nano-dollars in a dollar."""
@@ -59,6 +70,9 @@ MONTH_S = 30 * 86_400
 
 MAX_RATE = 10**12
 """The maximum bytes per second of a topic, so that the bytes of 100 days fit into 63 bits."""
+
+LEAST_S = 3_600
+"""The shortest observation that is extrapolated to a month by default, in seconds."""
 
 ANY = "*"
 """In a price row: any region, level or kind."""
@@ -108,6 +122,11 @@ class Price:
         return (
             self.region in {ANY, region} and self.level in {ANY, level} and self.kind in {ANY, kind}
         )
+
+    @property
+    def nano_usd_per_byte(self) -> Fraction:
+        """What sender and receiver pay per byte together, in nano-dollars."""
+        return Fraction(self.nano_usd_per_gb_out + self.nano_usd_per_gb_in, self.gb_bytes)
 
     def is_valid_on(self, day: date) -> bool:
         """Whether the row is valid on the day."""
@@ -254,6 +273,47 @@ def price_of(
         rows = [price for price in fitting if price.valid_from == oldest]
         return PriceChoice(price=_most_specific(rows, level, day), is_extrapolated=True)
     raise _not_covered(fitting, level, day)
+
+
+def highest_price(
+    prices: Sequence[Price],
+    *,
+    regions: Sequence[str | None],
+    levels: Sequence[str],
+    kind: str,
+    day: date,
+) -> Price | None:
+    """The most expensive price that bytes may have if the rack of one end is not known.
+
+    `regions`: the regions that may be that of the sender; `levels`: the levels that the bytes may
+    cross. None if one of them has no price, because such bytes could cost any amount. Raises what
+    `price_of` raises.
+    """
+    choices = [
+        price_of(prices, region=region, level=level, kind=kind, day=day)
+        for level in levels
+        for region in regions
+    ]
+    known = [choice.price for choice in choices if choice is not None]
+    if not known or len(known) < len(choices):
+        return None
+    return max(known, key=lambda price: price.nano_usd_per_byte)
+
+
+def known_sum(values: Iterable[Amount | None], *, is_whole: bool = True) -> Amount | None:
+    """The sum of the known values; None if none is known, or if it is 0 and a part is not known.
+
+    `is_whole`: whether the values are all there is to add.
+
+    >>> known_sum([2, None]), known_sum([0, None]), known_sum([0, 0]), known_sum([])
+    (2, None, 0, None)
+    """
+    every = list(values)
+    known = [value for value in every if value is not None]
+    if not known:
+        return None
+    whole = sum(known[1:], known[0])
+    return whole if whole or (is_whole and len(known) == len(every)) else None
 
 
 def _most_specific(valid: Sequence[Price], level: str, day: date) -> Price:

@@ -62,7 +62,7 @@ from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
 from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, check_shared, claim_folder, run_id
-from rackwise.pipeline.summary import LISTED, document, plain, plans_part, seconds
+from rackwise.pipeline.summary import LISTED, document, month_seconds, plain, plans_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -180,6 +180,7 @@ class _AnalyzeRun:
             bill=billed,
             outcomes=facts.outcomes if facts else RowOutcomes(),
             options=self.request.options,
+            extrapolate=self.request.extrapolate,
             versions=self._versions(),
             failed=self.request.failed,
             notes=[*self._snapshot_notes(fleet), *self.notes],
@@ -306,7 +307,7 @@ class _AnalyzeRun:
             fleet,
             prices=self.prices,
             levels=levels,
-            seconds=seconds(billed),
+            seconds=month_seconds(billed, extrapolate=self.request.extrapolate),
             rack_of=self._member_rack(),
             eps=self.request.eps,
             unkeyed=self.request.unkeyed,

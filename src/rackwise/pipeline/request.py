@@ -84,6 +84,8 @@ class AnalyzeRequest:
     """Bounds of the saving `producing`: a rack takes at most 1 + eps times its even share."""
     unkeyed: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     """Topic -> share of its records without a key; 1 for other topics."""
+    extrapolate: bool = False
+    """Whether less than one hour of traffic is extrapolated to 30 days."""
     digests: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Role of each other input file -> SHA-256 of its content."""
     notes: tuple[str, ...] = ()
@@ -109,6 +111,7 @@ class AnalyzeRequest:
             "eps": ",".join(f"{eps:g}" for eps in self.eps),
             "unkeyed_share": ",".join(f"{topic}={s:g}" for topic, s in sorted(self.unkeyed.items()))
             or None,
+            "extrapolate": self.extrapolate,
             "plans": self.planning.goal_name if self.planning else None,
         }
 

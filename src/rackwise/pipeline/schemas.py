@@ -295,6 +295,10 @@ CROSS_RACK = _table(
     usd_out=(USD, "dollars for sending; null without a price"),
     usd_in=(USD, "dollars for receiving; null without a price"),
     usd=(USD, "`usd_out` + `usd_in`"),
+    usd_high=(
+        USD,
+        "dollars at most: `usd`, or the highest price if a rack is unknown; null without a price",
+    ),
     price_row=(_STRING, "the price row that was used; null without a price"),
     quality=(_STRING, "measured, apportioned or estimated"),
 )
@@ -302,8 +306,12 @@ _SUMS: _Columns = {
     "bytes_local": (_LONG, "bytes that cross no level"),
     "bytes_cross": (_LONG, "bytes that cross a level"),
     "bytes_unknown": (_LONG, "bytes with an unknown rack"),
-    "usd": (USD, "dollars; null if no row has a price"),
-    "share": (DoubleType(), "share of the dollars of the run; of its bytes if nothing has a price"),
+    "usd": (USD, "dollars, at least; null if none are known"),
+    "usd_high": (USD, "dollars, at most; null if a row may have any cost"),
+    "share": (
+        DoubleType(),
+        "share of `usd` in the dollars of the run; of its bytes if nothing has a price",
+    ),
 }
 _CLUSTER_NAME: _Columns = {"cluster": (_STRING, "cluster name")}
 BY_TOPIC = _table("by_topic", **_CLUSTER_NAME, topic=(_STRING, "topic name"), **_SUMS)
@@ -341,17 +349,34 @@ MATRIX = _table(
     usd=(USD, "dollars of the bytes that cross this level or a coarser one; null without a price"),
 )
 
+_SAVED: _Columns = {
+    "bytes_low": (_LONG, "bytes that no longer cross, at least; null if nothing is proved"),
+    "bytes_high": (_LONG, "bytes that no longer cross, at most; negative if more bytes cross"),
+    "bytes_saved": (_LONG, "bytes that no longer cross; null if only a range is known"),
+    "usd_low": (USD, "dollars saved in the observed time, at least; null if nothing is proved"),
+    "usd_high": (USD, "dollars saved in the observed time, at most; null without a price"),
+    "usd_saved": (USD, "dollars saved in the observed time; null if only a range is known"),
+    "usd_low_30d": (USD, "`usd_low` in 30 days; null if that is not extrapolated"),
+    "usd_high_30d": (USD, "`usd_high` in 30 days; null if that is not extrapolated"),
+    "usd_saved_30d": (USD, "`usd_saved` in 30 days; null if that is not extrapolated"),
+}
+"""Zero is written only if it is known to be zero."""
 SAVINGS = _table(
     "savings",
     **_CLUSTER_NAME,
     topic=(_STRING, "topic name; null if the row is about all topics"),
     client_group=(_STRING, "client group; null if the row is about all groups"),
-    saving=(_STRING, "follower-fetch, assignment, producing or leader-moves"),
-    view=(_STRING, "alone, waterfall, or stock: assignment by the stock assignor"),
+    saving=(
+        _STRING,
+        "follower-fetch, assignment, producing or leader-moves; all in the view total",
+    ),
+    view=(
+        _STRING,
+        "alone; waterfall; stock: assignment by the stock assignor; total: the whole waterfall",
+    ),
     eps=(DoubleType(), "producing: a rack takes at most 1 + eps times its even share"),
-    bytes_saved=(_LONG, "bytes that no longer cross; negative if more bytes cross"),
-    usd_saved=(USD, "dollars saved in the observed time; null without a price"),
-    usd_saved_30d=(USD, "dollars saved in 30 days; null without a price"),
+    **_SAVED,
+    reason=(_STRING, "why a value is null or a range, each with its cure; null if all are known"),
     load_factor=(DoubleType(), "producing: load of the fullest rack divided by its even share"),
     condition=(_STRING, "what the saving requires, or why it is not applied"),
     quality=(_STRING, "estimated"),

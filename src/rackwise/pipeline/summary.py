@@ -17,15 +17,18 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.audit import RULES
-from rackwise.core.traffic import NANO, exact_usd_text, per_month
+from rackwise.core.savings import SEPARATOR
+from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
+from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.audit.findings import worst
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill
-from rackwise.pipeline.bill.savings import savings_part
+from rackwise.pipeline.bill.savings import TOO_SHORT, savings_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rackwise.pipeline.audit.findings import ClusterFindings
+    from rackwise.pipeline.bill.model import Standing
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot
     from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
@@ -34,9 +37,15 @@ if TYPE_CHECKING:
 FORMAT = "rackwise.summary/1"
 SHOWN = 50
 """Maximum rows of a long table in the document."""
-SUMMED = ("bytes_local", "bytes_cross", "bytes_unknown", "usd", "share")
+SUMMED = ("bytes_local", "bytes_cross", "bytes_unknown", "usd", "usd_high", "share")
 """Columns that are summed when rows of several clusters are merged."""
 SHARE_DIGITS = 15
+BYTES_TOTALS = ("bytes_total", "bytes_local", "bytes_cross", "bytes_unknown")
+USD_TOTALS = ("usd", "usd_high", "usd_30d", "usd_high_30d")
+LOST = (
+    "the flow log reports that it lost traffic (SKIPDATA): bill these days from request logs or "
+    "rates"
+)
 LISTED = ("by_topic", "by_group", "by_owner", "by_pair")
 """Roll-ups with a CSV file, whose rows belong to one cluster each; the others are merged."""
 
@@ -52,11 +61,15 @@ def document(
     bill: Bill | None,
     outcomes: RowOutcomes,
     options: Mapping[str, Any],
+    extrapolate: bool,
     versions: Mapping[str, str],
     failed: Iterable[FailedSnapshot],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """The document. `snapshots`: all readable snapshots; `bill`: None if there is no traffic."""
+    """The document. `snapshots`: all readable snapshots; `bill`: None if there is no traffic.
+
+    `extrapolate`: whether less than one hour of traffic is extrapolated to 30 days.
+    """
     counts = Counter[str]()
     for one in audits:
         counts.update(one.findings.counts)
@@ -68,7 +81,11 @@ def document(
         "clusters": _clusters(fleet, snapshots, audits, bill),
         "levels": list(levels),
         "observed": _observed(bill) if bill else None,
-        "verdict": {**_placement(fleet, audits), **_totals(bill)},
+        "verdict": {
+            **_placement(fleet, audits),
+            **_totals(bill, outcomes, extrapolate=extrapolate),
+        },
+        "unattributed": _unattributed(bill, extrapolate=extrapolate) if bill else None,
         "quality": {**_quality(bill), **_rows_lost(outcomes)},
         "matrix": _plain_rows(bill.matrix) if bill else [],
         **{name: _plain_rows(_roll_up_rows(bill, name)) if bill else [] for name in ROLL_UPS},
@@ -182,7 +199,7 @@ def _merge_clusters(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> l
         groups.setdefault(tuple(row[key] for key in keys), []).append(row)
     added = [
         dict(zip(keys, place, strict=True))
-        | {key: _sum(row[key] for row in group) for key in SUMMED}
+        | {key: _merged(key, [row[key] for row in group]) for key in SUMMED}
         for place, group in groups.items()
     ]
     return sorted(
@@ -190,11 +207,14 @@ def _merge_clusters(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> l
     )
 
 
-def _sum(values: Iterable[Any]) -> Any:  # noqa: ANN401 (of bytes, dollars or shares)
-    known = [value for value in values if value is not None]
-    if any(isinstance(value, float) for value in known):
-        return round(math.fsum(known), SHARE_DIGITS)
-    return sum(known[1:], known[0]) if known else None
+def _merged(name: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 (of bytes, dollars, shares)
+    """The sum of a column; None if it is not known."""
+    if name == "usd_high":
+        return None if None in values else sum(values[1:], values[0])
+    whole = known_sum(values)
+    if not isinstance(whole, float):
+        return whole
+    return round(math.fsum(value for value in values if value is not None), SHARE_DIGITS)
 
 
 def _clusters(
@@ -218,20 +238,33 @@ def _clusters(
             "partitions": len(snapshot.cluster.partitions),
             "partitions_unsafe": unsafe.get(snapshot.name, 0),
             "bytes_cross": crossing[snapshot.name] if bill else None,
-            "usd": plain(dollars.get(snapshot.name)),
+            "usd": plain(dollars[snapshot.name][0]) if snapshot.name in dollars else None,
+            "usd_high": plain(dollars[snapshot.name][1]) if snapshot.name in dollars else None,
         }
         for snapshot in fleet.latest
     ]
 
 
-def _cross(bill: Bill | None) -> tuple[Counter[str], dict[str, Decimal]]:
-    """Crossing bytes and dollars of each cluster; a cluster without prices has no dollars."""
-    crossing, dollars = Counter[str](), dict[str, Decimal]()
+def _cross(
+    bill: Bill | None,
+) -> tuple[Counter[str], dict[str, tuple[Decimal | None, Decimal | None]]]:
+    """Crossing bytes of each cluster, and its dollars: the least and the greatest."""
+    crossing = Counter[str]()
+    standings: dict[str, list[Standing]] = {}
     for one in bill.standings if bill else ():
         crossing[one.cluster] += one.bytes if one.level > 0 else 0
-        if one.usd is not None:
-            dollars[one.cluster] = dollars.get(one.cluster, Decimal(0)) + one.usd
-    return crossing, dollars
+        standings.setdefault(one.cluster, []).append(one)
+    return crossing, {name: _dollars(part) for name, part in standings.items()}
+
+
+def _dollars(standings: Sequence[Standing]) -> tuple[Decimal | None, Decimal | None]:
+    """The least and the greatest dollars of a part of the bill; None where not known."""
+    highs = [one.usd_high for one in standings if one.bytes]
+    known = [high for high in highs if high is not None]
+    return (
+        known_sum(one.usd for one in standings if one.bytes),
+        sum(known, Decimal(0)) if len(known) == len(highs) else None,
+    )
 
 
 def _observed(bill: Bill) -> dict[str, Any]:
@@ -243,6 +276,12 @@ def seconds(bill: Bill) -> int:
     return max(1, int((bill.period[1] - bill.period[0]).total_seconds()))
 
 
+def month_seconds(bill: Bill, *, extrapolate: bool) -> int | None:
+    """The seconds from which 30 days are extrapolated; None if they are too few."""
+    observed = seconds(bill)
+    return observed if extrapolate or observed >= LEAST_S else None
+
+
 def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int]:
     return {
         "partitions": sum(len(snapshot.cluster.partitions) for snapshot in fleet.latest),
@@ -251,20 +290,79 @@ def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int
     }
 
 
-def _totals(bill: Bill | None) -> dict[str, Any]:
+def _totals(bill: Bill | None, outcomes: RowOutcomes, *, extrapolate: bool) -> dict[str, Any]:
+    """Bytes and dollars of the run; dollars are at least `usd` and at most `usd_high`.
+
+    `reason` says why these two differ or are not known, and `reason_30d` why 30 days have none.
+    """
     if bill is None:
-        names = ("bytes_total", "bytes_local", "bytes_cross", "bytes_unknown", "usd", "usd_30d")
-        return dict.fromkeys(names)
+        return dict.fromkeys((*BYTES_TOTALS, *USD_TOTALS, "reason", "reason_30d"))
     bytes_ = Counter[str]()
     for one in bill.standings:
         bytes_["unknown" if one.level < 0 else "cross" if one.level else "local"] += one.bytes
-    dollars = [one.usd for one in bill.standings if one.usd is not None]
-    nano = int(sum(dollars, Decimal(0)) * NANO)
+    observed = month_seconds(bill, extrapolate=extrapolate)
+    low, high = _dollars(bill.standings)
+    lost = outcomes.rows_of("skipdata")
+    reasons = [
+        *([RACK] if bytes_["unknown"] else []),
+        *([PRICE] if any(one.bytes and one.usd_high is None for one in bill.standings) else []),
+        *([LOST] if lost else []),
+    ]
+    low_nano, high_nano = _nano(low), None if lost else _nano(high)
     return {
         "bytes_total": bytes_.total(),
         **{f"bytes_{name}": bytes_[name] for name in ("local", "cross", "unknown")},
-        "usd": exact_usd_text(nano) if dollars else None,
-        "usd_30d": exact_usd_text(per_month(nano, seconds(bill))) if dollars else None,
+        "usd": _usd_text(low_nano),
+        "usd_high": _usd_text(high_nano),
+        "usd_30d": _usd_text(_monthly(low_nano, observed)),
+        "usd_high_30d": _usd_text(_monthly(high_nano, observed)),
+        "reason": SEPARATOR.join(reasons) or None,
+        "reason_30d": TOO_SHORT if observed is None else None,
+    }
+
+
+def _nano(usd: Decimal | None) -> int | None:
+    return None if usd is None else int(usd * NANO)
+
+
+def _usd_text(nano: int | None) -> str | None:
+    return None if nano is None else exact_usd_text(nano)
+
+
+def _monthly(nano: int | None, observed: int | None) -> int | None:
+    return None if nano is None or observed is None else per_month(nano, observed)
+
+
+def _unattributed(bill: Bill, *, extrapolate: bool) -> dict[str, Any]:
+    """The bytes and dollars without a topic, or read by an unknown group, in all and by cause.
+
+    Each byte has one cause: the topic, else the group.
+    """
+    by_cause: dict[str, list[Standing]] = {}
+    for one in bill.standings:
+        if not (one.is_topic_known and one.is_group_known) and one.bytes:
+            by_cause.setdefault(GROUP if one.is_topic_known else TOPIC, []).append(one)
+    observed = month_seconds(bill, extrapolate=extrapolate)
+    every = [one for part in by_cause.values() for one in part]
+    return {
+        **_unattributed_sums(every, observed),
+        "causes": [
+            {"reason": reason, **_unattributed_sums(by_cause[reason], observed)}
+            for reason in (TOPIC, GROUP)
+            if reason in by_cause
+        ],
+    }
+
+
+def _unattributed_sums(part: Sequence[Standing], observed: int | None) -> dict[str, Any]:
+    low, high = (_nano(usd) for usd in _dollars(part)) if part else (0, 0)
+    return {
+        "bytes": sum(one.bytes for one in part),
+        "bytes_cross": sum(one.bytes for one in part if one.level > 0),
+        "usd": _usd_text(low),
+        "usd_high": _usd_text(high),
+        "usd_30d": _usd_text(_monthly(low, observed)),
+        "usd_high_30d": _usd_text(_monthly(high, observed)),
     }
 
 

@@ -15,10 +15,10 @@ from rackwise.report.formats import (
     name_text,
     share_of,
     share_text,
-    usd_text,
 )
 from rackwise.report.plans import outcome
-from rackwise.report.sentences import has_traffic, is_fleet, is_floor, is_priced, losses
+from rackwise.report.ranges import cost, month, reasons, saved, usd_range
+from rackwise.report.sentences import has_dollars, has_traffic, is_fleet, losses
 
 if TYPE_CHECKING:
     from rackwise.report.sentences import Row, Summary
@@ -50,32 +50,47 @@ def cards(summary: Summary) -> tuple[Card, ...]:
 
 def _cost_card(summary: Summary) -> Card:
     totals, observed = summary["verdict"], summary["observed"]
-    period = duration_text(observed["seconds"])
-    if not is_priced(summary):
-        return Card("Cost of crossing", "not priced", NOT_KNOWN, f"{period} observed")
-    at_least = "at least, " if is_floor(summary) else ""
+    duration = duration_text(observed["seconds"])
+    if not has_dollars(summary):
+        return Card("Cost of crossing", "not priced", NOT_KNOWN, f"{duration} observed")
+    end = month(summary)
+    whole = usd_range(totals, "usd", "usd_high").phrase()
     return Card(
-        "Cost of crossing, 30 days",
-        usd_text(totals["usd_30d"]),
-        f"{totals['usd_30d']} USD",
-        f"{at_least}from {usd_text(totals['usd'])} in {period} observed",
+        f"Cost of crossing, {_days(summary)}",
+        cost(summary).phrase(),
+        _exact(totals[f"usd{end}"], totals[f"usd_high{end}"]),
+        f"from {whole} in {duration} observed" if end else totals["reason_30d"],
         "accent",
     )
 
 
+def _days(summary: Summary) -> str:
+    return "30 days" if month(summary) else "as observed"
+
+
+def _exact(low: str | None, high: str | None) -> str:
+    """The dollars of a range before rounding."""
+    known = dict.fromkeys(f"{usd} USD" for usd in (low, high) if usd is not None)
+    return " to ".join(known) or NOT_KNOWN
+
+
 def _savings_card(summary: Summary) -> tuple[Card, ...]:
     part = summary["savings"]
-    if part is None or not is_priced(summary):
+    if part is None or not has_dollars(summary):
         return ()
-    saved = Decimal(part["total"]["usd_saved_30d"] or 0)
-    whole = Decimal(summary["verdict"]["usd_30d"])
-    share = share_text(saved / whole if whole else Decimal(0))
+    total, end = part["total"], month(summary)
+    low, high = total[f"usd_low{end}"], total[f"usd_high{end}"]
+    whole = summary["verdict"][f"usd_high{end}"]
+    share = ""
+    if high is not None and whole is not None and Decimal(whole):
+        share = f"up to {share_text(Decimal(high) / Decimal(whole))} of that cost, "
+    why = reasons(total["reason"])
     return (
         Card(
-            "Can be saved, 30 days",
-            usd_text(saved),
-            f"{saved} USD",
-            f"up to {share} of that cost, by the changes below",
+            f"Can be saved, {_days(summary)}",
+            saved(total, end).phrase(),
+            _exact(low, high),
+            f"{share}by the changes below" + (f"; {why[0]}" if why and low != high else ""),
             "good",
         ),
     )

@@ -23,8 +23,7 @@ ELLIPSIS = ".."
 _STEP = 1024
 _CENT = Decimal("0.01")
 _PER_CENT = Decimal("0.1")
-_DAY_S = 86_400
-_HOUR_S = 3_600
+_DURATIONS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
 def count_text(count: int | None) -> str:
@@ -132,12 +131,14 @@ def share_of(part: int | None, whole: int | None) -> Decimal | None:
 
 
 def duration_text(seconds: int) -> str:
-    """A duration in days or hours: the larger unit that is exact to two decimals.
+    """A duration in days, hours, minutes or seconds: the largest unit that it has one of.
 
     >>> duration_text(86400), duration_text(604800), duration_text(5400), duration_text(129600)
     ('1 day', '7 days', '1.5 hours', '1.5 days')
+    >>> duration_text(1800), duration_text(1)
+    ('30 minutes', '1 second')
     """
-    size, noun = (_DAY_S, "day") if seconds >= _DAY_S else (_HOUR_S, "hour")
+    size, noun = next((unit for unit in _DURATIONS if seconds >= unit[0]), _DURATIONS[-1])
     amount = (Decimal(seconds) / size).quantize(_CENT, rounding=ROUND_HALF_UP).normalize()
     return f"{amount:,f} {noun if amount == 1 else noun + 's'}"
 

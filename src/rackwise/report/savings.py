@@ -2,12 +2,14 @@
 
 ```
 today            $12.60   ████████████████████████
-follower-fetch  -$1.80                        ████      each change follows those above it
-assignment      -$1.80                    ████
-producing       -$3.60            ████████
-leader-moves     $0.00            |
-left             $5.40    ████████
+follower-fetch   $1.80                        ████      each change follows those above it
+assignment       $1.80                    ████
+producing        up to $0.18              |             nothing is proved: the bar has no length
+leader-moves     $0.00                    |
+left             up to $9.00    ██████████
 ```
+
+The length of a bar is the least saving.
 
 What this does not do: compute savings. Dollars and bytes come from the summary.
 """
@@ -20,18 +22,20 @@ from typing import TYPE_CHECKING, Final
 
 from rackwise.report import charts
 from rackwise.report.formats import byte_unit, bytes_text, duration_text, usd_text
-from rackwise.report.sections import Block
-from rackwise.report.sentences import has_traffic, is_fleet, is_priced
-from rackwise.report.tables import (
-    Cell,
-    Column,
-    Table,
-    bytes_column,
-    name_cell,
-    name_column,
-    table,
-    usd_column,
+from rackwise.report.ranges import (
+    Range,
+    bytes_range,
+    is_nothing,
+    month,
+    period,
+    range_column,
+    reasons,
+    saved,
+    with_ranges,
 )
+from rackwise.report.sections import Block
+from rackwise.report.sentences import has_dollars, has_traffic, is_fleet, is_priced
+from rackwise.report.tables import Cell, Column, Table, name_cell, name_column, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,6 +96,8 @@ SETTINGS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
     ),
 }
 """Saving -> the places to configure, each with the lines to set or run."""
+UNBOUNDED: Final = (PRODUCING, "inf")
+"""Saving and bound of producers without a bound on the load of a rack."""
 NO_BOUND: Final = "no bound (KIP-1123)"
 ASSUMPTIONS: Final = (
     "Changes move bytes between partitions of a topic; the bytes that are read from and copied for "
@@ -147,12 +153,15 @@ def section(summary: Summary) -> Section | None:
 
 def _lead(summary: Summary) -> str:
     total = summary["savings"]["total"]
-    if is_priced(summary):
-        return f"All changes together save up to {usd_text(total['usd_saved_30d'])} per 30 days"
-    period = duration_text(summary["observed"]["seconds"])
-    return (
-        f"All changes together save up to {bytes_text(total['bytes_saved'])} of {period} observed"
-    )
+    if is_nothing(total):
+        return "No change saves anything"
+    if has_dollars(summary):
+        amount, when = saved(total, month(summary)), period(summary)
+    else:
+        amount = bytes_range(total, "bytes_low", "bytes_high")
+        when = f"of {duration_text(summary['observed']['seconds'])} observed"
+    text = amount.phrase(between="between {} and {}", at_most="at most {}")
+    return f"All changes together save {text} {when}"
 
 
 def _view(part: Row, view: str) -> Sequence[Row]:
@@ -162,27 +171,29 @@ def _view(part: Row, view: str) -> Sequence[Row]:
 
 def _figure(summary: Summary) -> charts.Figure:
     """Waterfall bars: each bar starts where the previous one ended."""
-    part, priced = summary["savings"], is_priced(summary)
-    key = "usd_saved_30d" if priced else "bytes_saved"
-    today = Decimal(summary["verdict"]["usd_30d" if priced else "bytes_cross"] or 0)
+    part, priced, end = summary["savings"], is_priced(summary), month(summary)
+    key = f"usd_low{end}" if priced else "bytes_low"
+    today = Decimal(summary["verdict"][f"usd{end}" if priced else "bytes_cross"] or 0)
     unit, size = ("USD", 1) if priced else byte_unit(int(today))
     steps = _view(part, WATERFALL)
-    saved = [Decimal(step[key] or 0) for step in steps]
-    ends = [today - sum(saved[: number + 1]) for number in range(len(saved))]
+    least = [Decimal(step[key] or 0) for step in steps]
+    ends = [today - sum(least[: number + 1]) for number in range(len(least))]
     left = ends[-1] if ends else today
+    is_exact = all(_range(step, summary).is_exact for step in steps)
     items = [
         _bar("today", today / size, _amount(today, is_usd=priced)),
         *(
-            _bar(step["saving"], amount / size, f"saves {_amount(amount, is_usd=priced)}", GOOD)
-            for step, amount in zip(steps, saved, strict=True)
+            _bar(step["saving"], amount / size, f"saves {_range(step, summary).phrase()}", GOOD)
+            for step, amount in zip(steps, least, strict=True)
         ),
-        _bar("left", left / size, _amount(left, is_usd=priced)),
+        _bar("left", left / size, f"{'' if is_exact else 'up to '}{_amount(left, is_usd=priced)}"),
     ]
-    period = "30 days" if priced else f"{duration_text(summary['observed']['seconds'])} observed"
+    times = period(summary).removeprefix("per ").removeprefix("in ")
+    length = times if priced else f"{duration_text(summary['observed']['seconds'])} observed"
     chart = charts.bars(
         "chart-steps",
         "What each change saves, one after the other",
-        f"{unit} per {period}",
+        f"{unit} per {length}, at least",
         items,
     )
     bases = [0.0, *(float(end / size) for end in ends), 0.0]
@@ -198,37 +209,42 @@ def _amount(amount: Decimal, *, is_usd: bool) -> str:
     return usd_text(amount) if is_usd else bytes_text(int(amount))
 
 
+def _range(row: Row, summary: Summary) -> Range:
+    """What a row saves: dollars if it has any, else bytes."""
+    if is_priced(summary):
+        return saved(row, month(summary))
+    return bytes_range(row, "bytes_low", "bytes_high")
+
+
 def _steps_table(summary: Summary) -> Table:
-    part = summary["savings"]
+    part, end = summary["savings"], month(summary)
     alone = {(step["saving"], step["eps"]): step for step in _view(part, ALONE)}
     stock = {step["saving"]: step for step in _view(part, STOCK)}
     rows = [
         {
-            "saving": step["saving"],
-            "bytes_saved": step["bytes_saved"],
-            "usd_saved": step["usd_saved"],
-            "usd_saved_30d": step["usd_saved_30d"],
-            "alone": alone.get((step["saving"], step["eps"]), step)["usd_saved_30d"],
-            "stock": stock[step["saving"]]["usd_saved_30d"] if step["saving"] in stock else "",
+            **with_ranges(step),
+            "alone": saved(alone.get((step["saving"], step["eps"]), step), end),
+            "stock": saved(stock[step["saving"]], end) if step["saving"] in stock else None,
         }
         for step in _view(part, WATERFALL)
     ]
+    when = ", 30 days" if end else ""
     columns = (
         name_column("saving", "Change"),
-        bytes_column("bytes_saved", "Stops crossing"),
-        usd_column("usd_saved", "USD"),
-        usd_column("usd_saved_30d", "USD, 30 days"),
-        usd_column("alone", "Alone, 30 days"),
-        Column("stock", "Stock assignor, 30 days", "number", _usd_or_none),
+        range_column("bytes", "Stops crossing"),
+        range_column("usd", "USD"),
+        range_column("usd_30d", "USD, 30 days"),
+        range_column("alone", f"Alone{when}"),
+        Column("stock", f"Stock assignor{when}", "number", _range_or_none),
     )
-    sums = ("bytes_saved", "usd_saved", "usd_saved_30d")
+    sums = ("bytes_low", "usd_low", "usd_low_30d")
     return table(
         "steps", "What each change saves after the changes before it", columns, rows, sums=sums
     )
 
 
-def _usd_or_none(usd: str | None) -> Cell:
-    return Cell("-") if usd == "" else Cell(usd_text(usd), None if usd is None else f"{usd} USD")
+def _range_or_none(value: Range | None) -> Cell:
+    return Cell("-") if value is None else Cell(value.phrase())
 
 
 def _changes(part: Row) -> list[Change]:
@@ -237,7 +253,7 @@ def _changes(part: Row) -> list[Change]:
             step["saving"],
             part["conditions"].get(step["saving"], ""),
             SETTINGS.get(step["saving"], ()),
-            tuple(step["reasons"]),
+            (*step["reasons"], *reasons(step["reason"])),
         )
         for step in _view(part, WATERFALL)
     ]
@@ -245,17 +261,22 @@ def _changes(part: Row) -> list[Change]:
 
 def _bounds_table(summary: Summary) -> Table:
     rows = [
-        {**step, "bound": _bound(step["eps"])}
+        {**with_ranges(step), "bound": _bound(step["eps"])}
         for step in _view(summary["savings"], ALONE)
         if step["saving"] == PRODUCING
     ]
     columns = (
         name_column("bound", "A rack may take above its even share"),
-        bytes_column("bytes_saved", "Stops crossing"),
-        usd_column("usd_saved_30d", "USD, 30 days"),
+        range_column("bytes", "Stops crossing"),
+        range_column(*_dollars(summary)),
         Column("load_factor", "Fullest rack / even share", "number", _factor_cell),
     )
     return table("bounds", "Savings of producing, by the allowed load of a rack", columns, rows)
+
+
+def _dollars(summary: Summary) -> tuple[str, str]:
+    """The key and the heading of the dollars of a row."""
+    return ("usd_30d", "USD, 30 days") if month(summary) else ("usd", "USD")
 
 
 def _bound(eps: str | None) -> str | None:
@@ -280,11 +301,12 @@ def _largest_table(summary: Summary) -> Table:
         *((name_column("cluster", "Cluster"),) if is_fleet(summary) else ()),
         name_column("topic", "Topic"),
         name_column("client_group", "Client group"),
-        bytes_column("bytes_saved", "Stops crossing"),
-        usd_column("usd_saved_30d", "USD, 30 days"),
+        range_column("bytes", "Stops crossing"),
+        range_column(*_dollars(summary)),
+        Column("reason", "Not known because", "text", name_cell),
     )
     part = summary["savings"]
-    rows = [row for row in part["rows"] if row["view"] == WATERFALL]
+    rows = [with_ranges(row) for row in part["rows"] if row["view"] == WATERFALL]
     return table(
         "savings",
         "Where changes save most, each after the changes before it",
@@ -298,9 +320,25 @@ def _largest_table(summary: Summary) -> Table:
 def sentence(summary: Summary) -> str | None:
     """The line for the terminal: the sum of the waterfall, and each change with a saving."""
     part = summary["savings"]
-    if part is None or not is_priced(summary):
+    if part is None or not has_dollars(summary):
         return None
-    steps = [step for step in _view(part, WATERFALL) if Decimal(step["usd_saved_30d"] or 0)]
-    each = ", ".join(f"{step['saving']} {usd_text(step['usd_saved_30d'])}" for step in steps)
-    whole = usd_text(part["total"]["usd_saved_30d"])
-    return f"up to {whole} per 30 days: {each}" if each else "no change saves anything here"
+    if is_nothing(part["total"]):
+        return "no change saves anything here"
+    steps = [step for step in _view(part, WATERFALL) if not is_nothing(step)]
+    each = ", ".join(f"{step['saving']} {_step_text(step, part, summary)}" for step in steps)
+    return f"{saved(part['total'], month(summary)).phrase()} {period(summary)}: {each}"
+
+
+def _step_text(step: Row, part: Row, summary: Summary) -> str:
+    """The saving of a step; of `producing` also its bound, and the saving without a bound."""
+    end = month(summary)
+    text = saved(step, end).phrase()
+    free = [one for one in _view(part, ALONE) if (one["saving"], one["eps"]) == UNBOUNDED]
+    if step["saving"] != PRODUCING or step["eps"] == UNBOUNDED[1] or not free:
+        return text
+    factor = free[0]["load_factor"]
+    fullest = "" if factor is None else f", fullest rack {_factor_cell(factor).text} x even"
+    return (
+        f"{text} (bound {_bound(step['eps'])}; without bound {saved(free[0], end).phrase()}"
+        f"{fullest})"
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from rackwise.core.owners import UNOWNED
 from rackwise.report import charts
 from rackwise.report.formats import duration_text
-from rackwise.report.sentences import has_traffic, is_fleet, is_priced, losses, rules
+from rackwise.report.sentences import has_traffic, is_fleet, is_priced, is_range, losses, rules
 from rackwise.report.tables import (
     ROLL_UP_SUMS,
     Column,
@@ -28,6 +28,7 @@ from rackwise.report.tables import (
     table,
     unit_cell,
     usd_column,
+    usd_columns,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 UNKNOWN: Final = "(unknown)"
-"""Bars left out among client groups: clients without a known group, and replication."""
+"""Bars left out: bytes without a known topic, clients without a known group, and replication."""
 _OWNED: Final = frozenset({"topic", "group", "owner", "pair"})
 """Roll-ups in which each row belongs to one cluster."""
 
@@ -73,7 +74,7 @@ def clusters(summary: Summary) -> Block:
     columns = (
         name_column("name", "Cluster"),
         *([bytes_column("bytes_cross", "Crossing")] if has_bytes else []),
-        *([usd_column("usd", "USD")] if priced else []),
+        *(usd_columns(is_range=is_range(summary)) if priced else ()),
         count_column("partitions_unsafe", "Not rack-safe"),
         count_column("partitions", "Partitions"),
         count_column("moves", "Replicas to move"),
@@ -122,12 +123,12 @@ def _top_block(
     columns = (
         *(name_column(key, head) for key, head in zip(keys, heads, strict=True)),
         *(_cluster_column(summary) if is_named else ()),
-        *roll_up_columns(is_priced=priced),
+        *roll_up_columns(is_priced=priced, is_range=is_range(summary)),
     )
     figure = charts.top_bars(
         f"chart-{noun}",
         f"{title} that cross most" if noun in _OWNED else title,
-        [row for row in rows if noun != "group" or row["client_group"] != UNKNOWN],
+        [row for row in rows if UNKNOWN not in {row.get("topic"), row.get("client_group")}],
         charts.measure(rows, is_priced=priced, period=period),
         name=lambda row: _bar_name(row, keys, with_cluster=is_named),
     )
@@ -157,7 +158,10 @@ def days(summary: Summary) -> Block:
     """Dollars per day in calendar order, summed over all clusters."""
     priced = is_priced(summary)
     rows = sorted(summary["by_day"], key=lambda row: str(row["day"]))
-    columns = (name_column("day", "Day (UTC)"), *roll_up_columns(is_priced=priced))
+    columns = (
+        name_column("day", "Day (UTC)"),
+        *roll_up_columns(is_priced=priced, is_range=is_range(summary)),
+    )
     measure = charts.measure(rows, is_priced=priced, period="each day")
     title = "Dollars per day" if priced else "Crossing bytes per day"
     return Block(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rackwise.report.formats import (
+    NOT_KNOWN,
     bytes_text,
     change_text,
     count_of,
@@ -20,6 +21,18 @@ from rackwise.report.formats import (
     share_of,
     share_text,
     usd_text,
+)
+from rackwise.report.ranges import (
+    SEPARATOR,
+    Range,
+    bytes_range,
+    cost,
+    is_nothing,
+    month,
+    period,
+    reasons,
+    saved,
+    usd_range,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +45,8 @@ REPLICATION: Final = (
     "With RF 3 in 3 racks, replication always crosses racks for 2 x ingress; "
     "only client traffic can be saved"
 )
+UNATTRIBUTED: Final = "not attributed"
+"""The name of bytes without a known topic, or read by an unknown group."""
 SEVERITIES: Final = ("error", "warning", "info")
 NO_TRAFFIC: Final = (
     "The run has no traffic, so crossing bytes and their cost are not known. "
@@ -82,56 +97,101 @@ def is_priced(summary: Summary) -> bool:
     return has_traffic(summary) and summary["verdict"]["usd"] is not None
 
 
-def is_floor(summary: Summary) -> bool:
-    """Whether the true cost is known to be higher: bytes lack a price or rack, or rows are lost."""
-    quality = summary["quality"]
-    return any(quality[name] for name in ("bytes_unpriced", "bytes_unknown_rack", "rows_skipdata"))
+def is_range(summary: Summary) -> bool:
+    """Whether the least and the greatest cost differ, or one is not known."""
+    return bool(summary["verdict"]["usd"] != summary["verdict"]["usd_high"])
+
+
+def has_dollars(summary: Summary) -> bool:
+    """Whether the least or the greatest cost is known."""
+    return has_traffic(summary) and any(
+        summary["verdict"][key] is not None for key in ("usd", "usd_high")
+    )
 
 
 def verdict(summary: Summary) -> tuple[Phrase, ...]:
-    """The verdict line: the crossing cost, the savings, the unsafe partitions and the repair."""
-    return (*_cost(summary), *_safety(summary["verdict"]), *_repair(summary))
+    """The verdict: the crossing cost, what can be saved, the unsafe partitions and the repair."""
+    return (*_cost(summary), *_saving(summary), *_safety(summary["verdict"]), *_repair(summary))
 
 
 def _cost(summary: Summary) -> tuple[Phrase, ...]:
+    """What the bytes that cross cost: an amount, a range, or why it is not known."""
     totals = summary["verdict"]
     if not has_traffic(summary):
         return ()
-    if is_priced(summary):
-        at_least = "at least " if is_floor(summary) else ""
+    if not has_dollars(summary):
         return (
-            Phrase(f"Crossing racks costs {at_least}"),
-            Phrase(f"{usd_text(totals['usd_30d'])} per 30 days", is_strong=True),
-            *_saving(summary),
-            Phrase("; "),
+            Phrase(bytes_text(totals["bytes_cross"]), is_strong=True),
+            Phrase(
+                f" crossed racks in {duration_text(summary['observed']['seconds'])}, not priced. "
+            ),
         )
+    amount = cost(summary).phrase(between="between {} and {}", at_most="at most {}")
+    verb = "costs" if month(summary) else "cost"
+    short = _short(totals["reason_30d"])
     return (
-        Phrase(bytes_text(totals["bytes_cross"]), is_strong=True),
-        Phrase(f" crossed racks in {duration_text(summary['observed']['seconds'])}, not priced"),
-        *_saving(summary),
-        Phrase("; "),
+        Phrase(f"Cross-rack traffic {verb} "),
+        Phrase(f"{amount} {period(summary)}", is_strong=True),
+        Phrase(f"{short}. "),
     )
 
 
 def _saving(summary: Summary) -> tuple[Phrase, ...]:
-    if summary["savings"] is None:
+    """What can be saved, and how much of the cost is not attributed."""
+    if summary["savings"] is None or not has_traffic(summary):
         return ()
     total = summary["savings"]["total"]
-    if not total["bytes_saved"]:
-        return (Phrase(", of which no change saves anything"),)
-    amount = usd_text(total["usd_saved_30d"]) if is_priced(summary) else None
+    if is_nothing(total):
+        return (Phrase("No change saves anything"), *_unattributed(summary), Phrase(". "))
+    amount = saved(total, month(summary))
+    if amount.low is None and amount.high is None:
+        amount = bytes_range(total, "bytes_low", "bytes_high")
+    if amount.low is not None and amount.high is not None:
+        return (
+            *(() if amount.is_exact else (Phrase("Between "),)),
+            Phrase(amount.phrase(between="{} and {}"), is_strong=True),
+            Phrase(" can be saved"),
+            *_unattributed(summary),
+            Phrase(". "),
+        )
+    bound, other = ("At most ", "least") if amount.low is None else ("At least ", "most")
+    why = _short((reasons(total["reason"]) or (None,))[0])
     return (
-        Phrase(", of which up to "),
-        Phrase(amount or bytes_text(total["bytes_saved"]), is_strong=True),
-        Phrase(" can be saved"),
+        Phrase(bound),
+        Phrase(amount.low or amount.high or NOT_KNOWN, is_strong=True),
+        Phrase(f" can be saved; the {other} that can be saved is not known{why}"),
+        *_unattributed(summary),
+        Phrase(". "),
     )
+
+
+def _unattributed(summary: Summary) -> tuple[Phrase, ...]:
+    """How much of the cost belongs to no known topic or group, and why."""
+    part = summary["unattributed"]
+    if part is None or not part["bytes"]:
+        return ()
+    end = month(summary)
+    amount = usd_range(part, f"usd{end}", f"usd_high{end}")
+    if amount.low is None and amount.high is None:
+        amount = Range(*[bytes_text(part["bytes_cross"] or part["bytes"])] * 2)
+    why = _short(" and ".join(one["reason"].partition(": ")[0] for one in part["causes"]))
+    return (
+        Phrase("; "),
+        Phrase(amount.phrase(), is_strong=True),
+        Phrase(f" of it is not attributed{why}"),
+    )
+
+
+def _short(reason: str | None) -> str:
+    """A reason in parentheses, after a space; empty without one."""
+    return f" ({reason})" if reason else ""
 
 
 def _safety(totals: Row) -> tuple[Phrase, ...]:
     partitions, unsafe = totals["partitions"], totals["partitions_unsafe"]
     if not unsafe:
         return (
-            Phrase(f"all {count_of(partitions, 'partition')}", is_strong=True),
+            Phrase(f"All {count_of(partitions, 'partition')}", is_strong=True),
             Phrase(" are rack-safe"),
         )
     verb = "is" if unsafe == 1 else "are"
@@ -193,6 +253,7 @@ def trust(summary: Summary) -> tuple[Trust, ...]:
             for key, label, meaning in _BYTES
             if quality[key] or key in _ALWAYS
         ]
+        rows += _unattributed_bytes(summary)
         rows.append(_quarantined(quality))
         if quality["rows_skipdata"]:
             rows.append(_undercount(quality["rows_skipdata"]))
@@ -205,8 +266,12 @@ _BYTES: Final = (
     ("bytes_measured", "measured", "bytes that a flow log or a client counted"),
     ("bytes_apportioned", "apportioned", "bytes counted without a topic, spread by weight"),
     ("bytes_estimated", "estimated", "bytes from rates or from a later snapshot"),
-    ("bytes_unknown_rack", "unknown rack", "the rack of one end is unknown; not in the dollars"),
-    ("bytes_unpriced", "unpriced", "no price row covers the level; not in the dollars"),
+    (
+        "bytes_unknown_rack",
+        "unknown rack",
+        "the rack of one end is unknown; they cost nothing or up to the highest price",
+    ),
+    ("bytes_unpriced", "unpriced", "no price row covers the level; they may cost any amount"),
     ("bytes_unchecked_price", "unchecked price", "the price row was not checked at its source"),
     ("bytes_extrapolated_price", "extrapolated price", "days before the oldest price row"),
 )
@@ -222,6 +287,14 @@ def _of_bytes(label: str, count: int | None, total: int | None, meaning: str) ->
         "good" if count and label == "measured" else state,
         meaning,
     )
+
+
+def _unattributed_bytes(summary: Summary) -> list[Trust]:
+    part, total = summary["unattributed"], summary["verdict"]["bytes_total"]
+    if part is None:
+        return []
+    meaning = SEPARATOR.join(one["reason"] for one in part["causes"]) or "all topics are known"
+    return [_of_bytes(UNATTRIBUTED, part["bytes"], total, meaning)]
 
 
 def _quarantined(quality: Row) -> Trust:

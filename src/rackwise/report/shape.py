@@ -89,12 +89,28 @@ _ROLL_UP: Final[Mapping[str, Form]] = {
     "bytes_cross": INTEGER,
     "bytes_unknown": INTEGER,
     "usd": _USD,
+    "usd_high": _USD,
     "share": NUMBER,
 }
 _SAVED: Final[Mapping[str, Form]] = {
-    "bytes_saved": INTEGER,
+    "bytes_low": _COUNT,
+    "bytes_high": _COUNT,
+    "bytes_saved": _COUNT,
+    "usd_low": _USD,
+    "usd_high": _USD,
     "usd_saved": _USD,
+    "usd_low_30d": _USD,
+    "usd_high_30d": _USD,
     "usd_saved_30d": _USD,
+    "reason": _TEXT,
+}
+_UNATTRIBUTED: Final[Mapping[str, Form]] = {
+    "bytes": INTEGER,
+    "bytes_cross": INTEGER,
+    "usd": _USD,
+    "usd_high": _USD,
+    "usd_30d": _USD,
+    "usd_high_30d": _USD,
 }
 _MONTHLY: Final = _record(usd=_USD, usd_known=_USD, unknown=INTEGER, reason=_TEXT)
 SUMMARY: Final = _record(
@@ -112,6 +128,7 @@ SUMMARY: Final = _record(
         partitions_unsafe=INTEGER,
         bytes_cross=_COUNT,
         usd=_USD,
+        usd_high=_USD,
     ),
     levels=ListForm(TEXT),
     observed=NullableForm(
@@ -130,8 +147,13 @@ SUMMARY: Final = _record(
         bytes_cross=_COUNT,
         bytes_unknown=_COUNT,
         usd=_USD,
+        usd_high=_USD,
         usd_30d=_USD,
+        usd_high_30d=_USD,
+        reason=_TEXT,
+        reason_30d=_TEXT,
     ),
+    unattributed=NullableForm(_record(**_UNATTRIBUTED, causes=_rows(reason=TEXT, **_UNATTRIBUTED))),
     quality=_record(
         bytes_measured=_COUNT,
         bytes_apportioned=_COUNT,

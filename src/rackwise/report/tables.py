@@ -89,6 +89,11 @@ def change_cell(usd: str | None) -> Cell:
     return Cell(change_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None)
 
 
+def known_usd_cell(usd: str | None) -> Cell:
+    """The same for dollars that may be missing because a price or a rack is not known."""
+    return Cell(NOT_KNOWN) if usd is None else usd_cell(usd)
+
+
 def share_cell(share: object) -> Cell:
     """`38.1 %`, to six digits `0.381234`; 0 % and 100 % need no exact value."""
     if share is None:
@@ -122,6 +127,16 @@ def usd_column(key: str, head: str) -> Column:
     return Column(key, head, "number", usd_cell)
 
 
+def usd_columns(*, is_range: bool) -> tuple[Column, ...]:
+    """One column of dollars, or two if dollars are not known exactly."""
+    if is_range:
+        return (
+            Column("usd", "USD, at least", "number", known_usd_cell),
+            Column("usd_high", "USD, at most", "number", known_usd_cell),
+        )
+    return (usd_column("usd", "USD"),)
+
+
 def count_column(key: str, head: str) -> Column:
     """A column of counts."""
     return Column(key, head, "number", count_cell)
@@ -137,13 +152,16 @@ def severity_column() -> Column:
     return Column("severity", "Severity", "severity", name_cell)
 
 
-def roll_up_columns(*, is_priced: bool) -> tuple[Column, ...]:
-    """The columns of every roll-up: bytes by crossing, dollars and share."""
+def roll_up_columns(*, is_priced: bool, is_range: bool) -> tuple[Column, ...]:
+    """The columns of every roll-up: bytes by crossing, dollars and share.
+
+    `is_range`: whether the dollars of the run are not known exactly.
+    """
     return (
         bytes_column("bytes_cross", "Crossing"),
         bytes_column("bytes_local", "Local"),
         bytes_column("bytes_unknown", "Unknown"),
-        *([usd_column("usd", "USD")] if is_priced else []),
+        *(usd_columns(is_range=is_range) if is_priced else ()),
         share_column("share", "Share"),
     )
 

@@ -1,8 +1,9 @@
 """The summary of a run for a terminal: at most 24 lines, complete without colour.
 
 ```
-Crossing racks costs $274.13 per 30 days, of which up to $86.20 can be saved; 153 of 600 partitions
-are not rack-safe; repair moves 153 replicas
+Cross-rack traffic costs $274.13 per 30 days. Between $40.11 and $86.20 can be saved; $2.10 of it is
+not attributed (the client group is not known: take snapshots with --groups while the clients are
+running). 153 of 600 partitions are not rack-safe; repair moves 153 replicas
 demo: 24 brokers, 3 racks, 8 topics, 600 partitions; 1 day from 2026-11-01T00:00:00Z
 
 bytes     457 GiB of 558 GiB cross racks (81.8 %), 99.4 GiB local, 2.17 GiB unknown
@@ -10,7 +11,8 @@ trust     95.0 % measured, 5.0 % apportioned, 0.4 % unknown rack, 3 rows quarant
 
 topics                        crossing       USD   share
   payments.authorised         120 GiB      $2.40  26.3 %
-savings   up to $86.20 per 30 days: follower-fetch $40.11, producing $46.09
+savings   $40.11 to $86.20 per 30 days: follower-fetch $40.11, producing up to $46.09 (bound 10 %;
+          without bound up to $60.00, fullest rack 2.50 x even)
 
 findings  289 by 5 rules
   error    spread-even          119  replicas are not spread evenly over the racks
@@ -29,6 +31,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rackwise.report.formats import (
+    NOT_KNOWN,
+    NOT_THERE,
     bytes_text,
     columns,
     count_of,
@@ -42,9 +46,11 @@ from rackwise.report.formats import (
 )
 from rackwise.report.plans import outcome
 from rackwise.report.savings import sentence
+from rackwise.report.sections import UNKNOWN
 from rackwise.report.sentences import (
     NO_PRICE,
     NO_TRAFFIC,
+    UNATTRIBUTED,
     has_traffic,
     is_fleet,
     is_priced,
@@ -65,10 +71,12 @@ if TYPE_CHECKING:
 MAX_LINES: Final = 24
 TOPICS: Final = 5
 """Maximum number of topics."""
+NAMED_TOPICS: Final = 3
+"""Maximum number of topics if bytes are not attributed: these bytes and their cause take lines."""
 _LEAST_WIDTH: Final = 40
 _HEAD: Final = 10
 """Columns of a heading such as `findings`."""
-_VERDICT_LINES: Final = 4
+_VERDICT_LINES: Final = 5
 """Maximum lines of the verdict."""
 _FINDINGS_HEAD: Final = 2
 """The lines of the findings' heading and of the empty line after the findings."""
@@ -187,20 +195,30 @@ def _banner(out: _Lines, summary: Mapping[str, Any]) -> None:
             out.prose("price", NO_PRICE)
     else:
         out.prose("traffic", NO_TRAFFIC, most=_ADVICE_LINES)
-    reasons = ", ".join(f"{item.text} {item.label}" for item in trust(summary))
+    items = [item for item in trust(summary) if item.label != UNATTRIBUTED]
+    reasons = ", ".join(f"{item.text} {item.label}" for item in items)
     if reasons:
         out.prose("trust", reasons)
 
 
 def _topics(out: _Lines, summary: Mapping[str, Any]) -> None:
-    rows = summary["by_topic"][:TOPICS]
+    part = summary["unattributed"]
+    has_others = part is not None and part["bytes"]
+    named = [row for row in summary["by_topic"] if row["topic"] != UNKNOWN]
+    rows = named[: NAMED_TOPICS if has_others else TOPICS]
     room = out.width - 2 - sum(_NUMBERS)
-    width = min(room, max([len("topics"), *(columns(_topic(summary, row)) for row in rows)]))
+    width = min(room, max([len(UNATTRIBUTED), *(columns(_topic(summary, row)) for row in rows)]))
     heads = _numbers(("crossing", "USD", "share"))
     out.lines.append(out.paint(f"{'topics':<{width + 2}}{heads}", _DIM))
     for row in rows:
-        numbers = (bytes_text(row["bytes_cross"]), usd_text(row["usd"]), share_text(row["share"]))
+        dollars = NOT_KNOWN if row["usd"] is None else usd_text(row["usd"])
+        numbers = (bytes_text(row["bytes_cross"]), dollars, share_text(row["share"]))
         name = cut(_topic(summary, row), width)
+        out.lines.append(f"  {name}{' ' * (width - columns(name))}{_numbers(numbers)}")
+    if has_others and len(rows) < NAMED_TOPICS:  # else the verdict alone has them
+        dollars = NOT_KNOWN if part["usd"] is None else usd_text(part["usd"])
+        name = cut(UNATTRIBUTED, width)
+        numbers = (bytes_text(part["bytes_cross"]), dollars, NOT_THERE)
         out.lines.append(f"  {name}{' ' * (width - columns(name))}{_numbers(numbers)}")
 
 

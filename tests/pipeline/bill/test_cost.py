@@ -139,6 +139,35 @@ class TestLevels:
         away = found["/us/a"]
         assert (away.usd, away.usd_out, away.usd_in, away.price_row) == (None,) * 4
 
+    def test_an_unknown_rack_costs_up_to_the_highest_price_of_the_run(self, spark):
+        rows = [
+            {"from": "/eu/a", "to": None, "bytes": GIB},
+            {"from": None, "to": "/eu/b", "bytes": GIB},
+            {"from": "/eu/a", "to": "/eu/b", "bytes": GIB},
+            {"from": "/eu/a", "to": "/eu/a", "bytes": GIB},
+        ]
+        prices = [price(), price(region="us", nano_usd_per_gb_out=4 * CENT)]
+
+        def highs(rows, prices):
+            return {
+                (row.from_rack, row.to_rack): (row.usd, row.usd_high, row.price_row)
+                for row in billed(spark, rows, prices=prices).collect()
+            }
+
+        row_, free = prices[0].row, (Decimal(0), Decimal(0), None)
+        assert highs(rows, prices) == {
+            ("/eu/a", "(unknown)"): (None, Decimal("0.02"), None),
+            ("(unknown)", "/eu/b"): (None, Decimal("0.02"), None),
+            ("/eu/a", "/eu/b"): (Decimal("0.02"), Decimal("0.02"), row_),
+            ("/eu/a", "/eu/a"): free,
+        }
+        american = [*rows, {"from": "/us/a", "to": "/us/a", "bytes": GIB}]
+        prices += [price(level="region", nano_usd_per_gb_out=5 * CENT)]
+        found = highs(american, prices)
+        assert found["/eu/a", "(unknown)"][1] == Decimal("0.06")
+        assert found["(unknown)", "/eu/b"][1] == Decimal("0.06")
+        assert highs(american, prices[:2])["/eu/a", "(unknown)"][1] is None
+
     def test_the_region_is_the_senders(self, spark):
         rows = [
             {"from": "/eu/a", "to": "/eu/b", "bytes": GIB},
@@ -212,7 +241,7 @@ class TestRollUps:
         found = [tuple(row[m] for m in ("topic", *measures)) for row in self.rows(gold, "by_topic")]
         assert found == [
             ("orders", 7 * GIB, 9 * GIB, 0, Decimal("0.080000000"), 1.0),
-            ("(unknown)", 0, 0, 11 * GIB, None, 0.0),
+            ("(unknown)", 0, 0, 11 * GIB, None, None),
         ]
         by_kind = [
             (row.cluster, row.kind, row.usd, row.share) for row in self.rows(gold, "by_kind")
@@ -221,6 +250,21 @@ class TestRollUps:
             ("demo", "fetch", Decimal("0.06"), 0.75),
             ("demo", "produce", Decimal("0.02"), 0.25),
         ]
+
+    def test_a_sum_of_nothing_and_of_unknown_dollars_is_null(self, spark):
+        rows = [
+            {"from": "/eu/a", "to": "/eu/a", "bytes": GIB},
+            {"from": "/eu/b", "to": None, "bytes": 2 * GIB},
+            {"from": "/eu/b", "to": "/eu/a", "bytes": GIB, "kind": 0},
+        ]
+        gold = billed(spark, rows, levels=("region", "zone")).cache()
+        found = {row.kind: (row.usd, row.usd_high, row.share) for row in self.rows(gold, "by_kind")}
+        assert found == {
+            "produce": (Decimal("0.02"), Decimal("0.02"), 1.0),
+            "fetch": (None, Decimal("0.04"), None),
+        }
+        (topic,) = self.rows(gold, "by_topic")
+        assert (topic.usd, topic.usd_high) == (Decimal("0.02"), Decimal("0.06"))
 
     def test_shares_are_shares_of_bytes_if_there_are_no_dollars(self, spark):
         gold = billed(spark, ROWS, prices=[price(level="rack")])

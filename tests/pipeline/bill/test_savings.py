@@ -77,6 +77,7 @@ def test_rows_equal_those_of_core_for_each_cluster(spark, tmp_path):
     )
     rows = saving_rows(spark, saved, str(tmp_path / "savings"))
     assert list(dict.fromkeys(row["cluster"] for row in rows)) == ["one", "two"]
+    assert rows[0]["usd_high"] is not None
     for name, found in given.items():
         layout = Layout.of(made[name], lambda _, member: member.rack)
         wanted = core_savings(found, layout, prices=PRICES, levels=LEVELS, eps=(0.1, math.inf))
@@ -88,9 +89,16 @@ def test_rows_equal_those_of_core_for_each_cluster(spark, tmp_path):
                 "saving": one.saving,
                 "view": one.view,
                 "eps": one.eps,
-                "bytes_saved": one.bytes_saved,
-                "usd_saved": Decimal(one.usd_nano).scaleb(-9),
-                "usd_saved_30d": Decimal(30 * one.usd_nano).scaleb(-9),
+                "bytes_low": one.bytes_low,
+                "bytes_high": one.bytes_high,
+                "bytes_saved": one.bytes_low if one.bytes_low == one.bytes_high else None,
+                "usd_low": dollars(one.nano_low),
+                "usd_high": dollars(one.nano_high),
+                "usd_saved": dollars(exact(one)),
+                "usd_low_30d": dollars(one.nano_low, 30),
+                "usd_high_30d": dollars(one.nano_high, 30),
+                "usd_saved_30d": dollars(exact(one), 30),
+                "reason": "; ".join(one.reasons) or None,
                 "load_factor": one.load_factor,
                 "condition": one.condition,
                 "quality": "estimated",
@@ -99,15 +107,25 @@ def test_rows_equal_those_of_core_for_each_cluster(spark, tmp_path):
         ]
     written = spark.read.parquet(str(tmp_path / "savings"))
     assert [row.asDict() for row in written.collect()] == [
-        row | {name: nine(row[name]) for name in ("usd_saved", "usd_saved_30d")} for row in rows
+        {name: nine(value) for name, value in row.items()} for row in rows
     ]
 
 
-def nine(dollars):
-    return dollars.quantize(Decimal("0.000000001"))
+def nine(value):
+    return value.quantize(Decimal("0.000000001")) if isinstance(value, Decimal) else value
 
 
-def saving(name, gib, usd, **more):
+def dollars(nano, times=1):
+    return None if nano is None else Decimal(times * nano).scaleb(-9)
+
+
+def exact(one):
+    return one.nano_low if one.nano_low == one.nano_high else None
+
+
+def saving(name, low, high, **more):
+    """A row of SAVINGS from its least and its greatest GiB, None where not known."""
+    ends = {"low": low, "high": high, "saved": low if low == high else None}
     row = {
         "cluster": "demo",
         "topic": "orders",
@@ -115,14 +133,19 @@ def saving(name, gib, usd, **more):
         "saving": name,
         "view": "waterfall",
         "eps": None,
-        "bytes_saved": gib * GIB,
-        "usd_saved": None if usd is None else Decimal(usd),
-        "usd_saved_30d": None if usd is None else 30 * Decimal(usd),
+        **{f"bytes_{end}": None if gib is None else gib * GIB for end, gib in ends.items()},
+        **{f"usd_{end}": usd(gib, 1) for end, gib in ends.items()},
+        **{f"usd_{end}_30d": usd(gib, 30) for end, gib in ends.items()},
+        "reason": None if low == high else "the topic is not known: add --rates",
         "load_factor": None,
-        "condition": CONDITIONS[name],
+        "condition": CONDITIONS.get(name, ""),
         "quality": "estimated",
     }
     return row | more
+
+
+def usd(gib, times):
+    return None if gib is None else times * gib * Decimal("0.02")
 
 
 class TestSummary:
@@ -130,40 +153,83 @@ class TestSummary:
         from rackwise.pipeline.bill.savings import savings_part
 
         rows = [
-            saving("follower-fetch", 1, "0.02"),
-            saving("follower-fetch", 2, "0.04", cluster="other"),
-            saving("producing", 3, "0.06", eps=math.inf, load_factor=1.5),
-            saving("producing", 0, "0", eps=math.inf, load_factor=3.0, condition="not applied: x"),
-            saving("producing", 1, "0.02", eps=0.1, view="alone"),
+            saving("follower-fetch", 1, 1),
+            saving("follower-fetch", 2, 3, cluster="other"),
+            saving("producing", 4, 4, eps=0.1, load_factor=1.5),
+            saving("producing", 0, 0, eps=0.1, load_factor=3.0, condition="not applied: x"),
+            saving("producing", 1, 1, eps=math.inf, view="alone"),
+            saving("all", 5, 5, view="total"),
+            saving("all", 2, 3, view="total", cluster="other", reason="a: b; c: d"),
         ]
         part = savings_part(rows, most=2)
         assert part["total"] == {
-            "bytes_saved": 6 * GIB,
-            "usd_saved": "0.120000000",
-            "usd_saved_30d": "3.600000000",
+            "bytes_low": 7 * GIB,
+            "bytes_high": 8 * GIB,
+            "bytes_saved": None,
+            "usd_low": "0.140000000",
+            "usd_high": "0.160000000",
+            "usd_saved": None,
+            "usd_low_30d": "4.200000000",
+            "usd_high_30d": "4.800000000",
+            "usd_saved_30d": None,
+            "reason": "a: b; c: d",
         }
-        assert [(s["view"], s["saving"], s["eps"], s["usd_saved"]) for s in part["steps"]] == [
-            ("waterfall", "follower-fetch", None, "0.060000000"),
-            ("waterfall", "producing", "inf", "0.060000000"),
-            ("alone", "producing", "0.1", "0.020000000"),
+        assert [
+            (s["view"], s["saving"], s["eps"], s["usd_low"], s["usd_high"], s["usd_saved"])
+            for s in part["steps"]
+        ] == [
+            ("waterfall", "follower-fetch", None, "0.060000000", "0.080000000", None),
+            ("waterfall", "producing", "0.1", *["0.080000000"] * 3),
+            ("alone", "producing", "inf", *["0.020000000"] * 3),
         ]
         assert (part["steps"][1]["load_factor"], part["steps"][1]["reasons"]) == (
             3.0,
             ["not applied: x"],
         )
         assert part["steps"][0]["load_factor"] is None
+        assert part["steps"][0]["reason"] == "the topic is not known: add --rates"
+        assert part["steps"][1]["reason"] is None
         assert part["count"] == 4
         assert [(row["saving"], row["usd_saved"], row["eps"]) for row in part["rows"]] == [
-            ("producing", "0.060000000", "inf"),
-            ("follower-fetch", "0.040000000", None),
+            ("producing", "0.080000000", "0.1"),
+            ("follower-fetch", None, None),
         ]
 
     def test_dollars_without_a_price_are_null(self):
         from rackwise.pipeline.bill.savings import savings_part
 
-        part = savings_part([saving("assignment", 1, None)], most=1)
-        assert part["total"] == {"bytes_saved": GIB, "usd_saved": None, "usd_saved_30d": None}
-        assert part["rows"][0]["usd_saved_30d"] is None
+        unpriced = dict.fromkeys(
+            f"usd_{end}{month}" for end in ("low", "high", "saved") for month in ("", "_30d")
+        )
+        part = savings_part([saving("all", 1, 1, view="total", **unpriced)], most=1)
+        assert part["total"] == {**unpriced, "reason": None} | dict.fromkeys(
+            ("bytes_low", "bytes_high", "bytes_saved"), GIB
+        )
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            [saving("all", None, 3, view="total"), saving("all", 0, 0, view="total")],
+            [saving("all", -2, 1, view="total"), saving("all", 2, 2, view="total")],
+        ],
+    )
+    def test_a_sum_is_0_only_if_every_part_is_known(self, rows):
+        from rackwise.pipeline.bill.savings import savings_part
+
+        total = savings_part(rows, most=1)["total"]
+        assert (total["bytes_low"], total["usd_low"], total["usd_low_30d"]) == (None, None, None)
+        assert (total["bytes_high"], total["usd_high"]) == (3 * GIB, "0.060000000")
+
+    def test_less_than_an_hour_has_no_30_days(self):
+        from rackwise.core.savings import savings as core_savings
+        from rackwise.pipeline.bill.savings import TOO_SHORT, _row
+
+        layout = Layout.of(cluster(), lambda _, member: member.rack)
+        (*_, one) = core_savings(flows(1), layout, prices=PRICES, levels=LEVELS).rows
+        row = _row("demo", one, None)
+        assert [row[f"usd_{end}_30d"] for end in ("low", "high", "saved")] == [None] * 3
+        assert row["usd_high"] is not None
+        assert row["reason"].endswith(TOO_SHORT)
 
 
 class Named(NamedTuple):

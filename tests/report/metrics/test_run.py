@@ -50,7 +50,11 @@ def test_figures_equal_the_summary():
     assert of(found, "rackwise_cross_rack_usd") == {(): verdict["usd"]}
     assert of(found, "rackwise_observed_bytes")["cross",] == str(verdict["bytes_cross"])
     assert of(found, "rackwise_observed_seconds") == {(): str(7 * 86_400)}
-    assert of(found, "rackwise_savable_usd_30d")["follower-fetch",] == "54.000000000"
+    least, most = (of(found, f"rackwise_savable_usd_30d{end}") for end in ("", "_at_most"))
+    assert least["follower-fetch",] == most["follower-fetch",] == "54.000000000"
+    assert (least["assignment",], most["assignment",]) == ("12.000000000", "13.200000000")
+    assert ("producing",) not in least
+    assert most["producing",] == "18.000000000"
     assert of(found, "rackwise_findings")["spread-even", "error"] == "119"
     lost = of(found, "rackwise_partitions_offline_on_rack_loss")
     assert lost["demo", "use1-az4"] == "24"

@@ -99,6 +99,13 @@ class BillOptions:
         str,
         typer.Option(metavar="SHARE", help="Allow at most this share of malformed rows."),
     ] = "0.01"
+    extrapolate: Annotated[
+        bool,
+        typer.Option(
+            "--extrapolate",
+            help="State dollars per 30 days even if less than one hour of traffic was observed.",
+        ),
+    ] = False
     master: Master = None
     conf: Conf = None
     exit_code: Annotated[
@@ -173,14 +180,16 @@ class AnalyzeOptions(BillOptions):
         typer.Option(
             metavar="F",
             help="Let a rack receive up to 1 + F times its even share of the produced bytes, "
-            "inf for no bound; repeatable. [default: 0, 0.05, 0.1, 0.2, inf]",
+            "inf for no bound; repeatable. The total of the savings has the bound 0.1 if it is one "
+            "of them, otherwise the largest that is not inf. [default: 0, 0.05, 0.1, 0.2, inf]",
         ),
     ] = None
     unkeyed_share: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TOPIC=F",
-            help="Set the share of a topic's bytes whose records have no key; repeatable.",
+            help="Set the share of a topic's bytes whose records have no key; repeatable. Without "
+            "it, the saving of rack-aware producers is only known to be at most its value.",
         ),
     ] = None
     tables: Annotated[

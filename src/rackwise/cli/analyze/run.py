@@ -116,6 +116,7 @@ def _request(
         keep=settings.keep,
         eps=settings.eps,
         unkeyed=settings.unkeyed,
+        extrapolate=settings.extrapolate,
         digests=inputs.digests,
         planning=planning,
         progress=progress,

@@ -48,6 +48,8 @@ class Settings:
     """Bounds on a rack's load by its producers, ascending."""
     unkeyed: Mapping[str, float]
     """Topic -> share of its bytes whose records have no key."""
+    extrapolate: bool
+    """Whether less than one hour of traffic is extrapolated to 30 days."""
     master: str | None
     remote: str | None
     conf: Mapping[str, str]
@@ -84,6 +86,7 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
         keep=tuple(sorted(set(options.keep or ()))),
         eps=tuple(sorted({_bound(text) for text in options.eps or ()})) or EPS,
         unkeyed=dict(_unkeyed(text) for text in options.unkeyed_share or ()),
+        extrapolate=options.extrapolate,
         master=options.master,
         remote=options.remote,
         conf=dict(_pair(text) for text in options.conf or ()),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from rackwise.core.savings.layout import GroupReaders, Layout
 from rackwise.core.savings.model import (
+    ALL,
     ALONE,
     ASSIGNMENT,
     CONDITIONS,
@@ -20,15 +21,21 @@ from rackwise.core.savings.model import (
     PRODUCING,
     SAVINGS,
     STOCK,
+    TOTAL,
+    UNKNOWN_NAME,
+    USUAL_EPS,
     WATERFALL,
     Flow,
     Saving,
 )
-from rackwise.core.savings.waterfall import NOTHING, Savings, savings
+from rackwise.core.savings.potential import CAUSES
+from rackwise.core.savings.waterfall import NOTHING, SEPARATOR, Savings, savings, waterfall_eps
 
 __all__ = [
+    "ALL",
     "ALONE",
     "ASSIGNMENT",
+    "CAUSES",
     "CONDITIONS",
     "EPS",
     "FOLLOWER_FETCH",
@@ -36,7 +43,11 @@ __all__ = [
     "NOTHING",
     "PRODUCING",
     "SAVINGS",
+    "SEPARATOR",
     "STOCK",
+    "TOTAL",
+    "UNKNOWN_NAME",
+    "USUAL_EPS",
     "WATERFALL",
     "Flow",
     "GroupReaders",
@@ -44,4 +55,5 @@ __all__ = [
     "Saving",
     "Savings",
     "savings",
+    "waterfall_eps",
 ]

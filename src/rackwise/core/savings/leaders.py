@@ -33,7 +33,7 @@ from rackwise.core.solver import COST_LIMIT
 from rackwise.core.traffic import apportion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -65,18 +65,25 @@ def apply_leader_moves(
         if key.pattern == UNATTRIBUTED:
             after[key] += bytes_
             continue
+        racks = layout.racks[key.topic][key.pattern]
         counts = sorted(chosen[key.topic, key.pattern].items())
         shares = apportion(bytes_, [count for _, count in counts])
         for (position, _), share in zip(counts, shares, strict=True):
-            after[_key_with_leader(key, layout, position, follows=follows)] += share
+            after[key_with_leader(key, racks, position, follows=follows)] += share
     return after
 
 
-def _key_with_leader(
-    key: TrafficKey, layout: Layout, position: int, *, follows: Callable[[str], bool]
+def key_with_leader(
+    key: TrafficKey,
+    racks: Sequence[str | None],
+    position: int,
+    *,
+    follows: Callable[[str], bool],
 ) -> TrafficKey:
-    """The key of the bytes where the replica at that position leads."""
-    racks = layout.racks[key.topic][key.pattern]
+    """The key of the bytes where the replica at that position leads.
+
+    `racks`: the racks of the replicas, the present leader first.
+    """
     if key.kind == PRODUCE:
         return key._replace(near=racks[position])
     if key.kind == FETCH:
@@ -101,10 +108,10 @@ def _costs(
         if key.pattern == UNATTRIBUTED:
             continue
         pattern_key = (key.topic, key.pattern)
-        width = len(layout.racks[key.topic][key.pattern])
-        costs = found[pattern_key] or [0] * width
-        for position in range(width):
-            moved = _key_with_leader(key, layout, position, follows=follows)
+        racks = layout.racks[key.topic][key.pattern]
+        costs = found[pattern_key] or [0] * len(racks)
+        for position in range(len(racks)):
+            moved = key_with_leader(key, racks, position, follows=follows)
             route = (moved.day, moved.kind, *moved.ends)
             costs[position] += value_of(tariff.cost(route, bytes_))
         found[pattern_key] = costs

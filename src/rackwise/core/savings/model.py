@@ -28,13 +28,23 @@ LEADER_MOVES: Final = "leader-moves"
 SAVINGS: Final = (FOLLOWER_FETCH, ASSIGNMENT, PRODUCING, LEADER_MOVES)
 """The names of the savings, in the order of the waterfall."""
 
+ALL: Final = "all"
+"""The name of all savings together, in the view `TOTAL`."""
+
 ALONE: Final = "alone"
 WATERFALL: Final = "waterfall"
 STOCK: Final = "stock"
-"""The views: against today; on top of the savings before; `assignment` by the stock assignor."""
+TOTAL: Final = "total"
+"""The views: against today; on top of the savings before; `assignment` by the stock assignor; all
+savings of the waterfall together."""
 
 EPS: Final = (0.0, 0.05, 0.1, 0.2, math.inf)
 """The bounds of `producing`: a rack receives at most 1 + eps times its even share."""
+USUAL_EPS: Final = 0.1
+"""The bound of `producing` in the waterfall, if it is one of the bounds."""
+
+UNKNOWN_NAME: Final = "(unknown)"
+"""The topic or the client group of a flow, where it is not known."""
 
 PRODUCE: Final = "produce"
 FETCH: Final = "fetch"
@@ -98,7 +108,8 @@ RackTraffic: TypeAlias = "Mapping[TrafficKey, int]"
 class Saving:
     """What one change saves of the crossing bytes of one topic and client group.
 
-    Values below 0 are costs: some partitions cost more so that others save more.
+    Values below 0 are costs: some partitions cost more so that others save more. A saving that is
+    known has `low == high`. See `potential` for what is known.
     """
 
     topic: str | None
@@ -106,15 +117,22 @@ class Saving:
     client_group: str | None
     """None where the row is about all client groups."""
     saving: str
-    """One of `SAVINGS`."""
+    """One of `SAVINGS`; `ALL` in the view `TOTAL`."""
     view: str
-    """`ALONE`, `WATERFALL` or `STOCK`."""
+    """`ALONE`, `WATERFALL`, `STOCK` or `TOTAL`."""
     eps: float | None
     """The bound of `producing`; None for other savings."""
-    bytes_saved: int
-    usd_nano: int | None
-    """Nano-dollars; None where no flow has a price."""
+    bytes_low: int | None
+    """Bytes that no longer cross, at least; None where nothing is known."""
+    bytes_high: int
+    """Bytes that no longer cross, at most."""
+    nano_low: int | None
+    """Nano-dollars saved, at least; None where nothing is known."""
+    nano_high: int | None
+    """Nano-dollars saved, at most; None where a level that the bytes may cross has no price."""
     load_factor: float | None
     """`producing`: the load of the fullest rack divided by its even share."""
     condition: str
     """What the saving requires, or why it is not applied."""
+    reasons: tuple[str, ...] = ()
+    """Why the saving is not known, each with its cure; empty where it is known."""

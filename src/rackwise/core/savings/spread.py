@@ -75,14 +75,19 @@ def _pattern_counts(
     racks_of = layout.racks.get(topic, ())
     patterns: list[tuple[int, int]] = []
     if near is not None and far is not None:
-        patterns = list(_candidates(racks_of, kind, near, far, follows=layout.follows))
+        patterns = list(candidates(racks_of, kind, near, far, follows=layout.follows))
     if not patterns:
         return [(UNATTRIBUTED, 0)], [1]
     return patterns, [layout.counts[topic][pattern] for pattern, _ in patterns]
 
 
-def _candidates(
-    racks_of: Sequence[tuple[str | None, ...]], kind: str, near: str, far: str, *, follows: bool
+def candidates(
+    racks_of: Sequence[tuple[str | None, ...]],
+    kind: str,
+    near: str | None,
+    far: str | None,
+    *,
+    follows: bool,
 ) -> Iterator[tuple[int, int]]:
     """The patterns, and the position of the follower, that such bytes can belong to.
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rackwise.core.racks import Rack, crossing_level
-from rackwise.core.traffic import REGION, price_of, usd_nano
+from rackwise.core.racks import Rack, crossing_level, levels_crossed
+from rackwise.core.traffic import REGION, highest_price, price_of, usd_nano
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,6 +53,10 @@ class CrossingCost(NamedTuple):
     nano: int = 0
     """Nano-dollars of the bytes that have a price."""
 
+    def plus(self, other: CrossingCost) -> CrossingCost:
+        """The sum of this cost and another one."""
+        return CrossingCost(*(a + b for a, b in zip(self, other, strict=True)))
+
     def minus(self, other: CrossingCost) -> CrossingCost:
         """The difference of this cost and another one."""
         return CrossingCost(*(a - b for a, b in zip(self, other, strict=True)))
@@ -61,13 +65,25 @@ class CrossingCost(NamedTuple):
 class Tariff:
     """Prices by day, kind and racks; each is looked up once."""
 
-    def __init__(self, prices: Sequence[Price], levels: Sequence[str]) -> None:
-        """`prices`: rows of one provider. `levels`: names of the levels, coarsest first."""
+    def __init__(
+        self, prices: Sequence[Price], levels: Sequence[str], racks: Iterable[str | None] = ()
+    ) -> None:
+        """`prices`: rows of one provider. `levels`: names of the levels, coarsest first.
+
+        `racks`: the racks that an end with an unknown rack may be in.
+        """
         self._prices = prices
         self._levels = levels
         self._region = levels.index(REGION) if REGION in levels else None
         # a cache: route -> level that the route crosses, and its price
         self._known: dict[Route, tuple[int, Price | None]] = {}
+        known = [Rack(rack) for rack in racks if rack is not None]
+        self._regions = sorted({self._region_of(rack) for rack in known}, key=str) or [None]
+        numbers = levels_crossed(known)
+        crossed = [levels[number - 1] for number in numbers if number <= len(levels)]
+        self._crossed = crossed or levels
+        # a cache: route -> the highest price that the route may have
+        self._highest: dict[Route, Price | None] = {}
 
     def cost(self, route: Route, bytes_: int) -> CrossingCost:
         """The cost of bytes on a route. Raises `InvalidPrices`."""
@@ -78,9 +94,23 @@ class Tariff:
             return CrossingCost()
         if price is None:
             return CrossingCost(cross=bytes_, unpriced=bytes_)
-        rates = (price.nano_usd_per_gb_out, price.nano_usd_per_gb_in)
-        nano = sum(usd_nano(bytes_, rate, price.gb_bytes) for rate in rates)
-        return CrossingCost(cross=bytes_, nano=nano)
+        return CrossingCost(cross=bytes_, nano=_nano(bytes_, price))
+
+    def highest_cost(self, route: Route, bytes_: int) -> CrossingCost:
+        """The greatest cost of bytes on a route with an unknown rack. Raises `InvalidPrices`."""
+        if route not in self._highest:
+            day, kind, sender, _ = route
+            self._highest[route] = highest_price(
+                self._prices,
+                regions=self._regions if sender is None else [self._region_of(Rack(sender))],
+                levels=self._crossed,
+                kind=kind,
+                day=day,
+            )
+        price = self._highest[route]
+        if price is None:
+            return CrossingCost(cross=bytes_, unpriced=bytes_)
+        return CrossingCost(cross=bytes_, nano=_nano(bytes_, price))
 
     def bill(self, traffic: RackTraffic) -> Bill:
         """The cost of some traffic, by bill row."""
@@ -98,12 +128,20 @@ class Tariff:
         level = crossing_level(a, b)
         if level <= 0 or a is None:
             return level, None
-        region = None
-        if self._region is not None and self._region < len(a.levels):
-            region = a.levels[self._region]
         name = self._levels[level - 1]
-        choice = price_of(self._prices, region=region, level=name, kind=kind, day=day)
+        choice = price_of(self._prices, region=self._region_of(a), level=name, kind=kind, day=day)
         return level, None if choice is None else choice.price
+
+    def _region_of(self, rack: Rack) -> str | None:
+        """The region of a rack; None where no level is called `region`, or the path is shorter."""
+        if self._region is None or self._region >= len(rack.levels):
+            return None
+        return rack.levels[self._region]
+
+
+def _nano(bytes_: int, price: Price) -> int:
+    rates = (price.nano_usd_per_gb_out, price.nano_usd_per_gb_in)
+    return sum(usd_nano(bytes_, rate, price.gb_bytes) for rate in rates)
 
 
 def costs_by(bill: Bill, by: Callable[[TariffRow], Key]) -> dict[Key, CrossingCost]:

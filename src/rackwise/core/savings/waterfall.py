@@ -9,8 +9,9 @@ demo: orders 0 [1 2], 1 [2 3], 2 [3 1]; all produced in a; read in b, a, c; 3 Gi
 today                                               21 GiB  0.42
 follower-fetch    3 GiB  0.06      3 GiB  0.06      18      0.36
 assignment        6      0.12      3      0.06      15      0.30
-producing         6      0.12      6      0.12       9      0.18
-leader-moves      0      0         0      0          9      0.18     replication: cannot be saved
+producing, 0.1    0.3    0.006     0.3    0.006     14.7    0.294
+  without bound   6      0.12
+leader-moves      0      0         0      0         14.7    0.294   replication: cannot be saved
 ```
 
 The algorithm. `spread` attributes the flows of the bill to partitions. A change is a function from
@@ -21,16 +22,32 @@ traffic that the changes before it left, so the steps add up to the first cost m
 Some changes apply to units: one client group, one topic. A unit is left out where the change would
 cost money, or would move bytes to where no price is known. Its row then saves 0 and says why.
 
-In the waterfall the bound of `producing` is the largest one given. Alone, every bound has its row.
+Ranges. Each row has the least and the greatest saving, in bytes and dollars. The least saving is
+what bytes with known partitions and readers save. The greatest saving adds the bound of all other
+bytes (`potential`, which also says when a saving is known to be 0). If nothing but 0 is proved and
+the bound is above 0, the least saving is None. The row of the view `total` counts each byte once,
+although several changes could save it. `producing` is proved only for topics whose share of records
+without a key is given; for other topics it is between nothing and its value.
+
+```
+fetch a -> b  3 GiB of orders    3 GiB saved        low 3 GiB   high 3 GiB
+fetch a -> b  2 GiB of unknown   up to 2 GiB        low None    high 2 GiB    the topic is not known
+total                                               low 3 GiB   high 5 GiB
+```
+
+The bound of `producing` in the waterfall is `USUAL_EPS` if it is one of the bounds, otherwise the
+largest finite one. Alone, every bound has its row, and so has the saving without a bound.
 
 What this does not do: change how much is read or copied of a partition when producers choose other
-partitions; look for the best order of changes; plan moves of replicas.
+partitions; look for the best order of changes; plan moves of replicas; compute later steps again
+for records with keys: they start from the traffic that `producing` leaves at its greatest saving.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -46,6 +63,7 @@ from rackwise.core.savings.consumers import (
 )
 from rackwise.core.savings.leaders import apply_leader_moves
 from rackwise.core.savings.model import (
+    ALL,
     ALONE,
     ASSIGNMENT,
     CONDITIONS,
@@ -56,21 +74,34 @@ from rackwise.core.savings.model import (
     PRODUCE,
     PRODUCING,
     STOCK,
+    TOTAL,
     UNATTRIBUTED,
+    UNKNOWN_NAME,
+    USUAL_EPS,
     WATERFALL,
     Saving,
     TrafficKey,
+)
+from rackwise.core.savings.potential import (
+    BROKER_ASSIGNS,
+    GROUP,
+    MEMBER_RACK,
+    MEMBERS,
+    Potential,
+    Potentials,
+    SavedRange,
 )
 from rackwise.core.savings.producers import apply_partitioning
 from rackwise.core.savings.spread import spread
 from rackwise.core.savings.tariff import CrossingCost, Tariff, TariffRow, costs_by, total_cost
 from rackwise.core.text import escaped
-from rackwise.core.traffic import exact_usd_text
+from rackwise.core.traffic import exact_usd_text, known_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
+    from rackwise.core.errors import RackwiseError
     from rackwise.core.savings.consumers import AssignReaders, ReaderRacks
     from rackwise.core.savings.layout import Layout
     from rackwise.core.savings.model import Flow, RackTraffic
@@ -84,13 +115,11 @@ KeyT = TypeVar("KeyT", TrafficKey, TariffRow)
 """The key of traffic, or the row of a bill."""
 ValueT = TypeVar("ValueT")
 
-ALL_UNKEYED: Mapping[str, float] = MappingProxyType({})
-"""No topic has records with a key."""
+NOT_GIVEN: Mapping[str, float] = MappingProxyType({})
+"""No topic has a known share of records without a key."""
 NOTHING = "nothing to save here"
-MOVED_KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {FOLLOWER_FETCH: (FETCH,), ASSIGNMENT: (FETCH,), PRODUCING: (PRODUCE,)}
-)
-"""saving -> the kinds of bytes that it moves; leader-moves moves all."""
+SEPARATOR = "; "
+"""Between reasons in one text; no reason contains it."""
 
 
 def savings(
@@ -100,20 +129,39 @@ def savings(
     prices: Sequence[Price],
     levels: Sequence[str],
     eps: Sequence[float] = EPS,
-    unkeyed: Mapping[str, float] = ALL_UNKEYED,
+    unkeyed: Mapping[str, float] = NOT_GIVEN,
+    racks: Iterable[str] = (),
 ) -> Savings:
     """What each change saves of one cluster's flows, ordered by view, saving, topic and group.
 
-    `prices`: rows of one provider. `eps`: the bounds of `producing`. `unkeyed`: topic -> share of
-    records without a key, 1 where absent. Raises `InvalidPrices`, and `SplitError` for a bound
-    below 0 or a share outside 0 to 1.
+    `prices`: rows of one provider. `eps`: the bounds of `producing`; the saving without a bound is
+    always computed as well. `unkeyed`: topic -> share of records without a key. `racks`: other
+    racks that an end with an unknown rack may be in.
+
+    Raises `InvalidPrices`, and `SplitError` for a bound below 0 or a share outside 0 to 1.
     """
     for bound in eps:
         check_eps(bound)
     _check_shares(unkeyed)
-    cluster_savings = _ClusterSavings(spread(flows, layout), layout, Tariff(prices, levels))
-    rows = (*cluster_savings.alone(eps, unkeyed), *cluster_savings.waterfall(max(eps), unkeyed))
+    traffic = spread(flows, layout)
+    known = {*racks, *(rack for key in traffic for rack in key.ends)}
+    known |= {rack for patterns in layout.racks.values() for each in patterns for rack in each}
+    cluster_savings = _ClusterSavings(traffic, layout, Tariff(prices, levels, known))
+    rows = (
+        *cluster_savings.alone(sorted({*eps, math.inf}), unkeyed),
+        *cluster_savings.waterfall(waterfall_eps(eps), unkeyed),
+    )
     return Savings(rows=rows, today=cluster_savings.today.whole, left=cluster_savings.left.whole)
+
+
+def waterfall_eps(eps: Sequence[float]) -> float:
+    """The bound of `producing` in the waterfall.
+
+    >>> waterfall_eps(EPS), waterfall_eps((0.3, 0.5)), waterfall_eps((math.inf,))
+    (0.1, 0.5, inf)
+    """
+    finite = [bound for bound in eps if bound != math.inf]
+    return USUAL_EPS if USUAL_EPS in finite else max(finite, default=math.inf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,17 +187,28 @@ class _BilledTraffic(NamedTuple):
         return total_cost(self.bill.values())
 
 
+class _Change(NamedTuple):
+    """What changes."""
+
+    saving: str
+    unit: Callable[[TrafficKey | TariffRow], Unit]
+    follows: Callable[[str], bool]
+    """Client group -> whether it reads from replicas in its racks."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
     """One change: the traffic before and after it."""
 
-    saving: str
+    change: _Change
     before: _BilledTraffic
     after: _BilledTraffic
     rejected: Mapping[Unit, str]
-    """The units that the change leaves out, and why."""
-    eps: float | None
-    load_factors: Mapping[str, float]
+    """The units that the change leaves out because it would cost something, and why."""
+    doubts: Mapping[Unit, str]
+    """Units whose traffic after the change is not known, or not whole, and why."""
+    eps: float | None = None
+    load_factors: Mapping[str, float] = field(default_factory=dict)
     """topic -> the load of the fullest rack divided by its even share."""
 
 
@@ -159,6 +218,7 @@ class _ClusterSavings:
     def __init__(self, today: RackTraffic, layout: Layout, tariff: Tariff) -> None:
         self._layout = layout
         self._tariff = tariff
+        self._potentials = Potentials(layout, tariff)
         # the traffic of the bill, and the traffic that is left after `waterfall` has run
         self.today = self.left = self._bill(today)
         self._is_priced = self.today.whole.nano > 0
@@ -169,11 +229,11 @@ class _ClusterSavings:
         yield from self._rows(ALONE, self._follower_fetch(today))
         yield from self._rows(ALONE, self._assignment(today, follows, optimal_assignment))
         for bound in eps:
-            yield from self._rows(ALONE, self._producing(today, bound, unkeyed))
+            yield from self._rows(ALONE, self._producing(today, bound, unkeyed), unkeyed)
         yield from self._rows(ALONE, self._leader_moves(today, follows))
 
     def waterfall(self, eps: float, unkeyed: Mapping[str, float]) -> Iterator[Saving]:
-        """Each change on top of the ones before, and `assignment` by the stock assignor as well."""
+        """Each change on top of the ones before, `assignment` by the stock assignor, the total."""
         reading = self._follower_fetch(self.today)
 
         def follows(group: str) -> bool:
@@ -183,9 +243,11 @@ class _ClusterSavings:
         produced = self._producing(assigned.after, eps, unkeyed)
         leaders_moved = self._leader_moves(produced.after, follows)
         self.left = leaders_moved.after
-        for step in (reading, assigned, produced, leaders_moved):
-            yield from self._rows(WATERFALL, step)
+        steps = (reading, assigned, produced, leaders_moved)
+        rows = [row for step in steps for row in self._rows(WATERFALL, step, unkeyed)]
+        yield from rows
         yield from self._rows(STOCK, self._assignment(reading.after, follows, stock_assignment))
+        yield self._total(rows, steps)
 
     def _follows_today(self, _group: str) -> bool:
         return self._layout.follows
@@ -195,59 +257,69 @@ class _ClusterSavings:
 
     def _follower_fetch(self, before: _BilledTraffic) -> _Step:
         after = apply_follower_fetch(before.traffic, self._layout)
-        return self._step(FOLLOWER_FETCH, before, after, _by_group)
+        return self._step(_Change(FOLLOWER_FETCH, _by_group, self._follows_today), before, after)
 
     def _assignment(
         self, before: _BilledTraffic, follows: Callable[[str], bool], assign: AssignReaders
     ) -> _Step:
         groups = {key.client_group for key in before.traffic if key.kind == FETCH}
         readers_of: dict[str, ReaderRacks] = {}
-        unknown: dict[Unit, str] = {}
+        doubts: dict[Unit, str] = {}
         for group in sorted(groups):
-            reason = self._unknown_reason(group, assign)
+            doubt = self._doubt(group, assign)
             try:
-                if reason is None:
+                if doubt in {None, MEMBER_RACK}:
                     readers_of[group] = reader_racks(
                         assign, self._layout, group, follows=follows(group)
                     )
             except (MissingDependency, OptimumTooLarge) as error:
-                reason = error.message
-            if reason is not None:
-                unknown[None, group] = f"not known: {reason}"
+                doubt = _reason(error)
+            if doubt is not None:
+                doubts[None, group] = doubt
         near = {group: follows(group) for group in readers_of}
         after = apply_assignment(before.traffic, self._layout, readers_of, near)
-        return self._step(ASSIGNMENT, before, after, _by_group, unknown)
+        return self._step(_Change(ASSIGNMENT, _by_group, follows), before, after, doubts)
 
-    def _unknown_reason(self, group: str, assign: AssignReaders) -> str | None:
-        """Why the group's assignment is not known; None where it can be computed."""
+    def _doubt(self, group: str, assign: AssignReaders) -> str | None:
+        """Why the group's assignment is not known, or not whole; None where it can be computed."""
         readers = self._layout.groups.get(group)
         if readers is None:
-            return "the snapshot has no members of the group"
+            return GROUP if group == UNKNOWN_NAME else MEMBERS
         if assign is stock_assignment and readers.protocol not in {CLASSIC, None}:
-            return "the broker assigns its partitions"
-        return None
+            return BROKER_ASSIGNS
+        racks = {member.rack for member in readers.members.values()}
+        return MEMBER_RACK if None in racks else None
 
     def _producing(self, before: _BilledTraffic, eps: float, unkeyed: Mapping[str, float]) -> _Step:
         partitioned = apply_partitioning(before.traffic, self._layout, eps, unkeyed)
-        return self._step(
-            PRODUCING,
-            before,
-            partitioned.traffic,
-            _by_topic,
-            eps=eps,
-            load_factors=partitioned.load_factors,
-        )
+        doubts = {} if eps == math.inf else self._doubtful_loads(before.traffic)
+        change = _Change(PRODUCING, _by_topic, self._follows_today)
+        step = self._step(change, before, partitioned.traffic, doubts)
+        return replace(step, eps=eps, load_factors=partitioned.load_factors)
+
+    def _doubtful_loads(self, traffic: RackTraffic) -> dict[Unit, str]:
+        """The topics to whose load other bytes may belong: a bound on it may allow more."""
+        found: dict[str, str] = {}
+        for key in traffic:
+            if key.kind == PRODUCE and key.pattern == UNATTRIBUTED:
+                found[key.topic] = self._potentials.cause(key)
+        everywhere = found.get(UNKNOWN_NAME)
+        return {
+            (topic, None): everywhere or found[topic]
+            for topic in self._layout.topics
+            if everywhere or topic in found
+        }
 
     def _leader_moves(self, before: _BilledTraffic, follows: Callable[[str], bool]) -> _Step:
-        unknown: dict[Unit, str] = {}
+        doubts: dict[Unit, str] = {}
         try:
             after = apply_leader_moves(
                 before.traffic, self._layout, self._tariff, follows=follows, value_of=self._value_of
             )
         except (MissingDependency, OptimumTooLarge) as error:
             after = before.traffic
-            unknown[None, None] = f"not known: {error.message}"
-        return self._step(LEADER_MOVES, before, after, _by_cluster, unknown)
+            doubts[None, None] = _reason(error)
+        return self._step(_Change(LEADER_MOVES, _by_cluster, follows), before, after, doubts)
 
     def _value_of(self, cost: CrossingCost) -> int:
         """Nano-dollars, or bytes where nothing has a price."""
@@ -255,22 +327,16 @@ class _ClusterSavings:
 
     def _step(
         self,
-        saving: str,
+        change: _Change,
         before: _BilledTraffic,
         after: RackTraffic,
-        unit: Callable[[TrafficKey | TariffRow], Unit],
-        unknown: Mapping[Unit, str] = MappingProxyType({}),
-        *,
-        eps: float | None = None,
-        load_factors: Mapping[str, float] = ALL_UNKEYED,
+        doubts: Mapping[Unit, str] = MappingProxyType({}),
     ) -> _Step:
-        """The change for all units that it does not make dearer.
-
-        `unknown`: unit -> why its traffic after the change is not known.
-        """
+        """The change for all units that it does not make dearer."""
         applied = self._bill(after)
+        unit = change.unit
         costs_before, costs_after = costs_by(before.bill, unit), costs_by(applied.bill, unit)
-        rejected = dict(unknown)
+        rejected = {}
         for key in sorted(costs_before, key=str):
             reason = self._rejection(costs_before[key].minus(costs_after.get(key, CrossingCost())))
             if reason is not None:
@@ -280,14 +346,7 @@ class _ClusterSavings:
                 _merge(before.traffic, applied.traffic, unit, rejected),
                 _merge(before.bill, applied.bill, unit, rejected),
             )
-        return _Step(
-            saving=saving,
-            before=before,
-            after=applied,
-            rejected=rejected,
-            eps=eps,
-            load_factors=load_factors,
-        )
+        return _Step(change=change, before=before, after=applied, rejected=rejected, doubts=doubts)
 
     def _rejection(self, saved: CrossingCost) -> str | None:
         """Why a unit is left out; None where the change saves or costs nothing."""
@@ -299,53 +358,109 @@ class _ClusterSavings:
             return f"not applied: {-saved.cross} bytes more would cross"
         return None
 
-    def _rows(self, view: str, step: _Step) -> Iterator[Saving]:
-        """Rows of changed topics and groups, rejected units, and topics with a load factor."""
+    def _rows(
+        self, view: str, step: _Step, unkeyed: Mapping[str, float] = NOT_GIVEN
+    ) -> Iterator[Saving]:
+        """Rows of topics and groups that change or may change, of rejected units, and the rest.
+
+        The rest are topics with a load factor; or one row, if there is no other.
+        """
         costs_before, costs_after = (
             costs_by(billed.bill, _by_topic_and_group) for billed in (step.before, step.after)
         )
+        found: defaultdict[tuple[str, str], list[Potential]] = defaultdict(list)
+        conditions: dict[tuple[str, str], str] = {}
+        doubted: set[Unit] = set()
+        for key, potential in self._potential_keys(step, step.after.traffic):
+            place, unit = _by_topic_and_group(key), step.change.unit(key)
+            found[place].append(potential)
+            if unit in step.rejected:
+                doubted.add(unit)
+                conditions[place] = step.rejected[unit]
         reported: set[str | None] = set()
-        for changed in sorted(costs_before):
-            saved = costs_before[changed].minus(costs_after.get(changed, CrossingCost()))
-            if saved.cross or saved.nano:
-                reported.add(changed[0])
-                yield self._row(view, step, changed, saved, CONDITIONS[step.saving])
+        for place in sorted(costs_before):
+            saved = costs_before[place].minus(costs_after.get(place, CrossingCost()))
+            if any(saved) or place in found:
+                reported.add(place[0])
+                is_proved = step.change.saving != PRODUCING or place[0] in unkeyed
+                row = SavedRange(saved, tuple(found[place]), is_proved=is_proved)
+                condition = conditions.get(place, CONDITIONS[step.change.saving])
+                yield self._row(view, step, place, row, condition)
         for unit, reason in step.rejected.items():
             reported.add(unit[0])
-            yield self._row(view, step, unit, CrossingCost(), reason)
+            if unit not in doubted:
+                yield self._row(view, step, unit, SavedRange(CrossingCost()), reason)
         for topic in sorted(step.load_factors.keys() - reported):
             reported.add(topic)
-            yield self._row(view, step, (topic, None), CrossingCost(), NOTHING)
+            yield self._row(view, step, (topic, None), SavedRange(CrossingCost()), NOTHING)
         if not reported:
-            yield self._row(view, step, (None, None), CrossingCost(), self._nothing_reason(step))
+            yield self._row(view, step, (None, None), SavedRange(CrossingCost()), NOTHING)
 
-    def _nothing_reason(self, step: _Step) -> str:
-        """Why a change moves nothing."""
-        unattributed = Counter[TrafficKey]()
-        for key, bytes_ in step.before.traffic.items():
-            if key.pattern == UNATTRIBUTED and key.kind in MOVED_KINDS.get(
-                step.saving, (key.kind,)
-            ):
-                unattributed[key] += bytes_
-        crossing = self._bill(unattributed).whole.cross
-        unknown = f"not known: the partitions of {crossing} bytes that cross are not known"
-        return unknown if crossing else NOTHING
+    def _potential_keys(
+        self, step: _Step, traffic: RackTraffic
+    ) -> Iterator[tuple[TrafficKey, Potential]]:
+        """The traffic of which the change could save more, and how much."""
+        change = step.change
+        for key, bytes_ in traffic.items():
+            doubt = step.doubts.get(change.unit(key))
+            found = self._potentials.of(change.saving, key, bytes_, change.follows, doubt)
+            if found is not None:
+                yield key, found
 
-    def _row(
-        self, view: str, step: _Step, unit: Unit, saved: CrossingCost, condition: str
-    ) -> Saving:
+    def _row(self, view: str, step: _Step, unit: Unit, row: SavedRange, condition: str) -> Saving:
         topic, group = unit
         return Saving(
             topic=topic,
             client_group=group,
-            saving=step.saving,
+            saving=step.change.saving,
             view=view,
             eps=step.eps,
-            bytes_saved=saved.cross,
-            usd_nano=saved.nano if self._is_priced else None,
+            bytes_low=row.low(row.saved.cross),
+            bytes_high=row.high(row.saved.cross) + row.most.cross,
+            nano_low=row.low(row.saved.nano, is_whole=not row.saved.unpriced),
+            nano_high=None
+            if row.saved.unpriced or row.most.unpriced
+            else row.high(row.saved.nano) + row.most.nano,
             load_factor=None if topic is None else step.load_factors.get(topic),
             condition=condition,
+            reasons=row.reasons,
         )
+
+    def _total(self, rows: Sequence[Saving], steps: Sequence[_Step]) -> Saving:
+        """All changes of the waterfall together; each byte that could be saved counts once."""
+        most: defaultdict[TrafficKey, CrossingCost] = defaultdict(CrossingCost)
+        for step in steps:
+            for key, (bound, _) in self._potential_keys(step, self.left.traffic):
+                most[key] = CrossingCost(*map(max, zip(most[key], bound, strict=True)))
+        saved = self.today.whole.minus(self.left.whole)
+        high = saved.plus(total_cost(most.values()))
+        reasons = dict.fromkeys(reason for row in rows for reason in row.reasons)
+        return Saving(
+            topic=None,
+            client_group=None,
+            saving=ALL,
+            view=TOTAL,
+            eps=None,
+            bytes_low=known_sum(
+                (row.bytes_low for row in rows),
+                is_whole=all(row.bytes_low == row.bytes_high for row in rows),
+            ),
+            bytes_high=high.cross,
+            nano_low=known_sum(
+                (row.nano_low for row in rows),
+                is_whole=all(row.nano_low == row.nano_high for row in rows),
+            ),
+            nano_high=None if high.unpriced or saved.unpriced else high.nano,
+            load_factor=None,
+            condition="all changes of the waterfall",
+            reasons=tuple(reasons),
+        )
+
+
+def _reason(error: RackwiseError) -> str:
+    """Cause and cure of an error as one reason."""
+    text = error.message if error.hint is None else f"{error.message}: {error.hint}"
+    return text.replace(SEPARATOR, ", ")
 
 
 def _merge(
@@ -359,7 +474,7 @@ def _merge(
     return unchanged | {key: value for key, value in after.items() if unit(key) not in rejected}
 
 
-def _by_topic_and_group(row: TariffRow) -> tuple[str, str]:
+def _by_topic_and_group(row: TrafficKey | TariffRow) -> tuple[str, str]:
     return row.topic, row.client_group
 
 

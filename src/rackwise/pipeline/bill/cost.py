@@ -3,7 +3,8 @@
 Goals, in order:
 
 1. Each row costs the same as in `core.traffic.usd_nano`, to the nano-dollar.
-2. The dollars of a level without a price are null, never zero.
+2. The dollars of a level without a price are null, never zero. A sum is null as well, if it would
+   be zero while a part of it is null.
 3. Names are joined only here, after the aggregate, because its result is small.
 
 Levels. The row of each rack has the codes of its ancestors. The level of a pair is the first column
@@ -14,7 +15,7 @@ from        to          l1     l2     level     (region,zone)
 /eu/a       /eu/b       = eu   a<>b   2         the price of `zone`
 /eu/a       /us/a       eu<>us        1         the price of `region`
 /eu/a       /eu/a       =      =      0         local, free
-/eu/a       unknown                  -1         unknown: no price, no dollars
+/eu/a       unknown                  -1         unknown: no dollars, at most the highest price
 ```
 
 A pair of a rack and its own ancestor is local. Its quality is estimated, because the ancestor does
@@ -22,6 +23,10 @@ not identify a rack below it.
 
 On the driver, `core.traffic` chooses the price of each day, kind, level and region of the sender.
 The prices are joined as a small table. Regions are the names at the level called `region`.
+
+A row with an unknown rack costs nothing or up to the highest price of its kind and day
+(`core.traffic.highest_price`): `usd` is null and `usd_high` has that amount. Its unknown rack is
+one of the racks of the run. For all other rows, `usd_high` is `usd`.
 
 What this does not do: choose between price rows (`core.traffic.price_of`); read them.
 """
@@ -43,8 +48,8 @@ from pyspark.sql.types import (
 )
 
 from rackwise.core.owners import NO_OWNERS, UNOWNED
-from rackwise.core.racks import MAX_LEVELS, Rack
-from rackwise.core.traffic import REGION, price_of
+from rackwise.core.racks import MAX_LEVELS, Rack, levels_crossed
+from rackwise.core.traffic import REGION, highest_price, price_of
 from rackwise.pipeline import schemas
 from rackwise.pipeline.columns.clock import EPOCH, day_number
 from rackwise.pipeline.schemas import (
@@ -60,12 +65,16 @@ from rackwise.pipeline.schemas import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
+    from typing import TypeAlias
 
     from pyspark.sql import Column, DataFrame
 
     from rackwise.core.owners import Owners
     from rackwise.core.traffic import Price
     from rackwise.pipeline.fleet.fleet import Fleet
+
+    _PriceRow: TypeAlias = tuple[int, int, int, int, int, int, int, str]
+    """A row of `_PRICE`."""
 
 LOCAL, UNKNOWN = 0, -1
 
@@ -98,13 +107,26 @@ def price_traffic(
     Raises `InvalidPrices` for an ambiguous row and for a day that no row covers.
     """
     region = levels.index(REGION) + 1 if REGION in levels else 0
+    regions = _regions(fleet, region)
     located = _with_racks(traffic, fleet, region)
     chosen = traffic.sparkSession.createDataFrame(
-        _price_rows(fleet, prices=prices, levels=levels, days=days, region=region), _PRICE
+        [
+            *_price_rows(regions, prices=prices, levels=levels, days=days),
+            *_highest_rows(
+                regions,
+                prices=prices,
+                levels=_levels_crossed(fleet, levels),
+                days=days,
+            ),
+        ],
+        _PRICE,
     )
     is_vague = (F.col("level") == LOCAL) & (F.col("from_rack") != F.col("to_rack"))
     joined = located.join(F.broadcast(chosen), ["day", "kind", "level", "region"], "left")
     quality = F.when(is_vague, F.lit(ESTIMATED)).otherwise(F.col("quality"))
+    is_located = F.col("level") != UNKNOWN
+    usd_out, usd_in = (usd(F.col("bytes"), F.col(nano)) for nano in ("nano_out", "nano_in"))
+    usd_both = (usd_out + usd_in).cast(USD)
     columns = {
         "day": F.date_add(F.lit(EPOCH), F.col("day")),
         "cluster": F.col("cluster_name"),
@@ -117,12 +139,11 @@ def price_traffic(
         "level": F.col("level"),
         "level_name": _name_at(("unknown", "local", *levels), F.col("level") + 1),
         "bytes": F.col("bytes"),
-        "usd_out": usd(F.col("bytes"), F.col("nano_out")),
-        "usd_in": usd(F.col("bytes"), F.col("nano_in")),
-        "usd": (
-            usd(F.col("bytes"), F.col("nano_out")) + usd(F.col("bytes"), F.col("nano_in"))
-        ).cast(USD),
-        "price_row": F.col("price_row"),
+        "usd_out": F.when(is_located, usd_out),
+        "usd_in": F.when(is_located, usd_in),
+        "usd": F.when(is_located, usd_both),
+        "usd_high": usd_both,
+        "price_row": F.when(is_located, F.col("price_row")),
         "quality": _name_at(QUALITIES, quality),
     }
     return _with_names(joined, fleet, owners).select(
@@ -159,7 +180,8 @@ def roll_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataFra
     `keys`: name of a roll-up -> its columns in addition to the cluster. The result has one row per
     roll-up (`roll_up`), cluster and key; the columns of other keys are null. Roll-ups are in the
     order of `keys`. In each roll-up, the largest row is first. `share` is the share of the dollars
-    of the run. If the run has no dollars, `share` is the share of its bytes.
+    of the run. If the run has no dollars, `share` is the share of its bytes. Dollars are null if
+    they are not known, and so is their share.
     """
     columns = ["cluster", *dict.fromkeys(column for key in keys.values() for column in key)]
     level_, bytes_ = F.col("level_crossed"), F.col("bytes")
@@ -177,14 +199,17 @@ def roll_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataFra
                 F.sum(F.when(which, bytes_).otherwise(F.lit(0).cast("long"))).alias(name)
                 for name, which in zip(names, counted, strict=True)
             ),
-            F.sum("usd").cast(USD).alias("usd"),
+            _known_sum("usd").alias("usd"),
+            F.when(F.count_if(F.col("usd_high").isNull()) == 0, F.sum("usd_high"))
+            .cast(USD)
+            .alias("usd_high"),
         )
     )
     has_usd = F.coalesce("all_usd", F.lit(0.0)) > 0
     own_bytes = F.col("bytes_local") + F.col("bytes_cross") + F.col("bytes_unknown")
-    share = F.when(
-        has_usd, F.coalesce(F.col("usd").cast("double"), F.lit(0.0)) / F.col("all_usd")
-    ).otherwise(F.try_divide(own_bytes.cast("double"), F.col("all_bytes").cast("double")))
+    share = F.when(has_usd, F.col("usd").cast("double") / F.col("all_usd")).otherwise(
+        F.try_divide(own_bytes.cast("double"), F.col("all_bytes").cast("double"))
+    )
     place = F.lit(None).cast("int")
     for number, key in enumerate(keys.values()):
         left_out = "".join("01"[column not in {"cluster", *key}] for column in columns)
@@ -198,9 +223,16 @@ def roll_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataFra
             *columns,
             *names,
             "usd",
-            F.coalesce(share, F.lit(0.0)).alias("share"),
+            "usd_high",
+            share.alias("share"),
         )
     )
+
+
+def _known_sum(column: str) -> Column:
+    """The sum of dollars; null if it is zero and a part is null. See `core.traffic.known_sum`."""
+    whole = F.sum(column).cast(USD)
+    return F.when((whole != 0) | (F.count_if(F.col(column).isNull()) == 0), whole)
 
 
 def matrix(cross_rack: DataFrame, levels: Sequence[str]) -> DataFrame:
@@ -212,6 +244,7 @@ def matrix(cross_rack: DataFrame, levels: Sequence[str]) -> DataFrame:
     zero = F.lit(Decimal(0)).cast(USD)
     return (
         cross_rack.withColumn("at", number)
+        .withColumn("paid", F.when(is_local, zero).otherwise(F.col("usd")))
         .groupBy(
             "cluster",
             F.col("at").alias("at"),
@@ -220,7 +253,7 @@ def matrix(cross_rack: DataFrame, levels: Sequence[str]) -> DataFrame:
         )
         .agg(
             F.sum("bytes").alias("bytes"),
-            F.sum(F.when(is_local, zero).otherwise(F.col("usd"))).cast(USD).alias("usd"),
+            _known_sum("paid").alias("usd"),
         )
         .select(
             "cluster",
@@ -294,25 +327,38 @@ def _with_owner(
     return rows.join(F.broadcast(frame), code, "left")
 
 
+def _regions(fleet: Fleet, depth: int) -> list[tuple[int, str | None]]:
+    """The code and the name of each region at that depth of the racks.
+
+    Code 0 has no name: it is the region of senders whose rack is unknown or has no region.
+    """
+    regions: list[tuple[int, str | None]] = [(0, None)]
+    if depth:
+        regions += [
+            (code, rack.levels[-1])
+            for path, code in fleet.codes.racks.items()
+            if len((rack := Rack(path)).levels) == depth
+        ]
+    return regions
+
+
+def _levels_crossed(fleet: Fleet, levels: Sequence[str]) -> Sequence[str]:
+    """The names of the levels at which racks of the run differ; all levels if none do."""
+    numbers = levels_crossed(map(Rack, fleet.codes.racks))
+    return [levels[number - 1] for number in numbers if number <= len(levels)] or levels
+
+
 def _price_rows(
-    fleet: Fleet,
+    regions: Sequence[tuple[int, str | None]],
     *,
     prices: Sequence[Price],
     levels: Sequence[str],
     days: Sequence[date],
-    region: int,
-) -> list[tuple[int, int, int, int, int, int, int, str]]:
+) -> list[_PriceRow]:
     """A row for every day, kind, level and region that has a price.
 
-    Region 0 is the region of senders whose rack has no region. Prices for any region apply to it.
+    Prices for any region apply to code 0.
     """
-    regions: list[tuple[int, str | None]] = [(0, None)]
-    if region:
-        regions += [
-            (code, rack.levels[-1])
-            for path, code in fleet.codes.racks.items()
-            if len((rack := Rack(path)).levels) == region
-        ]
     rows = []
     for day in sorted(days):
         for kind, kind_name in enumerate(KINDS):
@@ -322,8 +368,38 @@ def _price_rows(
                         prices, region=name, level=level_name, kind=kind_name, day=day
                     )
                     if choice is not None:
-                        price = choice.price
-                        out, in_ = price.nano_usd_per_gb_out, price.nano_usd_per_gb_in
-                        key = (day_number(day), kind, number, code)
-                        rows.append((*key, out, in_, price.gb_bytes, price.row))
+                        rows.append(_price_row((day_number(day), kind, number, code), choice.price))
     return rows
+
+
+def _highest_rows(
+    regions: Sequence[tuple[int, str | None]],
+    *,
+    prices: Sequence[Price],
+    levels: Sequence[str],
+    days: Sequence[date],
+) -> list[_PriceRow]:
+    """A row with the highest price for every day, kind and region, for bytes of an unknown rack.
+
+    A sender of code 0 may be in any region.
+    """
+    named = [name for _, name in regions if name is not None]
+    rows = []
+    for day in sorted(days):
+        for kind, kind_name in enumerate(KINDS):
+            for code, name in regions:
+                price = highest_price(
+                    prices,
+                    regions=[name] if code or not named else named,
+                    levels=levels,
+                    kind=kind_name,
+                    day=day,
+                )
+                if price is not None:
+                    rows.append(_price_row((day_number(day), kind, UNKNOWN, code), price))
+    return rows
+
+
+def _price_row(key: tuple[int, int, int, int], price: Price) -> _PriceRow:
+    out, in_ = price.nano_usd_per_gb_out, price.nano_usd_per_gb_in
+    return (*key, out, in_, price.gb_bytes, price.row)

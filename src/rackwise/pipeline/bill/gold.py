@@ -33,7 +33,7 @@ from rackwise.pipeline.columns.clock import day_at
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.row_outcomes import check_bytes
 from rackwise.pipeline.ingest.tables import write_arrow, write_table
-from rackwise.pipeline.schemas import KINDS, SOURCES
+from rackwise.pipeline.schemas import FETCH, KINDS, SOURCES, UNKNOWN_GROUP, UNKNOWN_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,10 @@ SCHEMAS = {
     "by_kind": schemas.BY_KIND,
 }
 
-STANDING = ("cluster", "day", "kind", "quality", "level", "price_row")
+STANDING = (
+    *("cluster", "day", "kind", "quality", "level", "price_row"),
+    *("is_topic_known", "is_group_known"),
+)
 """The columns that identify a `Standing`."""
 
 
@@ -296,8 +299,19 @@ def _write_rows(
 
 def _sum_standings(gold: DataFrame) -> list[Standing]:
     rows = (
-        gold.groupBy(*STANDING)
-        .agg(F.sum("bytes").alias("bytes"), F.sum("usd").cast(schemas.USD).alias("usd"))
+        gold.withColumns(
+            {
+                "is_topic_known": F.col("topic") != UNKNOWN_TOPIC,
+                "is_group_known": (F.col("kind") != KINDS[FETCH])
+                | (F.col("client_group") != UNKNOWN_GROUP),
+            }
+        )
+        .groupBy(*STANDING)
+        .agg(
+            F.sum("bytes").alias("bytes"),
+            F.sum("usd").cast(schemas.USD).alias("usd"),
+            F.sum("usd_high").cast(schemas.USD).alias("usd_high"),
+        )
         .orderBy(*STANDING)
         .collect()
     )

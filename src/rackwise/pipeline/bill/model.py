@@ -40,6 +40,11 @@ class Standing:
     bytes: int
     usd: Decimal | None
     """None without a price."""
+    usd_high: Decimal | None
+    """Dollars at most: the highest price if a rack is unknown; None without a price."""
+    is_topic_known: bool
+    is_group_known: bool
+    """Whether the client group is known, or the bytes are not read by clients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from rackwise.core.savings import CONDITIONS, EPS, WATERFALL, Flow, Layout
+from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, Flow, Layout
 from rackwise.core.savings import savings as savings_of
-from rackwise.core.traffic import NANO, exact_usd_text, per_month
+from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
 from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.runtime.session import large_batches
@@ -38,14 +38,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.savings import Saving
-    from rackwise.core.traffic import Price
+    from rackwise.core.traffic import Amount, Price
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.layouts import RackOf
 
 MOST_TASKS = 256
 """Maximum number of partitions; each task has several clusters of a larger fleet."""
 REASONS = 3
-"""The maximum number of different reasons of a step."""
+"""The maximum number of different reasons of a step, besides those in `CAUSES`."""
+TOO_SHORT = (
+    "less than one hour was observed, which is not extrapolated to 30 days: observe at least one "
+    "hour, or add --extrapolate"
+)
 ESTIMATED = "estimated"
 """The quality of every row: bytes are spread over partitions."""
 FLOW = ("day", "kind", "topic", "client_group", "quality", "from_rack", "to_rack", "bytes")
@@ -57,7 +61,7 @@ def savings(
     *,
     prices: Sequence[Price],
     levels: Sequence[str],
-    seconds: int,
+    seconds: int | None,
     rack_of: RackOf,
     eps: Sequence[float] = EPS,
     unkeyed: Mapping[str, float] = {},
@@ -65,15 +69,24 @@ def savings(
     """SAVINGS of CROSS_RACK, with the last snapshot of each cluster.
 
     `prices`: rows of one provider; `levels`: names, coarsest first; `seconds`: the duration of the
-    traffic; `rack_of`: the rack of a member of a group; `eps`, `unkeyed`: as in `core.savings`.
+    traffic, None if it is too short to be extrapolated; `rack_of`: the rack of a member of a group;
+    `eps`, `unkeyed`: as in `core.savings`.
     """
     tasks = min(len(fleet.latest), MOST_TASKS)
     frame = cross_rack.sparkSession.createDataFrame(layout_table(fleet.latest, rack_of))
     flows = cross_rack.select("cluster", *FLOW).repartition(tasks, "cluster")
+    racks = tuple(fleet.codes.racks)
 
     def saved(left: pa.Table, right: pa.Table) -> pa.Table:
         rows = _rows(
-            left, right, prices=prices, levels=levels, seconds=seconds, eps=eps, unkeyed=unkeyed
+            left,
+            right,
+            prices=prices,
+            levels=levels,
+            seconds=seconds,
+            eps=eps,
+            unkeyed=unkeyed,
+            racks=racks,
         )
         return pa.Table.from_pylist(list(rows), schema=to_arrow_schema(SAVINGS, timezone="UTC"))
 
@@ -90,9 +103,10 @@ def _rows(
     *,
     prices: Sequence[Price],
     levels: Sequence[str],
-    seconds: int,
+    seconds: int | None,
     eps: Sequence[float],
     unkeyed: Mapping[str, float],
+    racks: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
     """Rows of SAVINGS of one cluster; none if it has no traffic."""
     if not len(left):
@@ -101,7 +115,9 @@ def _rows(
     layout = Layout.of(cluster_of(row), lambda _, member: member.rack)
     columns = left.select(FLOW).to_pydict().values()
     flows = [_flow(*cells) for cells in zip(*columns, strict=True)]
-    result = savings_of(flows, layout, prices=prices, levels=levels, eps=eps, unkeyed=unkeyed)
+    result = savings_of(
+        flows, layout, prices=prices, levels=levels, eps=eps, unkeyed=unkeyed, racks=racks
+    )
     for one in result.rows:
         yield _row(row["cluster"], one, seconds)
 
@@ -114,8 +130,9 @@ def _flow(*cells: Any) -> Flow:  # noqa: ANN401 (cells of FLOW)
     return flow._replace(from_rack=sender, to_rack=receiver)
 
 
-def _row(cluster: str, one: Saving, seconds: int) -> dict[str, Any]:
-    nano = one.usd_nano
+def _row(cluster: str, one: Saving, seconds: int | None) -> dict[str, Any]:
+    reasons = one.reasons if seconds is not None else (*one.reasons, TOO_SHORT)
+    low, high = one.nano_low, one.nano_high
     return {
         "cluster": cluster,
         "topic": one.topic,
@@ -123,13 +140,33 @@ def _row(cluster: str, one: Saving, seconds: int) -> dict[str, Any]:
         "saving": one.saving,
         "view": one.view,
         "eps": one.eps,
-        "bytes_saved": one.bytes_saved,
-        "usd_saved": None if nano is None else Decimal(nano).scaleb(-9),
-        "usd_saved_30d": None if nano is None else Decimal(per_month(nano, seconds)).scaleb(-9),
+        "bytes_low": one.bytes_low,
+        "bytes_high": one.bytes_high,
+        "bytes_saved": _exact(one.bytes_low, one.bytes_high),
+        "usd_low": _usd(low),
+        "usd_high": _usd(high),
+        "usd_saved": _usd(_exact(low, high)),
+        "usd_low_30d": _usd(_monthly(low, seconds)),
+        "usd_high_30d": _usd(_monthly(high, seconds)),
+        "usd_saved_30d": _usd(_monthly(_exact(low, high), seconds)),
+        "reason": SEPARATOR.join(reasons) or None,
         "load_factor": one.load_factor,
         "condition": one.condition,
         "quality": ESTIMATED,
     }
+
+
+def _exact(low: Amount | None, high: Amount | None) -> Amount | None:
+    """A value that is known exactly; None if it is a range."""
+    return low if low == high else None
+
+
+def _usd(nano: int | None) -> Decimal | None:
+    return None if nano is None else Decimal(nano).scaleb(-9)
+
+
+def _monthly(nano: int | None, seconds: int | None) -> int | None:
+    return None if nano is None or seconds is None else per_month(nano, seconds)
 
 
 def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[str, Any]]:
@@ -145,20 +182,24 @@ def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[s
 def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int) -> dict[str, Any]:
     """The savings in the summary: one step per saving, view and bound over all clusters.
 
-    `rows` in the result: the `most` largest rows that save bytes, largest first.
+    `total`: the rows of the view `total`. `rows` in the result: the `most` rows of the other views
+    that save most, largest first.
     """
     steps: defaultdict[tuple[str, str, str | None], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        steps[row["view"], row["saving"], eps_text(row["eps"])].append(row)
+        if row["view"] != TOTAL:
+            steps[row["view"], row["saving"], eps_text(row["eps"])].append(row)
     largest = sorted(
-        (row for row in rows if row["bytes_saved"]),
-        key=lambda row: (-(row["usd_saved"] or 0), -row["bytes_saved"]),
+        (row for part in steps.values() for row in part if row["bytes_low"] or row["bytes_high"]),
+        key=lambda row: (
+            -max(row["usd_low"] or 0, row["usd_high"] or 0),
+            -max(row["bytes_low"] or 0, row["bytes_high"]),
+        ),
     )
-    whole = [row for row in rows if row["view"] == WATERFALL]
     return {
-        "total": _sums(whole),
+        "total": _sums(row for row in rows if row["view"] == TOTAL),
         "steps": [
-            {"view": view, "saving": saving, "eps": eps, **_sums(part), **_reasons(part)}
+            {"view": view, "saving": saving, "eps": eps, **_sums(part), **_left_out(part)}
             for (view, saving, eps), part in steps.items()
         ],
         "conditions": dict(CONDITIONS),
@@ -177,19 +218,44 @@ def eps_text(eps: float | None) -> str | None:
 
 
 def _sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sums of a step. A value that is not known is None, never 0."""
     part = list(rows)
-    return {
-        "bytes_saved": sum(row["bytes_saved"] for row in part),
-        **{name: _dollars(row[name] for row in part) for name in ("usd_saved", "usd_saved_30d")},
-    }
+    sums: dict[str, Any] = {"bytes_low": _least(part, "bytes_low", "bytes_high")}
+    sums["bytes_high"] = sum(row["bytes_high"] for row in part)
+    sums["bytes_saved"] = _exact(sums["bytes_low"], sums["bytes_high"])
+    for month in ("", "_30d"):
+        low, high = f"usd_low{month}", f"usd_high{month}"
+        least = _least(part, low, high)
+        highs = [row[high] for row in part]
+        most = None if None in highs or not highs else sum(highs, Decimal(0))
+        sums |= {
+            low: _dollars(least),
+            high: _dollars(most),
+            f"usd_saved{month}": _dollars(_exact(least, most)),
+        }
+    return sums | {"reason": _joined(row["reason"] for row in part)}
 
 
-def _dollars(values: Iterable[Decimal | None]) -> str | None:
-    known = [value for value in values if value is not None]
-    return exact_usd_text(int(sum(known, Decimal(0)) * NANO)) if known else None
+def _least(rows: Sequence[Mapping[str, Any]], low: str, high: str) -> Any:  # noqa: ANN401
+    """The sum of the least values, bytes or dollars; None if it would be 0 and is not known."""
+    return known_sum(
+        (row[low] for row in rows), is_whole=all(row[low] == row[high] for row in rows)
+    )
 
 
-def _reasons(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _joined(reasons: Iterable[str | None]) -> str | None:
+    """The different reasons of some rows, in the order of `CAUSES`, then all others."""
+    found = dict.fromkeys(one for text in reasons if text for one in text.split(SEPARATOR))
+    known = [cause for cause in CAUSES if cause in found]
+    rest = [one for one in found if one not in known]
+    return SEPARATOR.join([*known, *rest[:REASONS]]) or None
+
+
+def _dollars(usd: Decimal | None) -> str | None:
+    return None if usd is None else exact_usd_text(int(usd * NANO))
+
+
+def _left_out(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The highest load factor, and each different reason why parts of a change are left out."""
     factors = [row["load_factor"] for row in rows if row["load_factor"] is not None]
     known = set(CONDITIONS.values())
@@ -201,9 +267,6 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    money = ("usd_saved", "usd_saved_30d")
     return {
-        **row,
-        "eps": eps_text(row["eps"]),
-        **{name: _dollars([row[name]]) for name in money},
-    }
+        name: _dollars(value) if name.startswith("usd_") else value for name, value in row.items()
+    } | {"eps": eps_text(row["eps"])}

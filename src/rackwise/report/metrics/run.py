@@ -17,10 +17,10 @@ same holds for the metrics by group and by owner, which are metrics of their own
 all three views would count each dollar three times. The dollars of a row are those of 30 days: the
 total of 30 days, divided in proportion to the observed dollars.
 
-Not known. A dollar figure without a price, a total that is not extrapolated and a share of no bytes
-have no sample. Neither has a cluster in which no partition was found unsafe while a rule of
-severity error could not be checked. The others of a cluster have no sample if no dollar is left for
-them: they may be free, or without a price.
+Not known. A dollar figure without a price, a saving of which nothing is proved, a total that is not
+extrapolated and a share of no bytes have no sample. Neither has a cluster in which no partition was
+found unsafe while a rule of severity error could not be checked. The others of a cluster have no
+sample if no dollar is left for them: they may be free, or without a price.
 
 What this does not do: read the clock; find a figure that the summary lacks.
 """
@@ -125,14 +125,27 @@ def _cross_rack_usd_30d_by_owner(summary: Figures) -> Samples:
 
 @metric(
     "savable_usd_30d",
-    "Dollars per 30 days that each change saves, after the changes before it.",
+    "Dollars per 30 days that each change saves at least, after the changes before it.",
     labels=("saving",),
 )
 def _savable_usd_30d(summary: Figures) -> Samples:
+    return _savable(summary, "usd_low_30d")
+
+
+@metric(
+    "savable_usd_30d_at_most",
+    "Dollars per 30 days that each change saves at most, after the changes before it.",
+    labels=("saving",),
+)
+def _savable_usd_30d_at_most(summary: Figures) -> Samples:
+    return _savable(summary, "usd_high_30d")
+
+
+def _savable(summary: Figures, key: str) -> Samples:
     part = summary["savings"]
     for step in part["steps"] if part else ():
         if step["view"] == "waterfall":
-            yield (step["saving"],), step["usd_saved_30d"]
+            yield (step["saving"],), step[key]
 
 
 @metric(

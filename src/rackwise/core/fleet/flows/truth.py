@@ -44,7 +44,7 @@ from rackwise.core.json.forms import (
     TextForm,
 )
 from rackwise.core.racks import MAX_LEVELS, Rack, crossing_level
-from rackwise.core.traffic import REGION, apportion, exact_usd_text, price_of, usd_nano
+from rackwise.core.traffic import REGION, apportion, exact_usd_text, known_sum, price_of, usd_nano
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -175,21 +175,22 @@ def level_names_of(racks: Sequence[Rack]) -> tuple[str, ...]:
 def totals(bill: PricedRows, *columns: str) -> list[dict[str, Any]]:
     """One entry for each distinct value of some columns of `BillRow`, in rising order.
 
-    It has the bytes in total and by place; `usd` is text with nine digits, None without a price.
+    It has the bytes in total and by place; `usd` is text with nine digits, None if it is
+    not known (see `core.traffic.known_sum`).
     """
     found: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+    nanos: defaultdict[tuple[Any, ...], list[int | None]] = defaultdict(list)
     for row, (bytes_, nano) in bill.items():
         sums = found[tuple(getattr(row, column) for column in columns)]
         sums[_place_of_level(row.level)] += bytes_
         sums["unpriced"] += bytes_ if nano is None and row.level > 0 else 0
-        sums["priced rows"] += nano is not None
-        sums["nano"] += nano or 0
+        nanos[tuple(getattr(row, column) for column in columns)].append(nano)
     return [
         {
             **dict(zip(columns, key, strict=True)),
             "bytes": sums["local"] + sums["cross"] + sums["unknown"],
             **{f"bytes_{place}": sums[place] for place in PLACES},
-            "usd": exact_usd_text(sums["nano"]) if sums["priced rows"] else None,
+            "usd": None if (nano := known_sum(nanos[key])) is None else exact_usd_text(nano),
         }
         for key, sums in sorted(found.items(), key=itemgetter(0))
     ]
