@@ -27,7 +27,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rackwise.report.formats import byte_unit, bytes_text, count_text, cut, name_text, usd_text
+from rackwise.report.formats import (
+    NOT_KNOWN,
+    byte_unit,
+    bytes_text,
+    count_text,
+    cut,
+    name_text,
+    usd_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -104,7 +112,9 @@ class Measure:
 
     def text(self, row: Row) -> str:
         """The number beside the bar."""
-        return usd_text(row["usd"]) if self.key == "usd" else bytes_text(row[self.key])
+        if self.key != "usd":
+            return bytes_text(row[self.key])
+        return NOT_KNOWN if row["usd"] is None else usd_text(row["usd"])
 
 
 def measure(rows: Sequence[Row], *, is_priced: bool, period: str) -> Measure:
@@ -125,8 +135,13 @@ def label(name: str) -> str:
 
 
 def entities(text: str) -> str:
-    """The text, escaped for plotly."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """The text, escaped for plotly, which takes text between two dollar signs for a formula.
+
+    >>> entities("$1.00 to $2.00"), entities("$1.00")
+    ('&#36;1.00 to &#36;2.00', '$1.00')
+    """
+    shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return shown.replace("$", "&#36;") if shown.count("$") > 1 else shown
 
 
 def bars(figure: str, title: str, axis: str, items: Sequence[Bar]) -> Figure:
@@ -260,7 +275,8 @@ def _crossing_hover(name: str, row: Row) -> str:
     lines = [f"{bytes_text(row['bytes_cross'])} crossing"]
     if "bytes_local" in row:
         lines.append(f"{bytes_text(row['bytes_local'])} local")
-    return "<br>".join([label(name), *lines, entities(usd_text(row["usd"]))])
+    dollars = NOT_KNOWN if row["usd"] is None else usd_text(row["usd"])
+    return "<br>".join([label(name), *lines, entities(dollars)])
 
 
 def days(rows: Sequence[Row], by: Measure) -> Figure | None:
