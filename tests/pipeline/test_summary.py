@@ -101,10 +101,11 @@ def test_bytes_and_dollars_of_each_cluster():
         )
     )
     assert found == (
-        {"a": 14, "b": 7, "c": 0},
+        {"a": 14, "b": 7},
+        {"a": 0, "b": 0},
         {"a": (Decimal("0.75"),) * 2, "b": (None, None), "c": (None, Decimal(2))},
     )
-    assert _cross(None) == ({}, {})
+    assert _cross(None) == ({}, {}, {})
 
 
 def short(seconds, **more):
@@ -191,3 +192,15 @@ class TestUnattributed:
         assert (found["bytes"], found["usd"], found["usd_high"]) == (7, None, None)
         known = _unattributed(short(86_400, standings=[standing("a", 1, None)]), extrapolate=False)
         assert (known["bytes"], known["usd"]) == (0, "0.000000000")
+
+    def test_each_cluster_has_the_crossing_bytes_that_are_not_attributed(self):
+        standings = [
+            standing("a", 1, Decimal(3), is_topic_known=False),
+            standing("a", 1, Decimal(1), is_group_known=False),
+            standing("a", 0, Decimal(0), is_topic_known=False),
+            standing("a", 2, Decimal(50)),
+            standing("b", 1, Decimal(50)),
+        ]
+        crossing, unattributed, _ = _cross(short(86_400, standings=standings))
+        assert (crossing["a"], unattributed["a"]) == (21, 14)
+        assert (crossing["b"], unattributed["b"]) == (7, 0)

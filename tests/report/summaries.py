@@ -257,6 +257,7 @@ def summary(
                 "partitions": partitions,
                 "partitions_unsafe": 153,
                 "bytes_cross": costs[name]["bytes_cross"] if rows else None,
+                "bytes_cross_unattributed": 2 * GIB // clusters if rows else None,
                 "usd": costs[name]["usd"] if rows else None,
                 "usd_high": costs[name]["usd_high"] if rows else None,
             }

@@ -225,7 +225,7 @@ def _clusters(
 ) -> list[dict[str, Any]]:
     counts = Counter(snapshot.name for snapshot in snapshots)
     unsafe = {one.cluster: len(one.findings.rows("error")) for one in audits}
-    crossing, dollars = _cross(bill)
+    crossing, unattributed, dollars = _cross(bill)
     return [
         {
             "name": snapshot.name,
@@ -238,6 +238,7 @@ def _clusters(
             "partitions": len(snapshot.cluster.partitions),
             "partitions_unsafe": unsafe.get(snapshot.name, 0),
             "bytes_cross": crossing[snapshot.name] if bill else None,
+            "bytes_cross_unattributed": unattributed[snapshot.name] if bill else None,
             "usd": plain(dollars[snapshot.name][0]) if snapshot.name in dollars else None,
             "usd_high": plain(dollars[snapshot.name][1]) if snapshot.name in dollars else None,
         }
@@ -247,14 +248,21 @@ def _clusters(
 
 def _cross(
     bill: Bill | None,
-) -> tuple[Counter[str], dict[str, tuple[Decimal | None, Decimal | None]]]:
-    """Crossing bytes of each cluster, and its dollars: the least and the greatest."""
-    crossing = Counter[str]()
+) -> tuple[Counter[str], Counter[str], dict[str, tuple[Decimal | None, Decimal | None]]]:
+    """Of each cluster: crossing bytes, those not attributed, and the least and greatest dollars."""
+    crossing, unattributed = Counter[str](), Counter[str]()
     standings: dict[str, list[Standing]] = {}
     for one in bill.standings if bill else ():
-        crossing[one.cluster] += one.bytes if one.level > 0 else 0
+        if one.level > 0:
+            crossing[one.cluster] += one.bytes
+            unattributed[one.cluster] += 0 if _is_attributed(one) else one.bytes
         standings.setdefault(one.cluster, []).append(one)
-    return crossing, {name: _dollars(part) for name, part in standings.items()}
+    return crossing, unattributed, {name: _dollars(part) for name, part in standings.items()}
+
+
+def _is_attributed(one: Standing) -> bool:
+    """Whether the bytes have a topic and, if clients read them, a client group."""
+    return one.is_topic_known and one.is_group_known
 
 
 def _dollars(standings: Sequence[Standing]) -> tuple[Decimal | None, Decimal | None]:
@@ -340,7 +348,7 @@ def _unattributed(bill: Bill, *, extrapolate: bool) -> dict[str, Any]:
     """
     by_cause: dict[str, list[Standing]] = {}
     for one in bill.standings:
-        if not (one.is_topic_known and one.is_group_known) and one.bytes:
+        if not _is_attributed(one) and one.bytes:
             by_cause.setdefault(GROUP if one.is_topic_known else TOPIC, []).append(one)
     observed = month_seconds(bill, extrapolate=extrapolate)
     every = [one for part in by_cause.values() for one in part]

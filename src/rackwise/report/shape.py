@@ -127,6 +127,7 @@ SUMMARY: Final = _record(
         partitions=INTEGER,
         partitions_unsafe=INTEGER,
         bytes_cross=_COUNT,
+        bytes_cross_unattributed=_COUNT,
         usd=_USD,
         usd_high=_USD,
     ),

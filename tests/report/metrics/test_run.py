@@ -102,7 +102,7 @@ class TestDollarsPerMonth:
 
     def test_a_total_that_is_not_extrapolated_has_no_parts(self):
         document = summary()
-        document["verdict"]["usd_30d"] = None
+        document["verdict"] |= {"usd_30d": None, "usd_high_30d": None}
         assert "cross_rack_usd_30d" not in run_metrics(document, now=NOW)
 
     def test_free_traffic_costs_nothing(self):
@@ -149,21 +149,29 @@ class TestDollarsPerMonth:
 
 
 class TestUnattributed:
-    def test_the_share_of_the_bytes_whose_topic_is_not_known(self):
-        document = summary(topics=4)
-        row = document["by_topic"][0]
-        row["topic"] = "(unknown)"
+    @pytest.mark.parametrize("topics", [4, 70])
+    def test_the_share_of_the_bytes_without_topic_or_reader(self, topics):
+        document = summary(topics=topics)
+        cluster = document["clusters"][0]
         ((place, value),) = of(metrics(document), "rackwise_unattributed_bytes_ratio").items()
         assert place == ("demo",)
-        assert float(value) == row["bytes_cross"] / document["clusters"][0]["bytes_cross"]
+        assert float(value) == cluster["bytes_cross_unattributed"] / cluster["bytes_cross"]
 
-    def test_nothing_is_unattributed_if_every_topic_is_listed(self):
-        found = of(metrics(summary(topics=4)), "rackwise_unattributed_bytes_ratio")
-        assert found == {("demo",): "0.0"}
+    def test_no_bytes_have_no_share(self):
+        document = summary()
+        document["clusters"][0] |= {"bytes_cross": 0, "bytes_cross_unattributed": 0}
+        assert of(metrics(document), "rackwise_unattributed_bytes_ratio") == {}
 
-    def test_a_list_that_is_cut_does_not_say(self):
-        found = metrics(summary(topics=70))
-        assert of(found, "rackwise_unattributed_bytes_ratio") == {}
+
+def test_a_bill_and_a_saving_are_at_least_and_at_most():
+    document = summary()
+    document["verdict"]["usd_high_30d"] = "9999.000000000"
+    step = next(each for each in document["savings"]["steps"] if each["view"] == "waterfall")
+    step |= {"usd_low_30d": None, "usd_high_30d": "7.000000000"}
+    found = metrics(document)
+    assert of(found, "rackwise_cross_rack_usd_30d_at_most") == {(): "9999.000000000"}
+    assert (step["saving"],) not in of(found, "rackwise_savable_usd_30d")
+    assert of(found, "rackwise_savable_usd_30d_at_most")[step["saving"],] == "7.000000000"
 
 
 def test_unknown_figures_have_no_sample():

@@ -1,7 +1,7 @@
 """Metrics of a run and of an audit.
 
 ```
-# HELP rackwise_cross_rack_usd_30d Cost of bytes that cross racks, per 30 days, by topic.
+# HELP rackwise_cross_rack_usd_30d Cost of bytes that cross racks, at least, per 30 days, by topic.
 # TYPE rackwise_cross_rack_usd_30d gauge
 rackwise_cross_rack_usd_30d{cluster="prod",topic="orders"} 800.000000000
 rackwise_cross_rack_usd_30d{cluster="prod",topic="other"} 301.728000000
@@ -16,6 +16,9 @@ cluster for the others. Its sum over a cluster, or over all, is the bill to the 
 same holds for the metrics by group and by owner, which are metrics of their own: one metric with
 all three views would count each dollar three times. The dollars of a row are those of 30 days: the
 total of 30 days, divided in proportion to the observed dollars.
+
+At least, at most. The bill and each saving are ranges where something is not known. The plain name
+is what they are at least, the name that ends in `_at_most` what they are at most.
 
 Not known. A dollar figure without a price, a saving of which nothing is proved, a total that is not
 extrapolated and a share of no bytes have no sample. Neither has a cluster in which no partition was
@@ -50,8 +53,6 @@ TOP: Final = 50
 """Maximum samples by name, without the others."""
 OTHER: Final = "other"
 """Label value of all names that have no sample of their own."""
-UNKNOWN: Final = "(unknown)"
-"""The topic of bytes that are not attributed."""
 PLACEMENT_ERRORS: Final = frozenset(
     name for name, rule in RULES.items() if rule.severity == "error" and name != "rack-missing"
 )
@@ -91,14 +92,14 @@ def _observed_bytes(summary: Figures) -> Samples:
         yield (ends,), summary["verdict"][f"bytes_{ends}"]
 
 
-@metric("cross_rack_usd", "Cost of the observed bytes that cross racks.")
+@metric("cross_rack_usd", "Cost of the observed bytes that cross racks, at least.")
 def _cross_rack_usd(summary: Figures) -> Samples:
     yield (), summary["verdict"]["usd"]
 
 
 @metric(
     "cross_rack_usd_30d",
-    "Cost of bytes that cross racks, per 30 days, by topic.",
+    "Cost of bytes that cross racks, at least, per 30 days, by topic.",
     labels=("cluster", "topic"),
 )
 def _cross_rack_usd_30d(summary: Figures) -> Samples:
@@ -107,7 +108,7 @@ def _cross_rack_usd_30d(summary: Figures) -> Samples:
 
 @metric(
     "cross_rack_usd_30d_by_group",
-    "Cost of bytes that cross racks, per 30 days, by client group.",
+    "Cost of bytes that cross racks, at least, per 30 days, by client group.",
     labels=("cluster", "group"),
 )
 def _cross_rack_usd_30d_by_group(summary: Figures) -> Samples:
@@ -116,11 +117,16 @@ def _cross_rack_usd_30d_by_group(summary: Figures) -> Samples:
 
 @metric(
     "cross_rack_usd_30d_by_owner",
-    "Cost of bytes that cross racks, per 30 days, by owner.",
+    "Cost of bytes that cross racks, at least, per 30 days, by owner.",
     labels=("cluster", "owner"),
 )
 def _cross_rack_usd_30d_by_owner(summary: Figures) -> Samples:
     return _per_month(summary, "by_owner", "owner")
+
+
+@metric("cross_rack_usd_30d_at_most", "Cost of bytes that cross racks, at most, per 30 days.")
+def _cross_rack_usd_30d_at_most(summary: Figures) -> Samples:
+    yield (), summary["verdict"]["usd_high_30d"]
 
 
 @metric(
@@ -150,17 +156,13 @@ def _savable(summary: Figures, key: str) -> Samples:
 
 @metric(
     "unattributed_bytes_ratio",
-    "Share of the bytes that cross racks whose topic is not known.",
+    "Share of the bytes that cross racks whose topic, or client group if read, is not known.",
     labels=("cluster",),
 )
 def _unattributed_bytes_ratio(summary: Figures) -> Samples:
-    rows = summary["by_topic"]
-    unknown = {row["cluster"]: row["bytes_cross"] for row in rows if row["topic"] == UNKNOWN}
-    is_whole = len(rows) == summary["rows"].get("by_topic", len(rows))
-    for cluster in summary["clusters"]:
-        part = unknown.get(cluster["name"], 0 if is_whole else None)
-        if cluster["bytes_cross"] and part is not None:
-            yield (cluster["name"],), part / cluster["bytes_cross"]
+    for row in summary["clusters"]:
+        part, whole = row["bytes_cross_unattributed"], row["bytes_cross"]
+        yield (row["name"],), part / whole if whole and part is not None else None
 
 
 @metric("doubtful_bytes", "Observed bytes whose rack or price is unknown.", labels=("why",))
