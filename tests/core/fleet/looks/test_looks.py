@@ -345,6 +345,8 @@ class TestReaders:
         assert max(readers.values()) >= 2
         assert {member.rack is None for member in members} == {True, False}
         assert {group.protocol for group in cluster.groups} == {"classic", "consumer"}
+        for group in cluster.groups:
+            assert all(member.topics == tuple(group.committed) for member in group.members)
 
     def test_a_job_without_group_samples_all_topics_in_proportion(self, metered):
         members = {

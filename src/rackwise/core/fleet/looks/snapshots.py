@@ -45,6 +45,8 @@ SECOND_MS = 1000
 RETENTION_MS = 7 * 86_400_000
 PROTOCOLS = (("consumer", "uniform"), ("classic", "range"))
 """Protocol and assignor; groups have them in turn."""
+GENERATION = 1
+"""Members never change, so every group is in its first generation."""
 UNLIMITED = -1
 """`retention.ms` of a topic that keeps everything."""
 
@@ -164,7 +166,10 @@ def steady_cluster(
             assignor=PROTOCOLS[place % len(PROTOCOLS)][1],
             state="Stable" if readers.has_members[team] else "Empty",
             members=tuple(
-                _member(world, readers, racks, owner, owned.get(owner, ()))
+                replace(
+                    _member(world, readers, racks, owner, owned.get(owner, ())),
+                    topics=tuple(claims.get(group, ())),
+                )
                 for owner in range(*readers.edges[team : team + 2].tolist())
                 if readers.has_members[team]
             ),
@@ -251,6 +256,7 @@ def _member(
         client_id=clients.ids[client],
         address=ends.words[ends.address[clients.endpoint + client]],
         rack=None if rack == NOBODY else racks[rack],
+        generation=GENERATION,
         partitions=tuple(partitions),
     )
 
