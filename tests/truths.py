@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter, defaultdict
 from decimal import Decimal
+from functools import partial
 
 import pyarrow.parquet
 
@@ -55,14 +56,18 @@ def write_fleet(options, out):
 def request_of(folder):
     """The truth of a folder with snapshots, flows and tables, and the request that reads it."""
     told = parse((folder / "truth.json").read_bytes(), where="truth.json", error=InvalidSnapshot)
-    contents = [(str(path), path.read_bytes()) for path in folder.glob("*.json.gz")]
-    snapshots, failed = read_snapshots(contents, _parsed)
+    contents = [
+        (str(path), gzip.decompress(path.read_bytes())) for path in folder.glob("*.json.gz")
+    ]
+    read = partial(files.parse_snapshot, where="snapshot")
+    snapshots, failed = read_snapshots(contents, read)
     assert not failed
     clients = folder / "clients.csv"
     is_canonical = told["options"]["flow_format"] == FlowFormat.CANONICAL
     return told, AnalyzeRequest(
         version="0.1.0",
         snapshots=snapshots,
+        parse=read,
         tables=str(folder / "tables"),
         prices=files.shipped_prices(),
         flows=(str(folder / "flows"),),
@@ -72,10 +77,6 @@ def request_of(folder):
         levels=tuple(told["levels"]),
         max_quarantine=Decimal("0.5"),
     )
-
-
-def _parsed(data):
-    return files.parse_snapshot(gzip.decompress(data), where="snapshot")
 
 
 def _write(fleet, index, folder):

@@ -80,7 +80,7 @@ ANY = "*"
 REGION = "region"
 """The level whose names are the regions of a price table."""
 
-PRECEDENCE = ("flow log", "otlp", "telemetry", "request log", "rates", "model")
+PRECEDENCE = ("flow log", "otlp", "telemetry", "request log", "meter", "rates", "model")
 """Sources, most trusted first; only the first that has a cluster, day and kind is billed for it."""
 
 

@@ -31,10 +31,12 @@ from __future__ import annotations
 import platform
 import shutil
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
@@ -43,9 +45,18 @@ from rackwise.pipeline import schemas
 from rackwise.pipeline.audit.blast import blast_rows, blast_table
 from rackwise.pipeline.audit.findings import audit_fleet, finding_table
 from rackwise.pipeline.bill.gold import SCHEMAS as GOLD
-from rackwise.pipeline.bill.gold import bill, cross_rack, traffic_of
+from rackwise.pipeline.bill.gold import Metered, bill, cross_rack, traffic_of
+from rackwise.pipeline.bill.meter import (
+    meter_facts,
+    meter_flows,
+    meter_period,
+    meter_runs,
+    meter_unknowns,
+)
 from rackwise.pipeline.bill.rates import unknown_topics
+from rackwise.pipeline.bill.reconciliation import reconcile
 from rackwise.pipeline.bill.savings import saving_rows, savings
+from rackwise.pipeline.columns.clock import day_number
 from rackwise.pipeline.fleet.cluster_names import name_notes, names_by_text
 from rackwise.pipeline.fleet.fleet import frames
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
@@ -62,6 +73,7 @@ from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
 from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, check_shared, claim_folder, run_id
+from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.summary import LISTED, document, month_seconds, plain, plans_part
 
 if TYPE_CHECKING:
@@ -74,6 +86,7 @@ if TYPE_CHECKING:
     from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
     from rackwise.pipeline.audit.findings import ClusterFindings
+    from rackwise.pipeline.bill.meter import MeterRun
     from rackwise.pipeline.bill.model import Bill
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.ingest.files import FlowFile
@@ -269,10 +282,18 @@ class _AnalyzeRun:
         self, facts: Silver | None, fleet: Fleet, folder: str
     ) -> tuple[Bill | None, tuple[str, ...]]:
         names = self.request.levels or self.request.policy.racks.levels
-        if facts or self.rates.ins or self.rates.outs:
+        runs = self._meter_runs(facts, fleet)
+        if facts or runs or self.rates.ins or self.rates.outs:
             self.step("gold: traffic")
+        metered, unmetered = self._meter(runs, fleet, folder) if runs else (None, ())
         found = traffic_of(
-            self.spark, fleet, facts, self.rates, self._rate_days, rack_of=self._member_rack()
+            self.spark,
+            fleet,
+            facts,
+            self.rates,
+            self._rate_days,
+            rack_of=self._member_rack(),
+            metered=metered,
         )
         if facts is not None and facts.period is None:
             self.notes.append("no row of the flow files is traffic of a broker in the snapshots")
@@ -312,10 +333,56 @@ class _AnalyzeRun:
             eps=self.request.eps,
             unkeyed=self.request.unkeyed,
         )
-        billed = replace(billed, savings=saving_rows(self.spark, saved, f"{folder}/savings"))
+        compared: list[dict[str, Any]] = []
+        if metered and facts and facts.period:
+            compared = reconcile(found.rows, metered.facts, fleet, period=facts.period)
+        self._write_rows(unmetered, schemas.UNMETERED, f"{folder}/unmetered")
+        self._write_rows(compared, schemas.RECONCILIATION, f"{folder}/reconciliation")
+        billed = replace(
+            billed,
+            savings=saving_rows(self.spark, saved, f"{folder}/savings"),
+            unmetered=unmetered,
+            reconciliation=compared,
+        )
         for frame in (*found.cached, gold):
             frame.unpersist()
         return billed, levels
+
+    def _meter_runs(self, facts: Silver | None, fleet: Fleet) -> tuple[MeterRun, ...]:
+        """The snapshots that are metered; a note if there are some that cannot be."""
+        request = self.request
+        runs = meter_runs(request.snapshots) if request.parse else ()
+        names = request.levels or request.policy.racks.levels
+        is_billed = facts or self.rates.ins or self.rates.outs
+        if runs and not is_billed and len(names) < fleet.names.depth and fleet.names.depth > 1:
+            self.notes.append(
+                "the traffic between snapshots is not metered because the rack levels have no "
+                "names to price them; name them with --levels, coarsest first"
+            )
+            return ()
+        return runs
+
+    def _meter(
+        self, runs: Sequence[MeterRun], fleet: Fleet, folder: str
+    ) -> tuple[Metered, list[dict[str, Any]]]:
+        """The facts of the meter, and what it does not know."""
+        parse = self.request.parse
+        assert parse is not None, "runs exist only with a parser"  # noqa: S101
+        flows = meter_flows(self.spark, runs, parse, self._member_rack())
+        path = f"{folder}/metered_flow"
+        with large_batches(self.spark):
+            flows.write.parquet(path)
+        kept = self.spark.read.schema(flows.schema).parquet(escape_glob(path))
+        facts = meter_facts(self.spark, fleet, kept)
+        if days := self._requested_days():
+            facts = facts.where(F.col("day").between(*map(day_number, days)))
+        start_s, end_s = meter_period(runs)
+        period = (datetime.fromtimestamp(start_s, UTC), datetime.fromtimestamp(end_s, UTC))
+        return Metered(facts=facts.cache(), period=period), meter_unknowns(kept)
+
+    def _write_rows(self, rows: Sequence[Mapping[str, Any]], schema: StructType, path: str) -> None:
+        columns = to_arrow_schema(schema, timezone="UTC")
+        write_arrow(self.spark, pa.Table.from_pylist(list(rows), schema=columns), path, schema)
 
     def _requested_days(self) -> tuple[date, date] | None:
         first, last = self.request.first_day, self.request.last_day
@@ -389,6 +456,12 @@ def _csv(
     tables = {name: _table(billed.roll_ups[name], GOLD[name]) for name in LISTED} if billed else {}
     if billed:
         tables["savings"] = _table(billed.savings, schemas.SAVINGS)
+        for name, found, schema in (
+            ("unmetered", billed.unmetered, schemas.UNMETERED),
+            ("reconciliation", billed.reconciliation, schemas.RECONCILIATION),
+        ):
+            if found:
+                tables[name] = _table(found, schema)
     rows = (
         {"cluster": one.cluster, **finding.as_dict()} for one in audits for finding in one.findings
     )

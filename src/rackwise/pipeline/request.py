@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from rackwise.core.model import Cluster
     from rackwise.core.racks import Rack
     from rackwise.core.subnets import Subnet
     from rackwise.core.traffic import Price, RateRow
@@ -65,6 +66,8 @@ class AnalyzeRequest:
     clients: Mapping[str, Mapping[str, Rack]] = field(default_factory=lambda: MappingProxyType({}))
     """`client_id`, `client_group` or `principal` -> name -> rack."""
     rates: tuple[RateRow, ...] = ()
+    parse: Callable[[bytes], Cluster] | None = None
+    """The parser of snapshots, for Spark tasks; None meters no traffic."""
     owners: Owners = NO_OWNERS
     """Owners of topics and client groups."""
     policy: Policy = DEFAULT_POLICY

@@ -36,12 +36,12 @@ KINDS = ("produce", "fetch", "replicate", "other")
 """Kind code -> name. Clients produce and fetch, and brokers replicate."""
 PRODUCE, FETCH, REPLICATE, _ = range(len(KINDS))
 
-SOURCES = ("", "flow log", "rates", "otlp", "request log", "model", "telemetry")
+SOURCES = ("", "flow log", "rates", "otlp", "request log", "model", "telemetry", "meter")
 """Source code -> name."""
 
-QUALITIES = ("measured", "apportioned", "estimated")
-"""Quality code -> name."""
-MEASURED, APPORTIONED, ESTIMATED = range(len(QUALITIES))
+QUALITIES = ("measured", "metered", "apportioned", "estimated")
+"""Quality code -> name; a sum has the worst quality of its parts, the greatest code."""
+MEASURED, METERED, APPORTIONED, ESTIMATED = range(len(QUALITIES))
 
 LONGEST_TEXT = 4096
 """The maximum number of characters of a stored text, such as a name or a malformed row."""
@@ -156,7 +156,7 @@ FLOW_FACT = _table(
     cluster=(_INT, "cluster code"),
     kind=(ByteType(), "0 produce, 1 fetch, 2 replicate, 3 other"),
     source=(ByteType(), "code of the source of the row: 1 flow log, 2 rates, 6 telemetry, ..."),
-    quality=(ByteType(), "0 measured, 1 apportioned, 2 estimated"),
+    quality=(ByteType(), "0 measured, 1 metered, 2 apportioned, 3 estimated"),
     client_ip=(
         _LONG,
         "IPv4 address from 0 to 2^32 - 1; digest of an IPv6 address, below -1; null if unknown",
@@ -267,13 +267,16 @@ TRAFFIC = _table(
     client=(_INT, "client group code"),
     from_rack=(_INT, "rack code of the sender"),
     to_rack=(_INT, "rack code of the receiver"),
-    quality=(ByteType(), "0 measured, 1 apportioned, 2 estimated"),
+    quality=(ByteType(), "0 measured, 1 metered, 2 apportioned, 3 estimated"),
     bytes=(_LONG, "bytes"),
 )
 WEIGHT = _table(
     "weight",
-    basis=(_INT, "subject of the set of weights: 1 client group, 2 address, 3 pair of brokers"),
-    place=(_LONG, "which subject: packed cluster, kind and client; address; or pair"),
+    basis=(
+        _INT,
+        "1 client group, 2 address, 3 pair, 4 read at a broker, 5 led, 6 copied, 7 size",
+    ),
+    place=(_LONG, "packed cluster, kind and client; address and broker; broker; or pair"),
     topic=(_INT, "topic code"),
     client=(_INT, "code of the client group that gets the share"),
     weight=(_LONG, "weight, from 1"),
@@ -300,7 +303,7 @@ CROSS_RACK = _table(
         "dollars at most: `usd`, or the highest price if a rack is unknown; null without a price",
     ),
     price_row=(_STRING, "the price row that was used; null without a price"),
-    quality=(_STRING, "measured, apportioned or estimated"),
+    quality=(_STRING, "measured, metered, apportioned or estimated"),
 )
 _SUMS: _Columns = {
     "bytes_local": (_LONG, "bytes that cross no level"),
@@ -347,6 +350,30 @@ MATRIX = _table(
     to_rack=(_STRING, "receiver's ancestor at that level"),
     bytes=(_LONG, "bytes, local bytes included"),
     usd=(USD, "dollars of the bytes that cross this level or a coarser one; null without a price"),
+)
+
+UNMETERED = _table(
+    "unmetered",
+    **_CLUSTER_NAME,
+    kind=(_STRING, "produce (and what is replicated of it) or fetch"),
+    topic=(_STRING, "topic name"),
+    client_group=(_STRING, "the group that reads; null for produce"),
+    reason=(_STRING, "short name of the reason"),
+    cause=(_STRING, "why the bytes are not known"),
+    cure=(_STRING, "what makes them known"),
+    partitions=(_LONG, "greatest number of partitions in a pair of snapshots"),
+    seconds=(_LONG, "time of these pairs"),
+)
+RECONCILIATION = _table(
+    "reconciliation",
+    **_CLUSTER_NAME,
+    day=(DateType(), "day, in UTC"),
+    from_broker=(_INT, "id of the broker that sends"),
+    to_broker=(_INT, "id of the broker that receives"),
+    flow_bytes_per_s=(_LONG, "replicated bytes per second by flow logs"),
+    meter_bytes_per_s=(_LONG, "replicated bytes per second by the meter"),
+    ratio=(DoubleType(), "the first divided by the second; null if the second is 0"),
+    is_off=(_BOOL, "whether the two differ by more than 10 %"),
 )
 
 _SAVED: _Columns = {

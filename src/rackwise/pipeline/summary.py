@@ -22,6 +22,7 @@ from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.audit.findings import worst
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill
+from rackwise.pipeline.bill.reconciliation import reconciliation_part
 from rackwise.pipeline.bill.savings import TOO_SHORT, savings_part
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def document(
         "quality": {**_quality(bill), **_rows_lost(outcomes)},
         "matrix": _plain_rows(bill.matrix) if bill else [],
         **{name: _plain_rows(_roll_up_rows(bill, name)) if bill else [] for name in ROLL_UPS},
+        "unmetered": unmetered_part(bill.unmetered) if bill else None,
+        "reconciliation": reconciliation_part(bill.reconciliation) if bill else None,
         "savings": savings_part(bill.savings, most=SHOWN) if bill else None,
         "rows": {**rows, "findings": counts.total()},
         "findings": {
@@ -170,6 +173,23 @@ def _monthly_part(planned: Sequence[Mapping[str, Any]], usd: str, reason: str) -
         "usd_known": total,
         "unknown": len(unknown),
         "reason": next((f"{row['cluster']}: {row[reason]}" for row in unknown), None),
+    }
+
+
+def unmetered_part(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the meter does not know: partitions by reason, and the largest rows."""
+    by_reason: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        reason = by_reason.setdefault(
+            row["reason"],
+            {name: row[name] for name in ("reason", "cause", "cure")} | {"partitions": 0},
+        )
+        reason["partitions"] += row["partitions"]
+    ordered = sorted(rows, key=lambda row: -row["partitions"])
+    return {
+        "count": len(rows),
+        "by_reason": sorted(by_reason.values(), key=lambda one: -one["partitions"]),
+        "rows": [dict(row) for row in ordered[:SHOWN]],
     }
 
 
@@ -388,7 +408,7 @@ def _quality(bill: Bill | None) -> dict[str, int]:
             is_early = one.day < price.valid_from
             bytes_["bytes_extrapolated_price"] += one.bytes if is_early else 0
             bytes_["bytes_unchecked_price"] += 0 if price.is_checked else one.bytes
-    names = ("measured", "apportioned", "estimated", "unknown_rack", "unpriced")
+    names = ("measured", "metered", "apportioned", "estimated", "unknown_rack", "unpriced")
     others = ("extrapolated_price", "unchecked_price")
     return {f"bytes_{name}": bytes_[f"bytes_{name}"] for name in (*names, *others)}
 

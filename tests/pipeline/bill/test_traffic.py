@@ -124,8 +124,8 @@ class TestApportion:
         from rackwise.pipeline.bill.weights import weights
 
         seen = None if lower is None else traffic(facts(spark, lower), fleet)
-        given = weights(spark, fleet, rates, seen)
-        found = apportion(traffic(facts(spark, rows), fleet), given)
+        given = weights(spark, fleet, rates, seen=seen)
+        found = apportion(traffic(facts(spark, rows), fleet), given, len(fleet.names.brokers))
         return counted(found.select("kind", "topic", "client", "quality", "bytes"))
 
     def test_shares_are_those_of_core(self, spark):
@@ -314,7 +314,9 @@ def test_spark_gold_is_plain_python_gold(spark, clusters):
     def gold(frame):
         ranked = with_precedence(traffic(frame, fleet))
         money, lower = ranked.where("is_billed"), ranked.where(~F.col("is_billed"))
-        spread = apportion(money, weights(spark, fleet, rates, lower))
+        spread = apportion(
+            money, weights(spark, fleet, rates, seen=lower), len(fleet.names.brokers)
+        )
         days = [DAY + timedelta(days=n) for n in range(3)]
         return price_traffic(spread, fleet, prices=PRICES, levels=levels, days=days)
 

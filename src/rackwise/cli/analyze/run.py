@@ -85,13 +85,10 @@ def _request(
     from rackwise.pipeline.plans.task import Planning
     from rackwise.pipeline.request import AnalyzeRequest
 
+    parse = partial(files.parse_snapshot, where="a snapshot")
     planning = None
     if settings.goal is not None:
-        planning = Planning(
-            goal_name=settings.goal,
-            parse=partial(files.parse_snapshot, where="a snapshot"),
-            sealed=files.sealed_for,
-        )
+        planning = Planning(goal_name=settings.goal, parse=parse, sealed=files.sealed_for)
     return AnalyzeRequest(
         version=version(),
         snapshots=inputs.snapshots,
@@ -102,6 +99,7 @@ def _request(
         subnets=inputs.subnets,
         clients=inputs.clients,
         rates=inputs.rates,
+        parse=parse,
         prices=inputs.prices,
         provider=settings.provider,
         notes=inputs.notes,

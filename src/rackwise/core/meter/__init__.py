@@ -6,12 +6,14 @@ reasons.py    why a number is exact, estimated or not known
 growth.py     records and bytes that producers wrote to each partition
 reads.py      records and bytes that each group read of each partition
 flows.py      from which broker to which broker or client the bytes went
+days.py       bytes by day
 rates.py      bytes per second of each partition, for planners
 ```
 """
 
 from __future__ import annotations
 
+from rackwise.core.meter.days import DayPart, day_parts
 from rackwise.core.meter.flows import MeteredFlows, Unmetered, metered_flows
 from rackwise.core.meter.growth import Growth, growth
 from rackwise.core.meter.looks import LookPair, look_pair
@@ -21,12 +23,14 @@ from rackwise.core.meter.reasons import REASONS, Reason
 
 __all__ = [
     "REASONS",
+    "DayPart",
     "GroupReads",
     "Growth",
     "LookPair",
     "MeteredFlows",
     "Reason",
     "Unmetered",
+    "day_parts",
     "growth",
     "look_pair",
     "metered_flows",

@@ -1,7 +1,7 @@
 """Computes the bill from facts. Each step is checked against the previous step.
 
 ```
-facts, rates -> traffic                 one pass over the facts; the small result stays in memory
+facts, meter, rates -> traffic          one pass over the facts; the small result stays in memory
 traffic      -> billed, the rest        precedence of sources; the rest gives the weights
 billed       -> apportioned             only if bytes have no topic
 apportioned  -> cross_rack              names, levels, dollars; checked per cluster, day and kind
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -102,6 +103,20 @@ class Traffic:
     """Start of the time that the traffic covers."""
     until: datetime
     """End of the time that the traffic covers."""
+    metered: DataFrame | None
+    """FLOW_FACT of the meter."""
+    modelled: DataFrame | None
+    """FLOW_FACT of rates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metered:
+    """The facts of the meter."""
+
+    facts: DataFrame
+    """FLOW_FACT, in memory."""
+    period: tuple[datetime, datetime]
+    """Start and end of the time between the first and the last snapshot of all pairs."""
 
 
 def traffic_of(
@@ -112,13 +127,15 @@ def traffic_of(
     days: Callable[[Sequence[date]], Sequence[date]],
     *,
     rack_of: RackOf,
+    metered: Metered | None = None,
 ) -> Traffic | None:
-    """The traffic of flow logs and rates; None if there is neither.
+    """The traffic of flow logs, the meter and rates; None if there is none of them.
 
     `days`: days of the flows -> days for which rates are modelled; `rack_of`: the rack of a member
     of a group. Raises `BytesLost` if the traffic does not contain all bytes of the facts.
     """
     rows: list[DataFrame] = []
+    modelled_facts: DataFrame | None = None
     sums: list[SourceSum] = []
     spans = [silver.period] if silver and silver.period else []
     if silver is not None:
@@ -127,23 +144,31 @@ def traffic_of(
         check_bytes(
             "traffic", {"flow_fact": silver.outcomes.bytes_kept}, {"flow_fact": _bytes(sums)}
         )
+    if metered is not None:
+        rows.append(traffic(metered.facts, fleet).cache())
+        added = _sum_by_source(rows[-1])
+        sums = _merge_sources([*sums, *added])
+        if {one.key for one in added} & {one.key for one in most_trusted(sums)}:
+            spans.append(metered.period)
     if rates.ins or rates.outs:
         modelled = days(sorted({day_at(one.day) for one in sums}))
-        rows.append(traffic(model_traffic(spark, fleet, rates, modelled, rack_of), fleet).cache())
+        modelled_facts = model_traffic(spark, fleet, rates, modelled, rack_of)
+        rows.append(traffic(modelled_facts, fleet).cache())
         added = _sum_by_source(rows[-1])
         sums = _merge_sources([*sums, *added])
         if {one.key for one in added} & {one.key for one in most_trusted(sums)}:
             spans.append((_midnight(min(modelled)), _midnight(max(modelled) + timedelta(days=1))))
     if not sums:
         return None
-    whole = rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1])
     return Traffic(
-        rows=whole,
+        rows=reduce(lambda one, other: one.unionByName(other), rows),
         cached=tuple(rows),
         sums=tuple(sums),
         billed=most_trusted(sums),
         since=min(span[0] for span in spans),
         until=max(span[1] for span in spans),
+        metered=metered.facts if metered else None,
+        modelled=modelled_facts,
     )
 
 
@@ -216,15 +241,21 @@ def cross_rack(
     has_others = len(found.billed) != len(found.sums)
     ranked = with_precedence(found.rows) if has_others else found.rows
     billed = ranked.where("is_billed").drop("is_billed") if has_others else ranked
+    shares: DataFrame | None = None
     if any(one.unnamed for one in found.billed):
         others = ranked.where("not is_billed") if has_others else None
-        rows = apportion(billed, weights(spark, fleet, rates, others))
+        shares = weights(
+            spark, fleet, rates, seen=others, metered=found.metered, modelled=found.modelled
+        ).cache()
+        rows = apportion(billed, shares, len(fleet.names.brokers))
     else:
         rows = merge_sources(billed)
     days = sorted({day_at(one.day) for one in found.billed})
     gold = price_traffic(rows, fleet, prices=prices, levels=levels, days=days, owners=owners)
     path = f"{folder}/cross_rack"
     write_table(gold, path, schemas.CROSS_RACK)
+    if shares is not None:
+        shares.unpersist()
     return spark.read.schema(schemas.CROSS_RACK).parquet(escape_glob(path)).cache()
 
 

@@ -63,3 +63,7 @@ class Bill:
     prices: Sequence[Price]
     savings: Sequence[Mapping[str, Any]] = ()
     """Rows of SAVINGS."""
+    unmetered: Sequence[Mapping[str, Any]] = ()
+    """Rows of UNMETERED."""
+    reconciliation: Sequence[Mapping[str, Any]] = ()
+    """Rows of RECONCILIATION."""

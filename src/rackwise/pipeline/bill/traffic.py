@@ -10,7 +10,8 @@ One key. The fields of the key are small integers. They are packed into one long
 as wide as its largest code (`packing`). The aggregate therefore hashes eight bytes.
 
 Flow logs contain no topics. Instead of the topic, such a row keeps a value that identifies its
-possible topics (`via`): the address of the client, or the two brokers of a replication flow.
+possible topics (`via`): the address of a group member and the broker that it talks to, or the two
+brokers of a replication flow. An address that is no member's counts as 0.
 `apportion` then spreads each row over topics by weights (`weights.py`). Each topic gets
 `floor(B * w / W)` bytes. The remaining bytes go one each to the largest remainders, ties by code.
 Sums are therefore exact. Without weights, the topic stays unknown.
@@ -37,6 +38,7 @@ from rackwise.pipeline.columns.packing import packed, unpacked
 from rackwise.pipeline.schemas import (
     APPORTIONED,
     ESTIMATED,
+    FETCH,
     KINDS,
     PRODUCE,
     REPLICATE,
@@ -64,8 +66,8 @@ KEPT = ("day", "cluster", "kind", "topic", "client", "from_rack", "to_rack", "qu
 
 SET = ("basis", "place")
 """The columns that identify a set of weights."""
-BY_CLIENT, BY_ADDRESS, BY_PAIR = 1, 2, 3
-"""The subject of a set of weights: a client group and kind, an address, or two brokers."""
+BY_CLIENT, BY_ADDRESS, BY_PAIR, BY_READ, BY_LED, BY_COPIED, BY_SIZE = range(1, 8)
+"""What a set of weights is about; see `weights`."""
 
 
 def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
@@ -84,7 +86,7 @@ def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
     }
     types = {"via": "long", "kind": "tinyint", "source": "tinyint", "quality": "tinyint"}
     return (
-        _with_via(facts, fleet, addresses)
+        with_via(facts, fleet, addresses)
         .groupBy(*packed(_values(), bits).values())
         .agg(F.sum("bytes").alias("bytes"))
         .select(*(columns[name].cast(types.get(name, "int")).alias(name) for name in ROW), "bytes")
@@ -101,13 +103,14 @@ def with_precedence(rows: DataFrame) -> DataFrame:
     return joined.withColumn("is_billed", rank == F.col("best")).drop("best")
 
 
-def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:
+def apportion(rows: DataFrame, weights: DataFrame, brokers: int) -> DataFrame:
     """TRAFFIC with the bytes of rows without a topic spread over topics.
 
-    `rows`: the result of `traffic`; `weights`: WEIGHT, each above 0. The quality of a spread row
-    becomes apportioned, or stays estimated. Each row equals the result of `core.traffic.apportion`.
+    `rows`: the result of `traffic`; `weights`: WEIGHT, each above 0; `brokers`: the number of
+    brokers of the fleet. The quality of a spread row becomes apportioned, or estimated where it was
+    that or where the weights are (BY_SIZE). Each row equals the result of `core.traffic.apportion`.
     """
-    unnamed = _with_weight_set(rows.where(F.col("topic") == 0), weights)
+    unnamed = _with_weight_set(rows.where(F.col("topic") == 0), weights, brokers)
     left_out = unnamed.where(F.col("basis") == 0)
     product = F.col("bytes").cast(DecimalType(20, 0)) * F.col("weight").cast(DecimalType(18, 0))
     shared = (
@@ -128,7 +131,10 @@ def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:
             "bytes": F.col("share") + (place <= rest).cast("long"),
             "topic": F.col("to_topic"),
             "client": F.col("to_client"),
-            "quality": F.greatest(F.col("quality"), F.lit(APPORTIONED).cast("tinyint")),
+            "quality": F.greatest(
+                F.col("quality"),
+                F.when(F.col("basis") == BY_SIZE, ESTIMATED).otherwise(APPORTIONED).cast("tinyint"),
+            ),
         }
     )
     return merge_sources(
@@ -150,49 +156,66 @@ def client_place(cluster: Column, kind: Column, client: Column) -> Column:
     return wide.bitwiseOR(F.shiftleft(kind.cast("long"), IP_BITS)).bitwiseOR(client.cast("long"))
 
 
-def _with_weight_set(unnamed: DataFrame, weights: DataFrame) -> DataFrame:
-    """Adds `basis` (0 = no weights for the row), `place` and `whole`, the sum of the weights."""
+def _with_weight_set(unnamed: DataFrame, weights: DataFrame, brokers: int) -> DataFrame:
+    """Adds `basis` (0 = no weights for the row), `place` and `whole`, the sum of the weights.
+
+    `brokers`: the number of brokers of the fleet, which divides `via`.
+    """
     sets = weights.groupBy(*SET).agg(F.sum("weight").cast(DecimalType(20, 0)).alias("whole"))
-    is_client = F.col("basis") == BY_CLIENT
-    by_client = sets.where(is_client).select(
-        F.col("place").alias("client_place"), F.col("whole").alias("by_client")
-    )
-    by_via = sets.where(~is_client).select(
-        F.col("basis").alias("via_basis"),
-        F.col("place").alias("via"),
-        F.col("whole").alias("by_via"),
-    )
-    is_copy = F.col("kind") == REPLICATE
-    basis = (
-        F.when(F.col("by_client").isNotNull() & ~is_copy, BY_CLIENT)
-        .when(F.col("by_via").isNotNull(), F.col("via_basis"))
-        .otherwise(0)
-    )
-    own = F.col("basis") == BY_CLIENT
+    choices = [
+        F.when(is_fit, F.struct(F.lit(order).alias("order"), F.lit(basis).alias("basis"), place))
+        for order, (is_fit, basis, place) in enumerate(_choices(brokers))
+    ]
+    named = "struct<order:int,basis:int,place:bigint>"
+    choice = F.explode_outer(F.array_compact(F.array(*choices)).cast(f"array<{named}>"))
+    order = F.when(F.col("whole").isNotNull(), F.col("order"))
+    first = F.min_by(F.struct(*SET, "whole"), order)
     return (
-        unnamed.withColumns(
-            {
-                "client_place": client_place(F.col("cluster"), F.col("kind"), F.col("client")),
-                "via_basis": F.when(is_copy, BY_PAIR).otherwise(BY_ADDRESS),
-            }
-        )
-        .join(F.broadcast(by_client), "client_place", "left")
-        .join(F.broadcast(by_via), ["via_basis", "via"], "left")
-        .withColumn("basis", basis)
-        .withColumns(
-            {
-                "place": F.when(own, F.col("client_place")).otherwise(F.col("via")),
-                "whole": F.when(own, F.col("by_client")).otherwise(F.col("by_via")),
-            }
+        unnamed.select(*unnamed.columns, choice.alias("choice"))
+        .select(*unnamed.columns, "choice.*")
+        .join(F.broadcast(sets), list(SET), "left")
+        .groupBy(*unnamed.columns)
+        .agg(first.alias("first"))
+        .select(
+            *unnamed.columns,
+            F.coalesce("first.basis", F.lit(0)).alias("basis"),
+            F.coalesce("first.place", F.lit(0)).alias("place"),
+            "first.whole",
         )
     )
+
+
+def _choices(brokers: int) -> list[tuple[Column, int, Column]]:
+    """Where it applies, the basis and the place of each set of weights, the first choice first."""
+    kind, client, via = F.col("kind"), F.col("client"), F.col("via")
+    is_copy, is_read = kind == REPLICATE, kind == FETCH
+    is_sent = ~is_copy & ~is_read
+    address, broker = _div(via, brokers + 1), via % (brokers + 1)
+    by_client = client_place(F.col("cluster"), kind, client)
+    has_address, has_broker = address != 0, broker != 0
+    return [
+        (is_copy, BY_COPIED, via),
+        (is_copy, BY_PAIR, via),
+        (~is_copy & (client != 0), BY_CLIENT, by_client),
+        (is_read & has_broker, BY_READ, via),
+        (is_sent & has_broker, BY_LED, broker),
+        (~is_copy, BY_CLIENT, by_client),
+        (~is_copy & has_address, BY_ADDRESS, address),
+        (is_read & has_broker, BY_READ, broker),
+        (is_read & has_broker, BY_LED, broker),
+        (~is_copy & has_broker, BY_SIZE, broker),
+    ]
+
+
+def _div(value: Column, by: int) -> Column:
+    return F.call_function("div", value, F.lit(by))
 
 
 def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
     """(cluster code, address as a long) of group members -> code, dense from 1 in that order."""
     seen = {
         (fleet.codes.clusters[snapshot.name], address)
-        for snapshot in fleet.latest
+        for snapshot in fleet.history
         for group in snapshot.cluster.groups
         for member in group.members
         if member.partitions and (address := address_number(member.address or "")[0]) != NONE
@@ -218,7 +241,7 @@ def _values() -> dict[str, Column]:
 def _bits(fleet: Fleet, addresses: int) -> dict[str, int]:
     names = fleet.names
     racks = len(names.racks).bit_length()
-    spots = (_pairs(fleet), addresses, len(names.topics))
+    spots = (_pairs(fleet), (addresses + 1) * (len(names.brokers) + 1), len(names.topics))
     return {
         "day": DAY_BITS,
         "cluster": len(names.clusters).bit_length(),
@@ -238,13 +261,14 @@ def _pairs(fleet: Fleet) -> int:
     return (len(fleet.names.brokers) + 1) ** 2
 
 
-def _with_via(
-    facts: DataFrame, fleet: Fleet, addresses: Mapping[tuple[int, int], int]
-) -> DataFrame:
-    pair = F.col("broker").cast("long") * (len(fleet.names.brokers) + 1) + F.col("peer")
+def with_via(facts: DataFrame, fleet: Fleet, addresses: Mapping[tuple[int, int], int]) -> DataFrame:
+    """Adds `via`; `addresses`: the result of `member_addresses`."""
+    width = len(fleet.names.brokers) + 1
+    broker = F.col("broker").cast("long")
     is_pair = (F.col("peer") != 0) & (F.col("broker") != 0)
+    pair = F.when(is_pair, broker * width + F.col("peer"))
     if not addresses:
-        return facts.withColumn("via", F.when(is_pair, pair).otherwise(F.lit(0)))
+        return facts.withColumn("via", F.coalesce(pair, broker))
     known = facts.sparkSession.createDataFrame(
         pa.table(
             {
@@ -257,9 +281,9 @@ def _with_via(
         never_null(keyed(F.col("_ip"), F.col("_cluster"), CLUSTER_BITS)).alias("_place"), "_address"
     )
     place = keyed(F.col("client_ip"), F.col("cluster"), CLUSTER_BITS)
-    via = F.when(is_pair, pair).otherwise(F.coalesce(F.col("_address"), F.lit(0)))
+    client = F.coalesce(F.col("_address"), F.lit(0)) * width + broker
     return (
         facts.withColumn("_place", place)
         .join(F.broadcast(known), "_place", "left")
-        .withColumn("via", via)
+        .withColumn("via", F.coalesce(pair, client))
     )

@@ -3,23 +3,31 @@
 Each row of traffic uses the first of these sets of weights that exists for it:
 
 ```
-BY_CLIENT   bytes that a less trusted source saw for the client group and kind; the unknown group
-            gets the bytes that this source saw for unknown clients (rates: all produced bytes)
-BY_ADDRESS  the partitions that groups at the client's address are assigned
-BY_PAIR     the partitions that the sending broker leads and the receiving one follows
+replicate       BY_COPIED   metered bytes from the one broker to the other, by topic
+                BY_PAIR     partitions that the one leads and the other follows
+known group     BY_CLIENT   bytes that a less trusted source saw for the group and kind
+fetch           BY_READ     metered bytes that the member's address reads at the broker
+                BY_CLIENT   bytes that a less trusted source saw for unknown clients
+                BY_ADDRESS  partitions that groups at the address are assigned
+                BY_READ     metered bytes that members without address read at the broker
+                BY_LED      bytes written to partitions that the broker leads; no group
+                BY_SIZE     size / retention time of partitions that the broker leads; no group
+produce, other  BY_LED, BY_CLIENT, BY_ADDRESS, BY_SIZE
 ```
 
-In BY_ADDRESS and BY_PAIR, the weight of a partition is the daily bytes per partition of its topic,
-if all topics of the set have a rate. Otherwise the weight is 1. Assignments and leaders come from
-the last snapshot of a cluster.
+Metered bytes come from pairs of snapshots (`meter`). Without them, BY_LED takes the rates of
+topics. In BY_ADDRESS and BY_PAIR, the weight of a partition is the daily bytes per partition of its
+topic, if all topics of the set have a rate. Otherwise the weight is 1. BY_SIZE takes topics with
+time retention that have deleted records already, because their size is what was written in that
+time; its shares are estimates.
 
 ```
-address 10.1.0.7   orders 0, 1, 2 of group g; clicks 0 of group h        no rates
+address 10.1.0.7   orders 0, 1, 2 of group g; clicks 0 of group h        no rates, no meter
 weights            (orders, g) 3   (clicks, h) 1         100 bytes -> 75 and 25
 ```
 
-What this does not do: use the broker to which a client connects; guess a topic for an unknown
-client (its bytes keep the unknown topic).
+What this does not do: guess a topic for a client of a broker without any weights (its bytes keep
+the unknown topic).
 """
 
 from __future__ import annotations
@@ -33,13 +41,18 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from rackwise.pipeline.bill.traffic import (
     BY_ADDRESS,
     BY_CLIENT,
+    BY_COPIED,
+    BY_LED,
     BY_PAIR,
+    BY_READ,
+    BY_SIZE,
     client_place,
     member_addresses,
+    with_via,
 )
 from rackwise.pipeline.columns.addresses import address_number
 from rackwise.pipeline.columns.clock import DAY_S
-from rackwise.pipeline.schemas import REPLICATE, WEIGHT
+from rackwise.pipeline.schemas import FETCH, PRODUCE, REPLICATE, WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,12 +70,114 @@ GREATEST = 10**18 - 1
 _TYPES = (pa.int32(), pa.int64(), pa.int32(), pa.int32(), pa.int64())
 
 
-def weights(spark: SparkSession, fleet: Fleet, rates: Rates, seen: DataFrame | None) -> DataFrame:
-    """WEIGHT of all three kinds; `seen`: rows of `traffic` of less trusted sources, or None."""
+def weights(
+    spark: SparkSession,
+    fleet: Fleet,
+    rates: Rates,
+    *,
+    seen: DataFrame | None,
+    metered: DataFrame | None = None,
+    modelled: DataFrame | None = None,
+) -> DataFrame:
+    """WEIGHT of all kinds.
+
+    `seen`: rows of `traffic` of less trusted sources; `metered`, `modelled`: FLOW_FACT of the meter
+    and of rates; each None if there are none.
+    """
     empty = pa.Table.from_arrays([pa.array([], t) for t in _TYPES], names=WEIGHT.fieldNames())
-    tables = [empty, *_by_address(fleet, rates), *_by_pair(fleet, rates)]
+    tables = [empty, *_by_address(fleet, rates), *_by_pair(fleet, rates), *_by_size(fleet)]
     known = spark.createDataFrame(pa.concat_tables(tables).combine_chunks(), WEIGHT)
-    return known if seen is None else known.unionByName(_by_client(seen))
+    if seen is not None:
+        known = known.unionByName(_by_client(seen))
+    if metered is not None:
+        known = known.unionByName(_by_meter(metered, fleet))
+    if modelled is not None:
+        led = _by_leader(modelled)
+        if metered is not None:
+            led = led.join(metered.select("cluster").distinct(), "cluster", "left_anti")
+        known = known.unionByName(_summed(led))
+    return known
+
+
+def _by_meter(metered: DataFrame, fleet: Fleet) -> DataFrame:
+    """Weights of each kind at the place where the meter saw its bytes."""
+    located = with_via(metered, fleet, member_addresses(fleet))
+    read = located.where((F.col("kind") == FETCH) & (F.col("broker") != 0))
+    copied = located.where((F.col("kind") == REPLICATE) & (F.col("peer") != 0))
+    place = F.col("via").alias("place")
+    bytes_ = F.col("bytes").alias("weight")
+    return (
+        _summed(read.select(F.lit(BY_READ).alias("basis"), place, "topic", "client", bytes_))
+        .unionByName(
+            _summed(
+                copied.select(F.lit(BY_COPIED).alias("basis"), place, "topic", "client", bytes_)
+            )
+        )
+        .unionByName(_summed(_by_leader(metered)))
+    )
+
+
+def _by_leader(facts: DataFrame) -> DataFrame:
+    """The bytes that were written to a leader, by topic, with the cluster."""
+    written = facts.where((F.col("kind") == PRODUCE) & (F.col("broker") != 0))
+    return written.select(
+        F.lit(BY_LED).alias("basis"),
+        F.col("broker").cast("long").alias("place"),
+        "topic",
+        F.lit(0).alias("client"),
+        F.col("bytes").alias("weight"),
+        "cluster",
+    )
+
+
+def _summed(rows: DataFrame) -> DataFrame:
+    """WEIGHT: sums of rows of one set, topic and client; unknown topics have no weight."""
+    return (
+        rows.where(F.col("topic") != 0)
+        .groupBy("basis", "place", "topic", "client")
+        .agg(F.least(F.sum("weight"), F.lit(GREATEST)).alias("weight"))
+        .where(F.col("weight") > 0)
+        .select(*WEIGHT.fieldNames())
+    )
+
+
+def _by_size(fleet: Fleet) -> Iterable[pa.Table]:
+    """Bytes per day of the partitions that a broker leads, from their size and retention time."""
+    for snapshot in fleet.latest:
+        cluster = snapshot.cluster
+        table = cluster.partitions
+        if table.offsets is None:
+            continue
+        topics = [cluster.topics.get(name) for name in table.topics]
+        # A retention time counts only where it is the reason for the size of the log.
+        times = [
+            topic.retention_ms
+            if topic and topic.retention_ms and topic.retention_ms > 0 and not topic.is_compacted
+            else 0
+            for topic in topics
+        ]
+        retention_ms = np.array(times, dtype=np.int64)[table.topic]
+        is_full = (retention_ms > 0) & (table.offsets.start > 0)
+        is_full &= (table.leader >= 0) & (table.bytes > 0)
+        if not is_full.any():
+            continue
+        codes = np.array([fleet.codes.topics[topic] for topic in table.topics], dtype=np.int64)
+        daily = table.bytes[is_full] / retention_ms[is_full] * DAY_S * 1000
+        weight = np.clip(np.rint(daily), 1, GREATEST).astype(np.int64)
+        place = fleet.codes.broker_codes(snapshot.name)(table.leader[is_full])
+        topic = codes[table.topic[is_full]]
+        keys, inverse = np.unique(np.column_stack([place, topic]), axis=0, return_inverse=True)
+        sums = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(sums, inverse.ravel(), weight)
+        yield pa.table(
+            {
+                "basis": pa.array(np.full(len(keys), BY_SIZE, dtype=np.int32)),
+                "place": keys[:, 0],
+                "topic": keys[:, 1].astype(np.int32),
+                "client": np.zeros(len(keys), dtype=np.int32),
+                "weight": np.minimum(sums, GREATEST),
+            }
+        )
 
 
 def _by_client(seen: DataFrame) -> DataFrame:

@@ -94,6 +94,8 @@ class Fleet:
     codes: Codes
     latest: tuple[Snapshot, ...]
     """The last snapshot of each cluster, in order of the cluster names."""
+    history: tuple[Snapshot, ...]
+    """All snapshots that cover at least one hour, oldest first per cluster."""
 
     @property
     def cluster_codes(self) -> Mapping[str, int]:
@@ -177,6 +179,7 @@ def frames(
         names=names,
         codes=codes,
         latest=tuple(covering[name][-1] for name in sorted(covering)),
+        history=tuple(one for name in sorted(covering) for one in covering[name]),
     )
 
 

@@ -1,0 +1,298 @@
+"""Meters the traffic of a fleet from its snapshots: consecutive snapshots of a cluster are a pair.
+
+`core.meter` computes a pair; here Spark tasks do that for hundreds of clusters with dozens of
+snapshots each. A task gets the content of some consecutive snapshots of one cluster, parses each
+once, and computes the pairs between them:
+
+```
+cluster a   08:00 09:00 10:00 .. 23:00      task 1: 08:00 .. 16:00, eight pairs
+                                            task 2: 16:00 .. 23:00, seven pairs
+cluster b   08:00 (no offsets) 09:00 10:00  task 3: 09:00 10:00, one pair
+```
+
+Only snapshots with offsets are paired. Bytes of a pair across midnight are divided by time. Flows
+become facts with codes; what is not known is a row with a reason, never a fact of 0 bytes.
+
+What this does not do: judge what is exact (`core.meter`); choose between sources (`gold`).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    BinaryType,
+    ByteType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from rackwise.core.meter import REASONS, day_parts, look_pair, metered_flows
+from rackwise.core.meter.flows import METERED_KINDS
+from rackwise.core.meter.looks import moment_ms
+from rackwise.pipeline.columns.addresses import NONE, address_number
+from rackwise.pipeline.columns.clock import DAY_S
+from rackwise.pipeline.fleet.tasks import distribute, task_count
+from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS, METERED, SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from rackwise.core.meter import MeteredFlows
+    from rackwise.core.model import Cluster
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.layouts import RackOf
+    from rackwise.pipeline.fleet.snapshots import Snapshot
+
+SOURCE = SOURCES.index("meter")
+MOST_PAIRS = 8
+"""Pairs of one cluster in one task; a snapshot at the end of a task is parsed by the next, too."""
+KIND_CODES = np.array([KINDS.index(name) for name in METERED_KINDS])
+
+_INPUT = StructType(
+    [
+        StructField("task", IntegerType()),
+        StructField("run", IntegerType()),
+        StructField("number", IntegerType()),
+        StructField("cluster", StringType()),
+        StructField("packed", BinaryType()),
+    ]
+)
+_FLOW = StructType(
+    [
+        StructField("cluster_name", StringType()),
+        StructField("start_s", LongType()),
+        StructField("window_s", IntegerType()),
+        StructField("kind", ByteType()),
+        StructField("quality", ByteType()),
+        StructField("topic_name", StringType()),
+        StructField("client_group", StringType()),
+        StructField("client_ip", LongType()),
+        StructField("client_path", StringType()),
+        StructField("broker_id", IntegerType()),
+        StructField("broker_path", StringType()),
+        StructField("peer_id", IntegerType()),
+        StructField("peer_path", StringType()),
+        StructField("bytes", LongType()),
+        StructField("reason", StringType()),
+        StructField("partitions", LongType()),
+    ]
+)
+"""A flow; or, with a reason, a number of partitions whose bytes are not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterRun:
+    """Consecutive snapshots of one cluster with offsets, oldest first; at least two."""
+
+    cluster: str
+    snapshots: tuple[Snapshot, ...]
+
+
+def meter_runs(snapshots: Sequence[Snapshot]) -> tuple[MeterRun, ...]:
+    """The snapshots with offsets, by cluster and in order of time, in runs of `MOST_PAIRS` pairs.
+
+    Of two snapshots of one moment, one is used.
+    """
+    by_cluster: dict[str, dict[int, Snapshot]] = {}
+    for one in sorted(snapshots, key=lambda one: (one.name, one.fingerprint)):
+        if one.cluster.partitions.offsets is not None:
+            by_cluster.setdefault(one.name, {})[moment_ms(one.cluster)] = one
+    return tuple(
+        MeterRun(cluster=name, snapshots=tuple(ordered[first : first + MOST_PAIRS + 1]))
+        for name, looks in by_cluster.items()
+        for ordered in [[looks[moment] for moment in sorted(looks)]]
+        for first in range(0, len(ordered) - 1, MOST_PAIRS)
+    )
+
+
+def meter_flows(
+    spark: SparkSession,
+    runs: Sequence[MeterRun],
+    parse: Callable[[bytes], Cluster],
+    rack_of: RackOf,
+) -> DataFrame:
+    """Flows and unknowns of all pairs; `rack_of`: the rack of a member of a group."""
+    count = max(1, min(task_count(spark), len(runs)))
+    sizes = [sum(len(one.packed) for one in run.snapshots) for run in runs]
+    tasks = distribute(sizes, count)
+    rows = [
+        {"task": task, "run": number, "number": place, "cluster": one.name, "packed": one.packed}
+        for number, (task, run) in enumerate(zip(tasks, runs, strict=True))
+        for place, one in enumerate(run.snapshots)
+    ]
+    table = pa.Table.from_pylist(rows, schema=to_arrow_schema(_INPUT, timezone="UTC"))
+    frame = spark.createDataFrame(table, _INPUT).repartitionById(count, F.col("task"))
+    ordered = frame.sortWithinPartitions("run", "number")
+    return ordered.mapInArrow(_meter_task(parse, rack_of), _FLOW)
+
+
+def _meter_task(
+    parse: Callable[[bytes], Cluster], rack_of: RackOf
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The work of a task: snapshots in order of runs and time in, rows of `_FLOW` out."""
+
+    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        looks = (
+            (row["run"], row["cluster"], parse(zlib.decompress(row["packed"])))
+            for batch in batches
+            for one in range(batch.num_rows)
+            for row in batch.slice(one, 1).to_pylist()
+        )
+        for (run, name, first), (next_run, _, second) in pairwise(looks):
+            if run == next_run:
+                yield from _pair_batches(name, first, second, rack_of)
+
+    return rows
+
+
+def _pair_batches(
+    name: str, first: Cluster, second: Cluster, rack_of: RackOf
+) -> Iterator[pa.RecordBatch]:
+    pair = look_pair(first, second)
+    flows = metered_flows(pair, rack_of)
+    start_s, end_s = pair.start_ms // 1000, pair.end_ms // 1000
+    for part in day_parts(flows.bytes, start_s, end_s):
+        kept = np.flatnonzero(part.bytes > 0)
+        constants = {"cluster_name": name, "start_s": part.start_s, "window_s": part.seconds}
+        yield _batch(_flow_columns(flows, kept, part.bytes[kept]), constants, len(kept))
+    unknown = flows.unmetered
+    constants = {"cluster_name": name, "start_s": start_s, "window_s": max(1, end_s - start_s)}
+    columns = {
+        "kind": [KINDS.index(one.kind) for one in unknown],
+        "topic_name": [one.topic for one in unknown],
+        "client_group": [one.group for one in unknown],
+        "reason": [REASONS[one.reason].name for one in unknown],
+        "partitions": [one.partitions for one in unknown],
+    }
+    yield _batch(columns, constants, len(unknown))
+
+
+def _flow_columns(
+    flows: MeteredFlows, kept: NDArray[np.int64], bytes_: NDArray[np.int64]
+) -> dict[str, Any]:
+    numbers = np.array([address_number(text)[0] for text in flows.addresses], dtype=np.int64)
+    ips = pa.array(numbers, mask=numbers == NONE)
+    broker, peer = flows.broker[kept], flows.peer[kept]
+    return {
+        "kind": KIND_CODES[flows.kind[kept]],
+        "quality": np.where(flows.is_exact[kept] == 1, METERED, ESTIMATED),
+        "topic_name": _taken(pa.array(flows.topics, pa.string()), flows.topic[kept]),
+        "client_group": _taken(pa.array(flows.groups, pa.string()), flows.group[kept]),
+        "client_ip": _taken(ips, flows.address[kept]),
+        "client_path": _taken(pa.array(flows.racks, pa.string()), flows.client_rack[kept]),
+        "broker_id": pa.array(broker, mask=broker < 0),
+        "broker_path": _taken(pa.array(flows.racks, pa.string()), flows.broker_rack[kept]),
+        "peer_id": pa.array(peer, mask=peer < 0),
+        "peer_path": _taken(pa.array(flows.racks, pa.string()), flows.peer_rack[kept]),
+        "bytes": bytes_,
+    }
+
+
+def _taken(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
+    """The values at these places; null for -1."""
+    return values.take(pa.array(places, mask=places < 0))
+
+
+def _batch(columns: Mapping[str, Any], constants: Mapping[str, Any], count: int) -> pa.RecordBatch:
+    schema = to_arrow_schema(_FLOW, timezone="UTC")
+    arrays = [
+        pa.array([constants[field.name]] * count, field.type)
+        if field.name in constants
+        else pa.array(columns.get(field.name, [None] * count)).cast(field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def meter_facts(spark: SparkSession, fleet: Fleet, flows: DataFrame) -> DataFrame:
+    """FLOW_FACT of the rows with bytes of `meter_flows`."""
+    ids = spark.createDataFrame(
+        [(name, id_, code) for (name, id_), code in fleet.codes.brokers.items()],
+        "cluster_name string, id int, code int",
+    )
+    clusters = fleet.clusters.select("cluster", F.col("name").alias("cluster_name"))
+    topics = fleet.topics.select("cluster", "topic", F.col("name").alias("topic_name"))
+    clients = fleet.clients.select("client", "client_group")
+    known = (
+        flows.where(F.col("bytes").isNotNull())
+        .join(F.broadcast(clusters), "cluster_name")
+        .join(F.broadcast(topics), ["cluster", "topic_name"], "left")
+        .join(F.broadcast(clients), "client_group", "left")
+    )
+    for end in ("client", "broker", "peer"):
+        racks = fleet.racks.select(
+            F.col("path").alias(f"{end}_path"), F.col("rack").alias(f"{end}_rack")
+        )
+        known = known.join(F.broadcast(racks), f"{end}_path", "left")
+    for end in ("broker", "peer"):
+        codes = ids.select("cluster_name", F.col("id").alias(f"{end}_id"), F.col("code").alias(end))
+        known = known.join(F.broadcast(codes), ["cluster_name", f"{end}_id"], "left")
+    return known.select(*(_fact(field) for field in FLOW_FACT))
+
+
+def _fact(field: StructField) -> Column:
+    """A column of FLOW_FACT; a code that is not known is 0."""
+    values = {
+        "window_start": F.timestamp_seconds("start_s"),
+        "day": F.call_function("div", F.col("start_s"), F.lit(DAY_S)),
+        "source": F.lit(SOURCE),
+        "partition": F.lit(None),
+        "packets": F.lit(None),
+    }
+    codes = ("client", "client_rack", "broker", "broker_rack", "peer", "peer_rack", "topic")
+    value = values.get(field.name, F.col(field.name))
+    if field.name in codes:
+        value = F.coalesce(value, F.lit(0))
+    return value.cast(field.dataType).alias(field.name)
+
+
+def meter_unknowns(flows: DataFrame) -> list[dict[str, Any]]:
+    """What is not known: rows of UNMETERED, by cluster, kind, topic and group. A Spark action."""
+    texts = {reason.name: reason for reason in REASONS}
+    rows = (
+        flows.where(F.col("reason").isNotNull())
+        .groupBy("cluster_name", "kind", "topic_name", "client_group", "reason")
+        .agg(F.max("partitions").alias("partitions"), F.sum("window_s").alias("seconds"))
+        .orderBy("cluster_name", "kind", "topic_name", "client_group", "reason")
+        .collect()
+    )
+    return [
+        {
+            "cluster": row.cluster_name,
+            "kind": KINDS[row.kind],
+            "topic": row.topic_name,
+            "client_group": row.client_group,
+            "reason": row.reason,
+            "cause": texts[row.reason].cause,
+            "cure": texts[row.reason].cure,
+            "partitions": row.partitions,
+            "seconds": row.seconds,
+        }
+        for row in rows
+    ]
+
+
+def meter_period(runs: Sequence[MeterRun]) -> tuple[int, int]:
+    """Start and end of the time that the runs cover, in seconds since 1970, UTC."""
+    moments = [moment_ms(one.cluster) // 1000 for run in runs for one in run.snapshots]
+    return min(moments), max(moments)
+
+
+def snapshots_without_offsets(snapshots: Sequence[Snapshot]) -> Mapping[str, int]:
+    """Cluster -> the snapshots that cannot be metered."""
+    return Counter(one.name for one in snapshots if one.cluster.partitions.offsets is None)
