@@ -104,7 +104,8 @@ class Weights:
         if row["broker"] and row["peer"]:
             return ("pair", (cluster, (row["broker"], row["peer"])))
         place = (cluster, row["client_ip"])
-        return ("address", place) if row["client_ip"] and place in self.by_address else None
+        is_member = row["client_ip"] and place in self.by_address
+        return ("address", place if is_member else None, row["broker"])
 
     def spread(self, row, bytes_):
         day, cluster, kind, _, quality, topic, via, client, from_, to = row

@@ -39,9 +39,9 @@ PRODUCE, FETCH, REPLICATE, _ = range(len(KINDS))
 SOURCES = ("", "flow log", "rates", "otlp", "request log", "model", "telemetry", "meter")
 """Source code -> name."""
 
-QUALITIES = ("measured", "metered", "apportioned", "estimated")
-"""Quality code -> name; a sum has the worst quality of its parts, the greatest code."""
-MEASURED, METERED, APPORTIONED, ESTIMATED = range(len(QUALITIES))
+QUALITIES = ("measured", "apportioned", "estimated", "metered")
+"""Quality code -> name."""
+MEASURED, APPORTIONED, ESTIMATED, METERED = range(len(QUALITIES))
 
 LONGEST_TEXT = 4096
 """The maximum number of characters of a stored text, such as a name or a malformed row."""
@@ -156,7 +156,7 @@ FLOW_FACT = _table(
     cluster=(_INT, "cluster code"),
     kind=(ByteType(), "0 produce, 1 fetch, 2 replicate, 3 other"),
     source=(ByteType(), "code of the source of the row: 1 flow log, 2 rates, 6 telemetry, ..."),
-    quality=(ByteType(), "0 measured, 1 metered, 2 apportioned, 3 estimated"),
+    quality=(ByteType(), "0 measured, 1 apportioned, 2 estimated, 3 metered"),
     client_ip=(
         _LONG,
         "IPv4 address from 0 to 2^32 - 1; digest of an IPv6 address, below -1; null if unknown",
@@ -267,7 +267,7 @@ TRAFFIC = _table(
     client=(_INT, "client group code"),
     from_rack=(_INT, "rack code of the sender"),
     to_rack=(_INT, "rack code of the receiver"),
-    quality=(ByteType(), "0 measured, 1 metered, 2 apportioned, 3 estimated"),
+    quality=(ByteType(), "0 measured, 1 apportioned, 2 estimated, 3 metered"),
     bytes=(_LONG, "bytes"),
 )
 WEIGHT = _table(

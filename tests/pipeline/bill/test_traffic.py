@@ -68,7 +68,7 @@ class TestRows:
         ]
         found = traffic(facts(spark, rows), fleet).select("kind", "topic", "via", "bytes")
         assert counted(found) == {
-            (1, 0, 2, 1): 1,  # the second of three addresses, in order
+            (1, 0, 2 * 4 + 0, 1): 1,  # the second address times (brokers + 1) plus no broker
             (1, 0, 0, 2): 1,
             (1, 1, 0, 4): 1,
             (2, 0, 1 * 4 + 3, 8): 1,  # sender times (brokers + 1) plus receiver
@@ -152,7 +152,7 @@ class TestApportion:
             ],
             WEIGHT,
         )
-        found = spread(traffic(facts(spark, rows), fleet_of(spark)), frame)
+        found = spread(traffic(facts(spark, rows), fleet_of(spark)), frame, 3)
         shares = {(row.day, row.topic): row.bytes for row in found.collect()}
         for day, pair in days:
             wanted = apportion(totals[day], weights[pair])

@@ -41,6 +41,7 @@ from rackwise.pipeline.schemas import (
     FETCH,
     KINDS,
     PRODUCE,
+    QUALITIES,
     REPLICATE,
     SOURCES,
 )
@@ -163,11 +164,15 @@ def _with_weight_set(unnamed: DataFrame, weights: DataFrame, brokers: int) -> Da
     """
     sets = weights.groupBy(*SET).agg(F.sum("weight").cast(DecimalType(20, 0)).alias("whole"))
     choices = [
-        F.when(is_fit, F.struct(F.lit(order).alias("order"), F.lit(basis).alias("basis"), place))
+        F.when(
+            is_fit,
+            F.struct(
+                F.lit(order).alias("order"), F.lit(basis).alias("basis"), place.alias("place")
+            ),
+        )
         for order, (is_fit, basis, place) in enumerate(_choices(brokers))
     ]
-    named = "struct<order:int,basis:int,place:bigint>"
-    choice = F.explode_outer(F.array_compact(F.array(*choices)).cast(f"array<{named}>"))
+    choice = F.explode_outer(F.array_compact(F.array(*choices)))
     order = F.when(F.col("whole").isNotNull(), F.col("order"))
     first = F.min_by(F.struct(*SET, "whole"), order)
     return (
@@ -247,7 +252,7 @@ def _bits(fleet: Fleet, addresses: int) -> dict[str, int]:
         "cluster": len(names.clusters).bit_length(),
         "kind": (len(KINDS) - 1).bit_length(),
         "source": (len(SOURCES) - 1).bit_length(),
-        "quality": ESTIMATED.bit_length(),
+        "quality": (len(QUALITIES) - 1).bit_length(),
         "from_rack": racks,
         "to_rack": racks,
         "client": len(names.clients).bit_length(),

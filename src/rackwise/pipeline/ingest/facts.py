@@ -23,7 +23,7 @@ from rackwise.pipeline.columns.arrays import as_batch, with_nulls
 from rackwise.pipeline.columns.clock import DAY_S, day_number
 from rackwise.pipeline.columns.packing import key_names, unpacked
 from rackwise.pipeline.ingest.row_outcomes import KEPT
-from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS, LONGEST_TEXT
+from rackwise.pipeline.schemas import FLOW_FACT, KINDS, LONGEST_TEXT, QUALITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -57,7 +57,7 @@ def fact_bits(fleet: Fleet) -> dict[str, int]:
     racks, brokers = len(fleet.names.racks).bit_length(), len(fleet.names.brokers).bit_length()
     return {
         "kind": (len(KINDS) - 1).bit_length(),
-        "quality": ESTIMATED.bit_length(),
+        "quality": (len(QUALITIES) - 1).bit_length(),
         "window_s": DAY_S.bit_length(),
         "cluster": len(fleet.names.clusters).bit_length(),
         "broker": brokers,
