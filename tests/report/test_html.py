@@ -18,7 +18,7 @@ from report.pages import Page
 from report.summaries import HOSTILE, KEYS, hostile, summary
 
 SECTIONS = [
-    *("verdict", "quality", "matrix", "top", "days"),
+    *("verdict", "first", "quality", "matrix", "top", "days"),
     *("savings", "findings", "blast", "plans", "method"),
 ]
 TRAFFIC_CHARTS = {
@@ -80,7 +80,7 @@ class TestOffline:
         assert not tags & {"link", "img", "iframe", "object", "embed", "base", "form", "video"}
 
     def test_links_lead_to_sections(self, page):
-        assert [a.attributes["href"][1:] for a in page.all("a")] == SECTIONS[2:]
+        assert [a.attributes["href"][1:] for a in page.all("a")] == ["first", *SECTIONS[3:]]
 
     def test_plotly_is_inlined_once(self, page):
         assert "plotly.js v" in unpacked(page)
@@ -285,6 +285,53 @@ def unpriced(document):
     for part in parts:
         part.update({key: None for key in part if key.startswith("usd")})
     return document
+
+
+class TestActions:
+    """Do this first: up to five actions, each with its reason, its money and its commands."""
+
+    def test_each_has_its_reason_its_money_and_its_lines(self, page, document):
+        section = page.by_id("first")
+        assert attribute(page, "first", "actions") == "3"
+        for one in document["actions"]:
+            assert one["title"] in section.text
+            for step in one["steps"]:
+                assert step["line"] in section.text
+        assert "is lost; costs $0.80 once, +$12.30 per 30 days." in section.text
+        assert "saves between $5.00 and $7.50 per 30 days." in section.text
+        assert "The monthly change of a repair is not known." in section.text
+
+    @pytest.mark.parametrize(
+        ("low", "high", "said"),
+        [
+            ("5.000000000", "5.000000000", "saves $5.00 per 30 days"),
+            (None, "5.000000000", "saves at most $5.00 per 30 days"),
+            ("5.000000000", None, "saves at least $5.00 per 30 days"),
+            (None, None, ""),
+        ],
+    )
+    def test_what_is_not_known_of_a_saving_is_no_zero(self, low, high, said):
+        document = summary()
+        document["actions"] = document["actions"][1:2]
+        document["actions"][0] |= {"saves_low_usd": low, "saves_high_usd": high}
+        text = page_of(document).by_id("first").text
+        assert said in text
+        assert text.count("$") == said.count("$")
+
+    def test_a_repair_of_unknown_price_says_so(self):
+        document = summary()
+        document["actions"] = document["actions"][:1]
+        document["actions"][0] |= {"usd_once": None}
+        assert "a price not known once, +$12.30 per" in page_of(document).by_id("first").text
+        document["actions"][0] |= {"usd_once": "0.100000000", "usd_monthly": None}
+        assert "$0.10 once, change per 30 days not known" in page_of(document).by_id("first").text
+        document["actions"][0] |= {"usd_once": None}
+        assert "costs" not in page_of(document).by_id("first").text
+
+    def test_without_actions_there_is_no_section(self, document):
+        page = page_of(document | {"actions": []})
+        assert "Do this first" not in page.by_id("verdict").text
+        assert "first" not in [s.attributes["id"] for s in page.all("section")]
 
 
 class TestPlans:

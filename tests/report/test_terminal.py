@@ -147,8 +147,8 @@ def test_the_worst_loss_and_the_repair_are_the_last_lines():
     assert text.endswith(
         "blast losing rack use1-az4 takes 24 partitions offline, leaves 102 below min ISR "
         "and moves 186 leaders "
-        "plans repair moves 153 replicas (42.0 GiB, $0.80 once, +$12.30 per 30 days); "
-        "proved: no plan costs less"
+        "plans repair moves 153 replicas (42.0 GiB); proved: no plan costs less "
+        "first Repair cluster demo: move 153 replicas (costs $0.80 once, +$12.30 per 30 days)"
     )
 
 
@@ -168,7 +168,7 @@ def test_an_unknown_monthly_change_is_said_and_is_no_zero(known, unknown, said):
         "reason": "demo: why; cure",
     }
     text = " ".join(" ".join(lines(document)).split())
-    assert text.count(f"$0.80 once, {said}") == 2
+    assert text.count(f"$0.80 once, {said}") == 1
     document["plans"]["usd"] = None
     once = "" if known is None else f" (once: not known, {said})"
     assert f"repair moves 153 replicas{once} demo:" in " ".join(" ".join(lines(document)).split())
@@ -176,7 +176,7 @@ def test_an_unknown_monthly_change_is_said_and_is_no_zero(known, unknown, said):
 
 def test_clusters_without_a_plan_are_counted():
     text = " ".join(" ".join(lines(summary(clusters=3))).split())
-    assert text.endswith("proved: no plan costs less; no plan for 1 cluster")
+    assert "proved: no plan costs less; no plan for 1 cluster first Repair cluster" in text
 
 
 def test_without_plans_there_is_no_line():
@@ -190,6 +190,10 @@ def test_without_traffic_it_names_the_missing_input():
     assert "Cross-rack traffic" not in text
     assert text.count("$") == 4
     assert text.count("$0.80 once, +$12.30 per 30 days") == 2
+
+
+def test_without_an_action_there_is_no_line_for_one():
+    assert not any(line.startswith("first") for line in lines(summary() | {"actions": []}))
 
 
 def test_no_findings_and_no_racks_are_shown():

@@ -71,6 +71,7 @@ from rackwise.pipeline.ingest.names import FoundNames
 from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
 from rackwise.pipeline.ingest.tables import write_arrow
+from rackwise.pipeline.plans.actions import actions_part
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, check_shared, claim_folder, run_id
 from rackwise.pipeline.runtime.session import large_batches
@@ -200,7 +201,11 @@ class _AnalyzeRun:
         )
         return Analysis(
             summary=summary
-            | {"plans": plans_part(planned), "csv": [f"csv/{name}.csv" for name in csv]},
+            | {
+                "plans": plans_part(planned),
+                "actions": actions_part(fleet.latest, audits, losses, planned, billed),
+                "csv": [f"csv/{name}.csv" for name in csv],
+            },
             tables=folder,
             csv=csv,
             files=planned.files if planned else {},

@@ -34,6 +34,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rackwise.core.text import escaped
+from rackwise.report import actions as first
 from rackwise.report import plans as planned
 from rackwise.report import savings as saving_section
 from rackwise.report import sections, sentences
@@ -158,6 +159,7 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "worst": sections.worst(summary),
         "not_checked": sections.not_checked(summary),
         "blast": blast,
+        "actions": first.actions(summary),
         **_plans(summary),
         "method": sections.method(summary),
         "figures": _script_data(figures),

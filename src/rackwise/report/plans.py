@@ -101,14 +101,17 @@ def unplanned(summary: Summary) -> Table:
     )
 
 
-def outcome(summary: Summary) -> str:
+def outcome(summary: Summary, *, has_dollars: bool = True) -> str:
     """A sentence: what all plans together move and cost, and whether that is proved."""
     part = summary["plans"]
     missing = part["clusters"] - part["planned"]
     without = f"no plan for {count_of(missing, 'cluster')}"
     if not part["planned"]:
         return without
-    clauses = [f"{part['goal']} moves {count_of(part['moves'], 'replica')}" + _price(part)]
+    clauses = [
+        f"{part['goal']} moves {count_of(part['moves'], 'replica')}"
+        + _price(part, has_dollars=has_dollars)
+    ]
     if part["proved"] == part["planned"]:
         clauses.append("proved: no plan costs less")
     else:
@@ -118,13 +121,14 @@ def outcome(summary: Summary) -> str:
     return "; ".join([*clauses, *([without] if missing else [])])
 
 
-def _price(part: Row) -> str:
+def _price(part: Row, *, has_dollars: bool) -> str:
     """The one-time cost of the moves and the change of the monthly bill, as far as known."""
-    known = [
-        *([bytes_text(part["bytes"])] if part["bytes"] is not None else []),
-        *([f"{usd_text(part['usd'])} once"] if part["usd"] is not None else []),
-    ]
-    return f" ({', '.join([*known, monthly_change(part)])})" if known and part["moves"] else ""
+    known = [bytes_text(part["bytes"])] if part["bytes"] is not None else []
+    if has_dollars and part["usd"] is not None:
+        known.append(f"{usd_text(part['usd'])} once")
+    if has_dollars and known:
+        known.append(monthly_change(part))
+    return f" ({', '.join(known)})" if known and part["moves"] else ""
 
 
 def monthly_notes(summary: Summary) -> tuple[str, ...]:

@@ -239,6 +239,18 @@ SUMMARY: Final = _record(
         groups_lost=_COUNT,
         member_share_lost=NUMBER,
     ),
+    actions=_rows(
+        kind=TEXT,
+        cluster=TEXT,
+        title=TEXT,
+        why=TEXT,
+        partitions_offline=INTEGER,
+        usd_once=_USD,
+        usd_monthly=_USD,
+        saves_low_usd=_USD,
+        saves_high_usd=_USD,
+        steps=_rows(where=TEXT, line=TEXT),
+    ),
     plans=NullableForm(
         _record(
             goal=TEXT,

@@ -19,7 +19,8 @@ findings  289 by 5 rules
   ..       2 more rules with 85 findings
 
 blast     losing rack a takes 24 partitions offline, leaves 102 below min ISR and moves 186 leaders
-plans     repair moves 153 replicas (42.0 GiB, $0.84 once); proved: no plan costs less
+plans     repair moves 153 replicas (42.0 GiB); proved: no plan costs less
+first     Repair cluster demo: move 153 replicas (costs $0.84 once, +$12.30 per 30 days)
 ```
 
 The caller adds one line, the path of the report. Prose is wrapped; table cells are shortened. If
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from rackwise.report.actions import sentence as first_action
 from rackwise.report.formats import (
     NOT_KNOWN,
     NOT_THERE,
@@ -161,6 +163,8 @@ def render(summary: Mapping[str, Any], *, width: int, color: bool) -> str:
     after = _Lines(width, color=color)
     _blast(after, summary)
     _plans(after, summary)
+    if urgent := first_action(summary):
+        after.prose("first", urgent, most=1)
     out.close_up(MAX_LINES - len(after.lines) - len(rules(summary)) - _FINDINGS_HEAD)
     _findings(out, summary, room=MAX_LINES - len(out.lines) - len(after.lines))
     return "\n".join(line.rstrip() for line in (*out.lines, *after.lines))
@@ -275,4 +279,4 @@ def _blast(out: _Lines, summary: Mapping[str, Any]) -> None:
 
 def _plans(out: _Lines, summary: Mapping[str, Any]) -> None:
     if summary["plans"] is not None:
-        out.prose("plans", outcome(summary))
+        out.prose("plans", outcome(summary, has_dollars=False))
