@@ -95,6 +95,9 @@ class TestHidden:
             assert exact[1] <= high, step
             assert nano_high is None or exact[3] <= nano_high + len(flows), step
             assert low is None or low <= high
+            if step[0] == ALONE:
+                assert low is None or low <= exact[1], step
+                assert nano_low is None or nano_low <= exact[3] + len(flows), step
             if low == 0:
                 assert exact[1] == 0, step
             if nano_low == 0:
@@ -121,6 +124,48 @@ class TestHidden:
         for row in saved(flows, cluster_of(scene), levels=("zone",), prices=prices).rows:
             assert row.nano_low in {None, 0}
             assert (row.nano_high == 0) == (row.bytes_high == 0 and row.nano_low == 0)
+
+
+class TestLosses:
+    """Bytes that a change moves without being known may cost more than the others save."""
+
+    MADE = cluster(topics={"orders": [(2, 1), (3, 2), (1, 3)]})
+    SAVES = tuple(flow("produce", *ends, 1) for ends in ((A, B), (B, C), (C, A)))
+
+    def moves(self, size):
+        local = flow("fetch", B, B, size, topic=UNKNOWN_NAME)
+        (row,) = part(saved([*self.SAVES, local], self.MADE).rows, ALONE, LEADER_MOVES)
+        return row
+
+    def test_a_smaller_loss_is_subtracted(self):
+        row = self.moves(1)
+        assert (row.bytes_low, row.bytes_high, row.reasons) == (2 * GIB, 3 * GIB, (TOPIC,))
+        assert (row.nano_low, row.nano_high) == (2 * NANO_PER_GIB, 3 * NANO_PER_GIB)
+
+    def test_a_loss_of_everything_leaves_nothing_proved(self):
+        row = self.moves(3)
+        assert (row.bytes_low, row.bytes_high, row.reasons) == (None, 3 * GIB, (TOPIC,))
+        assert (row.nano_low, row.nano_high) == (None, 3 * NANO_PER_GIB)
+
+    def test_it_is_divided_in_proportion_to_what_is_saved(self):
+        more = [one._replace(topic="other", bytes=3 * GIB) for one in self.SAVES]
+        made = cluster(topics={key: [(2, 1), (3, 2), (1, 3)] for key in ("orders", "other")})
+        local = flow("fetch", B, B, 4, topic=UNKNOWN_NAME)
+        rows = part(saved([*self.SAVES, *more, local], made).rows, ALONE, LEADER_MOVES)
+        assert [(row.topic, row.bytes_low) for row in rows] == [
+            ("orders", 2 * GIB),
+            ("other", 6 * GIB),
+        ]
+
+    def test_reads_of_an_unknown_group_may_be_of_any_group(self):
+        flows = [
+            flow("fetch", A, B, 3),
+            flow("fetch", B, A, 3),
+            flow("fetch", C, C, 1)._replace(client_group=UNKNOWN_NAME),
+        ]
+        (row, *_) = part(saved(flows, DEMO).rows, ALONE, ASSIGNMENT)
+        assert row.client_group == "readers"
+        assert (row.bytes_low, row.bytes_high) == (5 * GIB, 6 * GIB)
 
 
 class TestBounds:
@@ -155,7 +200,7 @@ class TestBounds:
     def test_a_bound_on_the_load_may_allow_more_if_other_bytes_are_produced(self):
         flows = [*DEMO_FLOWS, flow("produce", B, B, 9, topic=UNKNOWN_NAME)]
         (row,) = part(saved(flows, DEMO).rows, ALONE, PRODUCING, 0.1)
-        assert (row.bytes_low, row.bytes_high) == (3 * GIB // 10, 6 * GIB)
+        assert (row.bytes_low, row.bytes_high) == (None, 6 * GIB)
         assert row.reasons == (TOPIC,)
 
     def test_all_unknown_producers_may_cross_or_not(self):

@@ -149,6 +149,26 @@ def apply_assignment(
     return after
 
 
+def unknown_readers(
+    traffic: RackTraffic, readers: Mapping[str, ReaderRacks]
+) -> Mapping[TrafficKey, int]:
+    """The bytes that members with an unknown rack would read; `apply_assignment` leaves them."""
+    found = Counter[TrafficKey]()
+    for key, bytes_ in traffic.items():
+        counts = readers.get(key.client_group, {}).get((key.topic, key.pattern))
+        if counts and None in counts and _is_read(key):
+            rows = _in_order(counts)
+            shares = apportion(bytes_, [n for _, n in rows])
+            found[key] = sum(
+                share for (rack, _), share in zip(rows, shares, strict=True) if rack is None
+            )
+    return +found
+
+
+def _in_order(counts: Mapping[str | None, int]) -> list[tuple[str | None, int]]:
+    return sorted(counts.items(), key=lambda row: row[0] or "")
+
+
 def _read_in_racks(
     after: Counter[TrafficKey],
     key: TrafficKey,
@@ -163,7 +183,7 @@ def _read_in_racks(
     `counts`: rack of the members, None where not known -> partitions of the pattern.
     """
     racks = layout.racks[key.topic][key.pattern]
-    rows = sorted(counts.items(), key=lambda row: row[0] or "")
+    rows = _in_order(counts)
     for (rack, _), share in zip(rows, apportion(bytes_, [n for _, n in rows]), strict=True):
         if rack is None:
             after[key] += share

@@ -20,6 +20,11 @@ When is 0 known? A change saves 0 for certain if, for every byte of the kinds th
 1. the byte does not cross, or the computation of the change leaves it where it is, or
 2. the byte is in no known partition, and no partition that it may belong to would lower its cost.
 
+A change also moves the bytes that are not known, and they may then cost more. What they may lose is
+computed in the same way: the highest cost that the change could give minus the cost today. It is
+subtracted from what the other bytes of the same unit save. If it is not less than that, nothing is
+proved, because the whole change may not be worth it.
+
 Everything else is a reason in `CAUSES`: it has a cause and a cure. Then the least saving is what
 the other bytes save; it is None if they save 0, because 0 would not be a result. The greatest
 saving adds the bound. It is None in dollars if a level that the bytes may cross has no price.
@@ -100,11 +105,16 @@ MOVED_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 """saving -> the kinds of bytes that it moves."""
 
 
+FREE: Final = CrossingCost()
+
+
 class Potential(NamedTuple):
     """What a change could save of some bytes, at most, and why that is not known better."""
 
     most: CrossingCost
     cause: str
+    lost: CrossingCost = FREE
+    """What the bytes could cost more after the change."""
 
 
 class Potentials:
@@ -135,13 +145,23 @@ class Potentials:
         if is_known or key.kind not in MOVED_KINDS[saving]:
             return None
         today = self.whole(key, bytes_)
-        lowest = CrossingCost()
-        if None not in key.ends:
-            costs = self._after(saving, key, bytes_, today, follows)
-            lowest = CrossingCost(*map(min, zip(today, *costs, strict=True)))
-        most = today.minus(lowest)
+        if None in key.ends:
+            most, lost = today, today if saving in {ASSIGNMENT, LEADER_MOVES} else CrossingCost()
+        else:
+            costs = [today, *self._after(saving, key, bytes_, today, follows)]
+            most = today.minus(CrossingCost(*map(min, zip(*costs, strict=True))))
+            lost = CrossingCost(*map(max, zip(*costs, strict=True))).minus(today)
         why = doubt if doubt is not None and key.pattern != UNATTRIBUTED else self.cause(key)
-        return Potential(most, why) if any(most) else None
+        return Potential(most, why, lost) if any(most) or any(lost) else None
+
+    def of_readers(self, key: TrafficKey, bytes_: int) -> Potential:
+        """The potential of reads that a member with an unknown rack takes over."""
+        today = self.whole(key, bytes_)
+        return Potential(today, MEMBER_RACK, self._anywhere(key, bytes_).minus(today))
+
+    def _anywhere(self, key: TrafficKey, bytes_: int) -> CrossingCost:
+        """The highest cost that the bytes could have between any two racks."""
+        return self._tariff.highest_cost((key.day, key.kind, None, None), bytes_)
 
     def whole(self, key: TrafficKey, bytes_: int) -> CrossingCost:
         """The greatest cost that the bytes may have; exact if both racks are known."""
@@ -168,7 +188,7 @@ class Potentials:
     ) -> Iterator[CrossingCost]:
         """The costs that the bytes may have after the change."""
         if saving == ASSIGNMENT:
-            yield from self._assigned(key, today)
+            yield from self._assigned(key, bytes_, today)
         elif saving == PRODUCING:
             yield from self._produced(key, today)
         else:
@@ -178,12 +198,20 @@ class Potentials:
                     yield self._tariff.cost((key.day, key.kind, *ends), bytes_)
             if not found:  # the partitions were elsewhere then: nothing limits the saving
                 yield CrossingCost()
+            if not found and saving == LEADER_MOVES and key.topic in self._layout.racks:
+                yield self._anywhere(key, bytes_)
 
-    def _assigned(self, key: TrafficKey, today: CrossingCost) -> Iterator[CrossingCost]:
+    def _assigned(
+        self, key: TrafficKey, bytes_: int, today: CrossingCost
+    ) -> Iterator[CrossingCost]:
         """Members in the rack of the client alone read there, whatever they are assigned."""
         readers = self._layout.groups.get(key.client_group)
         racks = set() if readers is None else {member.rack for member in readers.members.values()}
-        yield today if racks == {key.far} else CrossingCost()
+        if racks == {key.far}:
+            yield today
+        else:
+            yield CrossingCost()
+            yield self._anywhere(key, bytes_)
 
     def _produced(self, key: TrafficKey, today: CrossingCost) -> Iterator[CrossingCost]:
         """Records stay where they are if no partition has its leader in the producer's rack."""
@@ -223,15 +251,21 @@ def _ends_after(
         yield key_with_leader(moved, racks, position, follows=follows).ends
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SavedRange:
     """The least and the greatest saving of a row."""
 
-    saved: CrossingCost
+    saved: CrossingCost = FREE
     """What the bytes with known partitions save."""
     potentials: tuple[Potential, ...] = ()
     is_proved: bool = True
     """Whether `saved` is saved for certain; else it is saved at most."""
+    lost_bytes: int | None = 0
+    """What other bytes of the unit could lose; None if it is all that the unit saves, or more."""
+    lost_nano: int | None = 0
+    """The same in nano-dollars."""
+    doubts: tuple[Potential, ...] = ()
+    """The bytes that could lose something."""
 
     @property
     def most(self) -> CrossingCost:
@@ -242,17 +276,30 @@ class SavedRange:
     def reasons(self) -> tuple[str, ...]:
         """Why the saving is not known."""
         found = [*self.potentials]
+        if any(self.saved):
+            found += self.doubts
         if not self.is_proved:
             found.append(Potential(self.saved, KEYS))
         if self.saved.unpriced or self.most.unpriced:
             found.append(Potential(self.saved, PRICE))
         return reasons_of(found)
 
-    def low(self, saved: int, *, is_whole: bool = True) -> int | None:
-        """The least saving; None if it is 0 and not known to be 0."""
-        least = saved if self.is_proved else min(saved, 0)
+    @property
+    def bytes_low(self) -> int | None:
+        """The least bytes; None if they are 0 and not known to be 0."""
+        return self._low(self.saved.cross, self.lost_bytes, is_whole=True)
+
+    @property
+    def nano_low(self) -> int | None:
+        """The least nano-dollars; None if they are 0 and not known to be 0."""
+        return self._low(self.saved.nano, self.lost_nano, is_whole=not self.saved.unpriced)
+
+    def _low(self, saved: int, lost: int | None, *, is_whole: bool) -> int | None:
         is_known = is_whole and not self.potentials and (self.is_proved or not saved)
-        return least if least or is_known else None
+        if lost is None:
+            return 0 if is_known and not saved else None
+        least = (saved if self.is_proved else min(saved, 0)) - lost
+        return least if least or (is_known and not lost) else None
 
     def high(self, saved: int) -> int:
         """The greatest saving of the bytes with known partitions."""

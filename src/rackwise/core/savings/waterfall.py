@@ -23,11 +23,12 @@ Some changes apply to units: one client group, one topic. A unit is left out whe
 cost money, or would move bytes to where no price is known. Its row then saves 0 and says why.
 
 Ranges. Each row has the least and the greatest saving, in bytes and dollars. The least saving is
-what bytes with known partitions and readers save. The greatest saving adds the bound of all other
-bytes (`potential`, which also says when a saving is known to be 0). If nothing but 0 is proved and
-the bound is above 0, the least saving is None. The row of the view `total` counts each byte once,
-although several changes could save it. `producing` is proved only for topics whose share of records
-without a key is given; for other topics it is between nothing and its value.
+what bytes with known partitions and readers save, minus what all other bytes of the unit could lose
+by the same change. The greatest saving adds the bound of these other bytes. See `potential`, which
+also says when a saving is known to be 0. If nothing but 0 is proved and the bound is above 0, the
+least saving is None. The row of the view `total` counts each byte once, although several changes
+could save it. `producing` is proved only for topics whose share of records without a key is given;
+for other topics it is between nothing and its value.
 
 ```
 fetch a -> b  3 GiB of orders    3 GiB saved        low 3 GiB   high 3 GiB
@@ -49,7 +50,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
 from rackwise.core.errors import MissingDependency, OptimumTooLarge, SplitError
 from rackwise.core.partitioner.split.rates import check_eps
@@ -60,6 +61,7 @@ from rackwise.core.savings.consumers import (
     optimal_assignment,
     reader_racks,
     stock_assignment,
+    unknown_readers,
 )
 from rackwise.core.savings.leaders import apply_leader_moves
 from rackwise.core.savings.model import (
@@ -85,7 +87,6 @@ from rackwise.core.savings.model import (
 from rackwise.core.savings.potential import (
     BROKER_ASSIGNS,
     GROUP,
-    MEMBER_RACK,
     MEMBERS,
     Potential,
     Potentials,
@@ -95,7 +96,7 @@ from rackwise.core.savings.producers import apply_partitioning
 from rackwise.core.savings.spread import spread
 from rackwise.core.savings.tariff import CrossingCost, Tariff, TariffRow, costs_by, total_cost
 from rackwise.core.text import escaped
-from rackwise.core.traffic import exact_usd_text, known_sum
+from rackwise.core.traffic import apportion, exact_usd_text, known_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -118,6 +119,8 @@ ValueT = TypeVar("ValueT")
 NOT_GIVEN: Mapping[str, float] = MappingProxyType({})
 """No topic has a known share of records without a key."""
 NOTHING = "nothing to save here"
+UNKNOWN_GROUP = (None, UNKNOWN_NAME)
+"""The unit of the reads whose client group is not known."""
 SEPARATOR = "; "
 """Between reasons in one text; no reason contains it."""
 
@@ -187,11 +190,26 @@ class _BilledTraffic(NamedTuple):
         return total_cost(self.bill.values())
 
 
+class _Place(NamedTuple):
+    """The topic and the client group of bytes."""
+
+    topic: str
+    client_group: str
+
+
+class _Loss(TypedDict):
+    """The fields of `SavedRange` about losses."""
+
+    lost_bytes: int | None
+    lost_nano: int | None
+    doubts: tuple[Potential, ...]
+
+
 class _Change(NamedTuple):
     """What changes."""
 
     saving: str
-    unit: Callable[[TrafficKey | TariffRow], Unit]
+    unit: Callable[[TrafficKey | TariffRow | _Place], Unit]
     follows: Callable[[str], bool]
     """Client group -> whether it reads from replicas in its racks."""
 
@@ -206,7 +224,9 @@ class _Step:
     rejected: Mapping[Unit, str]
     """The units that the change leaves out because it would cost something, and why."""
     doubts: Mapping[Unit, str]
-    """Units whose traffic after the change is not known, or not whole, and why."""
+    """Units whose traffic after the change is not known, and why."""
+    unknown_readers: RackTraffic = field(default_factory=dict)
+    """Bytes that members with an unknown rack read after the change."""
     eps: float | None = None
     load_factors: Mapping[str, float] = field(default_factory=dict)
     """topic -> the load of the fullest rack divided by its even share."""
@@ -268,7 +288,7 @@ class _ClusterSavings:
         for group in sorted(groups):
             doubt = self._doubt(group, assign)
             try:
-                if doubt in {None, MEMBER_RACK}:
+                if doubt is None:
                     readers_of[group] = reader_racks(
                         assign, self._layout, group, follows=follows(group)
                     )
@@ -278,17 +298,17 @@ class _ClusterSavings:
                 doubts[None, group] = doubt
         near = {group: follows(group) for group in readers_of}
         after = apply_assignment(before.traffic, self._layout, readers_of, near)
-        return self._step(_Change(ASSIGNMENT, _by_group, follows), before, after, doubts)
+        step = self._step(_Change(ASSIGNMENT, _by_group, follows), before, after, doubts)
+        return replace(step, unknown_readers=unknown_readers(before.traffic, readers_of))
 
     def _doubt(self, group: str, assign: AssignReaders) -> str | None:
-        """Why the group's assignment is not known, or not whole; None where it can be computed."""
+        """Why the group's assignment is not known; None where it can be computed."""
         readers = self._layout.groups.get(group)
         if readers is None:
             return GROUP if group == UNKNOWN_NAME else MEMBERS
         if assign is stock_assignment and readers.protocol not in {CLASSIC, None}:
             return BROKER_ASSIGNS
-        racks = {member.rack for member in readers.members.values()}
-        return MEMBER_RACK if None in racks else None
+        return None
 
     def _producing(self, before: _BilledTraffic, eps: float, unkeyed: Mapping[str, float]) -> _Step:
         partitioned = apply_partitioning(before.traffic, self._layout, eps, unkeyed)
@@ -368,44 +388,97 @@ class _ClusterSavings:
         costs_before, costs_after = (
             costs_by(billed.bill, _by_topic_and_group) for billed in (step.before, step.after)
         )
-        found: defaultdict[tuple[str, str], list[Potential]] = defaultdict(list)
-        conditions: dict[tuple[str, str], str] = {}
+        found: defaultdict[_Place, list[Potential]] = defaultdict(list)
+        conditions: dict[_Place, str] = {}
         doubted: set[Unit] = set()
-        for key, potential in self._potential_keys(step, step.after.traffic):
+        potentials = list(self._potential_keys(step, step.after.traffic))
+        for key, potential in potentials:
             place, unit = _by_topic_and_group(key), step.change.unit(key)
-            found[place].append(potential)
-            if unit in step.rejected:
-                doubted.add(unit)
-                conditions[place] = step.rejected[unit]
+            if any(potential.most):
+                found[place].append(potential)
+                if unit in step.rejected:
+                    doubted.add(unit)
+                    conditions[place] = step.rejected[unit]
+        saved = {
+            place: cost.minus(costs_after.get(place, CrossingCost()))
+            for place, cost in costs_before.items()
+        }
+        losses = self._losses(step, saved, potentials)
         reported: set[str | None] = set()
-        for place in sorted(costs_before):
-            saved = costs_before[place].minus(costs_after.get(place, CrossingCost()))
-            if any(saved) or place in found:
-                reported.add(place[0])
-                is_proved = step.change.saving != PRODUCING or place[0] in unkeyed
-                row = SavedRange(saved, tuple(found[place]), is_proved=is_proved)
+        for place in sorted(saved):
+            if any(saved[place]) or place in found:
+                reported.add(place.topic)
+                row = SavedRange(
+                    saved=saved[place],
+                    potentials=tuple(found[place]),
+                    is_proved=step.change.saving != PRODUCING or place.topic in unkeyed,
+                    **losses[place],
+                )
                 condition = conditions.get(place, CONDITIONS[step.change.saving])
                 yield self._row(view, step, place, row, condition)
         for unit, reason in step.rejected.items():
             reported.add(unit[0])
             if unit not in doubted:
-                yield self._row(view, step, unit, SavedRange(CrossingCost()), reason)
+                yield self._row(view, step, unit, SavedRange(), reason)
         for topic in sorted(step.load_factors.keys() - reported):
             reported.add(topic)
-            yield self._row(view, step, (topic, None), SavedRange(CrossingCost()), NOTHING)
+            yield self._row(view, step, (topic, None), SavedRange(), NOTHING)
         if not reported:
-            yield self._row(view, step, (None, None), SavedRange(CrossingCost()), NOTHING)
+            yield self._row(view, step, (None, None), SavedRange(), NOTHING)
 
     def _potential_keys(
         self, step: _Step, traffic: RackTraffic
     ) -> Iterator[tuple[TrafficKey, Potential]]:
-        """The traffic of which the change could save more, and how much."""
+        """The traffic of which the change could save more or lose something, and how much."""
         change = step.change
         for key, bytes_ in traffic.items():
             doubt = step.doubts.get(change.unit(key))
             found = self._potentials.of(change.saving, key, bytes_, change.follows, doubt)
             if found is not None:
                 yield key, found
+        for key, bytes_ in step.unknown_readers.items():
+            yield key, self._potentials.of_readers(key, bytes_)
+
+    def _losses(
+        self,
+        step: _Step,
+        saved: Mapping[_Place, CrossingCost],
+        potentials: Sequence[tuple[TrafficKey, Potential]],
+    ) -> Mapping[_Place, _Loss]:
+        """What is subtracted from each place, because other bytes of its unit could lose it.
+
+        It is in proportion to what the places save. Reads of an unknown group count for each group.
+        """
+        found: defaultdict[Unit, list[Potential]] = defaultdict(list)
+        for key, potential in potentials:
+            if any(potential.lost):
+                found[step.change.unit(key)].append(potential)
+        places: defaultdict[Unit, list[_Place]] = defaultdict(list)
+        for place in sorted(saved):
+            places[step.change.unit(place)].append(place)
+        losses: dict[_Place, _Loss] = {}
+        for unit, members in places.items():
+            doubts = list(found[unit])
+            if step.change.saving == ASSIGNMENT and unit != UNKNOWN_GROUP:
+                doubts += found[UNKNOWN_GROUP]
+            lost = total_cost(potential.lost for potential in doubts)
+            whole = total_cost(saved[place] for place in members)
+            is_less = self._value_of(lost) < self._value_of(whole) and not lost.unpriced
+            if step.change.saving == PRODUCING and unit in step.doubts:
+                doubts.append(Potential(CrossingCost(), step.doubts[unit]))
+                is_less = False
+            for place, bytes_, nano in zip(
+                members,
+                _divided(lost.cross, [saved[place].cross for place in members]),
+                _divided(lost.nano, [saved[place].nano for place in members]),
+                strict=True,
+            ):
+                losses[place] = {
+                    "lost_bytes": bytes_ if is_less or not doubts else None,
+                    "lost_nano": nano if is_less or not doubts else None,
+                    "doubts": tuple(doubts),
+                }
+        return losses
 
     def _row(self, view: str, step: _Step, unit: Unit, row: SavedRange, condition: str) -> Saving:
         topic, group = unit
@@ -415,9 +488,9 @@ class _ClusterSavings:
             saving=step.change.saving,
             view=view,
             eps=step.eps,
-            bytes_low=row.low(row.saved.cross),
+            bytes_low=row.bytes_low,
             bytes_high=row.high(row.saved.cross) + row.most.cross,
-            nano_low=row.low(row.saved.nano, is_whole=not row.saved.unpriced),
+            nano_low=row.nano_low,
             nano_high=None
             if row.saved.unpriced or row.most.unpriced
             else row.high(row.saved.nano) + row.most.nano,
@@ -430,8 +503,8 @@ class _ClusterSavings:
         """All changes of the waterfall together; each byte that could be saved counts once."""
         most: defaultdict[TrafficKey, CrossingCost] = defaultdict(CrossingCost)
         for step in steps:
-            for key, (bound, _) in self._potential_keys(step, self.left.traffic):
-                most[key] = CrossingCost(*map(max, zip(most[key], bound, strict=True)))
+            for key, potential in self._potential_keys(step, self.left.traffic):
+                most[key] = CrossingCost(*map(max, zip(most[key], potential.most, strict=True)))
         saved = self.today.whole.minus(self.left.whole)
         high = saved.plus(total_cost(most.values()))
         reasons = dict.fromkeys(reason for row in rows for reason in row.reasons)
@@ -474,19 +547,27 @@ def _merge(
     return unchanged | {key: value for key, value in after.items() if unit(key) not in rejected}
 
 
-def _by_topic_and_group(row: TrafficKey | TariffRow) -> tuple[str, str]:
-    return row.topic, row.client_group
+def _divided(lost: int, saved: Sequence[int]) -> list[int | None]:
+    """A loss in proportion to what is saved; None where nothing is left of the savings."""
+    if lost and lost >= sum(saved):
+        return [None] * len(saved)
+    weights = [max(0, each) for each in saved]
+    return [*apportion(lost, weights)] if any(weights) else [0] * len(saved)
 
 
-def _by_group(key: TrafficKey | TariffRow) -> Unit:
+def _by_topic_and_group(row: TrafficKey | TariffRow) -> _Place:
+    return _Place(row.topic, row.client_group)
+
+
+def _by_group(key: TrafficKey | TariffRow | _Place) -> Unit:
     return None, key.client_group
 
 
-def _by_topic(key: TrafficKey | TariffRow) -> Unit:
+def _by_topic(key: TrafficKey | TariffRow | _Place) -> Unit:
     return key.topic, None
 
 
-def _by_cluster(_key: TrafficKey | TariffRow) -> Unit:
+def _by_cluster(_key: TrafficKey | TariffRow | _Place) -> Unit:
     return None, None
 
 
