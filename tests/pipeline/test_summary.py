@@ -13,10 +13,10 @@ from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 from rackwise.pipeline.summary import (
     LOST,
     SHOWN,
-    _cross,
     _roll_up_rows,
     _totals,
     _unattributed,
+    cross_by_cluster,
     month_seconds,
 )
 
@@ -38,6 +38,7 @@ def bill(*, standings=(), **roll_ups):
         matrix=(),
         precedence=(),
         period=period,
+        seconds=59 * 86_400,
         prices=(),
     )
 
@@ -87,7 +88,7 @@ def standing(cluster, level, usd, *, high=None, **more):
 
 
 def test_bytes_and_dollars_of_each_cluster():
-    found = _cross(
+    found = cross_by_cluster(
         bill(
             standings=[
                 standing("a", 1, Decimal("0.5")),
@@ -100,17 +101,20 @@ def test_bytes_and_dollars_of_each_cluster():
             ]
         )
     )
-    assert found == (
-        {"a": 14, "b": 7},
-        {"a": 0, "b": 0},
-        {"a": (Decimal("0.75"),) * 2, "b": (None, None), "c": (None, Decimal(2))},
-    )
-    assert _cross(None) == ({}, {}, {})
+    names = ("bytes_cross", "bytes_cross_unattributed", "usd", "usd_high")
+    assert {cluster: tuple(row[name] for name in names) for cluster, row in found.items()} == {
+        "a": (14, 0, "0.750000000", "0.750000000"),
+        "b": (7, 0, None, None),
+        "c": (0, 0, None, "2.000000000"),
+    }
+    assert cross_by_cluster(None) == {}
 
 
 def short(seconds, **more):
     since = datetime(2026, 1, 1, tzinfo=UTC)
-    return replace(bill(**more), period=(since, since + timedelta(seconds=seconds)))
+    return replace(
+        bill(**more), period=(since, since + timedelta(seconds=seconds)), seconds=seconds
+    )
 
 
 class TestTotals:
@@ -201,6 +205,8 @@ class TestUnattributed:
             standing("a", 2, Decimal(50)),
             standing("b", 1, Decimal(50)),
         ]
-        crossing, unattributed, _ = _cross(short(86_400, standings=standings))
-        assert (crossing["a"], unattributed["a"]) == (21, 14)
-        assert (crossing["b"], unattributed["b"]) == (7, 0)
+        cross = cross_by_cluster(short(86_400, standings=standings))
+        found = [
+            (cross[name]["bytes_cross"], cross[name]["bytes_cross_unattributed"]) for name in "ab"
+        ]
+        assert found == [(21, 14), (7, 0)]

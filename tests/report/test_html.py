@@ -28,6 +28,7 @@ TRAFFIC_CHARTS = {
     "chart-pair",
     "chart-kind",
     "chart-day",
+    "chart-history",
     "chart-steps",
 }
 ADDRESSES = ("href", "src", "action", "srcset", "data", "poster", "formaction", "background")

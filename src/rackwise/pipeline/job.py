@@ -23,6 +23,9 @@ are read only after the caller publishes a manifest that names the folder, so a 
 killed leaves the last result unchanged. The run id is a digest of all inputs, so equal inputs have
 equal ids.
 
+The days that an earlier run computed, and this one does not, stay in the result. Their rows are
+read from the tables of that run (see `bill.standing`); all roll-ups are over all days.
+
 What this does not do: read snapshots, prices or policies; write CSV files or the report.
 """
 
@@ -32,20 +35,29 @@ import platform
 import shutil
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 
+from rackwise.core.history import StandingDay, merge_days, rename_clusters
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
 from rackwise.pipeline import schemas
 from rackwise.pipeline.audit.blast import blast_rows, blast_table
 from rackwise.pipeline.audit.findings import audit_fleet, finding_table
+from rackwise.pipeline.audit.safe_days import safe_days, snapshot_days
+from rackwise.pipeline.bill.focus import focus_csv, left_out
 from rackwise.pipeline.bill.gold import SCHEMAS as GOLD
-from rackwise.pipeline.bill.gold import Metered, bill, cross_rack, traffic_of
+from rackwise.pipeline.bill.gold import (
+    Metered,
+    bill,
+    check_conserved,
+    cross_rack,
+    source_names,
+    traffic_of,
+)
+from rackwise.pipeline.bill.history import history_csv
 from rackwise.pipeline.bill.meter import (
     meter_facts,
     meter_flows,
@@ -56,6 +68,7 @@ from rackwise.pipeline.bill.meter import (
 from rackwise.pipeline.bill.rates import unknown_topics
 from rackwise.pipeline.bill.reconciliation import reconcile
 from rackwise.pipeline.bill.savings import saving_rows, savings
+from rackwise.pipeline.bill.standing import flows_of_savings, read_standing, whole_bill
 from rackwise.pipeline.columns.clock import day_number
 from rackwise.pipeline.fleet.cluster_names import name_notes, names_by_text
 from rackwise.pipeline.fleet.fleet import frames
@@ -70,15 +83,30 @@ from rackwise.pipeline.ingest.formats import (
 from rackwise.pipeline.ingest.names import FoundNames
 from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
-from rackwise.pipeline.ingest.tables import write_arrow
+from rackwise.pipeline.ingest.tables import write_arrow, write_rows
 from rackwise.pipeline.plans.actions import actions_part
+from rackwise.pipeline.plans.earlier import (
+    read_earlier,
+    with_earlier,
+    with_earlier_findings,
+    with_earlier_findings_csv,
+    with_earlier_plans,
+)
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, check_shared, claim_folder, run_id
 from rackwise.pipeline.runtime.session import large_batches
-from rackwise.pipeline.summary import LISTED, document, month_seconds, plain, plans_part
+from rackwise.pipeline.summary import (
+    LISTED,
+    SHOWN,
+    cross_by_cluster,
+    document,
+    month_seconds,
+    plain,
+    plans_part,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -87,14 +115,13 @@ if TYPE_CHECKING:
     from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
     from rackwise.pipeline.audit.findings import ClusterFindings
+    from rackwise.pipeline.bill.gold import Traffic
     from rackwise.pipeline.bill.meter import MeterRun
-    from rackwise.pipeline.bill.model import Bill
+    from rackwise.pipeline.bill.model import Bill, CsvTable
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.silver import Silver
     from rackwise.pipeline.request import AnalyzeRequest
-
-CsvTable: TypeAlias = tuple[tuple[str, ...], "Iterator[Sequence[object]]"]
 
 STEPS = (
     "snapshots",
@@ -121,6 +148,8 @@ class Analysis:
     """Folder or URI of its tables."""
     csv: Mapping[str, CsvTable]
     """Name of a CSV file -> its columns and rows."""
+    days: tuple[StandingDay, ...]
+    """All days of the result, by cluster and day."""
     files: Mapping[str, bytes]
     """Path -> content of the plan files."""
 
@@ -173,17 +202,25 @@ class _AnalyzeRun:
         rows, found = self._bronze(files, folder)
         fleet = self._fleet(found, folder)
         facts = self._silver(rows, fleet, files, folder)
-        billed, levels = self._bill(facts, fleet, f"{folder}/gold")
+        billed, days, levels = self._bill(facts, fleet, folder)
         self.step("gold: findings")
         audits = audit_fleet(fleet, self.request.policy)
+        earlier = read_earlier(
+            self.spark, self.request.earlier, days, {*names_by_text(self.request.snapshots)}
+        )
         path = f"{folder}/gold/finding"
-        write_arrow(self.spark, finding_table(audits), path, schemas.FINDING)
+        found_rows = with_earlier_findings(finding_table(audits), earlier)
+        write_arrow(self.spark, found_rows, path, schemas.FINDING)
+        days = self._with_safety(days, folder, audits)
         self.step("gold: blast radius")
         losses = self._blast(fleet, billed)
         path = f"{folder}/gold/blast"
         write_arrow(self.spark, blast_table(losses), path, schemas.BLAST)
-        planned = self._plans(fleet, folder)
-        csv = _csv(billed, audits, losses, planned)
+        own_plans = self._plans(fleet, folder)
+        planned = with_earlier_plans(own_plans, earlier)
+        csv = _csv(billed, audits, [*losses, *(earlier.blast if earlier else ())], planned)
+        csv["findings"] = with_earlier_findings_csv(csv["findings"], earlier)
+        csv["history"] = history_csv(days, billed.standings if billed else ())
         summary = document(
             run_id=run,
             fleet=fleet,
@@ -192,6 +229,7 @@ class _AnalyzeRun:
             audits=audits,
             blast=losses,
             bill=billed,
+            days=days,
             outcomes=facts.outcomes if facts else RowOutcomes(),
             options=self.request.options,
             extrapolate=self.request.extrapolate,
@@ -200,14 +238,15 @@ class _AnalyzeRun:
             notes=[*self._snapshot_notes(fleet), *self.notes],
         )
         return Analysis(
-            summary=summary
+            summary=with_earlier(summary, earlier, cross_by_cluster(billed), shown=SHOWN)
             | {
                 "plans": plans_part(planned),
-                "actions": actions_part(fleet.latest, audits, losses, planned, billed),
+                "actions": actions_part(fleet.latest, audits, losses, own_plans, billed),
                 "csv": [f"csv/{name}.csv" for name in csv],
             },
             tables=folder,
             csv=csv,
+            days=days,
             files=planned.files if planned else {},
         )
 
@@ -285,12 +324,13 @@ class _AnalyzeRun:
 
     def _bill(
         self, facts: Silver | None, fleet: Fleet, folder: str
-    ) -> tuple[Bill | None, tuple[str, ...]]:
+    ) -> tuple[Bill | None, tuple[StandingDay, ...], tuple[str, ...]]:
+        """The bill of all days of the result, these days, and the names of the levels."""
         names = self.request.levels or self.request.policy.racks.levels
         runs = self._meter_runs(facts, fleet)
         if facts or runs or self.rates.ins or self.rates.outs:
             self.step("gold: traffic")
-        metered, unmetered = self._meter(runs, fleet, folder) if runs else (None, ())
+        metered, unmetered = self._meter(runs, fleet, f"{folder}/gold") if runs else (None, ())
         found = traffic_of(
             self.spark,
             fleet,
@@ -302,9 +342,68 @@ class _AnalyzeRun:
         )
         if facts is not None and facts.period is None:
             self.notes.append("no row of the flow files is traffic of a broker in the snapshots")
+        days = self._days(found, fleet, folder)
+        earlier = [each for each in days if each.tables != folder]
+        standing = read_standing(self.spark, earlier, self.prices)
+        if all(each.tables is None for each in days):
+            return None, days, level_names(fleet.names.depth, names)
         if found is None:
-            return None, level_names(fleet.names.depth, names)
-        levels = named_levels(fleet.names.depth, names)
+            levels = level_names(fleet.names.depth, names)
+            gold = None
+        else:
+            levels = named_levels(fleet.names.depth, names)
+            gold = self._dollars(found, fleet, levels, f"{folder}/gold")
+        first = min(each.day for each in days) if self.request.keep_days else None
+        whole = whole_bill(gold, standing, first=first)
+        self.step("gold: roll-ups")
+        billed = bill(
+            self.spark,
+            whole,
+            days=days,
+            precedence=[source_names(fleet, one) for one in found.billed] if found else [],
+            prices=[*dict.fromkeys([*self.prices, *(standing.prices if standing else ())])],
+            levels=levels,
+            folder=f"{folder}/gold",
+        )
+        charges = focus_csv(whole, billed.prices, levels)
+        if unknown := left_out(billed.standings):
+            self.notes.append(
+                f"csv/focus.csv leaves out {unknown} bytes whose racks or price are not known; "
+                "give --subnets, --clients and --prices"
+            )
+        self.step("gold: savings")
+        saved = savings(
+            flows_of_savings(gold, standing, fleet.names.clusters) if standing else whole,
+            fleet,
+            prices=self.prices,
+            levels=levels,
+            seconds=month_seconds(billed, extrapolate=self.request.extrapolate),
+            rack_of=self._member_rack(),
+            eps=self.request.eps,
+            unkeyed=self.request.unkeyed,
+        )
+        compared: list[dict[str, Any]] = []
+        if found and metered and facts and facts.period:
+            compared = reconcile(found.rows, metered.facts, fleet, period=facts.period)
+        gold_folder = f"{folder}/gold"
+        write_rows(self.spark, unmetered, f"{gold_folder}/unmetered", schemas.UNMETERED)
+        write_rows(self.spark, compared, f"{gold_folder}/reconciliation", schemas.RECONCILIATION)
+        billed = replace(
+            billed,
+            savings=saving_rows(self.spark, saved, f"{gold_folder}/savings"),
+            charges=charges,
+            unmetered=unmetered,
+            reconciliation=compared,
+        )
+        for frame in (*(found.cached if found else ()), gold, whole):
+            if frame is not None:
+                frame.unpersist()
+        return billed, days, levels
+
+    def _dollars(
+        self, found: Traffic, fleet: Fleet, levels: tuple[str, ...], folder: str
+    ) -> DataFrame:
+        """The rows of CROSS_RACK that this run computes, checked against its traffic."""
         used = [price for price in self.prices if price.level in {ANY, *levels}]
         if REGION not in levels and any(price.region != ANY for price in used):
             self.notes.append(
@@ -323,35 +422,41 @@ class _AnalyzeRun:
             folder=folder,
         )
         self.notes += self.request.owners.notes(fleet.names.topics, fleet.names.clients)
-        self.step("gold: roll-ups")
-        billed = bill(
-            self.spark, fleet, found, gold, prices=self.prices, levels=levels, folder=folder
+        check_conserved(gold, fleet, found.billed)
+        return gold
+
+    def _days(self, found: Traffic | None, fleet: Fleet, folder: str) -> tuple[StandingDay, ...]:
+        """The days of the result; the safety of those of this run is not known yet."""
+        names = names_by_text(self.request.snapshots)
+        ids = {one.name: one.cluster.cluster_id for one in fleet.latest}
+        places = {source_names(fleet, one)[:2] for one in found.billed} if found else set()
+        computed = [
+            StandingDay(
+                cluster=cluster,
+                day=day,
+                cluster_id=ids[cluster],
+                tables=folder,
+                name_in_tables=cluster,
+                since=found.since,
+                until=found.until,
+            )
+            for cluster, day in sorted(places)
+            if found
+        ]
+        return merge_days(
+            rename_clusters(self.request.standing, names),
+            [*computed, *snapshot_days(self.request.snapshots)],
+            keep=self.request.keep_days,
         )
-        self.step("gold: savings")
-        saved = savings(
-            gold,
-            fleet,
-            prices=self.prices,
-            levels=levels,
-            seconds=month_seconds(billed, extrapolate=self.request.extrapolate),
-            rack_of=self._member_rack(),
-            eps=self.request.eps,
-            unkeyed=self.request.unkeyed,
-        )
-        compared: list[dict[str, Any]] = []
-        if metered and facts and facts.period:
-            compared = reconcile(found.rows, metered.facts, fleet, period=facts.period)
-        self._write_rows(unmetered, schemas.UNMETERED, f"{folder}/unmetered")
-        self._write_rows(compared, schemas.RECONCILIATION, f"{folder}/reconciliation")
-        billed = replace(
-            billed,
-            savings=saving_rows(self.spark, saved, f"{folder}/savings"),
-            unmetered=unmetered,
-            reconciliation=compared,
-        )
-        for frame in (*found.cached, gold):
-            frame.unpersist()
-        return billed, levels
+
+    def _with_safety(
+        self, days: tuple[StandingDay, ...], folder: str, audits: Sequence[ClusterFindings]
+    ) -> tuple[StandingDay, ...]:
+        """The days, with the safety of those that this run computed."""
+        taken = {each.place for each in snapshot_days(self.request.snapshots)}
+        own = {each.place for each in days if each.tables == folder or each.place in taken}
+        snapshots, policy = self.request.snapshots, self.request.policy
+        return merge_days(days, safe_days(own, snapshots, audits, policy))
 
     def _meter_runs(self, facts: Silver | None, fleet: Fleet) -> tuple[MeterRun, ...]:
         """The snapshots that are metered; a note if there are some that cannot be."""
@@ -384,10 +489,6 @@ class _AnalyzeRun:
         start_s, end_s = meter_period(runs)
         period = (datetime.fromtimestamp(start_s, UTC), datetime.fromtimestamp(end_s, UTC))
         return Metered(facts=facts.cache(), period=period), meter_unknowns(kept)
-
-    def _write_rows(self, rows: Sequence[Mapping[str, Any]], schema: StructType, path: str) -> None:
-        columns = to_arrow_schema(schema, timezone="UTC")
-        write_arrow(self.spark, pa.Table.from_pylist(list(rows), schema=columns), path, schema)
 
     def _requested_days(self) -> tuple[date, date] | None:
         first, last = self.request.first_day, self.request.last_day
@@ -460,6 +561,7 @@ def _csv(
 ) -> dict[str, CsvTable]:
     tables = {name: _table(billed.roll_ups[name], GOLD[name]) for name in LISTED} if billed else {}
     if billed:
+        tables["focus"] = billed.charges
         tables["savings"] = _table(billed.savings, schemas.SAVINGS)
         for name, found, schema in (
             ("unmetered", billed.unmetered, schemas.UNMETERED),

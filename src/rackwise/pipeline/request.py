@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from rackwise.core.history import StandingDay
     from rackwise.core.model import Cluster
     from rackwise.core.racks import Rack
     from rackwise.core.subnets import Subnet
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats import Dedupe
     from rackwise.pipeline.ingest.vpc_duplicates import Side
+    from rackwise.pipeline.plans.earlier import EarlierResult
     from rackwise.pipeline.plans.task import Planning
 
 RUN_ID_DIGITS = 12
@@ -81,6 +83,12 @@ class AnalyzeRequest:
     dedupe: Dedupe = "side"
     max_quarantine: Decimal = Decimal("0.01")
     """Share of rows that may be malformed."""
+    standing: tuple[StandingDay, ...] = ()
+    """The days of earlier runs in the result; this run keeps those that it does not compute."""
+    earlier: EarlierResult | None = None
+    """The result that the run continues; None if there is none."""
+    keep_days: int | None = None
+    """Number of days to keep, up to the last day of the result; None keeps all."""
     keep: tuple[str, ...] = ()
     """Temporary tables to keep: `bronze`, or none."""
     eps: tuple[float, ...] = EPS
@@ -110,6 +118,7 @@ class AnalyzeRequest:
             "side": self.side,
             "dedupe": self.dedupe,
             "max_quarantine": str(self.max_quarantine),
+            "keep_days": self.keep_days,
             "keep": ",".join(self.keep) or None,
             "eps": ",".join(f"{eps:g}" for eps in self.eps),
             "unkeyed_share": ",".join(f"{topic}={s:g}" for topic, s in sorted(self.unkeyed.items()))

@@ -305,6 +305,21 @@ CROSS_RACK = _table(
     price_row=(_STRING, "the price row that was used; null without a price"),
     quality=(_STRING, "measured, metered, apportioned or estimated"),
 )
+PRICE = _table(
+    "price",
+    provider=(_STRING, "provider"),
+    region=(_STRING, "region of the sender, or `*`"),
+    level=(_STRING, "name of the level that is crossed, or `*`"),
+    kind=(_STRING, "produce, fetch, replicate, other, or `*`"),
+    usd_per_gb_out=(USD, "dollars that the sender pays per GB"),
+    usd_per_gb_in=(USD, "dollars that the receiver pays per GB"),
+    gb_bytes=(_LONG, "bytes of a GB of this provider"),
+    valid_from=(DateType(), "first day"),
+    valid_to=(DateType(), "day after the last day; null for no end"),
+    source=(_STRING, "where the price was published"),
+    is_checked=(_BOOL, "whether somebody compared the price with its source"),
+    row=(_STRING, "the price row, as in `cross_rack`"),
+)
 _SUMS: _Columns = {
     "bytes_local": (_LONG, "bytes that cross no level"),
     "bytes_cross": (_LONG, "bytes that cross a level"),

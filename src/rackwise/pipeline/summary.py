@@ -21,6 +21,7 @@ from rackwise.core.savings import SEPARATOR
 from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.audit.findings import worst
+from rackwise.pipeline.bill.history import history_part
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill
 from rackwise.pipeline.bill.reconciliation import reconciliation_part
 from rackwise.pipeline.bill.savings import TOO_SHORT, savings_part
@@ -28,6 +29,7 @@ from rackwise.pipeline.bill.savings import TOO_SHORT, savings_part
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from rackwise.core.history import StandingDay
     from rackwise.pipeline.audit.findings import ClusterFindings
     from rackwise.pipeline.bill.model import Standing
     from rackwise.pipeline.fleet.fleet import Fleet
@@ -60,6 +62,7 @@ def document(
     audits: Sequence[ClusterFindings],
     blast: Sequence[Mapping[str, Any]],
     bill: Bill | None,
+    days: Sequence[StandingDay],
     outcomes: RowOutcomes,
     options: Mapping[str, Any],
     extrapolate: bool,
@@ -67,9 +70,10 @@ def document(
     failed: Iterable[FailedSnapshot],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """The document. `snapshots`: all readable snapshots; `bill`: None if there is no traffic.
+    """The document.
 
-    `extrapolate`: whether less than one hour of traffic is extrapolated to 30 days.
+    `snapshots`: all readable snapshots; `bill`: None if there is no traffic; `days`: all days of
+    the result; `extrapolate`: whether less than one hour of traffic is extrapolated to 30 days.
     """
     counts = Counter[str]()
     for one in audits:
@@ -92,6 +96,7 @@ def document(
         **{name: _plain_rows(_roll_up_rows(bill, name)) if bill else [] for name in ROLL_UPS},
         "unmetered": unmetered_part(bill.unmetered) if bill else None,
         "reconciliation": reconciliation_part(bill.reconciliation) if bill else None,
+        "history": history_part(days, bill.standings if bill else ()),
         "savings": savings_part(bill.savings, most=SHOWN) if bill else None,
         "rows": {**rows, "findings": counts.total()},
         "findings": {
@@ -245,7 +250,11 @@ def _clusters(
 ) -> list[dict[str, Any]]:
     counts = Counter(snapshot.name for snapshot in snapshots)
     unsafe = {one.cluster: len(one.findings.rows("error")) for one in audits}
-    crossing, unattributed, dollars = _cross(bill)
+    cross = cross_by_cluster(bill)
+    nothing = {
+        **dict.fromkeys(("bytes_cross", "bytes_cross_unattributed"), 0 if bill else None),
+        **dict.fromkeys(("usd", "usd_high")),
+    }
     return [
         {
             "name": snapshot.name,
@@ -257,27 +266,30 @@ def _clusters(
             "topics": len(snapshot.cluster.topics),
             "partitions": len(snapshot.cluster.partitions),
             "partitions_unsafe": unsafe.get(snapshot.name, 0),
-            "bytes_cross": crossing[snapshot.name] if bill else None,
-            "bytes_cross_unattributed": unattributed[snapshot.name] if bill else None,
-            "usd": plain(dollars[snapshot.name][0]) if snapshot.name in dollars else None,
-            "usd_high": plain(dollars[snapshot.name][1]) if snapshot.name in dollars else None,
+            **cross.get(snapshot.name, nothing),
         }
         for snapshot in fleet.latest
     ]
 
 
-def _cross(
-    bill: Bill | None,
-) -> tuple[Counter[str], Counter[str], dict[str, tuple[Decimal | None, Decimal | None]]]:
-    """Of each cluster: crossing bytes, those not attributed, and the least and greatest dollars."""
-    crossing, unattributed = Counter[str](), Counter[str]()
+def cross_by_cluster(bill: Bill | None) -> dict[str, dict[str, Any]]:
+    """Of each cluster with traffic: crossing bytes, those not attributed, and the dollars."""
     standings: dict[str, list[Standing]] = {}
     for one in bill.standings if bill else ():
-        if one.level > 0:
-            crossing[one.cluster] += one.bytes
-            unattributed[one.cluster] += 0 if _is_attributed(one) else one.bytes
         standings.setdefault(one.cluster, []).append(one)
-    return crossing, unattributed, {name: _dollars(part) for name, part in standings.items()}
+    found = {}
+    for name, part in standings.items():
+        low, high = _dollars(part)
+        crossing = [one for one in part if one.level > 0]
+        found[name] = {
+            "bytes_cross": sum(one.bytes for one in crossing),
+            "bytes_cross_unattributed": sum(
+                one.bytes for one in crossing if not _is_attributed(one)
+            ),
+            "usd": plain(low),
+            "usd_high": plain(high),
+        }
+    return found
 
 
 def _is_attributed(one: Standing) -> bool:
@@ -296,18 +308,12 @@ def _dollars(standings: Sequence[Standing]) -> tuple[Decimal | None, Decimal | N
 
 
 def _observed(bill: Bill) -> dict[str, Any]:
-    return {"from": plain(bill.period[0]), "to": plain(bill.period[1]), "seconds": seconds(bill)}
-
-
-def seconds(bill: Bill) -> int:
-    """The time that the traffic covers, in whole seconds; at least 1."""
-    return max(1, int((bill.period[1] - bill.period[0]).total_seconds()))
+    return {"from": plain(bill.period[0]), "to": plain(bill.period[1]), "seconds": bill.seconds}
 
 
 def month_seconds(bill: Bill, *, extrapolate: bool) -> int | None:
     """The seconds from which 30 days are extrapolated; None if they are too few."""
-    observed = seconds(bill)
-    return observed if extrapolate or observed >= LEAST_S else None
+    return bill.seconds if extrapolate or bill.seconds >= LEAST_S else None
 
 
 def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int]:

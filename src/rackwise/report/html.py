@@ -35,9 +35,9 @@ from markupsafe import Markup
 
 from rackwise.core.text import escaped
 from rackwise.report import actions as first
+from rackwise.report import history, sections, sentences
 from rackwise.report import plans as planned
 from rackwise.report import savings as saving_section
-from rackwise.report import sections, sentences
 from rackwise.report.cards import cards
 from rackwise.report.charts import SEVERITY_SIGNS
 from rackwise.report.formats import duration_text
@@ -131,7 +131,15 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
     savings = saving_section.section(summary)
     findings, blast = sections.findings(summary), sections.blast(summary)
     clusters = sections.clusters(summary) if sentences.is_fleet(summary) else None
-    blocks = [*([clusters] if clusters else []), *top, *([days] if days else []), findings, blast]
+    past = history.section(summary)
+    blocks = [
+        *([clusters] if clusters else []),
+        *top,
+        *([days] if days else []),
+        *([past] if past else []),
+        findings,
+        blast,
+    ]
     blocks += [savings.waterfall] if savings else []
     figures = [block.figure for block in blocks if block.figure]
     verdict = sentences.verdict(summary)
@@ -154,6 +162,8 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "more_maps": more_maps,
         "top": top,
         "days": days,
+        "history": past,
+        "week": sentences.plain([sentences.Phrase(history.week(summary))]),
         "savings": savings,
         "findings": findings,
         "worst": sections.worst(summary),

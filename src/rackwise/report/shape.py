@@ -92,6 +92,16 @@ _ROLL_UP: Final[Mapping[str, Form]] = {
     "usd_high": _USD,
     "share": NUMBER,
 }
+_DAY: Final[Mapping[str, Form]] = {
+    "day": TEXT,
+    "bytes_local": _COUNT,
+    "bytes_cross": _COUNT,
+    "bytes_unknown": _COUNT,
+    "cross_share": NUMBER,
+    "usd": _USD,
+    "partitions": _COUNT,
+    "partitions_unsafe": _COUNT,
+}
 _SAVED: Final[Mapping[str, Form]] = {
     "bytes_low": _COUNT,
     "bytes_high": _COUNT,
@@ -183,6 +193,28 @@ SUMMARY: Final = _record(
     by_level=_rows(level=INTEGER, level_name=_TEXT, **_ROLL_UP),
     by_day=_rows(day=TEXT, **_ROLL_UP),
     by_kind=_rows(kind=TEXT, **_ROLL_UP),
+    history=_record(
+        days=_rows(
+            **_DAY,
+            usd_change=NUMBER,
+            cross_share_change=NUMBER,
+            partitions_unsafe_change=NUMBER,
+        ),
+        clusters=_rows(cluster=TEXT, **_DAY),
+        week=_record(
+            days=INTEGER,
+            **{"from": _TEXT},
+            to=_TEXT,
+            usd=_USD,
+            usd_before=_USD,
+            usd_change=NUMBER,
+            cross_share=NUMBER,
+            cross_share_before=NUMBER,
+            partitions_unsafe=_COUNT,
+            partitions_unsafe_before=_COUNT,
+            reason=_TEXT,
+        ),
+    ),
     savings=NullableForm(
         _record(
             total=_record(**_SAVED),

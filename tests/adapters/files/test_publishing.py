@@ -9,13 +9,16 @@ import sys
 import pytest
 
 from rackwise.adapters.files import (
+    PublishedDay,
+    ResultDays,
     check_out,
     free_run,
     publish,
+    read_days,
     read_published,
 )
 from rackwise.adapters.files.publishing import Disk
-from rackwise.core.errors import InvalidConfig, InvalidSummary, OtherFormat, WorldError
+from rackwise.core.errors import Conflict, InvalidConfig, InvalidSummary, OtherFormat, WorldError
 from rackwise.core.json import strict as strict_json
 
 OLD, NEW = "0123456789ab", "ba9876543210"
@@ -157,6 +160,63 @@ class TestPublishing:
         assert len(names(tmp_path / "runs")) == 1
 
 
+def of(day, tables, cluster="prod"):
+    return PublishedDay(cluster=cluster, day=day, tables=tables)
+
+
+class TestDays:
+    """A result names the run that computed each day; the tables of these runs stay."""
+
+    def test_days_are_read_as_they_were_published(self, tmp_path):
+        days = (
+            of("2026-11-01", f"tables/runs/{OLD}"),
+            PublishedDay(
+                cluster="prod",
+                day="2026-11-02",
+                cluster_id="x",
+                tables="s3a://bucket/runs/1",
+                name_in_tables="x",
+                since="2026-11-02T00:00:00Z",
+                until="2026-11-03T00:00:00Z",
+                partitions=9,
+                partitions_unsafe=0,
+            ),
+        )
+        assert read_days(tmp_path) == ResultDays()
+        put(tmp_path, OLD, "one", days=days)
+        assert read_days(tmp_path).days == days
+        assert read_published(tmp_path).days == days
+
+    def test_a_result_without_days_has_none(self, tmp_path):
+        put(tmp_path, OLD, "one")
+        assert b"days" not in (tmp_path / "manifest.json").read_bytes()
+        assert read_days(tmp_path).days == ()
+
+    def test_tables_stay_as_long_as_a_day_names_them(self, tmp_path):
+        tables = tmp_path / "tables" / "runs"
+        for name in (OLD, NEW, "aaaaaaaaaaaa"):
+            (tables / name / "gold").mkdir(parents=True)
+        first, second = (
+            of("2026-11-01", f"tables/runs/{OLD}"),
+            of("2026-11-02", f"tables/runs/{NEW}"),
+        )
+        put(tmp_path, OLD, "one", days=[first])
+        put(tmp_path, NEW, "two", days=[first, second])
+        assert names(tables) == [OLD, "aaaaaaaaaaaa", NEW]
+        put(tmp_path, "cccccccccccc", "three", days=[second])
+        assert names(tables) == ["aaaaaaaaaaaa", NEW]
+
+    def test_days_that_somebody_published_meanwhile_are_not_lost(self, tmp_path):
+        start = read_days(tmp_path)
+        put(tmp_path, OLD, "one", after=start)
+        with pytest.raises(Conflict, match="another run published a result in ") as raised:
+            put(tmp_path, NEW, "two", after=start)
+        assert raised.value.hint == "run the command again"
+        assert whole(tmp_path) == "one"
+        put(tmp_path, NEW, "two", after=read_days(tmp_path))
+        assert whole(tmp_path) == "two"
+
+
 class KillingDisk(Disk):
     """A disk that kills its process before the n-th step, or halfway through a write."""
 
@@ -244,6 +304,37 @@ def test_a_first_publication_killed_at_any_step_leaves_none_or_a_whole_one(tmp_p
         if not was_killed:
             break
     assert not was_killed
+
+
+@pytest.mark.fault
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_publication_killed_at_any_step_keeps_the_tables_of_every_day(tmp_path):
+    """F27: whatever is killed when, each day of the result has its tables."""
+    first, second, third = (f"tables/runs/{letter * 12}" for letter in "abc")
+    before = (of("2026-11-01", first), of("2026-11-02", second))
+    after = (of("2026-11-02", second), of("2026-11-03", third))
+    seen = set()
+    for step in range(100):
+        out = tmp_path / str(step)
+        for tables in (first, second, third):
+            (out / tables / "gold").mkdir(parents=True)
+        put(out, OLD, "old", days=before)
+        child = os.fork()
+        if child == 0:
+            try:
+                put(out, NEW, "new", days=after, disk=KillingDisk(step))
+            finally:
+                os._exit(0)
+        was_killed = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        found = read_days(out).days
+        assert found in {before, after}
+        assert all((out / day.tables / "gold").is_dir() for day in found)
+        seen.add(found)
+        if not was_killed:
+            break
+    assert not was_killed
+    assert seen == {before, after}
+    assert not (out / first).exists()
 
 
 class TestRefusals:

@@ -161,7 +161,7 @@ class TestCsv:
     def test_a_formula_gets_a_quote(self, first):
         assert csv_cell(f"{first}1") == f"'{first}1"
 
-    def test_every_cell_is_quoted_and_lines_end_with_lf(self):
-        assert csv_text(["a", "=b"], [[None, -1], ['x"y', True]]) == (
-            '"a","\'=b"\n"","-1"\n"x""y","True"\n'
+    def test_every_cell_but_none_is_quoted_and_lines_end_with_lf(self):
+        assert csv_text(["a", "=b"], [[None, -1], ['x"y', True], ["", 0]]) == (
+            '"a","\'=b"\n,"-1"\n"x""y","True"\n"","0"\n'
         )

@@ -9,6 +9,7 @@ import signal
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
@@ -113,7 +114,7 @@ class TestResult:
         assert sum(int(row["bytes_cross"]) for row in rows) == 21 * GIB
         assert {path.name for path in (out / "csv").iterdir()} == {
             *("by_topic.csv", "by_group.csv", "by_owner.csv", "by_pair.csv", "findings.csv"),
-            *("blast.csv", "plans.csv", "savings.csv"),
+            *("blast.csv", "focus.csv", "history.csv", "plans.csv", "savings.csv"),
         }
 
     def test_the_plan_of_each_cluster_is_a_file_that_can_be_proved(self, demo):
@@ -162,6 +163,44 @@ class TestResult:
         assert "or allow them with --max-quarantine 0.100000, which" in said(err)[1]
         assert read_published(out) == before
         assert runs_in(out) == {before.tables}
+
+
+@spark_session
+def test_days_accumulate_in_a_result(spark, tmp_path):
+    assert spark.version
+    out = tmp_path / "bill"
+
+    def analyzed(day, *more):
+        flows = [
+            each | {"window_start": each["window_start"].replace(day=day)} for each in demo_flows()
+        ]
+        path = write_flows(tmp_path / f"flows-{day}", flows)
+        given = [snapshot_file(tmp_path), "--out", out, *LEVELS, "--prices", prices_file(tmp_path)]
+        given += ["--flows", path, "--flow-format", "canonical", "--no-plans", *more]
+        code, text, err = called("--json", "analyze", *given)
+        assert code == 0, err
+        return document(text)
+
+    first = analyzed(1)
+    tables = runs_in(out)
+    stored = {path: path.read_bytes() for path in (out / "tables").rglob("*") if path.is_file()}
+    second = analyzed(2)
+    assert [row["day"] for row in second["history"]["days"]] == ["2026-11-01", "2026-11-02"]
+    assert second["verdict"]["usd"] == "0.840000000"
+    assert second["history"]["days"][0]["usd"] == first["verdict"]["usd"]
+    assert {path: path.read_bytes() for path in stored} == stored
+    assert tables < runs_in(out)
+    published = read_published(out)
+    assert {day.tables for day in published.days} == runs_in(out)
+    with (out / "csv" / "history.csv").open(newline="") as file:
+        assert [row["day"] for row in csv.DictReader(file)] == ["2026-11-01", "2026-11-02"]
+    with (out / "csv" / "focus.csv").open(newline="") as file:
+        assert sum(Decimal(row["BilledCost"]) for row in csv.DictReader(file)) == Decimal("0.84")
+    assert called("report", out)[0] == 0
+    assert read_published(out).days == published.days
+    last = analyzed(2, "--keep-days", "1")
+    assert [row["day"] for row in last["by_day"]] == ["2026-11-02"]
+    assert not tables & runs_in(out)
 
 
 @spark_session

@@ -18,9 +18,12 @@ from rackwise.adapters.files.policy import PolicyFile as PolicyFile
 from rackwise.adapters.files.policy import parse_policy as parse_policy
 from rackwise.adapters.files.policy import read_policy as read_policy
 from rackwise.adapters.files.publishing import Published as Published
+from rackwise.adapters.files.publishing import PublishedDay as PublishedDay
+from rackwise.adapters.files.publishing import ResultDays as ResultDays
 from rackwise.adapters.files.publishing import check_out as check_out
 from rackwise.adapters.files.publishing import free_run as free_run
 from rackwise.adapters.files.publishing import publish as publish
+from rackwise.adapters.files.publishing import read_days as read_days
 from rackwise.adapters.files.publishing import read_published as read_published
 from rackwise.adapters.files.snapshot.read import parse_snapshot as parse_snapshot
 from rackwise.adapters.files.snapshot.read import read_snapshot as read_snapshot

@@ -16,9 +16,18 @@ DIR/current       -> runs/5f0c9a7d21be          <- the one rename
 
 The same input gives the same run id; a run that finds its folder there takes `ID-2`, `ID-3`, so
 the folder that readers follow is never written to. After the rename what nobody can reach any more
-goes: other runs, and the tables of the run before where they lie in DIR. The manifest names the
-run, its tables and each file with its SHA-256. A lock on DIR keeps publishers apart; it goes with
-the process that holds it.
+goes: other runs, and tables in DIR of runs of which no day stands. A lock on DIR keeps publishers
+apart; it goes with the process that holds it.
+
+The manifest names the run, its tables and each file with its SHA-256. It also names, for each day
+of each cluster, the tables of the run that computed it. A run that continues a result reads these
+days first and publishes them with its own; if somebody published meanwhile, it is rejected, because
+the days of the other would be lost:
+
+```
+days   prod 2026-11-01   tables/runs/81c0f2aa9e07        an earlier run
+       prod 2026-11-02   tables/runs/5f0c9a7d21be        this run
+```
 
 What this does not do: write the tables (see the pipeline); follow a DIR on an object store.
 """
@@ -33,20 +42,21 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.writing import not_written, sync_folder, write_synced
-from rackwise.core.errors import InputError, InvalidConfig, InvalidSummary, OtherFormat
+from rackwise.core.errors import Conflict, InputError, InvalidConfig, InvalidSummary, OtherFormat
 from rackwise.core.json.canonical import canonical_json
 from rackwise.core.json.codec import Codec, ObjectRules
+from rackwise.core.json.declare import OMITTED
 from rackwise.core.json.node import document
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rackwise.core.json.declare import Bytes
+    from rackwise.core.json.declare import Bytes, Count, NameOrNull
     from rackwise.core.json.faults import Faults
 
 FORMAT = "rackwise.manifest/1"
@@ -102,6 +112,30 @@ class PublishedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedDay:
+    """One day of one cluster in a result."""
+
+    cluster: str
+    """Cluster name."""
+    day: str
+    """The day, in UTC."""
+    cluster_id: NameOrNull = None
+    """Cluster id; null if unknown."""
+    tables: NameOrNull = None
+    """Where the tables of the run are that computed the traffic of the day; null if no run did."""
+    name_in_tables: NameOrNull = None
+    """The name that the cluster has in these tables."""
+    since: NameOrNull = None
+    """Start of the time that this run observed."""
+    until: NameOrNull = None
+    """End of the time that this run observed."""
+    partitions: Count | None = None
+    """Number of partitions in the last snapshot up to the day; null without one."""
+    partitions_unsafe: Count | None = None
+    """Number of them with a finding of severity error; null without a snapshot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """What a result consists of."""
 
@@ -110,6 +144,8 @@ class Manifest:
     """Where the tables of the result are."""
     files: Mapping[str, PublishedFile]
     """Path below the result -> the file."""
+    days: Annotated[tuple[PublishedDay, ...], OMITTED] = ()
+    """The days of each cluster, each with the run that computed it."""
 
 
 MANIFEST_FORM = Codec(rules={Manifest: ObjectRules(constants={"format": FORMAT})}).object(Manifest)
@@ -126,6 +162,10 @@ class Published:
     """The location of the tables."""
     files: Mapping[str, str]
     """Path -> SHA-256."""
+    days: tuple[PublishedDay, ...]
+    """The days of each cluster, each with the run that computed it."""
+    version: str
+    """SHA-256 of the manifest."""
     summary: Mapping[str, Any]
 
 
@@ -136,6 +176,32 @@ def free_run(runs: str | Path, run_id: str) -> str:
         number += 1
         name = f"{run_id}-{number}"
     return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultDays:
+    """The days of the result in a folder, and which publication of it they are of."""
+
+    days: tuple[PublishedDay, ...] = ()
+    version: str | None = None
+    """SHA-256 of the manifest; None if there is no result."""
+
+
+def read_days(out: str | Path) -> ResultDays:
+    """The days of the result in DIR; none if there is no result, or one without days.
+
+    Raises as `check_out` does.
+    """
+    if check_out(out) is None:
+        return ResultDays()
+    path = (Path(out) / MANIFEST).resolve()
+    manifest, faults = _manifest(path, OtherFormat)
+    faults.raise_if_any()
+    return ResultDays(days=manifest.days, version=_sha256(path))
+
+
+def _sha256(manifest: Path) -> str:
+    return hashlib.sha256(read_bytes(manifest, error=InvalidConfig)).hexdigest()
 
 
 def check_out(out: str | Path) -> str | None:
@@ -165,13 +231,17 @@ def publish(
     run_id: str,
     files: Mapping[str, bytes],
     tables: str,
+    days: Sequence[PublishedDay] = (),
+    after: ResultDays | None = None,
     disk: Disk | None = None,
 ) -> Path:
     """Put a result in DIR; give the folder it lies in. All or nothing.
 
     `run_id`: 12 hex digits; `files`: path below DIR, `/` between folders -> content; `tables`:
-    where the run's tables are, `tables/runs/NAME` for those in DIR. Raises `OtherFormat`,
-    `InvalidConfig`, `WorldError`; the result that was there then still is.
+    where the run's tables are, `tables/runs/NAME` for those in DIR; `days`: the days of the result,
+    whose tables are kept; `after`: the result that this one continues. Raises `OtherFormat`,
+    `InvalidConfig`, `WorldError`, and `Conflict` if DIR holds another result than `after`; the
+    result that was there then still is.
     """
     folder = Path(out)
     _check_names(run_id, files)
@@ -180,16 +250,21 @@ def publish(
         check_out(folder)
         work.make_folder(folder / RUNS)
         with locked(folder):
-            old_tables = check_out(folder)
+            place = folder / MANIFEST
+            version = _sha256(place) if place.exists() else None
+            if after is not None and version != after.version:
+                raise _changed(out)
+            old = _known_tables(folder)
             run = free_run(folder / RUNS, run_id)
-            _write_run(work, folder / RUNS / run, _with_manifest(run_id, files, tables))
+            _write_run(work, folder / RUNS / run, _with_manifest(run_id, files, tables, days))
             work.sync(folder / RUNS)
             tops = sorted({path.partition("/")[0] for path in (*files, MANIFEST)})
             _link_tops(work, folder, tops)
             work.link(folder / CURRENT, f"{RUNS}/{run}")
             work.sync(folder)
             _tidy(work, folder, run, tops)
-            _tidy_tables(work, folder, run_id, keep=tables, old=old_tables)
+            kept = {tables, *(day.tables for day in days if day.tables)}
+            _tidy_tables(work, folder, run_id, tables, kept=kept, old=old)
     except OSError as cause:
         raise not_written(str(out), cause) from None
     return folder / RUNS / run
@@ -240,6 +315,8 @@ def _read(folder: Path, home: Path, max_bytes: int) -> Published:
         run_id=manifest.run_id,
         tables=manifest.tables,
         files=hashes,
+        days=manifest.days,
+        version=_sha256(home / MANIFEST),
         summary=summary.value,
     )
 
@@ -259,10 +336,31 @@ def _manifest(path: Path, other: type[InvalidConfig | OtherFormat]) -> tuple[Man
     return MANIFEST_FORM.read(root), root.faults
 
 
-def _with_manifest(run_id: str, files: Mapping[str, bytes], tables: str) -> dict[str, bytes]:
+def _changed(out: str | Path) -> Conflict:
+    return Conflict(
+        f"another run published a result in {escaped(str(out))} meanwhile; nothing was published",
+        wanted="the result that the run continues",
+        had="another result",
+        hint="run the command again",
+        where=str(out),
+    )
+
+
+def _known_tables(folder: Path) -> set[str]:
+    """Where the tables of the result in DIR are, of all its days."""
+    if not (folder / MANIFEST).exists():
+        return set()
+    manifest, _ = _manifest(folder / MANIFEST, OtherFormat)
+    return {manifest.tables, *(day.tables for day in manifest.days if day.tables)}
+
+
+def _with_manifest(
+    run_id: str, files: Mapping[str, bytes], tables: str, days: Sequence[PublishedDay]
+) -> dict[str, bytes]:
     manifest = Manifest(
         run_id=run_id,
         tables=tables,
+        days=tuple(days),
         files={
             path: PublishedFile(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
             for path, data in files.items()
@@ -343,12 +441,14 @@ def _tidy(disk: Disk, folder: Path, run: str, tops: list[str]) -> None:
             disk.remove(path)
 
 
-def _tidy_tables(disk: Disk, folder: Path, run_id: str, *, keep: str, old: str | None) -> None:
-    """Remove tables in DIR of the run before, and unfinished ones of this run's id."""
+def _tidy_tables(
+    disk: Disk, folder: Path, run_id: str, tables: str, *, kept: set[str], old: set[str]
+) -> None:
+    """Remove tables in DIR of earlier runs without a day, and unfinished ones of this run's id."""
     runs = folder / TABLES
-    is_here = keep.startswith(f"{TABLES}/") and runs.is_dir()
+    is_here = tables.startswith(f"{TABLES}/") and runs.is_dir()
     for path in sorted(runs.iterdir()) if is_here else ():
         name = f"{TABLES}/{path.name}"
         is_ours = _RUN.fullmatch(path.name) and not path.is_symlink()
-        if is_ours and name != keep and (name == old or path.name.partition("-")[0] == run_id):
+        if is_ours and name not in kept and (name in old or path.name.partition("-")[0] == run_id):
             disk.remove(path)

@@ -20,7 +20,6 @@ What this does not do: create folders for a single file; lock (see `publishing`)
 
 from __future__ import annotations
 
-import csv
 import errno
 import io
 import os
@@ -168,16 +167,23 @@ def packed(data: bytes) -> bytes:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    r"""A CSV table with a header: all cells quoted, LF, None as an empty cell.
+    r"""A CSV table with a header: LF, all cells quoted except None, which is an empty cell.
 
-    >>> csv_text(["a", "b"], [[1, "=2+3"]])
-    '"a","b"\n"1","\'=2+3"\n'
+    A reader can thus tell None from an empty text.
+
+    >>> csv_text(["a", "b", "c"], [[1, "=2+3", None], ["", 'x"y', 0]])
+    '"a","b","c"\n"1","\'=2+3",\n"","x""y","0"\n'
     """
     out = io.StringIO(newline="")
-    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow([csv_cell(column) for column in columns])
-    writer.writerows([csv_cell(value) for value in row] for row in rows)
+    out.write(_csv_line(columns))
+    for row in rows:
+        out.write(_csv_line(row))
     return out.getvalue()
+
+
+def _csv_line(row: Iterable[object]) -> str:
+    cells = ("" if v is None else '"' + csv_cell(v).replace('"', '""') + '"' for v in row)
+    return ",".join(cells) + "\n"
 
 
 def csv_cell(value: object) -> str:

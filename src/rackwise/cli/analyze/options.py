@@ -192,6 +192,14 @@ class AnalyzeOptions(BillOptions):
             "it, the saving of rack-aware producers is only known to be at most its value.",
         ),
     ] = None
+    keep_days: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Remove days of the result before the last N days. [default: keep all days]",
+        ),
+    ] = None
     tables: Annotated[
         str | None,
         typer.Option(metavar="URI", help="Write Parquet tables here. [default: DIR/tables]"),

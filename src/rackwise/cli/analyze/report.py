@@ -63,6 +63,8 @@ def report(
             run_id=published.run_id,
             files={**content, REPORT: page.encode()},
             tables=published.tables,
+            days=published.days,
+            after=files.ResultDays(days=published.days, version=published.version),
         )
     if shell.is_json:
         shell.document(published.summary)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters import files
+from rackwise.cli.analyze.days import (
+    earlier_result,
+    published_days,
+    standing_days,
+    tables_place,
+)
 from rackwise.cli.shell import installed, version
 from rackwise.core.errors import PlanFailures, RackwiseError
 from rackwise.core.findings import Severity
@@ -16,6 +22,7 @@ from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from rackwise.cli.analyze.inputs import Inputs
     from rackwise.cli.analyze.settings import Settings
@@ -55,7 +62,7 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
     Raises what `pipeline.job.analyze`, a session and publishing raise; then the previous result in
     `settings.out` stays as it is.
     """
-    files.check_out(settings.out)
+    before = files.read_days(settings.out)
     steps = _Steps(shell)
     with installed("spark", "analyze"):
         from rackwise.pipeline.job import STEPS, analyze
@@ -64,7 +71,11 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
         from rackwise.report import html
 
         is_small = inputs.input_bytes is not None and inputs.input_bytes < SMALL_BELOW_BYTES
-        request = _request(inputs, settings, steps.begin)
+        request = replace(
+            _request(inputs, settings, steps.begin),
+            standing=standing_days(before.days, settings.out),
+            earlier=earlier_result(shell, settings.out) if before.days else None,
+        )
         check_request(request)
         with session(
             master=settings.master,
@@ -74,13 +85,15 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
         ) as spark:
             analysis = analyze(spark, request)
         steps.begin(len(STEPS), len(STEPS), STEPS[-1])
-        _publish(settings.out, analysis, html.render)
+        _publish(settings.out, analysis, html.render, before)
         steps.end()
     return analysis
 
 
 def _request(
-    inputs: Inputs, settings: Settings, progress: Callable[[int, int, str], None]
+    inputs: Inputs,
+    settings: Settings,
+    progress: Callable[[int, int, str], None],
 ) -> AnalyzeRequest:
     from rackwise.pipeline.plans.task import Planning
     from rackwise.pipeline.request import AnalyzeRequest
@@ -111,6 +124,7 @@ def _request(
         side=settings.side,
         dedupe=settings.dedupe,
         max_quarantine=settings.max_quarantine,
+        keep_days=settings.keep_days,
         keep=settings.keep,
         eps=settings.eps,
         unkeyed=settings.unkeyed,
@@ -121,7 +135,12 @@ def _request(
     )
 
 
-def _publish(out: Path, found: Analysis, render: Callable[[Mapping[str, object]], str]) -> None:
+def _publish(
+    out: Path,
+    found: Analysis,
+    render: Callable[[Mapping[str, object]], str],
+    before: files.ResultDays,
+) -> None:
     summary = found.summary
     text = json.dumps(summary, ensure_ascii=False, sort_keys=True, allow_nan=False, indent=1)
     content = {
@@ -134,16 +153,10 @@ def _publish(out: Path, found: Analysis, render: Callable[[Mapping[str, object]]
         out,
         run_id=summary["run_id"],
         files=texts | dict(found.files),
-        tables=_tables_place(found.tables, out),
+        tables=tables_place(found.tables, out),
+        days=published_days(found.days, out),
+        after=before,
     )
-
-
-def _tables_place(tables: str, out: Path) -> str:
-    """The place of the tables for the manifest: relative to `out` if below it, else absolute."""
-    if "://" in tables:
-        return tables
-    whole, home = Path(tables).resolve(), out.resolve()
-    return str(whole.relative_to(home) if whole.is_relative_to(home) else whole)
 
 
 def _warn_unplanned(shell: Shell, plans: Mapping[str, Any] | None) -> None:

@@ -43,6 +43,8 @@ class Settings:
     """Whether equal rows count once."""
     max_quarantine: Decimal
     """Greatest share of malformed rows."""
+    keep_days: int | None
+    """Number of days to keep in the result; None keeps all."""
     keep: tuple[str, ...]
     eps: tuple[float, ...]
     """Bounds on a rack's load by its producers, ascending."""
@@ -83,6 +85,7 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
         side=options.side,
         dedupe=options.dedupe,
         max_quarantine=_share(options.max_quarantine),
+        keep_days=options.keep_days,
         keep=tuple(sorted(set(options.keep or ()))),
         eps=tuple(sorted({_bound(text) for text in options.eps or ()})) or EPS,
         unkeyed=dict(_unkeyed(text) for text in options.unkeyed_share or ()),

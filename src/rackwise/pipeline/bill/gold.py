@@ -23,17 +23,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
+from rackwise.core.history import covered_time
 from rackwise.core.traffic import PRECEDENCE, Rates
 from rackwise.pipeline import schemas
 from rackwise.pipeline.bill.cost import matrix, price_traffic, roll_up
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
 from rackwise.pipeline.bill.rates import model_traffic
+from rackwise.pipeline.bill.standing import price_rows
 from rackwise.pipeline.bill.traffic import apportion, merge_sources, traffic, with_precedence
 from rackwise.pipeline.bill.weights import weights
 from rackwise.pipeline.columns.clock import day_at
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.row_outcomes import check_bytes
-from rackwise.pipeline.ingest.tables import write_arrow, write_table
+from rackwise.pipeline.ingest.tables import write_arrow, write_rows, write_table
 from rackwise.pipeline.schemas import FETCH, KINDS, SOURCES, UNKNOWN_GROUP, UNKNOWN_TOPIC
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from rackwise.core.history import StandingDay
     from rackwise.core.owners import Owners
     from rackwise.core.traffic import Price
     from rackwise.pipeline.fleet.fleet import Fleet
@@ -253,26 +256,30 @@ def cross_rack(
     days = sorted({day_at(one.day) for one in found.billed})
     gold = price_traffic(rows, fleet, prices=prices, levels=levels, days=days, owners=owners)
     path = f"{folder}/cross_rack"
-    write_table(gold, path, schemas.CROSS_RACK)
+    write_table(gold, path, schemas.CROSS_RACK, by=["day"])
     if shares is not None:
         shares.unpersist()
-    return spark.read.schema(schemas.CROSS_RACK).parquet(escape_glob(path)).cache()
+    stored = spark.read.schema(schemas.CROSS_RACK).parquet(escape_glob(path))
+    return stored.select(*schemas.CROSS_RACK.fieldNames()).cache()
 
 
-def _check_conserved(
-    standings: Sequence[Standing], fleet: Fleet, billed: Sequence[SourceSum]
-) -> None:
+def check_conserved(gold: DataFrame, fleet: Fleet, billed: Sequence[SourceSum]) -> None:
+    """Check CROSS_RACK against the traffic of the same run.
+
+    Raises `BytesLost` if the bytes of a cluster, day and kind differ.
+    """
     had = Counter[str]()
-    for one in standings:
+    for one in sum_standings(gold):
         had[f"{one.kind} of {one.cluster} on {one.day}"] += one.bytes
     wanted = {}
     for sums in billed:
-        cluster, day, kind, _ = _names_of(fleet, sums)
+        cluster, day, kind, _ = source_names(fleet, sums)
         wanted[f"{kind} of {cluster} on {day}"] = sums.bytes
     check_bytes("cross_rack", wanted, had)
 
 
-def _names_of(fleet: Fleet, one: SourceSum) -> tuple[str, date, str, str]:
+def source_names(fleet: Fleet, one: SourceSum) -> tuple[str, date, str, str]:
+    """Cluster, day, kind and source of a sum, by name."""
     return (
         fleet.names.clusters[one.cluster - 1],
         day_at(one.day),
@@ -283,21 +290,20 @@ def _names_of(fleet: Fleet, one: SourceSum) -> tuple[str, date, str, str]:
 
 def bill(
     spark: SparkSession,
-    fleet: Fleet,
-    found: Traffic,
-    gold: DataFrame,
+    whole: DataFrame,
     *,
+    days: Sequence[StandingDay],
+    precedence: Sequence[tuple[str, date, str, str]],
     prices: Sequence[Price],
     levels: Sequence[str],
     folder: str,
 ) -> Bill:
     """Writes the roll-ups of CROSS_RACK below `folder`; returns the values for the summary.
 
-    Raises `BytesLost` if the bytes of a cluster, day and kind differ from the traffic.
+    `whole`: the rows of all days of the result; `days`: these days; `precedence`: of this run.
     """
-    standings = _sum_standings(gold)
-    _check_conserved(standings, fleet, found.billed)
-    table = roll_up(gold, ROLL_UPS).toArrow()
+    standings = sum_standings(whole)
+    table = roll_up(whole, ROLL_UPS).toArrow()
     roll_ups = {
         name: _write_rows(
             spark,
@@ -307,13 +313,24 @@ def bill(
         )
         for name in ROLL_UPS
     }
-    pairs = matrix(gold, levels).toArrow()
+    pairs = matrix(whole, levels).toArrow()
+    used = {one.price_row for one in standings}
+    write_rows(
+        spark,
+        price_rows(price for price in prices if price.row in used),
+        f"{folder}/price",
+        schemas.PRICE,
+    )
+    covered = covered_time(days)
+    if covered is None:
+        raise ValueError("a bill without days")
     return Bill(
         standings=standings,
         roll_ups=roll_ups,
         matrix=_write_rows(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
-        precedence=[_names_of(fleet, one) for one in found.billed],
-        period=(found.since, found.until),
+        precedence=precedence,
+        period=covered[:2],
+        seconds=covered[2],
         prices=prices,
     )
 
@@ -328,7 +345,8 @@ def _write_rows(
     return rows
 
 
-def _sum_standings(gold: DataFrame) -> list[Standing]:
+def sum_standings(gold: DataFrame) -> list[Standing]:
+    """The bytes and dollars of rows of CROSS_RACK. A Spark action."""
     rows = (
         gold.withColumns(
             {

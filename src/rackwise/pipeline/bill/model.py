@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date, datetime
     from decimal import Decimal
 
     from rackwise.core.traffic import Price
 
+
+CsvTable: TypeAlias = "tuple[tuple[str, ...], Iterable[Sequence[object]]]"
+"""Columns and rows of a CSV file."""
 
 ROLL_UPS = {
     "by_topic": ("topic",),
@@ -60,6 +63,8 @@ class Bill:
     """The billed source of each cluster, day and kind: (cluster, day, kind, source)."""
     period: tuple[datetime, datetime]
     """The start and the end of the time that the traffic covers."""
+    seconds: int
+    """The seconds of it that are covered; days that no run observed are not."""
     prices: Sequence[Price]
     savings: Sequence[Mapping[str, Any]] = ()
     """Rows of SAVINGS."""
@@ -67,3 +72,5 @@ class Bill:
     """Rows of UNMETERED."""
     reconciliation: Sequence[Mapping[str, Any]] = ()
     """Rows of RECONCILIATION."""
+    charges: CsvTable = ((), ())
+    """The bill as a FOCUS dataset."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -15,7 +16,8 @@ from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.runtime.session import large_batches
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Iterable, Mapping, Sequence
+
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -29,16 +31,18 @@ class WriteCounts:
     """Sum of the column `bytes`; None for a table without one."""
 
 
-def write_table(df: DataFrame, path: str, schema: StructType) -> WriteCounts:
+def write_table(
+    df: DataFrame, path: str, schema: StructType, *, by: Sequence[str] = ()
+) -> WriteCounts:
     """Write Parquet with exactly the columns and types of `schema`, and count what was written.
 
-    An older table at `path` is replaced.
+    An older table at `path` is replaced. `by`: columns whose values are folders, `day=2026-11-01`.
     """
     columns = [F.col(field.name).cast(field.dataType) for field in schema.fields]
     names = [field.name for field in schema.fields]
     shaped = df.select(*(c.alias(name) for c, name in zip(columns, names, strict=True)))
     with large_batches(df.sparkSession):
-        shaped.write.mode("overwrite").parquet(path)
+        shaped.write.mode("overwrite").partitionBy(*by).parquet(path)
     written = df.sparkSession.read.schema(schema).parquet(escape_glob(path))
     has_bytes = "bytes" in names
     total = F.sum("bytes") if has_bytes else F.lit(None)
@@ -57,6 +61,14 @@ def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructT
     Path(path).mkdir(parents=True)
     arrow = to_arrow_schema(schema, timezone="UTC")
     parquet.write_table(table.cast(arrow), Path(path, "part-00000.parquet"))
+
+
+def write_rows(
+    spark: SparkSession, rows: Iterable[Mapping[str, Any]], path: str, schema: StructType
+) -> None:
+    """Write rows of the driver as `write_arrow` does."""
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    write_arrow(spark, pa.Table.from_pylist(list(rows), schema=arrow), path, schema)
 
 
 def store(df: DataFrame, path: str) -> DataFrame:
