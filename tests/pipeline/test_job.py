@@ -23,6 +23,8 @@ from rackwise.core.model import Broker
 from rackwise.core.racks import Rack
 from rackwise.core.savings.potential import KEYS
 from rackwise.core.traffic import RateRow
+from rackwise.pipeline.bill.savings import TOO_SHORT
+from rackwise.report import terminal
 from small_fleets import CENT, DEMO_READERS, GIB, cluster, parsed, price
 from spark_sessions import ON_CONNECT
 
@@ -242,6 +244,7 @@ class TestDemo:
                 "partitions": 3,
                 "partitions_unsafe": 0,
                 "bytes_cross": 21 * GIB,
+                "bytes_cross_unattributed": 0,
                 "usd": "0.420000000",
                 "usd_high": "0.420000000",
             }
@@ -506,3 +509,31 @@ class TestRunId:
         assert claim_folder(spark, uri, "abc") == f"{uri}/runs/abc"
         spark.range(1).write.parquet(f"{uri}/runs/abc/gold")
         assert claim_folder(spark, uri, "abc") == f"{uri}/runs/abc-2"
+
+
+class TestShortObservation:
+    """Less than one hour is extrapolated to 30 days on request only."""
+
+    def summary(self, spark, folder, **more):
+        rows = [row | {"window_s": 1_800} for row in demo_flows()]
+        path = write_flows(folder / "flows", rows)
+        return analyzed(spark, folder / "tables", flows=[path], **more).summary
+
+    def test_half_an_hour_has_no_30_days_and_says_why(self, spark, tmp_path):
+        summary = self.summary(spark, tmp_path)
+        assert summary["observed"]["seconds"] == 1_800
+        verdict, total = summary["verdict"], summary["savings"]["total"]
+        assert (verdict["usd"], verdict["usd_30d"]) == ("0.420000000", None)
+        assert verdict["reason_30d"] == TOO_SHORT
+        assert total["usd_high"] == "0.126000000"
+        assert [total[f"usd_{end}_30d"] for end in ("low", "high", "saved")] == [None] * 3
+        assert TOO_SHORT in total["reason"]
+        shown = " ".join(terminal.render(summary, width=100, color=False).split())
+        assert f"Cross-rack traffic cost $0.42 in 30 minutes observed ({TOO_SHORT})" in shown
+
+    def test_it_is_extrapolated_on_request(self, spark, tmp_path):
+        summary = self.summary(spark, tmp_path, extrapolate=True)
+        verdict, total = summary["verdict"], summary["savings"]["total"]
+        assert (verdict["usd_30d"], verdict["reason_30d"]) == ("604.800000000", None)
+        assert total["usd_high_30d"] == "181.440000000"
+        assert summary["method"]["options"]["extrapolate"] is True
