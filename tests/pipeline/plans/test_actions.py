@@ -74,6 +74,7 @@ def bill(*savings, by_topic=()):
         matrix=(),
         precedence=(),
         period=(now, now),
+        seconds=86_400,
         prices=(),
         savings=savings,
     )
@@ -119,6 +120,7 @@ def test_savings_alone_are_summed_by_what_changes():
             saving("follower-fetch", "1", "2", topic="x", group="g"),
             saving("follower-fetch", None, "3", topic="y", group=UNKNOWN_NAME),
             saving("follower-fetch", "90", "90", view=WATERFALL),
+            saving("follower-fetch", "99", "99", name="of an earlier run"),
             saving("assignment", "0.5", "0.5", group="g"),
             saving("assignment", "9", "9", group=UNKNOWN_NAME),
             saving("producing", "0.25", None, topic="t", eps=0.1),

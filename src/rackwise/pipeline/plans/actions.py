@@ -49,7 +49,8 @@ def actions_part(
 ) -> list[dict[str, Any]]:
     """The actions in the summary, the most urgent first.
 
-    `latest`: the last snapshot of each cluster; `blast`: rows of BLAST.
+    `latest`: the last snapshot of each cluster of this run; clusters of earlier runs have no
+    action. `blast`: rows of BLAST.
     """
     places = {one.name: ClusterPlaces(one.name, one.file, _server(one.cluster)) for one in latest}
     planned = {row["cluster"]: row for row in plans.rows} if plans else {}
@@ -125,7 +126,8 @@ def _savings(
         column = SUBJECTS.get(row["saving"])
         subject = row[column] if column else None
         is_usual = row["eps"] is None or row["eps"] == USUAL_EPS
-        if row["view"] == ALONE and is_usual and subject != UNKNOWN_NAME:
+        is_own = row["cluster"] in places  # a result keeps the rows of clusters of earlier runs
+        if is_own and row["view"] == ALONE and is_usual and subject != UNKNOWN_NAME:
             groups[row["cluster"], row["saving"], subject].append(row)
     for (cluster, saving, subject), part in groups.items():
         lows = [row["usd_low_30d"] for row in part]
