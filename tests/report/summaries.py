@@ -271,6 +271,41 @@ def summary(
         "method": method(rows, named=named),
         "plans": plans(names, named),
         "actions": actions(names[0], groups[0], has_traffic=has_traffic),
+        "unmetered": {
+            "count": 1,
+            "by_reason": [
+                {
+                    "reason": "recreated",
+                    "cause": "the topic was deleted",
+                    "cure": "take the next",
+                    "partitions": 4,
+                }
+            ],
+            "rows": [],
+        }
+        if rows
+        else None,
+        "reconciliation": {
+            "pairs": 6,
+            "pairs_off": 1,
+            "flow_bytes_per_s": 1100,
+            "meter_bytes_per_s": 1000,
+            "ratio": 1.1,
+            "rows": [
+                {
+                    "cluster": names[0],
+                    "day": "2026-11-01",
+                    "from_broker": 1,
+                    "to_broker": 2,
+                    "flow_bytes_per_s": 300,
+                    "meter_bytes_per_s": 200,
+                    "ratio": 1.5,
+                    "is_off": True,
+                }
+            ],
+        }
+        if rows
+        else None,
         "savings": savings(rows, names[0], topic_names[0], groups[0]),
         "csv": [f"csv/{name}.csv" for name in (*LISTED, "findings")],
         "failed": [],
@@ -517,6 +552,7 @@ def traffic(rows, levels: Sequence[str], days: int, named: Named) -> dict[str, A
         "unattributed": unattributed(days) if every else None,
         "quality": {
             "bytes_measured": bytes_total - bytes_total // 20 if bytes_total else 0,
+            "bytes_metered": 0,
             "bytes_apportioned": bytes_total // 20 if bytes_total else 0,
             "bytes_estimated": 0,
             "bytes_unknown_rack": counts["bytes_unknown"] or 0,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rackwise.core.owners import UNOWNED
 from rackwise.report import charts
-from rackwise.report.formats import duration_text
+from rackwise.report.formats import count_of, count_text, duration_text
 from rackwise.report.sentences import has_traffic, is_fleet, is_priced, is_range, losses, rules
 from rackwise.report.tables import (
     ROLL_UP_SUMS,
@@ -283,6 +283,50 @@ def _price_state(row: Row) -> str:
     return f"{state}, extrapolated" if row["is_extrapolated"] else state
 
 
+def _meter(summary: Summary) -> tuple[Table, ...]:
+    """What two snapshots do not tell, and how flow logs and snapshots agree."""
+    reasons = (
+        name_column("cause", "Why bytes are not known"),
+        name_column("cure", "What makes them known"),
+        count_column("partitions", "Partitions"),
+    )
+    brokers = (
+        *_cluster_column(summary),
+        name_column("day", "Day"),
+        count_column("from_broker", "From broker"),
+        count_column("to_broker", "To broker"),
+        bytes_column("flow_bytes_per_s", "Per second by flow logs"),
+        bytes_column("meter_bytes_per_s", "Per second by snapshots"),
+    )
+    unmetered, compared = summary["unmetered"], summary["reconciliation"]
+    rows = compared["rows"] if compared else ()
+    return (
+        table(
+            "unmetered",
+            "Bytes between snapshots that are not known",
+            reasons,
+            unmetered["by_reason"] if unmetered else (),
+        ),
+        table(
+            "reconciliation",
+            _agreement(compared) if compared else "",
+            brokers,
+            rows,
+            count=compared["pairs"] if compared else 0,
+            file="csv/reconciliation.csv",
+        ),
+    )
+
+
+def _agreement(compared: Row) -> str:
+    """How many pairs of brokers replicate the same by flow logs and by snapshots."""
+    same = compared["pairs"] - compared["pairs_off"]
+    return (
+        f"Replication by flow logs and by snapshots: {count_text(same)} of "
+        f"{count_of(compared['pairs'], 'pair')} of brokers agree within 10 %"
+    )
+
+
 def method(summary: Summary) -> tuple[Table, ...]:
     """Prices, row outcomes, files, sources, failed snapshots and options; omits empty tables."""
     part = summary["method"]
@@ -311,6 +355,7 @@ def method(summary: Summary) -> tuple[Table, ...]:
     pairs = (name_column("name", "Name"), name_column("value", "Value"))
     tables = (
         prices(summary),
+        *_meter(summary),
         table(
             "outcomes",
             "Outcome of every row read",

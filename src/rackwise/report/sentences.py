@@ -264,8 +264,13 @@ def trust(summary: Summary) -> tuple[Trust, ...]:
 
 _BYTES: Final = (
     ("bytes_measured", "measured", "bytes that a flow log or a client counted"),
+    ("bytes_metered", "metered", "bytes by offsets, sizes and commits of two snapshots"),
     ("bytes_apportioned", "apportioned", "bytes counted without a topic, spread by weight"),
-    ("bytes_estimated", "estimated", "bytes from rates or from a later snapshot"),
+    (
+        "bytes_estimated",
+        "estimated",
+        "bytes from rates, from a later snapshot, or between snapshots that differ",
+    ),
     (
         "bytes_unknown_rack",
         "unknown rack",
@@ -284,7 +289,7 @@ def _of_bytes(label: str, count: int | None, total: int | None, meaning: str) ->
         label,
         share_text(share_of(count, total)),
         f"{count_text(count)} of {count_of(total, 'byte')}",
-        "good" if count and label == "measured" else state,
+        "good" if count and label in {"measured", "metered"} else state,
         meaning,
     )
 

@@ -167,6 +167,7 @@ SUMMARY: Final = _record(
     unattributed=NullableForm(_record(**_UNATTRIBUTED, causes=_rows(reason=TEXT, **_UNATTRIBUTED))),
     quality=_record(
         bytes_measured=_COUNT,
+        bytes_metered=_COUNT,
         bytes_apportioned=_COUNT,
         bytes_estimated=_COUNT,
         bytes_unknown_rack=_COUNT,
@@ -214,6 +215,42 @@ SUMMARY: Final = _record(
             partitions_unsafe_before=_COUNT,
             reason=_TEXT,
         ),
+    ),
+    unmetered=NullableForm(
+        _record(
+            count=INTEGER,
+            by_reason=_rows(reason=TEXT, cause=TEXT, cure=TEXT, partitions=INTEGER),
+            rows=_rows(
+                cluster=TEXT,
+                kind=TEXT,
+                topic=TEXT,
+                client_group=_TEXT,
+                reason=TEXT,
+                cause=TEXT,
+                cure=TEXT,
+                partitions=INTEGER,
+                seconds=INTEGER,
+            ),
+        )
+    ),
+    reconciliation=NullableForm(
+        _record(
+            pairs=INTEGER,
+            pairs_off=INTEGER,
+            flow_bytes_per_s=INTEGER,
+            meter_bytes_per_s=INTEGER,
+            ratio=SCALAR,
+            rows=_rows(
+                cluster=TEXT,
+                day=TEXT,
+                from_broker=INTEGER,
+                to_broker=INTEGER,
+                flow_bytes_per_s=INTEGER,
+                meter_bytes_per_s=INTEGER,
+                ratio=SCALAR,
+                is_off=SCALAR,
+            ),
+        )
     ),
     savings=NullableForm(
         _record(

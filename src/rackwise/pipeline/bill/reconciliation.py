@@ -96,20 +96,22 @@ def _row(row: Any, fleet: Fleet, *, flow_seconds: int) -> dict[str, Any]:  # noq
 
 
 def reconciliation_part(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The comparison in the summary: sums, and the pairs that differ most; None without rows."""
+    """The comparison in the summary: sums, and pairs of brokers; None without rows.
+
+    The pairs with the greatest difference are first.
+    """
     if not rows:
         return None
     by_flows = sum(row["flow_bytes_per_s"] for row in rows)
     by_meter = sum(row["meter_bytes_per_s"] for row in rows)
-    differing = sorted(
-        (row for row in rows if row["is_off"]),
-        key=lambda row: -abs(row["flow_bytes_per_s"] - row["meter_bytes_per_s"]),
+    by_difference = sorted(
+        rows, key=lambda row: -abs(row["flow_bytes_per_s"] - row["meter_bytes_per_s"])
     )
     return {
         "pairs": len(rows),
-        "pairs_off": len(differing),
+        "pairs_off": sum(row["is_off"] for row in rows),
         "flow_bytes_per_s": by_flows,
         "meter_bytes_per_s": by_meter,
         "ratio": by_flows / by_meter if by_meter else None,
-        "rows": [{**row, "day": row["day"].isoformat()} for row in differing[:SHOWN]],
+        "rows": [{**row, "day": row["day"].isoformat()} for row in by_difference[:SHOWN]],
     }
