@@ -310,7 +310,7 @@ def test_without_traffic_there_are_findings_and_a_blast_radius(spark, tmp_path):
     assert summary["findings"]["worst"][0]["cluster"] == "blind"
     assert len(summary["blast"]) == 199 * 4 + 3
     assert summary["levels"] == ["level1", "level2"]
-    assert list(made.csv) == ["findings", "blast"]
+    assert list(made.csv) == ["findings", "blast", "history"]
     assert sorted(path.name for path in Path(made.tables, "gold").iterdir()) == ["blast", "finding"]
 
 
