@@ -477,8 +477,9 @@ class TestRefusedBeforeSpark:
         assert "choose another --provider" in advice
 
     def test_one_name_for_two_clusters(self, tmp_path):
-        folder = snapshot_file(tmp_path / "s", replace(DEMO, cluster_id=None), "demo.json").parent
-        snapshot_file(folder, DEMO, "other.json")
+        named = replace(DEMO, name="demo")
+        folder = snapshot_file(tmp_path / "s", replace(named, cluster_id="x"), "one.json").parent
+        snapshot_file(folder, named, "other.json")
         told, advice = self.refused(tmp_path, snapshot=folder)
         assert told.startswith("expected one cluster id for the name demo, got ")
         assert "rename one of the two files" in advice
