@@ -6,6 +6,7 @@ import gzip
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -116,14 +117,15 @@ def test_client_rows_that_cannot_match_flows_are_reported(tmp_path):
 @spark_session
 def test_one_name_for_two_clusters(spark, tmp_path):
     assert spark.version
-    first = snapshot_file(tmp_path / "x", cluster(cluster_id=None))
-    second = snapshot_file(tmp_path / "y", cluster(cluster_id="demo"), "other.json")
+    named = replace(cluster(cluster_id="demo"), name="demo")
+    first = snapshot_file(tmp_path / "x", replace(named, cluster_id=None))
+    second = snapshot_file(tmp_path / "y", named, "other.json")
     code, text, err = called("analyze", first, second, "--out", tmp_path / "out")
     assert (code, text) == (1, "")
     error, hint = said(err)
     wanted = "error: expected one cluster id for the name demo, got "
     assert error == f"{wanted}None in {first} and demo in {second}"
-    assert hint == "hint: rename one of the two files, or analyze the two clusters separately"
+    assert hint == "hint: rename one of the two files, or use `rackwise snapshot --name`"
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
