@@ -378,17 +378,18 @@ class TestChargeback:
                 None if name == "(unknown)" else name for name in (row.topic, row.client_group)
             ]
             assert row.owner == OWNERS.of(*known)
-        dollars = [row.usd for row in rows if row.usd is not None]
+        # A part whose dollars would be 0 and are not all known is null: it adds nothing.
         wanted = (
             sum(flow["bytes"] for flow in flows),
-            sum(dollars, Decimal(0)) if dollars else None,
+            sum((row.usd for row in rows if row.usd is not None), Decimal(0)),
         )
         found = roll_up(gold, ROLL_UPS).collect()
         for name in ROLL_UPS:
             part = [row for row in found if row.roll_up == name]
-            usd = [row.usd for row in part if row.usd is not None]
             assert (
                 sum(row.bytes_local + row.bytes_cross + row.bytes_unknown for row in part),
-                sum(usd, Decimal(0)) if usd else None,
+                sum((row.usd for row in part if row.usd is not None), Decimal(0)),
             ) == wanted, name
+            unknown = [row.bytes_unknown for row in part if row.usd is not None and not row.usd]
+            assert not any(unknown), f"{name}: 0 dollars of bytes that are not known"
         gold.unpersist()
