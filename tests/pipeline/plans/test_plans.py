@@ -152,7 +152,8 @@ def test_the_summary_has_the_sums_of_the_plans(made, rows):
     assert (part["goal"], part["clusters"], part["planned"], part["proved"]) == ("repair", 7, 4, 4)
     assert part["moves"] == sum(row["moves"] for row in planned)
     assert (part["bytes"], part["usd"]) == (None, None)
-    assert made.summary["csv"] == ["csv/findings.csv", "csv/blast.csv", "csv/plans.csv"]
+    names = ("findings", "blast", "plans", "history")
+    assert made.summary["csv"] == [f"csv/{name}.csv" for name in names]
     assert len(list(made.csv["plans"][1])) == 7
 
 
