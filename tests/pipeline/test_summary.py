@@ -11,6 +11,7 @@ from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
 from rackwise.pipeline.bill.savings import TOO_SHORT
 from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 from rackwise.pipeline.summary import (
+    EACH,
     LOST,
     SHOWN,
     _roll_up_rows,
@@ -62,7 +63,7 @@ def test_kinds_are_merged_over_clusters_with_the_most_expensive_first():
 def test_no_day_is_left_out():
     rows = [row(name, day=day, usd="1") for day in DAYS for name in "ab"]
     added = _roll_up_rows(bill(by_day=rows), "by_day")
-    assert len(added) == len(DAYS) > SHOWN
+    assert len(added) == len(DAYS)
     assert sorted(one["day"] for one in added) == DAYS
     assert {one["usd"] for one in added} == {2}
 
@@ -71,6 +72,9 @@ def test_no_day_is_left_out():
 def test_rows_of_one_cluster_are_cut_and_not_merged(name):
     rows = [row("a", **dict.fromkeys(ROLL_UPS[name], str(n)), usd="1") for n in range(SHOWN + 9)]
     assert _roll_up_rows(bill(**{name: rows}), name) == rows[:SHOWN]
+    small = [row("z", **dict.fromkeys(ROLL_UPS[name], str(n)), usd="0") for n in range(EACH + 9)]
+    listed = _roll_up_rows(bill(**{name: [*rows, *small]}), name)
+    assert listed == rows[:SHOWN] + small[:EACH]
 
 
 def standing(cluster, level, usd, *, high=None, **more):

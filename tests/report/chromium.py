@@ -101,6 +101,11 @@ class Page:
         message, _, self._buffer = self._buffer.partition(b"\0")
         return json.JSONDecoder().decode(message.decode())
 
+    def open_at(self, file: Path, fragment: str) -> None:
+        """Load a file by a link with a fragment, as the last window would."""
+        self.call("Page.navigate", url="about:blank")
+        self._load(f"{file.as_uri()}#{fragment}")
+
     def open(self, file: Path, *, width: int, dark: bool = False) -> None:
         """Load a file as a window of this width and this colour scheme would."""
         self.call(
@@ -112,8 +117,11 @@ class Page:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self._load(file.as_uri())
+
+    def _load(self, url: str) -> None:
         self.events.clear()
-        self.call("Page.navigate", url=file.as_uri())
+        self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
         self.run(DRAWN)

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 GIB = 2**30
+MOST, EACH = 1000, 20
 DAY_S = 86_400
 FIRST_DAY = datetime(2026, 11, 1, tzinfo=UTC)
 UNKNOWN = "(unknown)"
@@ -30,12 +31,31 @@ TOPICS = (
 )
 GROUPS = ("analytics", "fraud-detector", "warehouse-loader", "search-indexer")
 RULES = (
-    ("spread-even", "error", "replicas are not spread evenly over the racks", 7),
-    ("under-min-isr", "error", "fewer in-sync replicas than min.insync.replicas", 2),
-    ("rack-loss-offline", "warning", "losing one rack takes the partition offline", 3),
-    ("leader-balance", "warning", "a broker leads more or fewer partitions than its share", 1),
-    ("not-preferred-leader", "info", "the leader is not the preferred one", 4),
+    ("under-min-isr", "error", "writes stop now", "fewer in-sync replicas than min ISR", 2),
+    (
+        "rack-loss-offline",
+        "warning",
+        "offline if a rack is lost",
+        "losing one rack takes the partition offline",
+        3,
+    ),
+    (
+        "spread-even",
+        "error",
+        "not as the policy wants",
+        "replicas are not spread evenly over the racks",
+        7,
+    ),
+    (
+        "leader-balance",
+        "warning",
+        "slower or dearer",
+        "a broker leads more or fewer partitions than its share",
+        1,
+    ),
+    ("not-preferred-leader", "info", "a remark", "the leader is not the preferred one", 4),
 )
+"""(name, severity, consequence, sentence, weight), worst first."""
 
 HOSTILE = (
     "<script>window.ran=1</script>",
@@ -196,8 +216,9 @@ def worst(cluster: str, topics: Sequence[str], count: int, racks: Sequence[str])
     return [
         {
             "cluster": cluster,
-            "rule": RULES[i % 3][0],
-            "severity": RULES[i % 3][1],
+            "rule": RULES[3 * i // count][0],
+            "severity": RULES[3 * i // count][1],
+            "consequence": RULES[3 * i // count][2],
             "topic": topics[i % len(topics)],
             "partition": i,
             "broker": None,
@@ -377,8 +398,14 @@ def history(rows, levels: Sequence[str], names, days: int) -> dict[str, Any]:
 def placement(names, racks, topics, *, partitions: int, depth: int) -> dict[str, Any]:
     """The results of the audit of all clusters."""
     findings = [
-        {"rule": rule, "severity": severity, "count": weight * 17 * len(names), "sentence": text}
-        for rule, severity, text, weight in RULES
+        {
+            "rule": rule,
+            "severity": severity,
+            "consequence": consequence,
+            "count": weight * 17 * len(names),
+            "sentence": text,
+        }
+        for rule, severity, consequence, text, weight in RULES
     ]
     return {
         "unsafe": {
@@ -388,7 +415,24 @@ def placement(names, racks, topics, *, partitions: int, depth: int) -> dict[str,
         },
         "findings": {
             "by_rule": findings,
-            "worst": worst(names[0], topics, 50, racks),
+            "by_topic": [
+                {
+                    "cluster": name,
+                    "topic": topic,
+                    "consequence": RULES[1][2],
+                    "worst": 3 * len(topics) - place,
+                    "count": 90 - place,
+                    "partitions": 30,
+                    "rules": f"{RULES[1][0]}, {RULES[2][0]}",
+                }
+                for place, topic in enumerate(topics)
+                for name in names
+            ],
+            "worst": [
+                row
+                for name in names
+                for row in worst(name, topics, 50 if len(names) == 1 else 20, racks)
+            ],
             "not_checked": [
                 {"cluster": names[0], "rule": "replica-balance", "reason": "no fair loads given"}
             ],
@@ -504,6 +548,17 @@ def actions(cluster, group, *, has_traffic: bool) -> list[dict[str, Any]]:
     return found if has_traffic else found[:1]
 
 
+def leading(table):
+    """The first rows of a roll-up over all clusters, and of every cluster, as the pipeline does."""
+    seen = Counter(row.get("cluster") for row in table[:MOST])
+    found = table[:MOST]
+    for row in table[MOST:]:
+        seen[row.get("cluster")] += 1
+        if seen[row.get("cluster")] <= EACH or "cluster" not in row:
+            found.append(row)
+    return found
+
+
 def traffic(rows, levels: Sequence[str], days: int, named: Named) -> dict[str, Any]:
     """The parts of the summary that depend on flows; empty lists and nulls without flows."""
     every = rolled_up(rows, lambda _: {"run": "all"}, levels, Decimal(0))
@@ -564,7 +619,7 @@ def traffic(rows, levels: Sequence[str], days: int, named: Named) -> dict[str, A
             "rows_skipdata": 12 if every else 0,
         },
         "matrix": matrix(rows, levels),
-        **{name: table[:50] for name, table in roll_ups.items()},
+        **{name: leading(table) for name, table in roll_ups.items()},
         "rows": {name: len(roll_ups[name]) for name in LISTED},
     }
 

@@ -97,7 +97,6 @@ from rackwise.pipeline.request import check_request, check_shared, claim_folder,
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.summary import (
     LISTED,
-    SHOWN,
     cross_by_cluster,
     document,
     month_seconds,
@@ -227,6 +226,7 @@ class _AnalyzeRun:
             snapshots=self.request.snapshots,
             levels=levels,
             audits=audits,
+            findings=found_rows,
             blast=losses,
             bill=billed,
             days=days,
@@ -238,7 +238,7 @@ class _AnalyzeRun:
             notes=[*self._snapshot_notes(fleet), *self.notes],
         )
         return Analysis(
-            summary=with_earlier(summary, earlier, cross_by_cluster(billed), shown=SHOWN)
+            summary=with_earlier(summary, earlier, cross_by_cluster(billed))
             | {
                 "plans": plans_part(planned),
                 "actions": actions_part(fleet.latest, audits, losses, own_plans, billed),

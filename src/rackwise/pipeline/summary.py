@@ -1,9 +1,9 @@
 """The summary document of a run, `rackwise.summary/1`, which is the only input of a report.
 
 The document is JSON: counts are integers, dollars are texts with nine digits, days and times are
-ISO 8601, and unknown values are null. A long table has its first 50 rows; `rows` has the number of
-all rows, and the CSV files have all rows. Days, kinds and levels are summed over all clusters and
-are complete. The same input gives the same document.
+ISO 8601, and unknown values are null. A long table has its first 1,000 rows and the first 20 of
+every cluster; `rows` has the number of all rows, and the CSV files have all rows. Days, kinds and
+levels are summed over all clusters and are complete. The same input gives the same document.
 
 What this does not do: run Spark; see `job`.
 """
@@ -16,18 +16,19 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from rackwise.core.audit import RULES
 from rackwise.core.savings import SEPARATOR
 from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
-from rackwise.pipeline.audit.findings import worst
+from rackwise.pipeline.audit.ranked import findings_part
 from rackwise.pipeline.bill.history import history_part
-from rackwise.pipeline.bill.model import ROLL_UPS, Bill
+from rackwise.pipeline.bill.model import ROLL_UPS, Bill, leading
 from rackwise.pipeline.bill.reconciliation import reconciliation_part
 from rackwise.pipeline.bill.savings import TOO_SHORT, savings_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import pyarrow as pa
 
     from rackwise.core.history import StandingDay
     from rackwise.pipeline.audit.findings import ClusterFindings
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from rackwise.pipeline.plans.fleet_plans import Plans
 
 FORMAT = "rackwise.summary/1"
-SHOWN = 50
-"""Maximum rows of a long table in the document."""
+SHOWN = 1_000
+"""Maximum rows of a long table in the document, over all clusters."""
+EACH = 20
+"""Rows of a long table that the document has of every cluster, if there are so many."""
 SUMMED = ("bytes_local", "bytes_cross", "bytes_unknown", "usd", "usd_high", "share")
 """Columns that are summed when rows of several clusters are merged."""
 SHARE_DIGITS = 15
@@ -60,6 +63,7 @@ def document(
     snapshots: Iterable[Snapshot],
     levels: Sequence[str],
     audits: Sequence[ClusterFindings],
+    findings: pa.Table,
     blast: Sequence[Mapping[str, Any]],
     bill: Bill | None,
     days: Sequence[StandingDay],
@@ -72,12 +76,11 @@ def document(
 ) -> dict[str, Any]:
     """The document.
 
-    `snapshots`: all readable snapshots; `bill`: None if there is no traffic; `days`: all days of
+    `snapshots`: all readable snapshots; `findings`: rows of FINDING, those of clusters that only
+    earlier runs audited included; `bill`: None if there is no traffic; `days`: all days of
     the result; `extrapolate`: whether less than one hour of traffic is extrapolated to 30 days.
     """
-    counts = Counter[str]()
-    for one in audits:
-        counts.update(one.findings.counts)
+    ranked = findings_part(findings, most=SHOWN, each=EACH)
     rows = {name: len(bill.roll_ups[name]) if bill else 0 for name in LISTED}
     return {
         "format": FORMAT,
@@ -97,20 +100,12 @@ def document(
         "unmetered": unmetered_part(bill.unmetered) if bill else None,
         "reconciliation": reconciliation_part(bill.reconciliation) if bill else None,
         "history": history_part(days, bill.standings if bill else ()),
-        "savings": savings_part(bill.savings, most=SHOWN) if bill else None,
-        "rows": {**rows, "findings": counts.total()},
+        "savings": savings_part(bill.savings, most=SHOWN, each=EACH) if bill else None,
+        "rows": {**rows, "findings": len(findings), "topics_with_findings": ranked["topics"]},
         "findings": {
-            "by_rule": [
-                {
-                    "rule": name,
-                    "severity": str(rule.severity),
-                    "count": counts[name],
-                    "sentence": rule.sentence,
-                }
-                for name, rule in RULES.items()
-                if counts[name]
-            ],
-            "worst": worst(audits, SHOWN),
+            "by_rule": ranked["by_rule"],
+            "by_topic": ranked["by_topic"],
+            "worst": ranked["worst"],
             "not_checked": [
                 {"cluster": one.cluster, "rule": rule, "reason": reason}
                 for one in audits
@@ -214,7 +209,9 @@ def _plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _roll_up_rows(bill: Bill, name: str) -> Sequence[Mapping[str, Any]]:
     """The largest rows of a roll-up in `LISTED`; all rows of another, merged over clusters."""
     rows = bill.roll_ups[name]
-    return rows[:SHOWN] if name in LISTED else _merge_clusters(rows, ROLL_UPS[name])
+    if name in LISTED:
+        return leading(rows, most=SHOWN, each=EACH)
+    return _merge_clusters(rows, ROLL_UPS[name])
 
 
 def _merge_clusters(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:

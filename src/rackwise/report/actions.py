@@ -19,6 +19,7 @@ OF_SAVINGS: Final = frozenset({"follower-fetch", "assignment", "producing"})
 class ShownAction:
     """One action as the page shows it."""
 
+    cluster: str
     title: str
     why: str
     money: str
@@ -31,6 +32,7 @@ def actions(summary: Summary) -> tuple[ShownAction, ...]:
     """The actions, the most urgent first."""
     return tuple(
         ShownAction(
+            name_text(one["cluster"]),
             name_text(one["title"]),
             name_text(one["why"]),
             _money(one),

@@ -32,6 +32,10 @@ UNKNOWN_RACK: Final = "(unknown)"
 STEPS: Final = 8
 RACKS: Final = 16
 """Maximum racks per side; more do not fit on a page."""
+HALF_WIDTH: Final = 4
+"""Maximum receivers of a map that takes half of the width of the page."""
+USUAL: Final = 10
+"""Maximum receivers of a map with letters of the usual size."""
 HEAD_COLUMNS: Final = 40
 MAPS: Final = 6
 """Maximum heat tables on a page; a file holds the others."""
@@ -80,6 +84,16 @@ class HeatMap:
     """A note about racks that are not shown; None if all are shown."""
     sums: Mapping[str, object]
     """Exact totals of all pairs, including pairs that are not shown."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the map takes the whole width of the page."""
+        return len(self.racks) > HALF_WIDTH
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the map needs small letters to fit the width of the page."""
+        return len(self.racks) > USUAL
 
 
 def crossing_of(from_rack: str, to_rack: str) -> Crossing:

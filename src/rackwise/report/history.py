@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
 _TENTH: Final = Decimal("0.1")
 FILE: Final = "csv/history.csv"
+TABLE: Final = "table-history"
 
 
-def section(summary: Summary) -> Block | None:
-    """The chart and the table of all days, newest first; None for fewer than two days."""
+def section(summary: Summary, *, least: int = 2) -> Block | None:
+    """The chart and the table of all days, newest first; None for fewer than `least` days."""
     rows = summary["history"]["days"]
-    if len(rows) < 2:  # noqa: PLR2004 (one day has no history)
+    if len(rows) < least:
         return None
     priced = is_priced(summary)
     columns = (
@@ -55,7 +56,7 @@ def section(summary: Summary) -> Block | None:
         file=FILE if FILE in summary["csv"] else "summary.json",
         sums=("bytes_cross", *(("usd",) if priced else ())),
     )
-    return Block("Day by day", charts.history(rows, is_priced=priced), shown)
+    return Block("Day by day", charts.history(rows, is_priced=priced), shown, is_of_fleet=False)
 
 
 def week(summary: Summary) -> str:
@@ -105,8 +106,9 @@ def change_cell(change: float | None) -> Cell:
         return Cell(NOT_KNOWN)
     exact = Decimal(str(change))
     if not exact:
-        return Cell("0 %")
-    return Cell(f"{(exact * 100).quantize(_TENTH, rounding=ROUND_HALF_UP):+,} %", f"{exact:.6f}")
+        return Cell("0 %", value="0")
+    text = f"{(exact * 100).quantize(_TENTH, rounding=ROUND_HALF_UP):+,} %"
+    return Cell(text, f"{exact:.6f}", f"{exact:f}")
 
 
 def difference_cell(count: int | None) -> Cell:
@@ -117,7 +119,7 @@ def difference_cell(count: int | None) -> Cell:
     """
     if count is None:
         return Cell(NOT_KNOWN)
-    return Cell(f"{int(count):+,}" if count else "0")
+    return Cell(f"{int(count):+,}" if count else "0", value=str(int(count)))
 
 
 def known_count_cell(count: int | None) -> Cell:

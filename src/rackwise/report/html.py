@@ -5,8 +5,12 @@
 <style>               style.css
 <section> x 9         tables and places for charts; complete without scripts
 <script json>         figures of the charts, data and no code
+<script text> packed  compressed: other rows of the tables, and each cluster of a fleet
 <script text> plotly  compressed to a third of its size
-<script>              script.js: unpacks plotly, draws, follows the colour scheme and the printer
+<script>              unpack.js: unpacks
+                      charts.js: draws, follows the colour scheme and the printer
+                      tables.js: sorts and filters the tables
+                      choice.js: shows one cluster of a fleet
 ```
 
 The policy allows plotly by its hash only: it names the hash of plotly's unpacked text, so that this
@@ -15,7 +19,10 @@ text may run and no other text may. Plotly adds its CSS rules to the stylesheet 
 our own stylesheet has that id. The stylesheet of plotly's maps would be a second `<style>`, which
 the policy forbids. Plotly omits it if an element with a certain id exists; the script element that
 holds plotly has that id. None of the chart types used here evaluates text as code. A browser that
-cannot unpack plotly shows only the tables.
+cannot unpack shows only the tables, with their first rows.
+
+The packed rows are markup of the same templates as the page, so that each name in them is escaped
+by the same rule. Links lead to sections, or to files in the folder of the report.
 
 What this does not do: compute numbers other than sums of the rows shown.
 """
@@ -40,16 +47,20 @@ from rackwise.report import plans as planned
 from rackwise.report import savings as saving_section
 from rackwise.report.cards import cards
 from rackwise.report.charts import SEVERITY_SIGNS
-from rackwise.report.formats import duration_text
+from rackwise.report.clusters import chosen_clusters
+from rackwise.report.formats import duration_text, name_text
 from rackwise.report.heat import heat_maps
 from rackwise.report.shape import check
+from rackwise.report.tables import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rackwise.report.charts import Figure
+    from rackwise.report.tables import Table
 
 _MAP_STYLE_ID = re.compile(r'document\.getElementById\("([0-9a-f]{64})"\)')
+SCRIPTS = ("unpack.js", "charts.js", "tables.js", "choice.js")
 _UNSAFE_IN_SCRIPT = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -64,9 +75,13 @@ def render(summary: Mapping[str, Any]) -> str:
     return page.render(_content(summary) | _fixed())
 
 
+def _packed_text(text: str) -> str:
+    return b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("rackwise.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -75,6 +90,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals |= {"signs": SEVERITY_SIGNS, "is_file": is_file}
+    return environment
 
 
 def _shown(value: object) -> object:
@@ -90,7 +107,7 @@ def _fixed() -> dict[str, Any]:
     from plotly.offline import get_plotlyjs
 
     plotly = get_plotlyjs()
-    style, script = _asset("style.css"), _asset("script.js")
+    style, script = _asset("style.css"), "\n".join(map(_asset, SCRIPTS))
     map_style = _MAP_STYLE_ID.search(plotly)
     policy = "; ".join(
         (
@@ -106,9 +123,8 @@ def _fixed() -> dict[str, Any]:
         "policy": policy,
         "style": Markup(style),  # noqa: S704 (our own file)
         "script": Markup(script),  # noqa: S704 (our own file)
-        "plotly": b64encode(zlib.compress(plotly.encode(), 9)).decode(),
+        "plotly": _packed_text(plotly),
         "map_style_id": map_style.group(1) if map_style else "plotly",
-        "signs": SEVERITY_SIGNS,
     }
 
 
@@ -144,6 +160,13 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
     figures = [block.figure for block in blocks if block.figure]
     verdict = sentences.verdict(summary)
     observed = summary["observed"]
+    topics, worst = sections.topics(summary), sections.worst(summary)
+    not_checked = sections.not_checked(summary)
+    method = sections.method(summary)
+    repair = _plans(summary)
+    tables = [block.table for block in blocks]
+    tables += [topics, worst, not_checked, *method, repair["plans"], repair["unplanned"]]
+    tables += [savings.bounds, savings.largest] if savings else []
     return {
         "summary": summary,
         "title": sentences.plain(verdict),
@@ -166,14 +189,48 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "week": sentences.plain([sentences.Phrase(history.week(summary))]),
         "savings": savings,
         "findings": findings,
-        "worst": sections.worst(summary),
-        "not_checked": sections.not_checked(summary),
+        "topics": topics,
+        "worst": worst,
+        "not_checked": not_checked,
         "blast": blast,
         "actions": first.actions(summary),
-        **_plans(summary),
-        "method": sections.method(summary),
+        **repair,
+        "method": method,
         "figures": _script_data(figures),
+        "packed": _packed(summary, tables),
     }
+
+
+def _packed(summary: Mapping[str, Any], tables: Iterable[Table]) -> str:
+    """The rows of tables that the page does not show at first, and each cluster of a fleet."""
+    parts: Any = _environment().get_template("parts.html.j2").module
+    clusters = chosen_clusters(summary) if sentences.is_fleet(summary) else ()
+    priced = sentences.is_priced(summary)
+    content = {
+        "rows": {
+            table.id: str(parts.rows(table.columns, table.packed))
+            for table in tables
+            if table.packed
+        },
+        "clusters": {
+            name_text(view.name): {
+                "facts": str(parts.facts(view.facts)),
+                "maps": str(parts.heat_maps(view.maps, False, priced)),  # noqa: FBT003 (template)
+                "figures": {
+                    block.figure.id: {"data": block.figure.data, "layout": block.figure.layout}
+                    for block in view.blocks
+                    if block.figure
+                },
+                "tables": {
+                    block.table.id: str(parts.rows(block.table.columns, block.table.every))
+                    for block in view.blocks
+                    if block.table.id == history.TABLE
+                },
+            }
+            for view in clusters
+        },
+    }
+    return _packed_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
 def _plans(summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from rackwise.report.formats import (
 )
 from rackwise.report.sentences import is_fleet, monthly_change
 from rackwise.report.tables import (
+    Cell,
     Column,
     Table,
     bytes_column,
     change_cell,
     count_column,
-    name_cell,
+    file_column,
     name_column,
     table,
     usd_column,
@@ -36,8 +37,6 @@ GOALS: Final[Mapping[str, str]] = {
     "repair": "Goal repair: every partition that breaks a rule is repaired, and nothing else moves",
     "balance": "Goal balance: no rule is broken, and brokers have even loads",
 }
-ROWS: Final = 8
-"""Maximum rows of a table; the CSV file has all rows."""
 
 
 def planned_rows(summary: Summary) -> Sequence[Row]:
@@ -57,7 +56,7 @@ def plans(summary: Summary) -> Table:
         *([name_column("cluster", "Cluster")] if is_fleet(summary) else []),
         name_column("verdict", "Proof"),
         count_column("moves", "Replicas to move"),
-        Column("bound", "No plan below", "number", name_cell),
+        Column("bound", "No plan below", "number", _bound_cell),
         count_column("partitions", "Partitions that change"),
         count_column("leader_changes", "New leaders"),
         bytes_column("bytes", "To copy"),
@@ -65,26 +64,28 @@ def plans(summary: Summary) -> Table:
         usd_column("usd", "USD once"),
         Column("monthly_usd", "Replication per 30 days", "number", change_cell),
         Column("monthly_reads_usd", "Reads per 30 days", "number", change_cell),
-        name_column("file", "Plan file"),
+        file_column("file", "Plan file"),
     )
-    rows = [{**row, "bound": _bound(row)} for row in planned_rows(summary)]
+    rows = [
+        {**row, "bound": (row["minimise"], row["lower_bound"])} for row in planned_rows(summary)
+    ]
     return table(
         "plans",
         "Plans and their proofs",
         columns,
-        rows[:ROWS],
-        count=len(rows),
+        rows,
         file=FILE,
         sums=("moves",),
     )
 
 
-def _bound(row: Row) -> str:
+def _bound_cell(bound: tuple[str, int | None]) -> Cell:
     """The lower bound, in the unit of the plan's objective."""
-    bound = row["lower_bound"]
-    if bound is None or row["minimise"] == "moves":
-        return count_text(bound)
-    return bytes_text(bound) if row["minimise"] == "bytes" else usd_text(Decimal(bound).scaleb(-9))
+    minimise, count = bound
+    if count is None or minimise == "moves":
+        return Cell(count_text(count))
+    text = bytes_text(count) if minimise == "bytes" else usd_text(Decimal(count).scaleb(-9))
+    return Cell(text, value=str(count))
 
 
 def unplanned(summary: Summary) -> Table:
@@ -96,9 +97,7 @@ def unplanned(summary: Summary) -> Table:
         name_column("hint", "What to do"),
     )
     rows = [row for row in _rows(summary) if row["status"] != "planned"]
-    return table(
-        "unplanned", "Clusters without a plan", columns, rows[:ROWS], count=len(rows), file=FILE
-    )
+    return table("unplanned", "Clusters without a plan", columns, rows, file=FILE)
 
 
 def outcome(summary: Summary, *, has_dollars: bool = True) -> str:

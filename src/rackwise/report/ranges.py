@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from rackwise.report.formats import NOT_KNOWN, bytes_text, duration_text, usd_text
+from rackwise.report.formats import NOT_KNOWN, NOT_THERE, bytes_text, duration_text, usd_text
 from rackwise.report.tables import Cell, Column
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class Range:
     """None where not known."""
     high: str | None
     """None where not known."""
+    value: str | None = None
+    """The greatest known amount before rounding, by which a column sorts."""
 
     @property
     def is_exact(self) -> bool:
@@ -56,12 +58,19 @@ class Range:
 
 def usd_range(row: Row, low: str, high: str) -> Range:
     """The dollars of two keys of a row."""
-    return Range(*(None if row[key] is None else usd_text(row[key]) for key in (low, high)))
+    first, last = (None if row[key] is None else usd_text(row[key]) for key in (low, high))
+    return Range(first, last, _greatest(row, low, high))
 
 
 def bytes_range(row: Row, low: str, high: str) -> Range:
     """The bytes of two keys of a row."""
-    return Range(*(None if row[key] is None else bytes_text(row[key]) for key in (low, high)))
+    first, last = (None if row[key] is None else bytes_text(row[key]) for key in (low, high))
+    return Range(first, last, _greatest(row, low, high))
+
+
+def _greatest(row: Row, low: str, high: str) -> str | None:
+    known = row[low] if row[high] is None else row[high]
+    return None if known is None else str(known)
 
 
 def month(summary: Summary) -> str:
@@ -97,13 +106,14 @@ def reasons(text: str | None) -> tuple[str, ...]:
     return tuple(text.split(SEPARATOR)) if text else ()
 
 
-def _cell(value: Range) -> Cell:
-    return Cell(value.phrase())
+def range_cell(value: Range | None) -> Cell:
+    """A range as text; a dash where there is none."""
+    return Cell(NOT_THERE) if value is None else Cell(value.phrase(), value=value.value)
 
 
 def range_column(key: str, head: str) -> Column:
     """A column of values of the type `Range`."""
-    return Column(key, head, "number", _cell)
+    return Column(key, head, "number", range_cell)
 
 
 def with_ranges(row: Row) -> Row:

@@ -28,6 +28,7 @@ from rackwise.report.ranges import (
     is_nothing,
     month,
     period,
+    range_cell,
     range_column,
     reasons,
     saved,
@@ -235,16 +236,12 @@ def _steps_table(summary: Summary) -> Table:
         range_column("usd", "USD"),
         range_column("usd_30d", "USD, 30 days"),
         range_column("alone", f"Alone{when}"),
-        Column("stock", f"Stock assignor{when}", "number", _range_or_none),
+        Column("stock", f"Stock assignor{when}", "number", range_cell),
     )
     sums = ("bytes_low", "usd_low", "usd_low_30d")
     return table(
         "steps", "What each change saves after the changes before it", columns, rows, sums=sums
     )
-
-
-def _range_or_none(value: Range | None) -> Cell:
-    return Cell("-") if value is None else Cell(value.phrase())
 
 
 def _changes(part: Row) -> list[Change]:
@@ -292,7 +289,10 @@ def _bound(eps: str | None) -> str | None:
 
 
 def _factor_cell(factor: object) -> Cell:
-    return name_cell(None) if factor is None else Cell(f"{Decimal(str(factor)):.2f}", str(factor))
+    if factor is None:
+        return name_cell(None)
+    exact = str(factor)
+    return Cell(f"{Decimal(exact):.2f}", exact, exact)
 
 
 def _largest_table(summary: Summary) -> Table:

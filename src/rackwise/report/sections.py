@@ -51,6 +51,8 @@ class Block:
     figure: charts.Figure | None
     """None if there is nothing to compare."""
     table: Table
+    is_of_fleet: bool = True
+    """Whether the rows belong to no single cluster."""
 
 
 def _cluster_column(summary: Summary) -> tuple[Column, ...]:
@@ -72,7 +74,7 @@ def clusters(summary: Summary) -> Block:
     )
     priced, has_bytes = is_priced(summary), has_traffic(summary)
     columns = (
-        name_column("name", "Cluster"),
+        Column("name", "Cluster", "cluster", name_cell),
         *([bytes_column("bytes_cross", "Crossing")] if has_bytes else []),
         *(usd_columns(is_range=is_range(summary)) if priced else ()),
         count_column("partitions_unsafe", "Not rack-safe"),
@@ -100,17 +102,23 @@ def clusters(summary: Summary) -> Block:
 def top(summary: Summary) -> tuple[Block, ...]:
     """Topics, client groups, owners if there are any, rack pairs, kinds and several levels."""
     blocks = [
+        *owned(summary),
+        _top_block(summary, "kind", "Kinds of traffic", ("kind",), "Kind"),
+    ]
+    if len(summary["levels"]) > 1:
+        blocks.append(_top_block(summary, "level", "Levels", ("level_name",), "Level"))
+    return tuple(blocks)
+
+
+def owned(summary: Summary) -> tuple[Block, ...]:
+    """Those blocks of `top` in which each row belongs to one cluster."""
+    blocks = [
         _top_block(summary, "topic", "Topics", ("topic",), "Topic"),
         _top_block(summary, "group", "Client groups", ("client_group",), "Client group"),
     ]
     if any(row["owner"] != UNOWNED for row in summary["by_owner"]):
         blocks.append(_top_block(summary, "owner", "Owners", ("owner",), "Owner"))
-    blocks += [
-        _top_block(summary, "pair", "Rack pairs", ("from_rack", "to_rack"), "From", "To"),
-        _top_block(summary, "kind", "Kinds of traffic", ("kind",), "Kind"),
-    ]
-    if len(summary["levels"]) > 1:
-        blocks.append(_top_block(summary, "level", "Levels", ("level_name",), "Level"))
+    blocks.append(_top_block(summary, "pair", "Rack pairs", ("from_rack", "to_rack"), "From", "To"))
     return tuple(blocks)
 
 
@@ -132,7 +140,8 @@ def _top_block(
         charts.measure(rows, is_priced=priced, period=period),
         name=lambda row: _bar_name(row, keys, with_cluster=is_named),
     )
-    return Block(title, figure, _roll_up_table(summary, noun, title, columns, rows))
+    shown = _roll_up_table(summary, noun, title, columns, rows)
+    return Block(title, figure, shown, is_of_fleet=noun not in _OWNED)
 
 
 def _roll_up_table(
@@ -172,9 +181,10 @@ def days(summary: Summary) -> Block:
 
 
 def findings(summary: Summary) -> Block:
-    """Findings by rule."""
+    """Findings by rule, worst consequence first."""
     rows = rules(summary)
     columns = (
+        name_column("consequence", "Consequence"),
         severity_column(),
         name_column("rule", "Rule"),
         name_column("sentence", "Broken when"),
@@ -187,9 +197,31 @@ def findings(summary: Summary) -> Block:
     )
 
 
-def worst(summary: Summary) -> Table:
-    """The worst partitions, one finding per row."""
+def topics(summary: Summary) -> Table:
+    """Topics with findings, worst consequence first."""
     columns = (
+        name_column("topic", "Topic"),
+        *_cluster_column(summary),
+        name_column("consequence", "Worst consequence"),
+        count_column("worst", "Findings with it"),
+        count_column("count", "All findings"),
+        count_column("partitions", "Partitions"),
+        name_column("rules", "Broken rules, worst first"),
+    )
+    return table(
+        "topics",
+        "Findings by topic, worst first",
+        columns,
+        summary["findings"]["by_topic"],
+        count=summary["rows"].get("topics_with_findings"),
+        file="csv/findings.csv",
+    )
+
+
+def worst(summary: Summary) -> Table:
+    """The findings with the worst consequences, one per row."""
+    columns = (
+        name_column("consequence", "Consequence"),
         severity_column(),
         name_column("rule", "Rule"),
         *_cluster_column(summary),
@@ -202,7 +234,7 @@ def worst(summary: Summary) -> Table:
     )
     return table(
         "worst",
-        "Worst findings",
+        "Worst findings, one by one",
         columns,
         summary["findings"]["worst"],
         count=summary["rows"].get("findings"),
@@ -252,6 +284,7 @@ def blast(summary: Summary) -> Block:
             file=_file(summary, "csv/blast.csv"),
             sums=("partitions_offline",),
         ),
+        is_of_fleet=False,
     )
 
 

@@ -47,7 +47,6 @@ REPLICATION: Final = (
 )
 UNATTRIBUTED: Final = "not attributed"
 """The name of bytes without a known topic, or read by an unknown group."""
-SEVERITIES: Final = ("error", "warning", "info")
 NO_TRAFFIC: Final = (
     "The run has no traffic, so crossing bytes and their cost are not known. "
     "Run rackwise analyze with --flows PATH (flow logs) or with --rates FILE (bytes per second "
@@ -334,17 +333,8 @@ def _unread(snapshots: int) -> Trust:
 
 
 def rules(summary: Summary) -> tuple[Row, ...]:
-    """Broken rules, most severe first, then in the order of the summary."""
-    return tuple(
-        sorted(
-            summary["findings"]["by_rule"],
-            key=lambda row: (
-                SEVERITIES.index(row["severity"])
-                if row["severity"] in SEVERITIES
-                else len(SEVERITIES)
-            ),
-        )
-    )
+    """Broken rules, worst consequence first, as the summary has them."""
+    return tuple(summary["findings"]["by_rule"])
 
 
 def losses(summary: Summary) -> tuple[Row, ...]:

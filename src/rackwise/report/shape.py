@@ -278,11 +278,21 @@ SUMMARY: Final = _record(
     ),
     rows=MappingForm(INTEGER, "any"),
     findings=_record(
-        by_rule=_rows(rule=TEXT, severity=TEXT, count=INTEGER, sentence=TEXT),
+        by_rule=_rows(rule=TEXT, severity=TEXT, consequence=TEXT, count=INTEGER, sentence=TEXT),
+        by_topic=_rows(
+            cluster=TEXT,
+            topic=TEXT,
+            consequence=TEXT,
+            worst=INTEGER,
+            count=INTEGER,
+            partitions=INTEGER,
+            rules=TEXT,
+        ),
         worst=_rows(
             cluster=TEXT,
             rule=TEXT,
             severity=TEXT,
+            consequence=TEXT,
             topic=_TEXT,
             partition=_COUNT,
             broker=_COUNT,

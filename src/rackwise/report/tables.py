@@ -1,11 +1,20 @@
 """The tables of the page: the text of each cell, its exact value, and the sums of the rows.
 
-A table shows its first 50 rows and names the file with the others. Cells hold plain text; the page
-escapes it.
+The page has the first 50 rows of a table as elements and its other rows packed; a script adds them,
+sorts and filters. Without scripts the table names the file with the other rows. Cells hold plain
+text; the page escapes it.
+
+```
+text         exact                value         sorts as
+1.15 GiB     1234567890 bytes     1234567890    1234567890
+12,345       -                    -             12345        the text is exact
+not known    -                    -             last, in both directions
+```
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -27,12 +36,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Row = Mapping[str, Any]
-    Kind = Literal["name", "number", "text", "severity"]
+    Kind = Literal["name", "number", "text", "severity", "file", "cluster"]
     Render = Callable[[Any], "Cell"]
 
 ROWS: Final = 50
+"""Maximum rows that are elements of the page; its script adds the others."""
 SUMMARY_FILE: Final = "summary.json"
 KIB: Final = 1024
+RANKS: Final = ("", "info", "warning", "error")
+_FILE: Final = re.compile(r"(csv|plans)/[A-Za-z0-9_][A-Za-z0-9._-]{0,120}|summary\.json", re.ASCII)
+
+
+def is_file(name: str) -> bool:
+    """Whether the page may link a name: a file in the folder of the report, and nothing else.
+
+    >>> is_file("csv/by_topic.csv"), is_file("javascript:alert(1)"), is_file("csv/../../x")
+    (True, False, False)
+    """
+    return _FILE.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +63,8 @@ class Cell:
     text: str
     exact: str | None = None
     """The value before rounding; None if the text is exact."""
+    value: str | None = None
+    """The number by which the cell sorts; None if the text is that number or no number is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +89,45 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    more: str | None = None
-    """A note about rows that are not shown; None if all are shown."""
+    """The first rows."""
+    packed: tuple[tuple[Cell, ...], ...] = ()
+    """The rows of the page after the first."""
+    count: int = 0
+    """Number of all rows, those that only the file has included."""
+    file: str = SUMMARY_FILE
+    """The file with all rows."""
     sums: Mapping[str, object] = field(default_factory=dict)
-    """Name -> exact total of the rows shown."""
+    """Name -> exact total of the rows of the page."""
+
+    @property
+    def every(self) -> tuple[tuple[Cell, ...], ...]:
+        """All rows of the page."""
+        return self.rows + self.packed
+
+    @property
+    def more(self) -> str | None:
+        """How many rows come after the first; None if there are none."""
+        rest = self.count - len(self.rows)
+        return count_of(rest, "more row") if rest else None
 
 
 def bytes_cell(count: int | None) -> Cell:
     """`1.15 GiB`, exactly `1234567890 bytes`; a count below 1 KiB needs no exact value."""
     if count is None:
         return Cell(NOT_KNOWN)
-    return Cell(bytes_text(count), f"{count} bytes") if abs(count) >= KIB else Cell(str(count))
+    if abs(count) < KIB:
+        return Cell(str(count))
+    return Cell(bytes_text(count), f"{count} bytes", str(count))
 
 
 def usd_cell(usd: str | None) -> Cell:
     """`$1.23`, exactly `1.234567890 USD`; zero needs no exact value."""
-    return Cell(usd_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None)
+    return Cell(usd_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None, usd)
 
 
 def change_cell(usd: str | None) -> Cell:
     """`+$1.23`, exactly `1.230000001 USD`; zero needs no exact value."""
-    return Cell(change_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None)
+    return Cell(change_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None, usd)
 
 
 def known_usd_cell(usd: str | None) -> Cell:
@@ -99,7 +140,7 @@ def share_cell(share: object) -> Cell:
     if share is None:
         return Cell(NOT_THERE)
     exact = Decimal(str(share))
-    return Cell(share_text(exact), None if exact in {0, 1} else f"{exact:.6f}")
+    return Cell(share_text(exact), None if exact in {0, 1} else f"{exact:.6f}", f"{exact:f}")
 
 
 def count_cell(count: int | None) -> Cell:
@@ -110,6 +151,21 @@ def count_cell(count: int | None) -> Cell:
 def name_cell(name: object) -> Cell:
     """A name from the cluster; control and bidi characters appear as their codes."""
     return Cell(NOT_THERE if name is None else name_text(str(name)))
+
+
+def severity_cell(severity: str) -> Cell:
+    """A severity, which sorts as it ranks: the worst is the greatest.
+
+    >>> severity_cell("error").value, severity_cell("info").value, severity_cell("other").value
+    ('3', '1', '0')
+    """
+    rank = RANKS.index(severity) if severity in RANKS else 0
+    return Cell(name_text(severity), value=str(rank))
+
+
+def file_column(key: str, head: str) -> Column:
+    """A column of files of the run, which the page links."""
+    return Column(key, head, "file", name_cell)
 
 
 def name_column(key: str, head: str) -> Column:
@@ -149,7 +205,7 @@ def share_column(key: str, head: str) -> Column:
 
 def severity_column() -> Column:
     """The column of severities; the page adds a sign for each severity."""
-    return Column("severity", "Severity", "severity", name_cell)
+    return Column("severity", "Severity", "severity", severity_cell)
 
 
 def roll_up_columns(*, is_priced: bool, is_range: bool) -> tuple[Column, ...]:
@@ -176,21 +232,20 @@ def table(
     file: str = SUMMARY_FILE,
     sums: Iterable[str] = (),
 ) -> Table:
-    """The first rows of a list. `count`: number of all rows; `file`: the file with all rows.
+    """The rows of a list. `count`: number of all rows; `file`: the file with all rows.
 
-    `sums` names the keys for which the table has totals over the rows shown.
+    `sums` names the keys for which the table has totals over the rows of the page.
     """
-    shown = rows[:ROWS]
-    rest = max(count or 0, len(rows)) - len(shown)
+    cells = tuple(tuple(column.render(row.get(column.key)) for column in columns) for row in rows)
     return Table(
         id=f"table-{name}",
         caption=caption,
         columns=tuple(columns),
-        rows=tuple(
-            tuple(column.render(row.get(column.key)) for column in columns) for row in shown
-        ),
-        more=f"{count_of(rest, 'more row')} in {file}" if rest else None,
-        sums={key.replace("_", "-"): total(row[key] for row in shown) for key in sums},
+        rows=cells[:ROWS],
+        packed=cells[ROWS:],
+        count=max(count or 0, len(rows)),
+        file=file,
+        sums={key.replace("_", "-"): total(row[key] for row in rows) for key in sums},
     )
 
 

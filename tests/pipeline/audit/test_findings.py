@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rackwise.core.audit import RULES, Severity, audit
+from rackwise.core.audit import RULES, audit
 from rackwise.core.errors import InvalidPolicy
 from rackwise.core.policy import Policy
 from rackwise.core.policy.model import BrokerPolicy
@@ -71,25 +71,6 @@ def test_every_rule_is_checked_or_listed_as_not_checked(spark):
     (one,) = audit_fleet(fleet_of(spark, {"demo.json": cluster()}))
     fair = {"replica-balance", "leader-balance", "topic-spread"}
     assert fair <= set(one.findings.not_checked) <= set(RULES)
-
-
-def test_worst_findings_are_by_severity_then_in_table_order(spark):
-    from rackwise.pipeline.audit.findings import audit_fleet, worst
-
-    made = {
-        "a.json": cluster(TWICE, {"dead": [(1, 2, 9)]}, cluster_id="a"),
-        "b.json": cluster(TWICE, BLIND, cluster_id="b"),
-    }
-    found = audit_fleet(fleet_of(spark, made))
-    rows = worst(found, 10_000)
-    order = list(Severity)
-    assert [order.index(row["severity"]) for row in rows] == sorted(
-        order.index(row["severity"]) for row in rows
-    )
-    errors = [row["cluster"] for row in rows if row["severity"] == "error"]
-    assert errors == sorted(errors)
-    assert len(rows) == sum(len(one.findings) for one in found)
-    assert worst(found, 3) == rows[:3]
 
 
 def test_a_policy_that_names_an_unknown_broker_is_rejected(spark):

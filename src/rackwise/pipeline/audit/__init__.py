@@ -5,7 +5,6 @@ from rackwise.pipeline.audit.findings import (
     audit_fleet,
     finding_table,
     findings,
-    worst,
 )
 
-__all__ = ["ClusterFindings", "audit_fleet", "finding_table", "findings", "worst"]
+__all__ = ["ClusterFindings", "audit_fleet", "finding_table", "findings"]

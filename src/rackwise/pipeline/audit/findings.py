@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from rackwise.core.audit import RULES, audit
+from rackwise.core.audit import audit
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.pipeline.schemas import FINDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -70,15 +70,3 @@ def _batches(one: ClusterFindings) -> Iterator[list[dict[str, object]]]:
     rows = ({"cluster": one.cluster, **finding.as_dict()} for finding in one.findings)
     while batch := list(islice(rows, BATCH_ROWS)):
         yield batch
-
-
-def worst(audits: Sequence[ClusterFindings], count: int) -> list[dict[str, object]]:
-    """The first `count` rows of FINDING by severity, worst first, then in order of the table."""
-    severities = dict.fromkeys(rule.severity for rule in RULES.values())
-    rows = (
-        {"cluster": one.cluster, **finding.as_dict()}
-        for severity in severities
-        for one in audits
-        for finding in one.findings.of_severity(severity)
-    )
-    return list(islice(rows, count))

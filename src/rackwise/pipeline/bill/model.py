@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -74,3 +75,23 @@ class Bill:
     """Rows of RECONCILIATION."""
     charges: CsvTable = ((), ())
     """The bill as a FOCUS dataset."""
+
+
+def leading(
+    rows: Iterable[Mapping[str, Any]], *, most: int, each: int = 0
+) -> list[Mapping[str, Any]]:
+    """The first `most` rows, and the first `each` rows of every cluster, in the order of the rows.
+
+    So a summary has rows of every cluster of a fleet, however small the cluster is.
+
+    >>> rows = [{"cluster": name} for name in "aaab"]
+    >>> [row["cluster"] for row in leading(rows, most=2, each=1)]
+    ['a', 'a', 'b']
+    """
+    seen = Counter[str]()
+    found = []
+    for number, row in enumerate(rows):
+        seen[row["cluster"]] += 1
+        if number < most or seen[row["cluster"]] <= each:
+            found.append(row)
+    return found

@@ -27,6 +27,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, Flow, Layout
 from rackwise.core.savings import savings as savings_of
 from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
+from rackwise.pipeline.bill.model import leading
 from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
 from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.runtime.session import large_batches
@@ -179,11 +180,11 @@ def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[s
     return rows
 
 
-def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int) -> dict[str, Any]:
+def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int, each: int = 0) -> dict[str, Any]:
     """The savings in the summary: one step per saving, view and bound over all clusters.
 
     `total`: the rows of the view `total`. `rows` in the result: the `most` rows of the other views
-    that save most, largest first.
+    that save most, and the `each` rows of every cluster that do, largest first.
     """
     steps: defaultdict[tuple[str, str, str | None], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -204,7 +205,7 @@ def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int) -> dict[str, A
         ],
         "conditions": dict(CONDITIONS),
         "count": len(largest),
-        "rows": [_plain(row) for row in largest[:most]],
+        "rows": [_plain(row) for row in leading(largest, most=most, each=each)],
     }
 
 

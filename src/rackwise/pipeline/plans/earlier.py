@@ -16,19 +16,15 @@ What this does not do: keep a cluster of which no day stands in the result.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from rackwise.core.audit import RULES
-from rackwise.core.findings import Severity
 from rackwise.pipeline import schemas
 from rackwise.pipeline.ingest.files import escape_glob
 
@@ -145,19 +141,14 @@ def with_earlier(
     summary: Document,
     earlier: EarlierClusters | None,
     cross: Mapping[str, Document],
-    *,
-    shown: int,
 ) -> Document:
-    """The summary with the clusters that stay.
+    """The summary with the clusters that stay; its lists of findings have theirs already.
 
-    `cross`: cluster -> its crossing bytes and dollars on all days; `shown`: the number of worst
-    findings to list.
+    `cross`: cluster -> its crossing bytes and dollars on all days.
     """
     if earlier is None:
         return summary
-    counts = Counter[str](earlier.findings["rule"].to_pylist())
     findings = summary["findings"]
-    own = {row["rule"]: row["count"] for row in findings["by_rule"]}
     totals = [row | cross.get(row["name"], {}) for row in earlier.clusters]
     verdict = summary["verdict"]
     count = len(earlier.findings)
@@ -170,30 +161,9 @@ def with_earlier(
             + sum(row["partitions_unsafe"] for row in totals),
             "findings": verdict["findings"] + count,
         },
-        "rows": summary["rows"] | {"findings": summary["rows"]["findings"] + count},
         "findings": findings
         | {
-            "by_rule": [
-                {
-                    "rule": name,
-                    "severity": str(rule.severity),
-                    "count": own.get(name, 0) + counts[name],
-                    "sentence": rule.sentence,
-                }
-                for name, rule in RULES.items()
-                if own.get(name, 0) + counts[name]
-            ],
-            "worst": _worst(findings["worst"], earlier.findings, shown),
             "not_checked": [*findings["not_checked"], *earlier.not_checked],
         },
         "blast": [*summary["blast"], *earlier.blast],
     }
-
-
-def _worst(own: Sequence[Document], earlier: pa.Table, shown: int) -> list[Document]:
-    order = [*map(str, Severity)]
-    kept: list[Document] = []
-    for severity in order:
-        part = earlier.filter(pc.equal(earlier["severity"], severity))
-        kept += part.slice(0, shown).to_pylist()
-    return sorted([*own, *kept], key=lambda row: order.index(row["severity"]))[:shown]

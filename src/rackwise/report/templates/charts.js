@@ -1,19 +1,18 @@
 
-"use strict";
+// Draws the charts: those of the fleet, or of the chosen cluster.
 (function () {
   const PRINTED_WIDTH = 640;
   const root = document.documentElement;
   const figures = JSON.parse(document.getElementById("figures").textContent);
-  const packed = document.getElementById("plotly");
+  const plotly = document.getElementById("plotly");
+  let chosen = null;
 
   // The policy has the hash of the unpacked text, so the browser runs it.
-  async function unpack() {
-    const bytes = Uint8Array.from(atob(packed.textContent), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  async function load() {
     const script = document.createElement("script");
-    script.id = packed.dataset.id;
-    script.textContent = await new Response(stream).text();
-    packed.replaceWith(script);
+    script.id = plotly.dataset.id;
+    script.textContent = await unpacked(plotly);
+    plotly.replaceWith(script);
   }
 
   // Replaces values such as "var(--ink)" of colour keys by the colour of the current scheme.
@@ -52,8 +51,12 @@
   function draw(width) {
     const style = getComputedStyle(root);
     const canHover = matchMedia("(hover: hover)").matches;
-    for (const [id, figure] of Object.entries(figures)) {
+    for (const [id, all] of Object.entries(figures)) {
       const place = document.getElementById(id);
+      const isOfFleet = !chosen || place.closest(".of-fleet");
+      const figure = isOfFleet ? all : chosen.figures[id];
+      place.closest("figure").hidden = !figure;
+      if (!figure) continue;
       const layout = painted(figure.layout, "", style);
       if (width) layout.width = width;
       if (!canHover) layout.dragmode = false;
@@ -79,5 +82,9 @@
     });
   }
 
-  if ("DecompressionStream" in window) unpack().then(begin);
+  addEventListener("choose", (event) => {
+    chosen = event.detail;
+    if (root.classList.contains("drawn")) draw();
+  });
+  if (canUnpack) load().then(begin);
 })();
