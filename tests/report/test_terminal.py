@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.report import terminal
+from rackwise.report import html, terminal
+from rackwise.report.actions import actions
+from rackwise.report.cards import cards
 from rackwise.report.formats import columns
+from rackwise.report.sentences import loss, losses
+from report.pages import Page
 from report.summaries import hostile, saved, summary
 
 CASES = {
@@ -210,3 +214,23 @@ def test_columns_are_aligned_with_wide_characters():
     shown = lines(document)
     start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
     assert len({columns(line) for line in shown[start : start + 4]}) == 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_says_what_the_first_screen_of_the_page_says(name):
+    document = DOCUMENTS[name]
+    text = " ".join(" ".join(lines(document, width=220)).split())
+    page = Page(html.render(document))
+    assert page.all("h1")[0].text in text
+    for card in cards(document):
+        for amount in re.findall(r"[$<>]*\d[\d.,]*(?: (?:%|[KMGT]iB))?", card.number):
+            assert amount in text, card.label
+    first = actions(document)[0]
+    assert first.title in page.by_id("first").text
+    assert first.money in page.by_id("first").text
+    assert f"{first.title} ({first.money})" in text
+    (worst,) = [
+        loss(row, with_cluster=len(document["clusters"]) > 1) for row in losses(document)[:1]
+    ]
+    assert worst in text
+    assert worst[1:] in page.by_id("blast").text

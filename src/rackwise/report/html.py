@@ -193,6 +193,10 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "worst": worst,
         "not_checked": not_checked,
         "blast": blast,
+        "worst_loss": [
+            sentences.loss(row, with_cluster=sentences.is_fleet(summary))
+            for row in sentences.losses(summary)[:1]
+        ],
         "actions": first.actions(summary),
         **repair,
         "method": method,

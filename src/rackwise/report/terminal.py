@@ -164,7 +164,7 @@ def render(summary: Mapping[str, Any], *, width: int, color: bool) -> str:
     _blast(after, summary)
     _plans(after, summary)
     if urgent := first_action(summary):
-        after.prose("first", urgent, most=1)
+        after.prose("first", urgent)
     out.close_up(MAX_LINES - len(after.lines) - len(rules(summary)) - _FINDINGS_HEAD)
     _findings(out, summary, room=MAX_LINES - len(out.lines) - len(after.lines))
     return "\n".join(line.rstrip() for line in (*out.lines, *after.lines))
