@@ -304,6 +304,16 @@ class Ragged:
         width = np.int64(2**31)
         return np.isin(self.rows * width + self.values, other.rows * width + other.values)
 
+    def replaced(self, rows: NDArray[np.int64], by: Ragged) -> Ragged:
+        """All rows, with those of these numbers replaced by the rows of `by`, in their order."""
+        both = Ragged(
+            np.concatenate([self.offsets, self.offsets[-1] + by.offsets[1:]]),
+            np.concatenate([self.values, by.values]),
+        )
+        order = np.arange(len(self))
+        order[rows] = len(self) + np.arange(len(by))
+        return both.take(order)
+
     def take(self, order: NDArray[np.int64]) -> Ragged:
         """The rows with these numbers, in this order."""
         lengths = self.lengths[order]

@@ -256,7 +256,14 @@ class _AnalyzeRun:
         planning = replace(
             self.request.planning, policy=self._named_policy(), prices=tuple(self.prices)
         )
-        return plan_clusters(self.spark, fleet, planning, folder, begin=self.step)
+        return plan_clusters(
+            self.spark,
+            fleet,
+            planning,
+            folder,
+            snapshots=self.request.snapshots,
+            begin=self.step,
+        )
 
     def _bronze(
         self, files: Sequence[FlowFile], folder: str

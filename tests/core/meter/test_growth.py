@@ -143,6 +143,16 @@ class TestWithoutOffsets:
         found = growth(look_pair(first, second))
         assert (found.records[0], found.bytes[0], found.reason[0]) == (1, -1, Reason.NO_SIZE)
 
+    def test_offsets_without_a_byte_are_not_zero_bytes_each(self):
+        world, log = orders()
+        first = world.look()
+        log.sizes.append(5)
+        second = world.look(minute=1)
+        second.partitions.bytes[:] = 0
+        first.partitions.bytes[:] = -1
+        found = growth(look_pair(first, second))
+        assert (found.bytes[0], found.reason[0]) == (-1, Reason.NO_SIZE)
+
     def test_one_size_gives_the_mean(self):
         world, log = orders()
         first = world.look()

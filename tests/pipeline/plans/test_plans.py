@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
+import numpy as np
 import pytest
 
 from planner_vectors import generated_cluster
@@ -14,6 +15,7 @@ from rackwise.adapters import files
 from rackwise.core.audit import audit
 from rackwise.core.blast import blast_radius
 from rackwise.core.errors import BytesLost
+from rackwise.core.model import Offsets
 from rackwise.core.planning.model import Repair
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import check
@@ -64,13 +66,13 @@ def snapshots(chosen):
     return read_snapshots(contents, planning().parse)[0]
 
 
-def analyzed(spark, tables, **more):
+def analyzed(spark, tables, *, chosen=CLUSTERS, **more):
     from rackwise.pipeline.job import analyze
     from rackwise.pipeline.request import AnalyzeRequest
 
     request = AnalyzeRequest(
         version="0.1.0",
-        snapshots=snapshots(CLUSTERS),
+        snapshots=snapshots(chosen),
         tables=str(tables),
         prices=PRICES,
         planning=planning(),
@@ -115,6 +117,63 @@ def test_every_cluster_has_a_row_with_a_plan_or_the_reason(rows):
         known = ("moves", "partitions", "cost", "lower_bound", "gap", "verdict", "solver", "file")
         assert all((row[name] is not None) == is_planned for name in known), row
         assert (row["reason"] is None) == is_planned
+
+
+class TestRatesFromEarlierSnapshots:
+    """The monthly change of a plan for snapshots that meter their cluster."""
+
+    HOUR_BYTES = 3600 * 10**6
+
+    def look(self, name, hour, *, bytes_=None, cluster_id="metered", **columns):
+        """Cluster `name` at an hour; t-0 on two brokers of one rack grows by 1 MB/s."""
+        one = cluster(RACKS, {"t": [(1, 2), (3, 1)]}, cluster_id=cluster_id)
+        size = GIB + hour * self.HOUR_BYTES if bytes_ is None else bytes_
+        fields = {
+            "bytes": np.array([size, GIB]),
+            "offsets": Offsets(
+                start=np.zeros(2, np.int64),
+                end=np.array([hour * 3600, 1]),
+                leader_epoch=np.zeros(2, np.int32),
+            ),
+        }
+        return replace(
+            one,
+            name=name,
+            taken_at=f"2026-11-{1 + hour // 24:02}T{hour % 24:02}:00:00Z",
+            topics={"t": replace(one.topics["t"], id="x", cleanup_policy="delete")},
+            partitions=replace(one.partitions, **(fields | columns)),
+        )
+
+    def rows(self, spark, tmp_path, *looks):
+        named = {f"{number}": one for number, one in enumerate(looks)}
+        made = analyzed(spark, tmp_path, chosen=named)
+        return made, {row["cluster"]: row for row in made.summary["plans"]["rows"]}
+
+    def test_the_change_is_priced_with_the_growth_of_a_day(self, spark, tmp_path):
+        old = self.look("m", 0, bytes_=0)  # more than a day before the last: not used
+        looks = [old, *(self.look("m", hour) for hour in (2, 9, 26))]
+        made, rows = self.rows(spark, tmp_path, *looks)
+        month = 30 * 86_400 * 10**6
+        assert rows["m"]["monthly_cross_bytes"] == month
+        dollars = Decimal(month) * 2 / 100 / GIB
+        assert Decimal(rows["m"]["monthly_usd"]) == pytest.approx(dollars, abs=Decimal("1e-6"))
+        assert rows["m"]["monthly_reason"] is None
+        (content,) = made.files.values()
+        proved = check(looks[-1], Policy(), files.parse_plan(content, where="a plan"))
+        assert proved.is_proved
+
+    @pytest.mark.parametrize(
+        "columns",
+        [{"offsets": None}, {"bytes_in_per_s": np.array([5, 5])}, {"bytes_": 0}],
+        ids=["no-offsets", "own-rates", "shrunk"],
+    )
+    def test_without_a_usable_pair_the_snapshot_alone_counts(self, spark, tmp_path, columns):
+        last = self.look("m", 1, **columns)
+        _, rows = self.rows(spark, tmp_path, self.look("m", 0), last)
+        own_rates = "bytes_in_per_s" in columns
+        wanted = 5 * 30 * 86_400 if own_rates else None
+        assert rows["m"]["monthly_cross_bytes"] == wanted
+        assert (rows["m"]["monthly_reason"] is None) == own_rates
 
 
 def test_plans_equal_those_of_core_with_proof_and_price(made, rows):

@@ -145,8 +145,11 @@ def _policies(cluster: Cluster) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 def _mean(
     bytes_: NDArray[np.int64], offsets: NDArray[np.int64], *, is_valid: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Bytes per offset of a log; NaN where it is empty or not known."""
-    has_mean = is_valid & (bytes_ >= 0) & (offsets > 0)
+    """Bytes per offset of a log; NaN where it is empty or not known.
+
+    Offsets without a byte are not known: the size was read before the offsets.
+    """
+    has_mean = is_valid & (bytes_ > 0) & (offsets > 0)
     return np.where(has_mean, bytes_ / np.where(has_mean, offsets, 1), np.nan)
 
 

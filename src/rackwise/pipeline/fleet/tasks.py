@@ -15,13 +15,14 @@ Without this, Spark puts small rows into one partition and processes all cluster
 from __future__ import annotations
 
 import heapq
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
 TASKS_PER_CORE = 2
 MOST_CORES = 10_000
 """Rows of the range that counts the cores; a Spark with more cores counts as this many."""
-_SCHEMA = pa.schema([("task", pa.int32()), ("cluster", pa.string()), ("packed", pa.binary())])
+_SCHEMA = pa.schema(
+    [
+        ("task", pa.int32()),
+        ("cluster", pa.string()),
+        ("packed", pa.binary()),
+        ("earlier", pa.binary()),
+    ]
+)
 
 
 def task_count(spark: SparkSession) -> int:
@@ -40,17 +48,27 @@ def task_count(spark: SparkSession) -> int:
     return TASKS_PER_CORE * (int(row.last) + 1)
 
 
-def in_tasks(spark: SparkSession, snapshots: Sequence[Snapshot], count: int) -> DataFrame:
-    """`cluster` and `packed` of each snapshot, in at most `count` partitions."""
+def in_tasks(
+    spark: SparkSession,
+    snapshots: Sequence[Snapshot],
+    count: int,
+    *,
+    earlier: Mapping[str, Snapshot] = MappingProxyType({}),
+) -> DataFrame:
+    """`cluster`, `packed` and `earlier` of each snapshot, in at most `count` partitions.
+
+    `earlier`: cluster -> another snapshot of it; null in the frame where there is none.
+    """
     count = max(1, min(count, len(snapshots)))
-    tasks = distribute([len(one.packed) for one in snapshots], count)
+    before = [earlier[one.name].packed if one.name in earlier else None for one in snapshots]
+    sizes = [len(one.packed) + len(old or b"") for one, old in zip(snapshots, before, strict=True)]
     rows = [
-        {"task": task, "cluster": one.name, "packed": one.packed}
-        for task, one in zip(tasks, snapshots, strict=True)
+        {"task": task, "cluster": one.name, "packed": one.packed, "earlier": old}
+        for task, one, old in zip(distribute(sizes, count), snapshots, before, strict=True)
     ]
     table = pa.Table.from_pylist(rows, schema=_SCHEMA)
-    frame = spark.createDataFrame(table, "task int, cluster string, packed binary")
-    return frame.repartitionById(count, F.col("task")).select("cluster", "packed")
+    frame = spark.createDataFrame(table, "task int, cluster string, packed binary, earlier binary")
+    return frame.repartitionById(count, F.col("task")).drop("task")
 
 
 def distribute(sizes: Sequence[int], count: int) -> list[int]:

@@ -16,6 +16,14 @@ or `failed` where planning broke. When the process of a task dies, its round fai
 of that round are planned again, one by one. The gap uses a cost that is counted from the moves, not
 the planner's own.
 
+Rates. A plan is created from the last snapshot alone, so that its proof needs no other file. If
+that snapshot has offsets and no rates, the monthly change of the row is computed with the growth
+since the earliest snapshot of the day before it:
+
+```
+snapshots of a cluster    06:00   07:00 ..  next day 05:00   06:00     rates 06:00 -> next day 06:00
+```
+
 What this does not do: choose a goal; apply anything; write plan files (the caller writes the
 returned content).
 """
@@ -32,6 +40,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.errors import BytesLost
+from rackwise.core.meter.looks import moment_ms
 from rackwise.core.planning.model import BrokerGroup, Certificate, TopicPrice
 from rackwise.pipeline import schemas
 from rackwise.pipeline.fleet.tasks import in_tasks, task_count
@@ -57,6 +66,7 @@ LEAST_AT_ONCE, MOST_TIMES = 64, 20
 STEP, PROOF = "gold: plans", "gold: proofs"
 FILES = "plans"
 HASH_DIGITS = 8
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +93,18 @@ def plan_clusters(
     planning: Planning,
     folder: str,
     *,
+    snapshots: Sequence[Snapshot] = (),
     begin: Callable[[str, str], None] = lambda _step, _which: None,
 ) -> Plans:
     """Plan every cluster; tables are written below `folder`.
 
-    `begin` is called with the name of each step and its clusters, an empty text for all of them.
+    `snapshots`: all that were read, for rates. `begin` is called with the name of each step and its
+    clusters, an empty text for all of them.
     Raises `BytesLost` where a cluster has no row or two rows.
     """
-    planned = _plan_in_rounds(spark, fleet, planning, f"{folder}/silver/planned", begin)
+    earlier = growth_starts(fleet.latest, snapshots)
+    tasks = _Tasks(spark, planning, f"{folder}/silver/planned", earlier)
+    planned = _plan_in_rounds(tasks, fleet, begin)
     with ThreadPoolExecutor(1) as beside:  # neither of the two jobs uses all of Spark's cores
         written = beside.submit(_moves(planned).write.parquet, f"{folder}/gold/plan")
         outcomes = _outcomes(planned)
@@ -111,44 +125,74 @@ def plan_clusters(
     return Plans(goal=planning.goal_name, rows=rows, files=files)
 
 
-def _plan_in_rounds(
-    spark: SparkSession,
-    fleet: Fleet,
-    planning: Planning,
-    path: str,
-    begin: Callable[[str, str], None],
-) -> DataFrame:
-    done, count, tasks = 0, len(fleet.latest), task_count(spark)
+def growth_starts(
+    latest: Sequence[Snapshot], snapshots: Sequence[Snapshot]
+) -> Mapping[str, Snapshot]:
+    """Cluster -> the earliest snapshot with offsets in the day before its last one.
+
+    Only clusters whose last snapshot has offsets and no rates. `snapshots`: in any order.
+    """
+    starts: dict[str, Snapshot] = {}
+    ends = {
+        one.name: one
+        for one in latest
+        if one.cluster.partitions.offsets is not None
+        and not (one.cluster.partitions.bytes_in_per_s >= 0).any()
+    }
+    for one in sorted(snapshots, key=lambda one: (one.taken_at, one.fingerprint)):
+        end = ends.get(one.name)
+        if end is None or one.cluster.partitions.offsets is None:
+            continue
+        before_ms = moment_ms(end.cluster) - moment_ms(one.cluster)
+        if 0 < before_ms <= DAY_MS:
+            starts.setdefault(one.name, one)
+    return starts
+
+
+@dataclass(frozen=True, slots=True)
+class _Tasks:
+    """Starts Spark tasks that plan clusters."""
+
+    spark: SparkSession
+    planning: Planning
+    path: str
+    """Of the table that the rows are added to."""
+    earlier: Mapping[str, Snapshot]
+    """The result of `growth_starts`."""
+
+    def write(self, some: Sequence[Snapshot], tasks: int) -> None:
+        """Write the rows of these clusters, all of them or none."""
+        inputs = in_tasks(self.spark, some, tasks, earlier=self.earlier)
+        rows = inputs.mapInArrow(plan_task(self.planning), schemas.PLANNED)
+        with large_batches(self.spark):
+            rows.write.mode("append").parquet(self.path)
+
+    def write_alone(self, one: Snapshot) -> None:
+        """Write the row of one cluster, also where planning it kills its process."""
+        try:
+            self.write([one], 1)
+        except spark_failures() as error:
+            row = failed_row(
+                empty_row(one.name, self.planning), f"its task ended: {failure_line(error)}"
+            )
+            schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
+            table = pa.Table.from_pylist([row], schema=schema)
+            frame = self.spark.createDataFrame(table, schemas.PLANNED)
+            frame.write.mode("append").parquet(self.path)
+
+
+def _plan_in_rounds(tasks: _Tasks, fleet: Fleet, begin: Callable[[str, str], None]) -> DataFrame:
+    done, count, task_limit = 0, len(fleet.latest), task_count(tasks.spark)
     for some in rounds(fleet.latest):
         is_all = len(some) == count
         begin(STEP, "" if is_all else f", clusters {done + 1} to {done + len(some)} of {count}")
         try:
-            _write(spark, some, planning, path, tasks)
+            tasks.write(some, task_limit)
         except spark_failures():
             for one in some:
-                _write_alone(spark, one, planning, path)
+                tasks.write_alone(one)
         done += len(some)
-    return spark.read.schema(schemas.PLANNED).parquet(escape_glob(path))
-
-
-def _write(
-    spark: SparkSession, some: Sequence[Snapshot], planning: Planning, path: str, tasks: int
-) -> None:
-    """Write the rows of these clusters, all of them or none."""
-    rows = in_tasks(spark, some, tasks).mapInArrow(plan_task(planning), schemas.PLANNED)
-    with large_batches(spark):
-        rows.write.mode("append").parquet(path)
-
-
-def _write_alone(spark: SparkSession, one: Snapshot, planning: Planning, path: str) -> None:
-    """Write the row of one cluster, also where planning it kills its process."""
-    try:
-        _write(spark, [one], planning, path, 1)
-    except spark_failures() as error:
-        row = failed_row(empty_row(one.name, planning), f"its task ended: {failure_line(error)}")
-        schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
-        table = pa.Table.from_pylist([row], schema=schema)
-        spark.createDataFrame(table, schemas.PLANNED).write.mode("append").parquet(path)
+    return tasks.spark.read.schema(schemas.PLANNED).parquet(escape_glob(tasks.path))
 
 
 def _moves(planned: DataFrame) -> DataFrame:

@@ -14,8 +14,10 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.errors import Infeasible, InvalidPrices, RackwiseError
+from rackwise.core.meter import growth, look_pair, with_rates
 from rackwise.core.planning.model import Balance, Repair
 from rackwise.core.planning.outcome.dollars import copy_prices
+from rackwise.core.planning.outcome.monthly import monthly_change_by_moves
 from rackwise.core.planning.plan import plan
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.view import View
@@ -57,13 +59,13 @@ class Planning:
 
 
 def plan_task(planning: Planning) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The work of a task: snapshots (`cluster`, `packed`) in, rows of PLANNED out."""
+    """The work of a task: rows of `in_tasks` in, rows of PLANNED out."""
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
         for batch in batches:
             for snapshot in batch.to_pylist():
-                row = _plan_row(snapshot["cluster"], snapshot["packed"], planning)
+                row = _plan_row(snapshot, planning)
                 yield pa.RecordBatch.from_pylist([row], schema=schema)
 
     return rows
@@ -80,11 +82,11 @@ def failed_row(row: Mapping[str, Any], reason: str) -> dict[str, Any]:
     return {**row, "status": "failed", "reason": reason[:REASON_LENGTH], "hint": BROKEN}
 
 
-def _plan_row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
+def _plan_row(snapshot: Mapping[str, Any], planning: Planning) -> dict[str, Any]:
     minimise = planning.policy.cost.minimise
-    row = empty_row(name, planning)
+    row = empty_row(snapshot["cluster"], planning)
     try:
-        cluster = planning.parse(zlib.decompress(packed))
+        cluster = planning.parse(zlib.decompress(snapshot["packed"]))
         result = plan(
             cluster,
             planning.policy,
@@ -93,6 +95,9 @@ def _plan_row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
             prices=_usable_prices(cluster, planning),
         )
         columns = _plan_columns(result, *planning.sealed(result, cluster))
+        if snapshot["earlier"] is not None:
+            earlier = planning.parse(zlib.decompress(snapshot["earlier"]))
+            columns |= _monthly_columns(_metered_change(result, earlier, cluster, planning))
     except Infeasible as error:
         more = len(error.impossible) - SHOWN
         shown = [*error.impossible[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
@@ -112,6 +117,16 @@ def _usable_prices(cluster: Cluster, planning: Planning) -> tuple[Price, ...]:
         except InvalidPrices:
             return ()
     return planning.prices
+
+
+def _metered_change(
+    result: Plan, earlier: Cluster, cluster: Cluster, planning: Planning
+) -> MonthlyChange:
+    """The monthly change of a plan with the rates of the growth since an earlier snapshot."""
+    pair = look_pair(earlier, cluster)
+    view = View(with_rates(pair, growth(pair)), planning.policy)
+    prices = copy_prices(view, _usable_prices(cluster, planning))
+    return monthly_change_by_moves(view, result.moves, prices)
 
 
 def _plan_columns(result: Plan, file: bytes, sha256: str) -> dict[str, Any]:

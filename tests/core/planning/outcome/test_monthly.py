@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from planner_vectors import CENTS
 from rackwise.core.errors import PriceCapRefused
 from rackwise.core.model import Configs, Ragged
-from rackwise.core.planning.model import MonthlyChange, Totals
+from rackwise.core.planning.model import MonthlyChange, Move, Totals
 from rackwise.core.planning.outcome.dollars import copy_prices
-from rackwise.core.planning.outcome.monthly import check_price_cap, monthly_change
+from rackwise.core.planning.outcome.monthly import (
+    check_price_cap,
+    monthly_change,
+    monthly_change_by_moves,
+)
 from rackwise.core.policy import Policy, RackPolicy
 from rackwise.core.traffic import usd_nano
 from rackwise.core.view import View
@@ -174,6 +178,12 @@ def test_the_change_is_the_sum_over_partitions(lists, rates, dead):
         total += more * usd_nano(max(rate, 0) * DAY_S, 10**7, 10**9) * 2 * MONTH_DAYS
     assert found.unknown_rates == unknown
     assert found.replication_usd_nano == (None if unknown else total)
+    moves = [
+        Move(topic="t", partition=number, topic_id=None, before=old, after=tuple(new), bytes=None)
+        for number, (old, new) in enumerate(zip(map(tuple, before.values()), after, strict=True))
+        if old != tuple(new)
+    ]
+    assert monthly_change_by_moves(view, moves[::-1], copy_prices(view, CENTS)) == found
 
 
 class TestCap:

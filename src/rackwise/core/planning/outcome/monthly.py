@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.errors import PriceCapRefused
+from rackwise.core.model import Ragged
 from rackwise.core.planning.model import MonthlyChange
 from rackwise.core.planning.outcome.dollars import (
     DAY_S,
@@ -40,10 +41,11 @@ from rackwise.core.text import counted, escaped, names_text
 from rackwise.core.traffic import MONTH_S, exact_dollars
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from rackwise.core.model import Ragged
-    from rackwise.core.planning.model import Totals
+    from rackwise.core.planning.model import Move, Totals
     from rackwise.core.planning.problem.copy_prices import CopyPrices
     from rackwise.core.view import View
 
@@ -98,6 +100,25 @@ class _Sides(NamedTuple):
         rows = np.flatnonzero(~view.placed.equal_rows(lists))
         before, after = leaders_of(view, lists)
         return cls(rows, view.placed.take(rows), lists.take(rows), (before[rows], after[rows]))
+
+
+def monthly_change_by_moves(
+    view: View, moves: Sequence[Move], prices: CopyPrices | None
+) -> MonthlyChange:
+    """The change by the moves of a plan; `view`: the cluster of the plan, with other rates.
+
+    For rates that are measured beside the snapshot that the plan was created from.
+    """
+    table = view.table
+    first = table.first_rows.tolist()
+    codes = {name: code for code, name in enumerate(table.topics)}
+    rows = np.empty(len(moves), dtype=np.int64)
+    for place, move in enumerate(moves):
+        code = codes[move.topic]
+        numbers = table.partition[first[code] : first[code + 1]]
+        rows[place] = first[code] + np.searchsorted(numbers, move.partition)
+    lists = view.placed.replaced(rows, Ragged.of([move.after for move in moves]))
+    return monthly_change(view, lists, prices)
 
 
 def monthly_change(view: View, lists: Ragged, prices: CopyPrices | None) -> MonthlyChange:

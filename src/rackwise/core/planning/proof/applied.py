@@ -67,7 +67,7 @@ def apply_moves(
         f"{_name(kept[at])}: expected a changed list, got {_list(kept[at].after)} before and after"
         for at in stays
     ]
-    moved = _replace_rows(placed, rows_moved, after)
+    moved = placed.replaced(rows_moved, after)
     sets, misplaced = _usable(instance, moved)
     if keeps_sets:
         held, _ = _usable(instance, placed)
@@ -127,17 +127,6 @@ def _rows_of_moves(
     problems += [f"{_name(moves[at])}: moved twice" for at in np.flatnonzero(again).tolist()]
     rows[again] = -1
     return rows, problems
-
-
-def _replace_rows(rows: Ragged, replaced: NDArray[np.int64], by: Ragged) -> Ragged:
-    """Rows with some of them replaced."""
-    both = Ragged(
-        np.concatenate([rows.offsets, rows.offsets[-1] + by.offsets[1:]]),
-        np.concatenate([rows.values, by.values]),
-    )
-    order = np.arange(len(rows))
-    order[replaced] = len(rows) + np.arange(len(by))
-    return both.take(order)
 
 
 def _sort_rows(rows: Ragged) -> Ragged:
