@@ -165,7 +165,7 @@ def audited(bootstrap: Sequence[str], name: str, blind: set[tuple[str, int]]) ->
     """
     file = OUT / f"{name}.json.gz"
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
-    rackwise("snapshot", "--bootstrap-server", ",".join(bootstrap), "--groups", "--out", file)
+    rackwise("snapshot", "--bootstrap-server", ",".join(bootstrap), "--out", file)
     rule = ("--rule", "spread-even")
     rackwise("audit", "--snapshot", file, *rule, expect=2)
     text = rackwise("audit", "--snapshot", file, *rule, "--json", expect=2, is_shown=False)

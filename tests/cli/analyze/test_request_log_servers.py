@@ -53,7 +53,7 @@ def test_its_bytes_are_those_of_the_logs(spark, cluster, admin, tmp_path):
         produce(cluster.bootstrap, {(NAME, n): count for n, count in enumerate(RECORDS)})
         with consumer(cluster.bootstrap, "readers", [NAME], client_id="reader", rack=RACK) as read:
             until(lambda: has_read(read, sum(RECORDS)), "all records to be read")
-            words = ("snapshot", "--bootstrap-server", cluster.bootstrap, "--groups")
+            words = ("snapshot", "--bootstrap-server", cluster.bootstrap)
             assert called(*words, "--out", snapshot)[0] == 0
     for broker in cluster.brokers:
         log = cluster.folder / f"broker-{broker.id}" / "server.log"

@@ -76,7 +76,7 @@ class TestSnapshot:
         assert lines[first + 3].startswith("error   client rack B: reading-client-rack")
         assert lines[first + 4] == '  hint: racks are compared with their case: write "b"'
         assert "not checked" in lines
-        assert any(line.endswith("take it with rackwise snapshot --groups") for line in lines)
+        assert any(line.endswith("take it with rackwise snapshot") for line in lines)
 
     def test_nothing_found_is_said(self, file):
         code, out, _ = called(*file(healthy(groups=[])))

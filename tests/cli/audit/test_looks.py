@@ -72,6 +72,7 @@ def test_the_rates_are_those_of_the_producers(tmp_path, cluster, admin, capsys):
     out = tmp_path / "s.json.gz"
     create(admin, "measured", [[0, 1], [1, 2]], cleanup_policy="delete")
     arguments = ["--bootstrap-server", cluster.bootstrap, "--topics", "measured", "--out", str(out)]
+    arguments += ["--no-groups"]
     with SteadyWriter(cluster.bootstrap, "measured", 0) as writer:
         begun = time.monotonic()
         assert run(["snapshot", *arguments, "--measure", "6s"]) == 0

@@ -90,6 +90,11 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
             "omit them",
         ),
         (
+            ["--reassignment", "f", "--no-groups"],
+            "--no-groups requires --bootstrap-server",
+            "omit it",
+        ),
+        (
             ["--reassignment", "f", "--no-offsets"],
             "--no-offsets requires --bootstrap-server",
             "omit it",
@@ -185,7 +190,7 @@ def test_a_running_cluster_becomes_a_snapshot(tmp_path, kraft_cluster, capsys):
         create(admin, "printed", [[0, 1], [3, 2]])
         arguments = ["snapshot", "--bootstrap-server", kraft_cluster.bootstrap, "--out", str(out)]
         with consumer(kraft_cluster.bootstrap, "readers", ["printed"], client_id="app"):
-            assert run([*arguments, "--topics", "printed", "--topics", "none*", "--groups"]) == 0
+            assert run([*arguments, "--topics", "printed", "--topics", "none*"]) == 0
         captured = capsys.readouterr()
         seen = read_snapshot(out)
         groups = "1 group" if len(seen.groups) == 1 else f"{len(seen.groups)} groups"
@@ -221,6 +226,7 @@ def test_a_cluster_on_zookeeper_becomes_one_too(tmp_path, zookeeper_cluster, cap
     with closing(connect(zookeeper_cluster.bootstrap)) as admin:
         create(admin, "printed", [[0, 1], [2, 1]])
         arguments = ["--bootstrap-server", zookeeper_cluster.bootstrap, "--no-sizes", "--resolve"]
+        arguments += ["--no-groups"]
         assert run(["snapshot", *arguments, "--out", str(out), "--topics", "printed"]) == 0
         assert capsys.readouterr().out.endswith(
             ": 3 brokers, 3 racks, 1 topic, 2 partitions, 0 notes\n"

@@ -38,7 +38,7 @@ ASK_EVERY_S = 0.5
 BEST = "reading-best"
 TOPICS_LEFT_OUT = "--topics excludes other topics that the group reads"
 FILE_HAS_NONE = "not in a snapshot; use --bootstrap-server to ask the brokers"
-NO_GROUPS = "the snapshot has no groups; take it with rackwise snapshot --groups"
+NO_GROUPS = "the snapshot has no groups; take it with rackwise snapshot"
 
 
 @with_option_groups()

@@ -49,7 +49,14 @@ def snapshot(
             "two snapshots do not show how much was written and read in between.",
         ),
     ] = False,
-    groups: Annotated[bool, typer.Option("--groups", help="Include consumer groups.")] = False,
+    groups: Annotated[
+        bool | None,
+        typer.Option(
+            "--groups/--no-groups",
+            help="Include consumer groups, their members and what they have committed, or omit "
+            "them. Without this option they are included.",
+        ),
+    ] = None,
     resolve: Annotated[
         bool, typer.Option("--resolve", help="Resolve broker hosts to IP addresses.")
     ] = False,
@@ -69,7 +76,7 @@ def snapshot(
         ),
     ] = None,
 ) -> int:
-    """Write a snapshot of a cluster: brokers, racks, topics, replicas, sizes and offsets.
+    """Write a snapshot of a cluster: brokers, racks, topics, replicas, sizes, offsets, groups.
 
     Changes nothing on the cluster. Exit codes: 0 written, 1 error, 4 missing authorization.
     """
@@ -91,13 +98,14 @@ def snapshot(
             client_config,
             topics=tuple(topics or ("*",)),
             sizes=not no_sizes,
-            groups=groups,
+            groups=groups is not False,
             offsets=not no_offsets,
             resolve=resolve,
         ) as look:
             cluster = look() if span_ms is None else _measured(shell, look, span_ms)
     else:
-        idle: dict[str, object] = {"--topics": topics, "--no-sizes": no_sizes, "--groups": groups}
+        idle: dict[str, object] = {"--topics": topics, "--no-sizes": no_sizes}
+        idle |= {"--groups": groups, "--no-groups": groups is False}
         idle |= {"--no-offsets": no_offsets, "--resolve": resolve, "--measure": measure}
         idle |= {"--client-config": client_config}
         _reject(idle, wanted="--bootstrap-server")
