@@ -133,6 +133,7 @@ def test_a_malformed_row_names_its_first_bad_column(facts, place):
 
 @pytest.mark.connect
 def test_columns_that_no_file_has_are_null_in_all_rows(spark, fleet):
+    from rackwise.pipeline.ingest.names import FoundNames, find_names
     from rackwise.pipeline.schemas import FLOW_INPUT_REQUIRED
 
     without = {name: None for name in ROW if name not in FLOW_INPUT_REQUIRED}
@@ -144,6 +145,7 @@ def test_columns_that_no_file_has_are_null_in_all_rows(spark, fleet):
     )
     assert facts == wanted
     assert [fact.reason for fact in facts] == ["kept", "malformed:broker_id", "kept"]
+    assert find_names(few) == FoundNames()
 
 
 @pytest.mark.parametrize("place", range(len(RACKS)), ids=lambda place: f"{RACKS[place][0]}")

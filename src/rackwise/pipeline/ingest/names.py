@@ -49,19 +49,20 @@ def distinct_names(bronze: DataFrame) -> DataFrame:
 
     `what` is client_rack, client_group or topic; `cluster` is set for topics only.
     """
+    named = [name for name in ("cluster", *NAMED) if name in bronze.columns]
     none = F.lit(None).cast("string")
+    # A column that no file has is null, so that the array has a type without any of them.
+    columns = {name: F.col(name) if name in named else none for name in ("cluster", *NAMED)}
     found = F.array(
         *(
             F.struct(
                 F.lit(what).alias("what"),
-                (F.col("cluster") if what == "topic" else none).alias("cluster"),
-                F.col(what).alias("name"),
+                (columns["cluster"] if what == "topic" else none).alias("cluster"),
+                columns[what].alias("name"),
             )
             for what in NAMED
-            if what in bronze.columns
         )
     )
-    named = [name for name in ("cluster", *NAMED) if name in bronze.columns]
     return (
         short_texts(bronze.select(*named))
         .distinct()
