@@ -279,7 +279,7 @@ def test_flow_logs_get_topics_and_groups_and_agree_with_the_snapshots(spark, loo
     start = datetime.fromisoformat(read_snapshot(looks.files[0]).taken_at)
     end = datetime.fromisoformat(read_snapshot(looks.files[1]).taken_at)
     row = {"cluster": "real", "window_start": start, "window_s": int((end - start).total_seconds())}
-    row |= {"client_address": "127.0.0.1", "peer_broker_id": None}
+    row |= {"client_address": "127.0.0.1", "peer_broker_id": None, "source": "flow log"}
     flows = [
         row | {"kind": "produce", "broker_id": broker, "bytes": bytes_}
         for broker, bytes_ in looks.between("produced").items()
@@ -302,6 +302,7 @@ def test_flow_logs_get_topics_and_groups_and_agree_with_the_snapshots(spark, loo
             ("kind", pa.string()),
             ("broker_id", pa.int32()),
             ("bytes", pa.int64()),
+            ("source", pa.string()),
         ]
     )
     (looks.folder / "flows").mkdir()

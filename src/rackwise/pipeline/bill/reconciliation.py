@@ -81,15 +81,15 @@ def seconds_of_day(day: int, period: tuple[datetime, datetime]) -> int:
 
 
 def _row(row: Any, fleet: Fleet, *, flow_seconds: int) -> dict[str, Any]:  # noqa: ANN401 (a row of Spark)
-    by_flows = (row.flow_bytes or 0) // flow_seconds
-    by_meter = (row.bytes or 0) // row.seconds
+    by_flows = (row.flow_bytes or 0) / flow_seconds
+    by_meter = (row.bytes or 0) / row.seconds
     return {
         "cluster": fleet.names.clusters[row.cluster - 1],
         "day": day_at(row.day),
         "from_broker": fleet.names.brokers[row.broker - 1][1],
         "to_broker": fleet.names.brokers[row.peer - 1][1],
-        "flow_bytes_per_s": by_flows,
-        "meter_bytes_per_s": by_meter,
+        "flow_bytes_per_s": round(by_flows),
+        "meter_bytes_per_s": round(by_meter),
         "ratio": by_flows / by_meter if by_meter else None,
         "is_off": abs(by_flows - by_meter) * 100 > TOLERANCE_PERCENT * by_meter,
     }
