@@ -277,6 +277,7 @@ WEIGHT = _table(
         "1 client group, 2 address, 3 pair, 4 read at a broker, 5 led, 6 copied, 7 size",
     ),
     place=(_LONG, "packed cluster, kind and client; address and broker; broker; or pair"),
+    day=(_INT, "days since 1970-01-01; 0 = every day"),
     topic=(_INT, "topic code"),
     client=(_INT, "code of the client group that gets the share"),
     weight=(_LONG, "weight, from 1"),

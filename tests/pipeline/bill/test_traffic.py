@@ -119,12 +119,13 @@ class TestPrecedence:
 
 
 class TestApportion:
-    def spread(self, spark, fleet, rows, rates=NO_RATES, lower=None):
+    def spread(self, spark, fleet, rows, rates=NO_RATES, lower=None, metered=None):
         from rackwise.pipeline.bill.traffic import apportion, traffic
         from rackwise.pipeline.bill.weights import weights
 
         seen = None if lower is None else traffic(facts(spark, lower), fleet)
-        given = weights(spark, fleet, rates, seen=seen)
+        meter = None if metered is None else facts(spark, metered)
+        given = weights(spark, fleet, rates, seen=seen, metered=meter)
         found = apportion(traffic(facts(spark, rows), fleet), given, len(fleet.names.brokers))
         return counted(found.select("kind", "topic", "client", "quality", "bytes"))
 
@@ -146,7 +147,7 @@ class TestApportion:
         ]
         frame = spark.createDataFrame(
             [
-                (BY_PAIR, a * 4 + b, topic, 0, weight)
+                (BY_PAIR, a * 4 + b, 0, topic, 0, weight)
                 for (a, b), of_pair in weights.items()
                 for topic, weight in enumerate(of_pair, 1)
             ],
@@ -170,6 +171,57 @@ class TestApportion:
         fleet = fleet_of(spark, {"demo.json": cluster(topics=topics, groups=both)})
         row = {"kind": 1, "client_ip": ip("10.1.0.1"), "bytes": 101}
         assert self.spread(spark, fleet, [row]) == {(1, 1, 1, 1, 76): 1, (1, 2, 2, 1, 25): 1}
+
+    def test_an_address_counts_for_the_members_of_its_last_snapshot(self, spark):
+        topics = {"a": [(1,)], "b": [(1,)]}
+        at = {
+            "1.json": [("g", "10.1.0.1", "a"), ("g", "10.1.0.2", "a")],
+            "2.json": [("h", "10.1.0.2", "b")],  # .1 has left, and .2 is another pod now
+        }
+        looks = {
+            file: cluster(
+                topics=topics,
+                taken_at=f"2026-11-01T0{file[0]}:00:00Z",
+                groups=[
+                    group(name, (name + ip_, None, ip_, [(topic, 0)])) for name, ip_, topic in of
+                ],
+            )
+            for file, of in at.items()
+        }
+        rows = [
+            {"kind": 1, "client_ip": ip("10.1.0.1"), "bytes": 3},
+            {"kind": 1, "client_ip": ip("10.1.0.2"), "bytes": 5},
+        ]
+        found = self.spread(spark, fleet_of(spark, looks), rows)
+        assert found == {(1, 1, 1, 1, 3): 1, (1, 2, 2, 1, 5): 1}
+
+    def test_metered_bytes_of_the_day_come_before_those_of_all_days(self, spark):
+        topics = {"a": [(1, 2)], "b": [(1, 2)]}
+        fleet = fleet_of(spark, {"demo.json": cluster(topics=topics)})
+        metered = [
+            {"kind": kind, "day": DAY_NUMBER + day, "topic": topic, "bytes": bytes_, **ends}
+            for kind, ends in (
+                (0, {"broker": 1}),
+                (1, {"broker": 1}),
+                (2, {"broker": 1, "peer": 2}),
+            )
+            for day, topic, bytes_ in ((0, 1, 30), (1, 1, 1), (1, 2, 9))
+        ]
+        rows = [
+            {"kind": kind, "day": DAY_NUMBER + day, "bytes": 40, **ends}
+            for kind, ends in (
+                (0, {"broker": 1}),
+                (1, {"broker": 1}),
+                (2, {"broker": 1, "peer": 2}),
+            )
+            for day in range(3)
+        ]
+        found = self.spread(spark, fleet, rows, metered=metered)
+        # Day 0 has topic 1 alone, day 1 has 1 : 9, and day 2 the sum of both days, 31 : 9.
+        shares = ((1, 40), (1, 4), (2, 36), (1, 31), (2, 9))
+        assert found == {
+            (kind, topic, 0, 1, bytes_): 1 for kind in range(3) for topic, bytes_ in shares
+        }
 
     def test_bytes_of_a_client_at_an_ipv6_address(self, spark):
         six = group("g", ("m", None, "2001:db8::7", [("a", 0), ("b", 0)]))

@@ -32,9 +32,10 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.types import DecimalType
 
 from rackwise.core.traffic import PRECEDENCE
-from rackwise.pipeline.columns.addresses import NONE, address_number, keyed, never_null
+from rackwise.pipeline.columns.addresses import keyed, never_null
 from rackwise.pipeline.columns.clock import DAY_BITS
 from rackwise.pipeline.columns.packing import packed, unpacked
+from rackwise.pipeline.fleet.members import last_members
 from rackwise.pipeline.schemas import (
     APPORTIONED,
     ESTIMATED,
@@ -47,7 +48,7 @@ from rackwise.pipeline.schemas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import Column, DataFrame
 
@@ -65,8 +66,10 @@ ROW = (
 KEPT = ("day", "cluster", "kind", "topic", "client", "from_rack", "to_rack", "quality")
 """The columns that identify a row of `apportion`."""
 
-SET = ("basis", "place")
-"""The columns that identify a set of weights."""
+SET = ("basis", "place", "set_day")
+"""The columns that identify a set of weights; `set_day` is its `day` in WEIGHT."""
+EVERY_DAY = 0
+"""The day of a set of weights for every day without a set of its own."""
 BY_CLIENT, BY_ADDRESS, BY_PAIR, BY_READ, BY_LED, BY_COPIED, BY_SIZE = range(1, 8)
 """What a set of weights is about; see `weights`."""
 
@@ -113,10 +116,11 @@ def apportion(rows: DataFrame, weights: DataFrame, brokers: int) -> DataFrame:
     """
     unnamed = _with_weight_set(rows.where(F.col("topic") == 0), weights, brokers)
     left_out = unnamed.where(F.col("basis") == 0)
+    renamed = {"day": "set_day", "topic": "to_topic", "client": "to_client"}
     product = F.col("bytes").cast(DecimalType(20, 0)) * F.col("weight").cast(DecimalType(18, 0))
     shared = (
         unnamed.where(F.col("basis") != 0)
-        .join(weights.withColumnsRenamed({"topic": "to_topic", "client": "to_client"}), list(SET))
+        .join(weights.withColumnsRenamed(renamed), list(SET))
         .withColumns(
             {
                 "share": F.call_function("div", product, F.col("whole")),
@@ -158,19 +162,23 @@ def client_place(cluster: Column, kind: Column, client: Column) -> Column:
 
 
 def _with_weight_set(unnamed: DataFrame, weights: DataFrame, brokers: int) -> DataFrame:
-    """Adds `basis` (0 = no weights for the row), `place` and `whole`, the sum of the weights.
+    """Adds `basis` (0 = no weights for the row), `place`, `set_day`, and `whole`, their sum.
 
     `brokers`: the number of brokers of the fleet, which divides `via`.
     """
-    sets = weights.groupBy(*SET).agg(F.sum("weight").cast(DecimalType(20, 0)).alias("whole"))
+    dated = weights.withColumnRenamed("day", "set_day")
+    sets = dated.groupBy(*SET).agg(F.sum("weight").cast(DecimalType(20, 0)).alias("whole"))
     choices = [
         F.when(
             is_fit,
             F.struct(
-                F.lit(order).alias("order"), F.lit(basis).alias("basis"), place.alias("place")
+                F.lit(order).alias("order"),
+                F.lit(basis).alias("basis"),
+                place.alias("place"),
+                day.cast("int").alias("set_day"),
             ),
         )
-        for order, (is_fit, basis, place) in enumerate(_choices(brokers))
+        for order, (is_fit, basis, place, day) in enumerate(_choices(brokers))
     ]
     choice = F.explode_outer(F.array_compact(F.array(*choices)))
     order = F.when(F.col("whole").isNotNull(), F.col("order"))
@@ -185,20 +193,22 @@ def _with_weight_set(unnamed: DataFrame, weights: DataFrame, brokers: int) -> Da
             *unnamed.columns,
             F.coalesce("first.basis", F.lit(0)).alias("basis"),
             F.coalesce("first.place", F.lit(0)).alias("place"),
+            F.coalesce("first.set_day", F.lit(EVERY_DAY)).alias("set_day"),
             "first.whole",
         )
     )
 
 
-def _choices(brokers: int) -> list[tuple[Column, int, Column]]:
-    """Where it applies, the basis and the place of each set of weights, the first choice first."""
+def _choices(brokers: int) -> Iterator[tuple[Column, int, Column, Column]]:
+    """Where it applies, the basis, place and day of each set of weights, the first choice first."""
     kind, client, via = F.col("kind"), F.col("client"), F.col("via")
     is_copy, is_read = kind == REPLICATE, kind == FETCH
     is_sent = ~is_copy & ~is_read
     address, broker = _div(via, brokers + 1), via % (brokers + 1)
     by_client = client_place(F.col("cluster"), kind, client)
     has_address, has_broker = address != 0, broker != 0
-    return [
+    every_day = F.lit(EVERY_DAY)
+    for is_fit, basis, place in (
         (is_copy, BY_COPIED, via),
         (is_copy, BY_PAIR, via),
         (~is_copy & (client != 0), BY_CLIENT, by_client),
@@ -209,7 +219,10 @@ def _choices(brokers: int) -> list[tuple[Column, int, Column]]:
         (is_read & has_broker, BY_READ, broker),
         (is_read & has_broker, BY_LED, broker),
         (~is_copy & has_broker, BY_SIZE, broker),
-    ]
+    ):
+        if basis in {BY_COPIED, BY_READ, BY_LED}:
+            yield is_fit, basis, place, F.col("day")
+        yield is_fit, basis, place, every_day
 
 
 def _div(value: Column, by: int) -> Column:
@@ -218,13 +231,7 @@ def _div(value: Column, by: int) -> Column:
 
 def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
     """(cluster code, address as a long) of group members -> code, dense from 1 in that order."""
-    seen = {
-        (fleet.codes.clusters[snapshot.name], address)
-        for snapshot in fleet.history
-        for group in snapshot.cluster.groups
-        for member in group.members
-        if member.partitions and (address := address_number(member.address or "")[0]) != NONE
-    }
+    seen = last_members(fleet, lambda member: bool(member.partitions))
     return {place: code for code, place in enumerate(sorted(seen), start=1)}
 
 

@@ -15,11 +15,13 @@ fetch           BY_READ     metered bytes that the member's address reads at the
 produce, other  BY_LED, BY_CLIENT, BY_ADDRESS, BY_SIZE
 ```
 
-Metered bytes come from pairs of snapshots (`meter`). Without them, BY_LED takes the rates of
-topics. In BY_ADDRESS and BY_PAIR, the weight of a partition is the daily bytes per partition of its
-topic, if all topics of the set have a rate. Otherwise the weight is 1. BY_SIZE takes topics with
-time retention that have deleted records already, because their size is what was written in that
-time; its shares are estimates.
+Metered bytes come from pairs of snapshots (`meter`): those of the day of the traffic, because an
+address may belong to another member the next day, else those of all days. Without them, BY_LED
+takes the rates of topics. BY_ADDRESS takes the members of the last snapshot that has some at the
+address. In BY_ADDRESS and BY_PAIR, the weight of a partition is the daily bytes per partition of
+its topic, if all topics of the set have a rate. Otherwise the weight is 1. BY_SIZE takes topics
+with time retention that have deleted records already, because their size is what was written in
+that time; its shares are estimates.
 
 ```
 address 10.1.0.7   orders 0, 1, 2 of group g; clicks 0 of group h        no rates, no meter
@@ -46,12 +48,13 @@ from rackwise.pipeline.bill.traffic import (
     BY_PAIR,
     BY_READ,
     BY_SIZE,
+    EVERY_DAY,
     client_place,
     member_addresses,
     with_via,
 )
-from rackwise.pipeline.columns.addresses import address_number
 from rackwise.pipeline.columns.clock import DAY_S
+from rackwise.pipeline.fleet.members import last_members
 from rackwise.pipeline.schemas import FETCH, PRODUCE, REPLICATE, WEIGHT
 
 if TYPE_CHECKING:
@@ -67,7 +70,7 @@ if TYPE_CHECKING:
 GREATEST = 10**18 - 1
 """Weights stay below 10^18, so that bytes times weight stay within 38 digits."""
 
-_TYPES = (pa.int32(), pa.int64(), pa.int32(), pa.int32(), pa.int64())
+_TYPES = (pa.int32(), pa.int64(), pa.int32(), pa.int32(), pa.int32(), pa.int64())
 
 
 def weights(
@@ -92,7 +95,7 @@ def weights(
     if metered is not None:
         known = known.unionByName(_by_meter(metered, fleet))
     if modelled is not None:
-        led = _by_leader(modelled)
+        led = _by_leader(modelled).withColumn("day", F.lit(EVERY_DAY))
         if metered is not None:
             led = led.join(metered.select("cluster").distinct(), "cluster", "left_anti")
         known = known.unionByName(_summed(led))
@@ -100,20 +103,23 @@ def weights(
 
 
 def _by_meter(metered: DataFrame, fleet: Fleet) -> DataFrame:
-    """Weights of each kind at the place where the meter saw its bytes."""
-    located = with_via(metered, fleet, member_addresses(fleet))
+    """Weights of each kind at the place where the meter saw its bytes, by day and for every day."""
+    days = F.explode(F.array(F.col("day").cast("int"), F.lit(EVERY_DAY)))
+    located = with_via(metered, fleet, member_addresses(fleet)).withColumn("day", days)
     read = located.where((F.col("kind") == FETCH) & (F.col("broker") != 0))
     copied = located.where((F.col("kind") == REPLICATE) & (F.col("peer") != 0))
     place = F.col("via").alias("place")
     bytes_ = F.col("bytes").alias("weight")
     return (
-        _summed(read.select(F.lit(BY_READ).alias("basis"), place, "topic", "client", bytes_))
+        _summed(read.select(F.lit(BY_READ).alias("basis"), place, "day", "topic", "client", bytes_))
         .unionByName(
             _summed(
-                copied.select(F.lit(BY_COPIED).alias("basis"), place, "topic", "client", bytes_)
+                copied.select(
+                    F.lit(BY_COPIED).alias("basis"), place, "day", "topic", "client", bytes_
+                )
             )
         )
-        .unionByName(_summed(_by_leader(metered)))
+        .unionByName(_summed(_by_leader(located)))
     )
 
 
@@ -123,6 +129,7 @@ def _by_leader(facts: DataFrame) -> DataFrame:
     return written.select(
         F.lit(BY_LED).alias("basis"),
         F.col("broker").cast("long").alias("place"),
+        "day",
         "topic",
         F.lit(0).alias("client"),
         F.col("bytes").alias("weight"),
@@ -134,7 +141,7 @@ def _summed(rows: DataFrame) -> DataFrame:
     """WEIGHT: sums of rows of one set, topic and client; unknown topics have no weight."""
     return (
         rows.where(F.col("topic") != 0)
-        .groupBy("basis", "place", "topic", "client")
+        .groupBy("basis", "place", "day", "topic", "client")
         .agg(F.least(F.sum("weight"), F.lit(GREATEST)).alias("weight"))
         .where(F.col("weight") > 0)
         .select(*WEIGHT.fieldNames())
@@ -173,6 +180,7 @@ def _by_size(fleet: Fleet) -> Iterable[pa.Table]:
             {
                 "basis": pa.array(np.full(len(keys), BY_SIZE, dtype=np.int32)),
                 "place": keys[:, 0],
+                "day": np.full(len(keys), EVERY_DAY, dtype=np.int32),
                 "topic": keys[:, 1].astype(np.int32),
                 "client": np.zeros(len(keys), dtype=np.int32),
                 "weight": np.minimum(sums, GREATEST),
@@ -187,24 +195,29 @@ def _by_client(seen: DataFrame) -> DataFrame:
         .groupBy(place.alias("place"), "topic", "client")
         .agg(F.least(F.sum("bytes"), F.lit(GREATEST)).alias("weight"))
         .where(F.col("weight") > 0)
-        .select(F.lit(BY_CLIENT).alias("basis"), "place", "topic", "client", "weight")
+        .select(
+            F.lit(BY_CLIENT).alias("basis"),
+            "place",
+            F.lit(EVERY_DAY).alias("day"),
+            *("topic", "client", "weight"),
+        )
     )
 
 
 def _by_address(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
+    members = last_members(fleet, lambda member: bool(member.partitions))
     addresses = member_addresses(fleet)
-    for snapshot in fleet.latest:
-        cluster = fleet.codes.clusters[snapshot.name]
-        held = [
-            (code, fleet.codes.topics[topic], fleet.codes.clients[group.group])
-            for group in snapshot.cluster.groups
-            for member in group.members
-            for ip, _ in [address_number(member.address or "")]
-            if (code := addresses.get((cluster, ip))) is not None
+    held: dict[int, list[tuple[int, int, int]]] = {}
+    for (cluster, ip), those in members.items():
+        held.setdefault(cluster, []).extend(
+            (addresses[cluster, ip], fleet.codes.topics[topic], fleet.codes.clients[group])
+            for group, member in those
             for topic, _ in member.partitions
-        ]
-        if held:
-            yield _weigh(BY_ADDRESS, np.array(held, dtype=np.int64), _daily(snapshot, fleet, rates))
+        )
+    for snapshot in fleet.latest:
+        rows = held.get(fleet.codes.clusters[snapshot.name])
+        if rows:
+            yield _weigh(BY_ADDRESS, np.array(rows, dtype=np.int64), _daily(snapshot, fleet, rates))
 
 
 def _by_pair(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
@@ -258,6 +271,7 @@ def _weigh(basis: int, held: NDArray[np.int64], daily: NDArray[np.int64]) -> pa.
         {
             "basis": pa.array(np.full(len(place), basis, dtype=np.int32)),
             "place": place,
+            "day": np.full(len(place), EVERY_DAY, dtype=np.int32),
             "topic": topic.astype(np.int32),
             "client": client.astype(np.int32),
             "weight": weight,

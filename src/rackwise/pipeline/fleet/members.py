@@ -1,8 +1,8 @@
 """Racks of clients: from the group members at their addresses, else from their subnets.
 
 A member has an address and reports its rack. If all members of a cluster at one address report the
-same rack, every client at that address has that rack. Members come from the last snapshot of each
-cluster.
+same rack, every client at that address has that rack. The members at an address are those of the
+last snapshot that has some there: a member that has left keeps its address until another has it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from rackwise.pipeline.columns.addresses import NONE, PairIndex, address_number
 from rackwise.pipeline.fleet.subnet_racks import RackLookup
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from rackwise.core.model import GroupMember
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
 
@@ -52,12 +55,31 @@ class ClientRacks:
 
 def member_racks(fleet: Fleet) -> dict[tuple[int, int], int]:
     """(address as a long, see `addresses`; cluster code) -> rack code."""
-    reported: dict[tuple[int, int], set[int]] = {}
-    for snapshot in fleet.latest:
+    found = {}
+    for (cluster, ip), members in last_members(fleet, lambda one: one.rack is not None).items():
+        racks = {fleet.codes.rack(member.rack) for _, member in members}
+        if len(racks) == 1:
+            found[ip, cluster] = racks.pop()
+    return found
+
+
+def last_members(
+    fleet: Fleet, is_wanted: Callable[[GroupMember], bool]
+) -> dict[tuple[int, int], list[tuple[str, GroupMember]]]:
+    """(cluster code, address as a long) -> groups and members there, in the last such snapshot."""
+    found: dict[tuple[int, int], list[tuple[str, GroupMember]]] = {}
+    numbers: dict[str, int] = {}
+    for snapshot in fleet.history:
         cluster = fleet.codes.clusters[snapshot.name]
+        here: dict[tuple[int, int], list[tuple[str, GroupMember]]] = {}
         for group in snapshot.cluster.groups:
             for member in group.members:
-                ip, _ = address_number(member.address or "")
-                if member.rack is not None and ip != NONE:
-                    reported.setdefault((ip, cluster), set()).add(fleet.codes.rack(member.rack))
-    return {place: next(iter(racks)) for place, racks in reported.items() if len(racks) == 1}
+                if member.address is None or not is_wanted(member):
+                    continue
+                ip = numbers.get(member.address)
+                if ip is None:
+                    ip = numbers[member.address] = address_number(member.address)[0]
+                if ip != NONE:
+                    here.setdefault((cluster, ip), []).append((group.group, member))
+        found |= here
+    return found
