@@ -39,7 +39,7 @@ CAPABILITIES = {
     "service": "core/replica_service adapters/rpc cli/place/test_serve.py",
     "bill": """
         solver/test_savings.py core/test_traffic.py core/test_subnets.py core/fleet core/meter
-        adapters/kafka/logs adapters/kafka/test_commits.py pipeline
+        core/billed adapters/kafka/logs adapters/kafka/test_commits.py pipeline
         report cli/analyze
     """,
     "house": "house",

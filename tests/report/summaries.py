@@ -240,6 +240,7 @@ def summary(
     days: int = 1,
     partitions: int = 600,
     has_traffic: bool = True,
+    has_bill: bool = False,
     named: Named = harmless,
 ) -> dict[str, Any]:
     """A whole summary document. Bytes of all roll-ups are sums of the same flows."""
@@ -327,6 +328,7 @@ def summary(
         }
         if rows
         else None,
+        "billed": billed() if has_bill else None,
         "savings": savings(rows, names[0], topic_names[0], groups[0]),
         "csv": [f"csv/{name}.csv" for name in (*LISTED, "findings")],
         "failed": [],
@@ -640,6 +642,43 @@ def unattributed(days: int) -> dict[str, Any]:
         "usd_high_30d": usd(Decimal("0.04") * 30 / days),
     }
     return {**sums, "causes": [{"reason": GROUP, **sums}]}
+
+
+def billed() -> dict[str, Any]:
+    """A bill of two days, of which one is compared."""
+    sums = {
+        "billed_bytes": 200 * GIB,
+        "billed_usd": "2.000000000",
+        "kafka_bytes": 124 * GIB,
+        "kafka_bytes_high": 130 * GIB,
+        "kafka_usd": "1.240000000",
+        "share": 0.62,
+        "share_high": 0.65,
+        "reason": RACK,
+    }
+    unknown = "no cluster is in this region: add the snapshots and the traffic of its clusters"
+    return {
+        "files": 1,
+        "lines": 48,
+        "from": "2026-11-01",
+        "to": "2026-11-02",
+        "days": 1,
+        **sums,
+        "finding": None,
+        "left_out": [{"reason": "lines of type Tax", "lines": 2, "usd": "0.200000000"}],
+        "count": 2,
+        "rows": [
+            {
+                **dict.fromkeys(sums),
+                "day": "2026-11-02",
+                "region": "eu-west-1",
+                "billed_bytes": GIB,
+                "billed_usd": "0.010000000",
+                "reason": unknown,
+            },
+            {"day": "2026-11-01", "region": "us-east-1", **sums},
+        ],
+    }
 
 
 STEPS = (

@@ -11,6 +11,7 @@ from rackwise.report import html, terminal
 from rackwise.report.actions import actions
 from rackwise.report.cards import cards
 from rackwise.report.formats import columns
+from rackwise.report.history import week
 from rackwise.report.sentences import loss, losses
 from report.pages import Page
 from report.summaries import hostile, saved, summary
@@ -18,13 +19,17 @@ from report.summaries import hostile, saved, summary
 CASES = {
     "a day": {},
     "a week": {"topics": 24, "days": 7},
+    "two weeks": {"topics": 24, "days": 14, "has_bill": True},
     "no traffic": {"has_traffic": False},
+    "no traffic, but a bill": {"has_traffic": False, "has_bill": True},
     "hostile": {"named": hostile, "topics": 12},
     "fleet": {
         "clusters": 3,
         "racks": ("/eu/a", "/eu/b", "/us/a"),
         "levels": ("region", "zone"),
         "topics": 2,
+        "has_bill": True,
+        "days": 9,
     },
 }
 DOCUMENTS = {name: summary(**case) for name, case in CASES.items()}
@@ -98,6 +103,37 @@ def test_bytes_without_a_topic_are_one_row_and_no_topic():
     assert "(unknown)" not in "\n".join(shown)
     document["unattributed"]["usd"] = None
     assert "not known" in lines(document)[start + 2]
+
+
+def test_the_week_and_the_bill_take_the_place_of_topics():
+    document = deepcopy(DOCUMENTS["two weeks"])
+    document["history"]["week"] |= {
+        "days": 7,
+        "from": "2026-11-08",
+        "to": "2026-11-14",
+        "usd": "63.960000000",
+        "usd_before": "60.120000000",
+        "usd_change": 0.0639,
+        "cross_share": 0.818,
+        "cross_share_before": 0.8,
+        "reason": None,
+    }
+    shown = lines(document)
+    start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
+    assert shown[start + 2].startswith("savings ")
+    changes = "$63.96 after $60.12 (+6.4 %); 81.8 % of the bytes cross racks after 80.0 %"
+    assert week(document).endswith(f" (7 days are compared); {changes}")
+    assert f"week      {changes}" in shown
+    (bill,) = [line for line in shown if line.startswith("billed ")]
+    assert bill == (
+        "billed    Kafka explains 62.0 % to 65.0 % of the transfer between zones that AWS billed: "
+        "$1.24 of .."
+    )
+    eight = summary(days=8)
+    assert [line for line in lines(eight) if line.startswith("week ")]
+    assert not [line for line in lines(DOCUMENTS["a week"]) if line.startswith("week ")]
+    reason = eight["history"]["week"]["reason"]
+    assert f"week      not known: {reason}" in lines(eight)
 
 
 def test_empty_lines_are_removed_before_rules():

@@ -7,7 +7,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
 │  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
-│  ├─ UnknownTopic  InvalidProperties  InvalidOwners
+│  ├─ UnknownTopic  InvalidProperties  InvalidOwners  InvalidBilled
 │  ├─ KeyMissing  KeyInvalid  KeyUnstable  SecretExposed
 │  ├─ InvalidMember  InvalidReplicaRacks  InvalidWeights
 │  ├─ OptimumTooLarge  NoFlow  RackMismatch
@@ -147,6 +147,10 @@ class InvalidRates(InputError):
 
 class InvalidOwners(InputError):
     """A table of owners is malformed."""
+
+
+class InvalidBilled(InputError):
+    """A provider's bill is damaged, has other columns, or is given twice."""
 
 
 class InvalidSummary(InputError):

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
+from rackwise.core.billed.comparison import notes as billed_notes
 from rackwise.core.history import StandingDay, merge_days, rename_clusters
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
@@ -47,6 +48,8 @@ from rackwise.pipeline import schemas
 from rackwise.pipeline.audit.blast import blast_rows, blast_table
 from rackwise.pipeline.audit.findings import audit_fleet, finding_table
 from rackwise.pipeline.audit.safe_days import safe_days, snapshot_days
+from rackwise.pipeline.bill.billed.comparison import billed_part, billed_rows, compared
+from rackwise.pipeline.bill.billed.cost_report import cost_report_files, read_cost_report
 from rackwise.pipeline.bill.focus import focus_csv, left_out
 from rackwise.pipeline.bill.gold import SCHEMAS as GOLD
 from rackwise.pipeline.bill.gold import (
@@ -110,10 +113,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from rackwise.core.billed.comparison import BilledComparison
     from rackwise.core.model import Group, GroupMember
     from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
     from rackwise.pipeline.audit.findings import ClusterFindings
+    from rackwise.pipeline.bill.billed.cost_report import CostReport
     from rackwise.pipeline.bill.gold import Traffic
     from rackwise.pipeline.bill.meter import MeterRun
     from rackwise.pipeline.bill.model import Bill, CsvTable
@@ -188,20 +193,40 @@ class _AnalyzeRun:
         check_request(request)
         check_shared(self.spark, request.tables)
         files = flow_files(self.spark, request.flows) if request.flows else ()
-        run = run_id(request, files)
+        report = self._cost_report()
+        run = run_id(request, files, report.files if report else ())
         folder = claim_folder(self.spark, request.tables, run)
         try:
-            return self._run_steps(files, run, folder)
+            return self._run_steps(files, report, run, folder)
         except BaseException:
             if "://" not in folder:
                 shutil.rmtree(folder)
             raise
 
-    def _run_steps(self, files: Sequence[FlowFile], run: str, folder: str) -> Analysis:
+    def _cost_report(self) -> CostReport | None:
+        """The provider's own bill; None if it is not given."""
+        if not self.request.billed:
+            return None
+        files, ignored = cost_report_files(self.spark, self.request.billed)
+        if ignored:
+            self.notes.append(
+                f"--billed: {len(ignored)} files are neither CSV nor Parquet and are not read; the "
+                f"first is {ignored[0]}"
+            )
+        return read_cost_report(self.spark, files)
+
+    def _run_steps(
+        self, files: Sequence[FlowFile], report: CostReport | None, run: str, folder: str
+    ) -> Analysis:
         rows, found = self._bronze(files, folder)
         fleet = self._fleet(found, folder)
         facts = self._silver(rows, fleet, files, folder)
-        billed, days, levels = self._bill(facts, fleet, folder)
+        billed, days, levels = self._bill(facts, report, fleet, folder)
+        against = billed.billed if billed else self._compared(None, report, fleet, days, levels)
+        if against is not None:
+            self.notes += billed_notes(against)
+            path = f"{folder}/gold/billed"
+            write_rows(self.spark, billed_rows(against), path, schemas.BILLED)
         self.step("gold: findings")
         audits = audit_fleet(fleet, self.request.policy)
         earlier = read_earlier(
@@ -219,6 +244,8 @@ class _AnalyzeRun:
         planned = with_earlier_plans(own_plans, earlier)
         csv = _csv(billed, audits, [*losses, *(earlier.blast if earlier else ())], planned)
         csv["findings"] = with_earlier_findings_csv(csv["findings"], earlier)
+        if against is not None:
+            csv["billed"] = _table(billed_rows(against), schemas.BILLED)
         csv["history"] = history_csv(days, billed.standings if billed else ())
         summary = document(
             run_id=run,
@@ -240,6 +267,7 @@ class _AnalyzeRun:
         return Analysis(
             summary=with_earlier(summary, earlier, cross_by_cluster(billed))
             | {
+                "billed": billed_part(against, report),
                 "plans": plans_part(planned),
                 "actions": actions_part(fleet.latest, audits, losses, own_plans, billed),
                 "csv": [f"csv/{name}.csv" for name in csv],
@@ -330,7 +358,7 @@ class _AnalyzeRun:
         return silver
 
     def _bill(
-        self, facts: Silver | None, fleet: Fleet, folder: str
+        self, facts: Silver | None, report: CostReport | None, fleet: Fleet, folder: str
     ) -> tuple[Bill | None, tuple[StandingDay, ...], tuple[str, ...]]:
         """The bill of all days of the result, these days, and the names of the levels."""
         names = self.request.levels or self.request.policy.racks.levels
@@ -389,23 +417,47 @@ class _AnalyzeRun:
             eps=self.request.eps,
             unkeyed=self.request.unkeyed,
         )
-        compared: list[dict[str, Any]] = []
+        reconciled: list[dict[str, Any]] = []
         if found and metered and facts and facts.period:
-            compared = reconcile(found.rows, metered.facts, fleet, period=facts.period)
+            reconciled = reconcile(found.rows, metered.facts, fleet, period=facts.period)
         gold_folder = f"{folder}/gold"
         write_rows(self.spark, unmetered, f"{gold_folder}/unmetered", schemas.UNMETERED)
-        write_rows(self.spark, compared, f"{gold_folder}/reconciliation", schemas.RECONCILIATION)
+        write_rows(self.spark, reconciled, f"{gold_folder}/reconciliation", schemas.RECONCILIATION)
         billed = replace(
             billed,
             savings=saving_rows(self.spark, saved, f"{gold_folder}/savings"),
             charges=charges,
             unmetered=unmetered,
-            reconciliation=compared,
+            reconciliation=reconciled,
+            billed=self._compared(whole, report, fleet, days, levels, billed),
         )
         for frame in (*(found.cached if found else ()), gold, whole):
             if frame is not None:
                 frame.unpersist()
         return billed, days, levels
+
+    def _compared(
+        self,
+        whole: DataFrame | None,
+        report: CostReport | None,
+        fleet: Fleet,
+        days: Sequence[StandingDay],
+        levels: Sequence[str],
+        billed: Bill | None = None,
+    ) -> BilledComparison | None:
+        """The traffic of all days against the provider's own bill; None if it is not given."""
+        if report is None:
+            return None
+        return compared(
+            whole,
+            report,
+            fleet,
+            days=days,
+            prices=billed.prices if billed else (),
+            precedence=billed.precedence if billed else (),
+            levels=levels,
+            region=self.request.billed_region,
+        )
 
     def _dollars(
         self, found: Traffic, fleet: Fleet, levels: tuple[str, ...], folder: str

@@ -64,6 +64,10 @@ class AnalyzeRequest:
     flows: tuple[str, ...] = ()
     """Paths or URIs."""
     flow_format: str = DEFAULT
+    billed: tuple[str, ...] = ()
+    """Paths or URIs of the provider's own bill."""
+    billed_region: str | None = None
+    """The region, in the bill, of racks that do not name one."""
     subnets: tuple[Subnet, ...] = ()
     clients: Mapping[str, Mapping[str, Rack]] = field(default_factory=lambda: MappingProxyType({}))
     """`client_id`, `client_group` or `principal` -> name -> rack."""
@@ -125,21 +129,29 @@ class AnalyzeRequest:
             or None,
             "extrapolate": self.extrapolate,
             "plans": self.planning.goal_name if self.planning else None,
+            **({"billed_region": self.billed_region} if self.billed_region else {}),
         }
 
 
-def run_id(request: AnalyzeRequest, files: Sequence[FlowFile]) -> str:
-    """12 hex digits of a digest of all inputs; flow files count by name and size."""
+def run_id(
+    request: AnalyzeRequest, files: Sequence[FlowFile], billed: Sequence[FlowFile] = ()
+) -> str:
+    """12 hex digits of a digest of all inputs; files of flows and bills count by name and size."""
     inputs = {
         "version": request.version,
         "options": request.options,
         "snapshots": sorted((one.name, one.fingerprint) for one in request.snapshots),
         "failed": sorted(one.file.rpartition("/")[2] for one in request.failed),
-        "flows": sorted((file.path.rpartition("/")[2], file.size) for file in files),
+        "flows": _names_and_sizes(files),
         "digests": dict(sorted(request.digests.items())),
+        **({"billed": _names_and_sizes(billed)} if billed else {}),
     }
     text = json.dumps(inputs, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:RUN_ID_DIGITS]
+
+
+def _names_and_sizes(files: Sequence[FlowFile]) -> list[tuple[str, int]]:
+    return sorted((file.path.rpartition("/")[2], file.size) for file in files)
 
 
 def claim_folder(spark: SparkSession, tables: str, run: str) -> str:

@@ -391,6 +391,19 @@ RECONCILIATION = _table(
     ratio=(DoubleType(), "the first divided by the second; null if the second is 0"),
     is_off=(_BOOL, "whether the two differ by more than 10 %"),
 )
+BILLED = _table(
+    "billed",
+    day=(DateType(), "day, in UTC"),
+    region=(_STRING, "region of AWS"),
+    billed_bytes=(_LONG, "bytes between zones that AWS billed, both ends; null if not known"),
+    billed_usd=(USD, "unblended dollars of these bytes; null if not known"),
+    kafka_bytes=(_LONG, "bytes that Kafka moved between zones, both ends; null if not known"),
+    kafka_bytes_high=(_LONG, "the same, at most: bytes with an unknown zone count as well"),
+    kafka_usd=(USD, "dollars of `kafka_bytes` by the price table; null if not known"),
+    share=(DoubleType(), "`kafka_bytes` / `billed_bytes`; null if the day is not compared"),
+    share_high=(DoubleType(), "`kafka_bytes_high` / `billed_bytes`, likewise"),
+    reason=(_STRING, "why a value is null or a range, each with its cure; null if all are known"),
+)
 
 _SAVED: _Columns = {
     "bytes_low": (_LONG, "bytes that no longer cross, at least; null if nothing is proved"),

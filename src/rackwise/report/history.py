@@ -65,14 +65,18 @@ def week(summary: Summary) -> str:
     if row["reason"] is not None:
         return f"Week over week is {NOT_KNOWN}: {row['reason']}"
     since = "1 day is" if row["days"] == 1 else f"{row['days']} days are"
-    return "; ".join(
-        (
-            f"Week over week, {row['from']} to {row['to']} ({since} compared)",
-            *_cost(row),
-            *_share(row),
-            *_safety(row),
-        )
-    )
+    start = f"Week over week, {row['from']} to {row['to']} ({since} compared)"
+    return "; ".join((start, *_changes(row)))
+
+
+def week_changes(summary: Summary) -> str:
+    """The changes of `week` alone, for one line."""
+    row = summary["history"]["week"]
+    return "; ".join(_changes(row)) or f"{NOT_KNOWN}: {row['reason']}"
+
+
+def _changes(row: Row) -> tuple[str, ...]:
+    return () if row["reason"] is not None else (*_cost(row), *_share(row), *_safety(row))
 
 
 def _cost(row: Row) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ from markupsafe import Markup
 
 from rackwise.core.text import escaped
 from rackwise.report import actions as first
-from rackwise.report import history, sections, sentences
+from rackwise.report import billed, history, sections, sentences
 from rackwise.report import plans as planned
 from rackwise.report import savings as saving_section
 from rackwise.report.cards import cards
@@ -186,6 +186,10 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "top": top,
         "days": days,
         "history": past,
+        "billed": billed.sentence(summary),
+        "billed_tables": [
+            found for found in (billed.days(summary), billed.left_out(summary)) if found
+        ],
         "week": sentences.plain([sentences.Phrase(history.week(summary))]),
         "savings": savings,
         "findings": findings,

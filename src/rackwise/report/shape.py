@@ -114,6 +114,16 @@ _SAVED: Final[Mapping[str, Form]] = {
     "usd_saved_30d": _USD,
     "reason": _TEXT,
 }
+_BILLED: Final[Mapping[str, Form]] = {
+    "billed_bytes": _COUNT,
+    "billed_usd": _USD,
+    "kafka_bytes": _COUNT,
+    "kafka_bytes_high": _COUNT,
+    "kafka_usd": _USD,
+    "share": NUMBER,
+    "share_high": NUMBER,
+    "reason": _TEXT,
+}
 _UNATTRIBUTED: Final[Mapping[str, Form]] = {
     "bytes": INTEGER,
     "bytes_cross": INTEGER,
@@ -250,6 +260,20 @@ SUMMARY: Final = _record(
                 ratio=SCALAR,
                 is_off=SCALAR,
             ),
+        )
+    ),
+    billed=NullableForm(
+        _record(
+            files=INTEGER,
+            lines=INTEGER,
+            **{"from": _TEXT},
+            to=_TEXT,
+            days=INTEGER,
+            **_BILLED,
+            finding=_TEXT,
+            left_out=_rows(reason=TEXT, lines=INTEGER, usd=_USD),
+            count=INTEGER,
+            rows=_rows(day=TEXT, region=TEXT, **_BILLED),
         )
     ),
     savings=NullableForm(

@@ -13,6 +13,8 @@ topics                        crossing       USD   share
   payments.authorised         120 GiB      $2.40  26.3 %
 savings   $40.11 to $86.20 per 30 days: follower-fetch $40.11, producing up to $46.09 (bound 10 %;
           without bound up to $60.00, fullest rack 2.50 x even)
+week      $63.96 after $60.12 (+6.4 %); 81.8 % of the bytes cross racks after 80.0 %
+billed    Kafka explains 62.0 % of the transfer between zones that AWS billed: $62.10 of $100.16 ..
 
 findings  289 by 5 rules
   error    spread-even          119  replicas are not spread evenly over the racks
@@ -23,8 +25,10 @@ plans     repair moves 153 replicas (42.0 GiB); proved: no plan costs less
 first     Repair cluster demo: move 153 replicas (costs $0.84 once, +$12.30 per 30 days)
 ```
 
-The caller adds one line, the path of the report. Prose is wrapped; table cells are shortened. If
-not all rules fit, empty lines are removed first, then rules; the number of removed rules is shown.
+The line `week` needs a history of at least 8 days, the line `billed` the provider's own bill; each
+takes the place of a topic. The caller adds one line, the path of the report. Prose is wrapped;
+table cells are shortened. If not all rules fit, empty lines are removed first, then rules; the
+number of removed rules is shown.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rackwise.report.actions import sentence as first_action
+from rackwise.report.billed import sentence as billed
 from rackwise.report.formats import (
     NOT_KNOWN,
     NOT_THERE,
@@ -46,6 +51,7 @@ from rackwise.report.formats import (
     share_text,
     usd_text,
 )
+from rackwise.report.history import week_changes
 from rackwise.report.plans import outcome
 from rackwise.report.savings import sentence
 from rackwise.report.sections import UNKNOWN
@@ -71,6 +77,8 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 MAX_LINES: Final = 24
+WEEK_DAYS: Final = 7
+"""Weeks are compared if the history has more days than this."""
 TOPICS: Final = 5
 """Maximum number of topics."""
 NAMED_TOPICS: Final = 3
@@ -154,11 +162,14 @@ def render(summary: Mapping[str, Any], *, width: int, color: bool) -> str:
     out.lines.append(cut(_subject(summary), out.width))
     out.gap()
     _banner(out, summary)
+    extra = _extra(summary)
     if has_traffic(summary):
         out.gap()
-        _topics(out, summary)
+        _topics(out, summary, fewer=len(extra))
         if (saved := sentence(summary)) is not None:
             out.prose("savings", saved)
+    for head, text in extra:
+        out.prose(head, text, most=1)
     out.gap()
     after = _Lines(width, color=color)
     _blast(after, summary)
@@ -205,11 +216,21 @@ def _banner(out: _Lines, summary: Mapping[str, Any]) -> None:
         out.prose("trust", reasons)
 
 
-def _topics(out: _Lines, summary: Mapping[str, Any]) -> None:
+def _extra(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Heads and texts of lines that few runs have; a topic gives way to each."""
+    found = []
+    if has_traffic(summary) and len(summary["history"]["days"]) > WEEK_DAYS:
+        found.append(("week", week_changes(summary)))
+    if (explained := billed(summary)) is not None:
+        found.append(("billed", explained))
+    return found
+
+
+def _topics(out: _Lines, summary: Mapping[str, Any], *, fewer: int) -> None:
     part = summary["unattributed"]
     has_others = part is not None and part["bytes"]
     named = [row for row in summary["by_topic"] if row["topic"] != UNKNOWN]
-    rows = named[: NAMED_TOPICS if has_others else TOPICS]
+    rows = named[: (NAMED_TOPICS if has_others else TOPICS) - fewer]
     room = out.width - 2 - sum(_NUMBERS)
     width = min(room, max([len(UNATTRIBUTED), *(columns(_topic(summary, row)) for row in rows)]))
     heads = _numbers(("crossing", "USD", "share"))
@@ -219,7 +240,7 @@ def _topics(out: _Lines, summary: Mapping[str, Any]) -> None:
         numbers = (bytes_text(row["bytes_cross"]), dollars, share_text(row["share"]))
         name = cut(_topic(summary, row), width)
         out.lines.append(f"  {name}{' ' * (width - columns(name))}{_numbers(numbers)}")
-    if has_others and len(rows) < NAMED_TOPICS:  # else the verdict alone has them
+    if has_others and len(named) < NAMED_TOPICS - fewer:  # else the verdict alone has them
         dollars = NOT_KNOWN if part["usd"] is None else usd_text(part["usd"])
         name = cut(UNATTRIBUTED, width)
         numbers = (bytes_text(part["bytes_cross"]), dollars, NOT_THERE)

@@ -13,6 +13,7 @@ from rackwise.adapters.files.tables.subnets import read_subnets
 from rackwise.cli.shell import installed
 from rackwise.core.errors import (
     InputError,
+    InvalidBilled,
     InvalidOwners,
     InvalidPolicy,
     InvalidPrices,
@@ -48,6 +49,8 @@ class Inputs:
     """The snapshots that could not be read, each with its error."""
     flows: tuple[str, ...]
     """Paths, globs or URIs of flow files, which Spark reads."""
+    billed: tuple[str, ...]
+    """Paths, globs or URIs of the provider's own bill, which Spark reads."""
     subnets: tuple[Subnet, ...]
     """Networks and their racks."""
     clients: Mapping[str, Mapping[str, Rack]]
@@ -63,7 +66,7 @@ class Inputs:
     digests: Mapping[str, str]
     """SHA-256 of each further file, by the name of its option."""
     input_bytes: int | None
-    """Bytes of decompressed snapshots and of flow files; None where some are not local."""
+    """Bytes of decompressed snapshots, flow files and bills; None where some are not local."""
 
 
 class _FileReader:
@@ -90,7 +93,7 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
     flows = options.flows or ()
     places = _snapshot_files(options.snapshots)
     read, failed, unpacked = _snapshots(shell, places)
-    flow_bytes = _sizes(flows)
+    flow_bytes = _sizes((*flows, *(options.billed or ())))
     used = options.flow_format if flows else None
     if not read:
         raise failed[0].error
@@ -101,6 +104,7 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
         snapshots=read,
         failed=failed,
         flows=tuple(flows),
+        billed=_billed(options.billed or ()),
         subnets=_subnets(reader, options.subnets),
         clients=_clients(shell, reader, options.clients, used),
         rates=_rates(reader, options.rates),
@@ -111,6 +115,22 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
         digests=reader.digests,
         input_bytes=None if flow_bytes is None else unpacked + flow_bytes,
     )
+
+
+def _billed(paths: Sequence[str]) -> tuple[str, ...]:
+    """The paths of a bill. Raises `InvalidBilled` for an empty file, which Spark would skip."""
+    for text in paths:
+        path = Path(text)
+        if path.is_file() and path.stat().st_size == 0:
+            raise InvalidBilled(
+                f"invalid bill {escaped(text)}: expected a Cost and Usage Report, got an empty "
+                "file",
+                wanted="a Cost and Usage Report",
+                had="an empty file",
+                hint="download the file again",
+                where=text,
+            )
+    return tuple(paths)
 
 
 def _snapshot_files(given: Sequence[str]) -> list[str]:

@@ -169,6 +169,22 @@ class AnalyzeOptions(BillOptions):
             "equal rows once.",
         ),
     ] = "side"
+    billed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Compare the traffic between zones with the provider's own bill, an AWS Cost and "
+            "Usage Report as CSV or Parquet: paths, folders, globs or URIs; repeatable.",
+        ),
+    ] = None
+    billed_region: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGION",
+            help="Compare clusters whose racks name no zone of AWS with this region of the "
+            "provider's own bill, such as us-east-1.",
+        ),
+    ] = None
     keep: Annotated[
         list[str] | None,
         typer.Option(

@@ -108,6 +108,8 @@ def _request(
         failed=inputs.failed,
         tables=settings.tables,
         flows=inputs.flows,
+        billed=inputs.billed,
+        billed_region=settings.billed_region,
         flow_format=settings.flow_format,
         subnets=inputs.subnets,
         clients=inputs.clients,

@@ -9,13 +9,14 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rackwise.core.billed.zones import is_region
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.savings import EPS
 from rackwise.core.text import alternatives, escaped
 from rackwise.pipeline.ingest.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rackwise.cli.analyze.options import AnalyzeOptions, DedupeName, GoalName, SideName
 
@@ -33,6 +34,8 @@ class Settings:
     """Folder or URI of the tables."""
     provider: str
     flow_format: str
+    billed_region: str | None
+    """The region of racks that do not name one, for the provider's own bill."""
     levels: tuple[str, ...]
     """Names of the rack levels, coarsest first."""
     first_day: date | None
@@ -79,6 +82,7 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
         tables=tables,
         provider=options.provider,
         flow_format=_one_of("--flow-format", options.flow_format, tuple(FORMATS)),
+        billed_region=_region(options.billed_region, options.billed),
         levels=_levels(options.levels),
         first_day=first,
         last_day=last,
@@ -105,6 +109,26 @@ def _one_of(option: str, text: str, choices: tuple[str, ...]) -> str:
             wanted=wanted,
             had=text,
             hint=f"choose one of these for {option}",
+        )
+    return text
+
+
+def _region(text: str | None, billed: Sequence[str] | None) -> str | None:
+    if text is None:
+        return None
+    if not is_region(text):
+        raise InvalidConfig(
+            f"invalid --billed-region: expected a region such as us-east-1, got {escaped(text)}",
+            wanted="us-east-1",
+            had=text,
+            hint="give the region's code, not a zone or its long name",
+        )
+    if not billed:
+        raise InvalidConfig(
+            "--billed-region requires --billed",
+            wanted="--billed PATH",
+            had=text,
+            hint="omit --billed-region, or give the provider's own bill with --billed",
         )
     return text
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from decimal import Decimal
 
+    from rackwise.core.billed.comparison import BilledComparison
     from rackwise.core.traffic import Price
 
 
@@ -73,6 +74,8 @@ class Bill:
     """Rows of UNMETERED."""
     reconciliation: Sequence[Mapping[str, Any]] = ()
     """Rows of RECONCILIATION."""
+    billed: BilledComparison | None = None
+    """The comparison with the provider's own bill; None if it is not given."""
     charges: CsvTable = ((), ())
     """The bill as a FOCUS dataset."""
 

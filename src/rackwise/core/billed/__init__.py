@@ -1,0 +1,1 @@
+"""The provider's own bill, compared with the traffic that Rackwise found."""
