@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from pyarrow import parquet
@@ -12,11 +11,9 @@ from pyarrow import parquet
 from rackwise.core.fleet import FleetOptions, FlowFormat, Shape
 from rackwise.core.racks import Rack
 from rackwise.pipeline.job import analyze
-from truths import check_truth, request_of, write_fleet
+from truths import check_truth, write_fleet
 
 pytestmark = pytest.mark.spark
-
-DEMO = Path(__file__).parents[2] / "examples" / "demo"
 
 BASE = FleetOptions(brokers=9, topics=30, flows=20_000, bad_rows=0.01, ipv6=0.1)
 CASES = {
@@ -88,9 +85,3 @@ def test_five_million_rows_are_counted_to_the_byte(spark, tmp_path, flow_format)
     expected, request = write_fleet(options, tmp_path)
     assert expected["rows"] >= 5_000_000
     check_truth(spark, expected, request)
-
-
-def test_the_bundled_day_is_counted_to_the_byte(spark, tmp_path):
-    expected, request = request_of(DEMO)
-    assert expected["rows"] == 42_000
-    check_truth(spark, expected, replace(request, tables=str(tmp_path / "tables")))

@@ -89,6 +89,14 @@ class TestRequest:
         assert f"listeners={own},PROXIED://{HOST}:{drawn.proxied[3]}" in lines
         assert f"advertised.listeners={own},PROXIED://{HOST}:4" in lines
 
+    def test_a_proxied_listener_has_the_address_of_its_broker(self, tmp_path):
+        hosts = [f"127.1.0.{broker}" for broker in range(1, 5)]
+        drawn = kraft_blueprint(a_request(proxies=(1, 2, 3, 4), hosts=hosts), tmp_path)
+        lines = (tmp_path / "broker-3" / "server.properties").read_text().splitlines()
+        own = f"PLAINTEXT://127.1.0.4:{drawn.ports[3]}"
+        assert f"listeners={own},PROXIED://127.1.0.4:{drawn.proxied[3]}" in lines
+        assert f"advertised.listeners={own},PROXIED://127.1.0.4:4" in lines
+
     def test_a_folder_with_something_in_it_is_refused_and_stays(self, tmp_path):
         (tmp_path / "precious").write_text("data")
         with pytest.raises(InvalidConfig) as caught:

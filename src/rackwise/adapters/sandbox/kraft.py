@@ -116,8 +116,9 @@ def _properties(
         listeners += f",CONTROLLER://{HOST}:{controllers[node]}"
         roles = "broker,controller"
     if request.proxies:
-        listeners += f",PROXIED://{HOST}:{ports['PROXIED'][node]}"
-        advertised += f",PROXIED://{HOST}:{request.proxies[node]}"
+        host = request.host_of(node)
+        listeners += f",PROXIED://{host}:{ports['PROXIED'][node]}"
+        advertised += f",PROXIED://{host}:{request.proxies[node]}"
     rack = request.rack_of(node)
     replicas = str(min(3, request.brokers))
     return {
