@@ -10,9 +10,8 @@ snapshot 1      a minute of traffic through proxies that count it      snapshot 
               flow logs, truth.json
 ```
 
-`rackwise snapshot` takes both snapshots. The observed minute begins at a full hour, because that is
-when a snapshot begins to hold for flows: start the program some minutes before. It needs about
-8 GiB of memory: `python examples/demo_cluster.py`.
+`rackwise snapshot` takes both snapshots. Needs about 8 GiB of memory and some minutes on a machine
+that does nothing else: `python examples/demo_cluster.py`.
 """
 
 from __future__ import annotations
@@ -110,11 +109,6 @@ RECORD_BYTES = 4096
 TICKS_PER_S = 4
 WARM_UP_S = 60
 OBSERVED_S = 60
-HOUR_S = 3600
-BEFORE_S = 40
-"""The time before the observed minute in which the earlier snapshot is taken."""
-MEASURE = "20s"
-"""The later snapshot has rates, too, which give a plan its price per month."""
 PATIENCE_MS = 300_000
 """24 brokers on two cores are slow, not dead."""
 OVERRIDES = {
@@ -278,12 +272,11 @@ def clients(bootstrap: str) -> Iterator[None]:
             process.kill()
 
 
-def snapshot(bootstrap: str, path: Path, folder: Path, *more: str) -> None:
+def snapshot(bootstrap: str, path: Path, folder: Path) -> None:
     """Take a snapshot; the folder of the sandbox becomes one of a usual broker."""
     rackwise(
         *("snapshot", "--bootstrap-server", bootstrap, "--name", NAME),
         *("--out", path),
-        *more,
     )
     text = gzip.decompress(path.read_bytes()).decode()
     text = text.replace(str(folder), "/var/lib/kafka")
@@ -295,17 +288,14 @@ def now() -> float:
     return datetime.now(UTC).timestamp()  # noqa: TID251 (flow logs are of today)
 
 
-def next_hour() -> int:
-    """The next full hour that leaves enough time for a snapshot before it."""
-    return -(-int(now() + BEFORE_S) // HOUR_S) * HOUR_S
-
-
-def observe(proxies: FlowProxies, start: int) -> None:
-    """Count the bytes of a minute that begins at `start`."""
-    time.sleep(max(0.0, start - now()))
+def observe(proxies: FlowProxies) -> int:
+    """Count the bytes of a minute, from second to second; returns its first second."""
+    start = int(now()) + 1
+    time.sleep(start - now())
     proxies.open()
     time.sleep(start + OBSERVED_S - now())
     proxies.close()
+    return start
 
 
 def flow_logs(proxies: FlowProxies, start: int, end: int) -> list[dict[str, object]]:
@@ -451,11 +441,9 @@ def run(cluster: Sandbox, proxies: FlowProxies, hosts: Sequence[str], folder: Pa
     with clients(few):
         print("all members have partitions", flush=True)
         time.sleep(WARM_UP_S)
-        start = next_hour()
-        time.sleep(start - BEFORE_S - now())
         snapshot(few, DATA / "earlier.json.gz", folder)
-        observe(proxies, start)
-        snapshot(few, DATA / "snapshot.json.gz", folder, "--measure", MEASURE)
+        start = observe(proxies)
+        snapshot(few, DATA / "snapshot.json.gz", folder)
     keep(proxies, names, start, start + OBSERVED_S)
 
 

@@ -155,6 +155,13 @@ def test_follower_fetching_is_the_largest_saving_that_is_certain(summary):
     assert Decimal(total["usd_low"]) <= Decimal(total["usd_high"])
 
 
+def test_the_repair_has_a_price_per_month(summary, shown):
+    (plan,) = summary["plans"]["rows"]
+    monthly = Decimal(plan["monthly_usd"])
+    assert monthly > 0
+    assert f"price of the repair   +${monthly:,.2f}, " in shown[1]
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
 def test_pages_show_what_is_printed(shown, page):
     _, _, told = shown[1].partition("\nDollars per 30 days:\n")
