@@ -15,7 +15,7 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live only test lane-spark lane-core lane-rest test-spark test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
+.PHONY: help venv minimal demo live only test lane-spark lane-core lane-rest test-spark test-connect test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -43,13 +43,15 @@ test: venv minimal ## all suites, real Kafka and Spark among them
 # Three lanes run at the same time; they share no port, no folder and no cache. Two of them end with
 # tests on brokers, which mostly wait: the other lanes use the processors meanwhile.
 lane-spark: test-spark
-lane-core: test-core test-kafka-adapters
+lane-core: test-core test-kafka-adapters test-connect
 lane-rest: test-rest test-kafka-rest
 
-# On Spark Connect: one case of every function of the pipeline, or all of them.
 test-spark:
 	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
-	RACKWISE_SPARK=connect $(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "$(CONNECT)" tests/pipeline
+
+# On Spark Connect: one case of every function of the pipeline, or all of them.
+test-connect:
+	RACKWISE_SPARK=connect $(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/connect -m "$(CONNECT)" tests/pipeline
 
 # The tests of core run once, where numpy is all there is.
 test-core:
