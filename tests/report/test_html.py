@@ -36,6 +36,16 @@ MB = 10**6
 FLEET = {"racks": ("/eu/a", "/eu/b", "/us/a"), "levels": ("region", "zone"), "topics": 2}
 
 
+def _lists(value):
+    """The lists of objects in a document."""
+    inside = value.values() if isinstance(value, dict) else value
+    for each in inside if isinstance(value, dict | list) else ():
+        if isinstance(each, list) and each and isinstance(each[0], dict):
+            yield each
+        elif isinstance(each, dict):
+            yield from _lists(each)
+
+
 def page_of(document):
     return Page(html.render(document))
 
@@ -197,6 +207,24 @@ class TestStructure:
     def test_a_table_shows_50_rows_and_says_where_the_others_are(self, page, document):
         assert "239 more rows in csv/findings.csv" in page.by_id("findings").text
         assert len(document["findings"]["worst"]) == 50
+
+    def test_every_table_that_shows_50_of_its_rows_packs_the_others(self):
+        document = summary(topics=3)
+        for rows in _lists(document):
+            rows.extend(rows * (120 // len(rows)))
+        text = html.render(document)
+        page = Page(text)
+        content = zlib.decompress(b64decode(page.by_id("packed").text)).decode()
+        packed = json.JSONDecoder().decode(content)["rows"]
+        shown = [
+            element.attributes["id"]
+            for element in page.all("table")
+            if element.attributes.get("class") == "data"
+            and int(element.attributes["data-all"]) > 50
+        ]
+        assert len(shown) >= 20
+        assert set(packed) == set(shown)
+        assert packed["table-topic"].count("<tr>") == len(document["by_topic"]) - 50
 
     def test_fewer_than_50_rows_have_no_note(self, page):
         assert "more row" not in page.by_id("top").text

@@ -164,7 +164,8 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
     not_checked = sections.not_checked(summary)
     method = sections.method(summary)
     repair = _plans(summary)
-    tables = [block.table for block in blocks]
+    provider_bill = [found for found in (billed.days(summary), billed.left_out(summary)) if found]
+    tables = [block.table for block in blocks] + provider_bill
     tables += [topics, worst, not_checked, *method, repair["plans"], repair["unplanned"]]
     tables += [savings.bounds, savings.largest] if savings else []
     return {
@@ -187,9 +188,7 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "days": days,
         "history": past,
         "billed": billed.sentence(summary),
-        "billed_tables": [
-            found for found in (billed.days(summary), billed.left_out(summary)) if found
-        ],
+        "billed_tables": provider_bill,
         "week": sentences.plain([sentences.Phrase(history.week(summary))]),
         "savings": savings,
         "findings": findings,
