@@ -189,6 +189,6 @@ def test_a_scrape_at_any_moment_sees_a_whole_file(audited, exporter, tmp_path):
         reader.join()
     assert set(codes) == {0}
     assert len(scrapes) > WRITES
-    always = {("rackwise_partitions", (("cluster", "snapshot"),))}
+    always = {("rackwise_partitions", (("cluster", "shop"),))}
     assert all(is_read and always <= set(served) for served, is_read in scrapes)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["audit.prom", "node_exporter.log"]
