@@ -19,11 +19,13 @@ from small_fleets import CENT, DAY, DAY_NUMBER, GIB, cluster, facts, parsed, pri
 pytestmark = pytest.mark.spark
 
 
-def fleet_of(spark, racks=(), **more):
+def fleet_of(spark, racks=(), clusters=("demo",), **more):
     from rackwise.pipeline.fleet.fleet import frames
     from rackwise.pipeline.fleet.snapshots import read_snapshots
 
-    read, _ = read_snapshots(*parsed({"demo.json": cluster()}))
+    read, _ = read_snapshots(
+        *parsed({f"{name}.json": cluster(cluster_id=name) for name in clusters})
+    )
     return frames(spark, read, racks=map(Rack, racks), **more)
 
 
@@ -319,6 +321,9 @@ class TestRollUps:
         assert set(sums.values()) == {sum(row["bytes"] for row in ROWS)}
 
 
+KINDS = ("produce", "fetch", "replicate", "other")
+CLUSTERS = ("demo", "other")
+PAYERS = ("by_topic", "by_group", "by_owner", "by_pair")
 TOPICS = ("orders", "orders.eu", "clicks", "audit")
 GROUPS = ("batch", "readers")
 RACKS = ("/eu/a", "/eu/b", "/us/a")
@@ -332,6 +337,7 @@ OWNERS = Owners(
 FLOWS = st.lists(
     st.fixed_dictionaries(
         {
+            "cluster": st.integers(1, 2),
             "kind": st.integers(0, 3),
             "day": st.integers(DAY_NUMBER, DAY_NUMBER + 2),
             "topic": st.integers(0, len(TOPICS)),
@@ -349,12 +355,22 @@ class TestChargeback:
     @settings(max_examples=10)
     @given(FLOWS)
     def test_the_sums_of_every_roll_up_are_the_bill(self, spark, flows):
-        """Law: by topic, group, owner and pair of racks, the bill is the same to the nano."""
+        """Law: by topic, group, owner and pair of racks, the bill is the same to the nano.
+
+        It holds for all days together, and for each cluster, day and kind; the bytes are those of
+        the flows.
+        """
         from rackwise.pipeline.bill.cost import price_traffic, roll_up
         from rackwise.pipeline.bill.model import ROLL_UPS
         from rackwise.pipeline.bill.traffic import merge_sources, traffic
 
-        fleet = fleet_of(spark, RACKS, groups=GROUPS, topics=[("demo", topic) for topic in TOPICS])
+        fleet = fleet_of(
+            spark,
+            RACKS,
+            clusters=CLUSTERS,
+            groups=GROUPS,
+            topics=[(name, topic) for name in CLUSTERS for topic in TOPICS],
+        )
         topics = [0, *(fleet.codes.topics[name] for name in TOPICS)]
         groups = [0, *(fleet.codes.clients[name] for name in GROUPS)]
         racks = [0, *(fleet.codes.racks[name] for name in RACKS)]
@@ -392,4 +408,20 @@ class TestChargeback:
             ) == wanted, name
             unknown = [row.bytes_unknown for row in part if row.usd is not None and not row.usd]
             assert not any(unknown), f"{name}: 0 dollars of bytes that are not known"
+        bytes_, usd = Counter(), Counter()
+        for flow in flows:
+            day = DAY + timedelta(days=flow["day"] - DAY_NUMBER)
+            place = (fleet.names.clusters[flow["cluster"] - 1], day, KINDS[flow["kind"]])
+            bytes_[place] += flow["bytes"]
+        for row in rows:
+            usd[row.cluster, row.day, row.kind] += row.usd or 0
+        split = roll_up(gold, {name: (*ROLL_UPS[name], "day", "kind") for name in PAYERS}).collect()
+        for name in PAYERS:
+            found_bytes, found_usd = Counter(), Counter()
+            for row in split:
+                if row.roll_up == name:
+                    place = (row.cluster, row.day, row.kind)
+                    found_bytes[place] += row.bytes_local + row.bytes_cross + row.bytes_unknown
+                    found_usd[place] += row.usd or 0
+            assert (+found_bytes, +found_usd) == (+bytes_, +usd), name
         gold.unpersist()
