@@ -164,6 +164,7 @@ def test_columns_that_no_file_has_are_null_in_all_rows(spark):
 
 HOURS = {
     "before all": (-11, BROKER, (2, A, 1)),
+    "after the first snapshot, in its hour": (-10.5, BROKER, (0, A, 1)),
     "the first snapshot's": (-9, BROKER, (0, A, 1)),
     "its last hour": (-3, BROKER, (0, A, 1)),
     "the second's first hour": (-2, BROKER, (0, C, 1)),
@@ -184,8 +185,9 @@ def test_racks_are_those_of_the_latest_snapshot_at_or_before_the_hour(spark):
         },
     )
     rows = [
-        {"dstaddr": broker, "start": str(NOON + hour * HOUR_S), "end": str(NOON + hour * HOUR_S)}
+        {"dstaddr": broker, "start": str(at), "end": str(at)}
         for hour, broker, _ in HOURS.values()
+        for at in [int(NOON + hour * HOUR_S)]
     ]
     copies = [answer(dstaddr=SECOND), answer(srcaddr=SECOND, dstaddr=THIRD, start=str(NOON - 9000))]
     facts = collect_facts(spark, [*rows, *copies], fleet)
@@ -196,4 +198,31 @@ def test_racks_are_those_of_the_latest_snapshot_at_or_before_the_hour(spark):
     assert [(f.kind, f.quality, f.broker, f.peer) for f in facts[-2:]] == [
         (2, 2, 1, 2),
         (2, 2, 2, 3),
+    ]
+
+
+def test_a_broker_is_known_from_the_first_snapshot_of_an_hour_that_has_it_as_it_is(spark):
+    fleet = fleet_of(
+        spark,
+        {
+            "a.json": cluster({1: "/eu/a", 2: "/eu/b"}, {}, taken_at="2026-11-01T12:10:00Z"),
+            "b.json": cluster(
+                {1: "/eu/a", 2: "/eu/c", 3: "/eu/c"}, {}, taken_at="2026-11-01T12:20:00Z"
+            ),
+        },
+    )
+    brokers = (BROKER, SECOND, THIRD)
+    facts = collect_facts(
+        spark,
+        [
+            {"dstaddr": broker, "start": str(NOON + minute * 60), "end": str(NOON + minute * 60)}
+            for minute in (5, 15, 25)
+            for broker in brokers
+        ],
+        fleet,
+    )
+    assert [(fact.quality, fact.broker_rack) for fact in facts] == [
+        *((2, A), (2, C), (2, C)),
+        *((0, A), (2, C), (2, C)),  # the rack of the second has changed, the third is new
+        *((0, A), (0, C), (0, C)),
     ]

@@ -6,14 +6,17 @@ does not stop the others; a million partitions go to Spark as columns, never as 
 Several snapshots of one cluster are its history. A cluster has the name that people call it by (see
 `cluster_names`). A snapshot covers the hours that begin when it was taken
 or later, up to the first hour of the next snapshot. Hours before the first snapshot use the first
-snapshot, and results for them are estimates:
+snapshot, and results for the time before it was taken are estimates:
 
 ```
 hour           07   08   09   10   11   12   13
 taken                 08:20      10:00 10:40
-snapshot       A    A    A    B    C    C    C       A before 09: estimated
+snapshot       A    A    A    B    C    C    C       A before 08:20: estimated
                                   (B: 10:00 is at or before hour 10, 10:40 is not)
 ```
+
+Of several snapshots of one hour, the last one covers. A broker that an earlier one of them has as
+well, with the same rack and address, is known from then on.
 
 Codes are dense from 1 in sorted order of the names; 0 means unknown. The table of racks also holds
 every ancestor prefix, so that "differs at level 2" is a comparison of two integers:
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Broker, Cluster
     from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet.snapshots import Snapshot
 
@@ -66,6 +69,8 @@ class FleetBroker(NamedTuple):
     ports: tuple[int, ...]
     since: int
     """First hour that the snapshot covers, in hours since 1970-01-01 UTC."""
+    seen_s: int
+    """When a snapshot of that hour had it first as it is, in seconds since 1970-01-01 UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +150,9 @@ def frames(
     `InvalidRack` for a rack of more than four levels.
     """
     covering = histories(snapshots)
+    same_hour: dict[tuple[str, int], list[Snapshot]] = {}
+    for snapshot in sorted(snapshots, key=lambda one: (one.taken_at, one.fingerprint)):
+        same_hour.setdefault((snapshot.name, snapshot.first_hour), []).append(snapshot)
     known = names_by_text(snapshots)
     names = Names.of(
         [snapshot for history in covering.values() for snapshot in history],
@@ -167,9 +175,11 @@ def frames(
                 addresses=broker.addresses,
                 ports=() if broker.port is None else (broker.port,),
                 since=snapshot.first_hour,
+                seen_s=seen_s[broker.id],
             )
             for name, history in covering.items()
             for snapshot in history
+            for seen_s in [_seen_s(same_hour[name, snapshot.first_hour])]
             for broker in snapshot.cluster.brokers
         ),
         first_hours={
@@ -181,6 +191,26 @@ def frames(
         latest=tuple(covering[name][-1] for name in sorted(covering)),
         history=tuple(one for name in sorted(covering) for one in covering[name]),
     )
+
+
+def _seen_s(same_hour: Sequence[Snapshot]) -> Mapping[int, int]:
+    """Broker of the last of these snapshots -> when it was seen first as it is, without a gap.
+
+    `same_hour`: oldest first.
+    """
+    *earlier, last = same_hour
+    found = {broker.id: int(last.taken_at.timestamp()) for broker in last.cluster.brokers}
+    same = {broker.id: _listener(broker) for broker in last.cluster.brokers}
+    for snapshot in reversed(earlier):
+        then = {broker.id: _listener(broker) for broker in snapshot.cluster.brokers}
+        same = {id_: listener for id_, listener in same.items() if then.get(id_) == listener}
+        found |= dict.fromkeys(same, int(snapshot.taken_at.timestamp()))
+    return found
+
+
+def _listener(broker: Broker) -> tuple[object, ...]:
+    """What traffic of a broker is recognized by, and its rack."""
+    return broker.rack, broker.addresses, broker.port
 
 
 def histories(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...]]:

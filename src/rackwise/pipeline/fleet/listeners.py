@@ -61,7 +61,9 @@ class BrokerAt(NamedTuple):
     rack: int
     """Rack code; 0 for a broker without rack."""
     since: int
-    """First hour that its snapshot covers; earlier hours are estimates."""
+    """First hour that its snapshot covers."""
+    seen_s: int
+    """When it was seen as it is, in seconds since 1970; for earlier traffic it is a guess."""
 
 
 Spans: TypeAlias = "list[tuple[int, BrokerAt]]"
@@ -78,6 +80,7 @@ class BrokersAt:
     broker: NDArray[np.int64]
     rack: NDArray[np.int64]
     since: NDArray[np.int64]
+    seen_s: NDArray[np.int64]
 
     @property
     def is_found(self) -> NDArray[np.bool_]:
@@ -85,9 +88,9 @@ class BrokersAt:
         is_found: NDArray[np.bool_] = self.cluster != 0
         return is_found
 
-    def is_estimated(self, hours: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether no snapshot with the broker covers the hour."""
-        return self.is_carried | (hours < self.since)
+    def is_estimated(self, start_s: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether the broker was seen only later, or another snapshot lacks it."""
+        return self.is_carried | (start_s < self.seen_s)
 
     def at(self, places: NDArray[np.int64]) -> BrokersAt:
         """The elements at the indices `places`."""
@@ -109,7 +112,7 @@ class BrokerLookup:
             for row, own in enumerate(spans.values())
             for hour, found in own
         ]
-        none = (-1, *BrokerAt(is_carried=False, cluster=0, broker=0, rack=0, since=0))
+        none = (-1, *BrokerAt(is_carried=False, cluster=0, broker=0, rack=0, since=0, seen_s=0))
         self._begins, *columns = np.array([none, *every], dtype=np.int64).T.copy()
         self._columns = dict(zip(BrokerAt._fields, columns, strict=True))
         self._is_one_span = len(every) == len(spans)
@@ -235,6 +238,7 @@ def _spans(
             broker=broker.broker,
             rack=broker.rack,
             since=broker.since,
+            seen_s=broker.seen_s,
         )
         own = by_key.setdefault(key, {}).setdefault(broker.cluster, {})
         own[broker.since] = min(found, own.get(broker.since, found))

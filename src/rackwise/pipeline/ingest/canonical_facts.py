@@ -274,12 +274,13 @@ class _CanonicalBuilder(FactBuilder):
 
     def _packed_values(self, rows: _CanonicalRows) -> dict[str, NDArray[np.int64]]:
         """The fields of the packed key, shape (n,) each; arbitrary for malformed rows."""
-        cluster, hours = rows.codes["cluster"], np.maximum(rows.start, 0) // HOUR_S
+        cluster, start_s = rows.codes["cluster"], np.maximum(rows.start, 0)
+        hours = start_s // HOUR_S
         is_copy = rows.codes["kind"] == REPLICATE
         # `near` is the broker of the row, `far` the receiver of a replicate flow.
         near = self.brokers.find(rows.codes["broker"], cluster, hours)
         far = self.brokers.find(np.where(is_copy, rows.codes["peer"], 0), cluster, hours)
-        is_guess = near.is_estimated(hours) | (is_copy & far.is_estimated(hours))
+        is_guess = near.is_estimated(start_s) | (is_copy & far.is_estimated(start_s))
         client_rack = np.zeros_like(cluster)  # shape (n,), filled in order of precedence
         for name, known in self.rack_columns:
             if not known:

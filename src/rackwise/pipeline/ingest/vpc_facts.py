@@ -217,7 +217,8 @@ class _VpcBuilder(FactBuilder):
         Each array has one element per remaining row.
         """
         places = places[rows.numbers["protocol"][places] == TCP]
-        hours = rows.numbers["start"][places] // HOUR_S
+        start_s = rows.numbers["start"][places]
+        hours = start_s // HOUR_S
         to, from_ = (
             self.listeners.find(
                 rows.addresses[f"{end}_ip"][places], rows.numbers[f"{end}port"][places], hours
@@ -228,6 +229,7 @@ class _VpcBuilder(FactBuilder):
         # `far` the broker at the other end, if that end is a broker of the same cluster.
         is_kafka = np.flatnonzero(to.is_found | from_.is_found)
         places, hours, near = places[is_kafka], hours[is_kafka], to.or_else(from_).at(is_kafka)
+        start_s = start_s[is_kafka]
         is_to = to.is_found[is_kafka]
         ip, prefix = (
             np.where(is_to, rows.addresses[f"src_{n}"][places], rows.addresses[f"dst_{n}"][places])
@@ -236,7 +238,7 @@ class _VpcBuilder(FactBuilder):
         far = self.addresses.find(ip, near.cluster, hours)
         is_copy = far.is_found & (far.broker != near.broker)
         sender, receiver = choose(is_copy & is_to, far, near), choose(is_to, near, far)
-        is_guess = near.is_estimated(hours) | (is_copy & far.is_estimated(hours))
+        is_guess = near.is_estimated(start_s) | (is_copy & far.is_estimated(start_s))
         values = {
             "window_s": rows.numbers["end"][places] - rows.numbers["start"][places],
             "cluster": near.cluster,
