@@ -51,6 +51,7 @@ def test_every_total_equals_the_generated_truth(spark, tmp_path, case):
     check_truth(spark, expected, request)
 
 
+@pytest.mark.long
 def test_logs_between_looks_are_counted_to_the_byte(spark, tmp_path):
     """Logs name no topic, so only the tables without topics and groups can be exact."""
     options = replace(BASE, seed=106, clusters=2, looks=3, shape=Shape.MESSY)

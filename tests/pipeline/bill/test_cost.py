@@ -352,7 +352,7 @@ FLOWS = st.lists(
 
 
 class TestChargeback:
-    @settings(max_examples=10)
+    @settings(max_examples=4)
     @given(FLOWS)
     def test_the_sums_of_every_roll_up_are_the_bill(self, spark, flows):
         """Law: by topic, group, owner and pair of racks, the bill is the same to the nano.

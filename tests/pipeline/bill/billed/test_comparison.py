@@ -118,12 +118,14 @@ def test_the_report_and_the_terminal_say_the_share(made):
     assert said in " ".join(terminal.render(made.summary, width=200, color=False).split())
 
 
+@pytest.mark.long
 def test_equal_bills_have_equal_runs(spark, made, tmp_path):
     again = analyzed(spark, tmp_path, flows(), written(tmp_path / "bill", BILL, "csv"))
     assert again.summary["run_id"] != made.summary["run_id"]
     assert again.summary["billed"] == made.summary["billed"]
 
 
+@pytest.mark.long
 def test_without_a_bill_there_is_no_part(spark, tmp_path):
     found = analyzed(spark, tmp_path, flows(), "", billed=())
     assert found.summary["billed"] is None
@@ -131,6 +133,7 @@ def test_without_a_bill_there_is_no_part(spark, tmp_path):
     assert not Path(found.tables, "gold/billed").exists()
 
 
+@pytest.mark.long
 def test_racks_that_name_no_zone_need_a_region(spark, tmp_path):
     bill = written(tmp_path / "bill", [line(f"EUC1-{REGIONAL}", "100", "1")], "csv")
     rows = flows("eu", racks=("a", "b"))
@@ -143,6 +146,7 @@ def test_racks_that_name_no_zone_need_a_region(spark, tmp_path):
     assert part["share"] == 0.62
 
 
+@pytest.mark.long
 def test_an_unknown_rack_makes_a_range(spark, tmp_path):
     bill = written(tmp_path / "bill", BILL[:2], "parquet")
     rows = flows()
@@ -152,6 +156,7 @@ def test_an_unknown_rack_makes_a_range(spark, tmp_path):
     assert "the rack of one end is not known" in part["reason"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rows", "bill", "more", "reason"),
     [
@@ -171,6 +176,7 @@ def test_what_cannot_be_compared_has_a_reason(spark, tmp_path, rows, bill, more,
     assert "is not known: " in html.render(found.summary)
 
 
+@pytest.mark.long
 def test_more_than_the_bill_is_a_finding(spark, tmp_path):
     bill = written(tmp_path / "bill", [line(amount="31", cost="0.31")], "csv")
     found = analyzed(spark, tmp_path, flows(), bill)
@@ -180,6 +186,7 @@ def test_more_than_the_bill_is_a_finding(spark, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_days_of_earlier_runs_are_compared_as_well(spark, tmp_path):
     bill = written(
         tmp_path / "bill",
@@ -196,6 +203,7 @@ def test_days_of_earlier_runs_are_compared_as_well(spark, tmp_path):
     assert (part["days"], part["kafka_bytes"]) == (2, 124 * GIB)
 
 
+@pytest.mark.long
 def test_traffic_from_rates_is_not_compared(spark, tmp_path):
     from rackwise.core.traffic import RateRow
 
