@@ -183,16 +183,6 @@ def test_the_topics_shown_are_made_as_is_printed(tmp_path, kraft_cluster):
         delete(admin, commands[0][0][2])
 
 
-@pytest.mark.spark
-@pytest.mark.timeout(300)
-def test_the_bill_shown_is_what_is_printed(tmp_path):
-    words, lines = shown("analyze")[0]
-    (in_readme,) = shown_commands(README)
-    assert (in_readme.words, in_readme.lines) == (words, lines)
-    output = printed(words, tmp_path).splitlines()
-    assert [line for line in lines if line not in output] == []
-
-
 @pytest.mark.zookeeper
 def test_the_start_shown_tells_what_is_told(lone_zookeeper, chroot, tmp_path):
     from rackwise.adapters.zookeeper import create_znodes, open_zookeeper

@@ -12,15 +12,14 @@ import subprocess
 import sys
 from collections import Counter
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
 from rackwise.core.errors import InvalidSummary
 from rackwise.core.json.strict import parse
+from shown_commands import README, ROOT, TOUR, shown_commands
 
 pytestmark = [pytest.mark.spark, pytest.mark.classic]
-ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "demo"
 USD_PER_GIB = Decimal("0.02")
 CLOSE = 0.05
@@ -160,6 +159,18 @@ def test_the_repair_has_a_price_per_month(summary, shown):
     monthly = Decimal(plan["monthly_usd"])
     assert monthly > 0
     assert f"price of the repair   +${monthly:,.2f}, " in shown[1]
+
+
+def test_the_bill_shown_is_what_is_printed(shown):
+    out, told = shown
+    told = told.replace(str(out), "build/demo")
+    words, lines = next(
+        (words, lines) for _, words, lines in shown_commands(TOUR) if words[0] == "analyze"
+    )
+    (in_readme,) = shown_commands(README)
+    assert (in_readme.words, in_readme.lines) == (words, lines)
+    assert f"$ rackwise {' '.join(words)}\n" in told
+    assert [line for line in lines if line not in told.splitlines()] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])

@@ -260,6 +260,7 @@ def test_only_the_last_days_are_kept(spark, tmp_path):
     assert again.summary["verdict"]["bytes_total"] == 27 * GIB
 
 
+@pytest.mark.long
 def test_a_day_keeps_the_owners_of_its_run(spark, tmp_path):
     shop = Owners(topics=(OwnerGlob(glob="orders", owner="shop", line=2),))
     first = analyzed(spark, tmp_path, flows_of(1), owners=shop)

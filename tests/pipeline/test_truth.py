@@ -38,7 +38,10 @@ CASES = {
         BASE, seed=105, flow_format=FlowFormat.CANONICAL, clusters=2, looks=3, retention=0.2
     ),
 }
-SLOW = ("Parquet of version 2, two clusters, two days",)
+SLOW = (
+    "Parquet of version 2, two clusters, two days",
+    "canonical, two regions",
+)
 """Cases that only long runs have."""
 
 
