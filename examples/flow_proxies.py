@@ -24,26 +24,18 @@ Source: the Kafka protocol guide; Produce has the api key 0, Fetch 1.
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
-import threading
 from collections import Counter
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
-from consumers.counting_proxy import FETCH, PRODUCE, REQUEST, frame
+from consumers.counting_proxy import CORRELATION, FETCH, PRODUCE, REQUEST, Proxies, frame
 from kafka.protocol.consumer.fetch import FetchResponse
 from kafka.protocol.producer.produce import ProduceRequest
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
     from collections.abc import Callable, Sequence
-    from types import TracebackType
-    from typing import Self
-
-CORRELATION = struct.Struct(">i")
 
 
 @dataclass(kw_only=True)
@@ -63,38 +55,20 @@ class Connection:
     """Correlation id of each open fetch -> version of its answer."""
 
 
-class FlowProxies:
-    """Listen at one port of each host; forward to `targets` at the same hosts.
+class FlowProxies(Proxies):
+    """One port per host; forwards to `targets` at the same hosts.
 
     `address_of`: client id -> the address to connect from, None for any. Used as a `with` block.
     """
 
     def __init__(self, hosts: Sequence[str], address_of: Callable[[str], str | None]) -> None:
-        self.targets: Sequence[int] = ()
+        super().__init__(hosts)
         self.connections: list[Connection] = []
         self.batches: Counter[tuple[int, str, str]] = Counter()
         """(api key, client, topic or topic id) -> bytes of record batches."""
         self._hosts = hosts
         self._address_of = address_of
         self._is_open = False
-        self._listening = [socket.create_server((host, 0), backlog=512) for host in hosts]
-        self.ports: tuple[int, ...] = tuple(each.getsockname()[1] for each in self._listening)
-        self._is_over = asyncio.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="flow proxies")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._is_over.set)
-        self._thread.join()
 
     def open(self) -> None:
         """Start to count."""
@@ -104,29 +78,7 @@ class FlowProxies:
         """Stop counting."""
         self._is_open = False
 
-    def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._serve())
-
-    async def _serve(self) -> None:
-        tasks: set[asyncio.Task[None]] = set()
-
-        def connected(broker: int, client: StreamReader, back: StreamWriter) -> None:
-            task = asyncio.create_task(self._pass_on(broker, client, back))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-
-        with ExitStack() as serving:
-            for broker, each in enumerate(self._listening):
-                server = await asyncio.start_server(partial(connected, broker), sock=each)
-                serving.enter_context(closing(server))
-            await self._is_over.wait()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _pass_on(self, broker: int, client: StreamReader, back: StreamWriter) -> None:
-        """Forward one connection until either side closes it."""
         with closing(back), suppress(OSError, EOFError):
             size, request = await frame(client)
             name = client_id(request)

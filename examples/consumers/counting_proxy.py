@@ -33,6 +33,7 @@ import asyncio
 import socket
 import struct
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import ExitStack, closing, suppress
 from functools import partial
@@ -51,21 +52,19 @@ REQUEST = struct.Struct(">hhih")
 CORRELATION = struct.Struct(">i")
 
 
-class CountingProxies:
-    """Listen at `ports`, one per broker; forward to `targets`, set before the first client.
+class Proxies(ABC):
+    """Listen at `ports`, one per host; forward to `targets`, set before the first client.
 
-    Used as a `with` block; its end closes all connections.
+    Used as a `with` block; its end closes all connections. A subclass forwards one connection.
     """
 
-    def __init__(self, brokers: int) -> None:
+    def __init__(self, hosts: Sequence[str]) -> None:
         self.targets: Sequence[int] = ()
-        self._fetched: Counter[tuple[int, str]] = Counter()
-        self._produced: Counter[tuple[int, str]] = Counter()
-        self._listening = [socket.create_server((HOST, 0)) for _ in range(brokers)]
+        self._listening = [socket.create_server((host, 0), backlog=512) for host in hosts]
         self.ports: tuple[int, ...] = tuple(each.getsockname()[1] for each in self._listening)
         self._is_over = asyncio.Event()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="counting proxies")
+        self._thread = threading.Thread(target=self._run, name=type(self).__name__)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -80,6 +79,40 @@ class CountingProxies:
         self._loop.call_soon_threadsafe(self._is_over.set)
         self._thread.join()
 
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        tasks: set[asyncio.Task[None]] = set()
+
+        def connected(broker: int, client: StreamReader, back: StreamWriter) -> None:
+            task = asyncio.create_task(self._pass_on(broker, client, back))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+        with ExitStack() as serving:
+            for broker, each in enumerate(self._listening):
+                server = await asyncio.start_server(partial(connected, broker), sock=each)
+                serving.enter_context(closing(server))
+            await self._is_over.wait()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    @abstractmethod
+    async def _pass_on(self, broker: int, client: StreamReader, back: StreamWriter) -> None:
+        """Forward one connection until either side closes it."""
+
+
+class CountingProxies(Proxies):
+    """One port per broker; counts what is produced and fetched, by broker and client."""
+
+    def __init__(self, brokers: int) -> None:
+        super().__init__([HOST] * brokers)
+        self._fetched: Counter[tuple[int, str]] = Counter()
+        self._produced: Counter[tuple[int, str]] = Counter()
+
     def fetched(self, broker: int, client: str) -> int:
         """Bytes of fetch answers that a broker has sent to a client."""
         return self._fetched[broker, client]
@@ -88,29 +121,7 @@ class CountingProxies:
         """Bytes of produce requests that a client has sent to a broker."""
         return self._produced[broker, client]
 
-    def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._serve())
-
-    async def _serve(self) -> None:
-        connections: set[asyncio.Task[None]] = set()
-
-        def connected(broker: int, client: StreamReader, back: StreamWriter) -> None:
-            task = asyncio.create_task(self._pass_on(broker, client, back))
-            connections.add(task)
-            task.add_done_callback(connections.discard)
-
-        with ExitStack() as serving:
-            for broker, each in enumerate(self._listening):
-                server = await asyncio.start_server(partial(connected, broker), sock=each)
-                serving.enter_context(closing(server))
-            await self._is_over.wait()
-        for task in connections:
-            task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
-
     async def _pass_on(self, broker: int, client: StreamReader, back: StreamWriter) -> None:
-        """Forward one connection until either side closes it."""
         fetches: dict[int, str] = {}
         with closing(back), suppress(OSError):
             server, forth = await asyncio.open_connection(HOST, self.targets[broker])
