@@ -71,20 +71,27 @@ def escape_glob(path: str) -> str:
     return _PATTERN.sub(r"\\\1", path)
 
 
-def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:
+def files_at(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:
     """The files at paths (files, folders, globs), in order of their names; an action.
 
-    Empty files, and names that begin with `_` or `.`, are left out. Raises `InvalidFlows` if a path
-    does not exist.
+    Empty files, and names that begin with `_` or `.`, are left out. Raises Spark's
+    `AnalysisException` if a path does not exist.
     """
+    found = (
+        spark.read.format("binaryFile")
+        .option("recursiveFileLookup", "true")
+        .load(list(paths))
+        .select("_metadata.file_path", "path", "length")
+        .collect()
+    )
+    rows = {FlowFile(uri=row.file_path, path=row.path, size=row.length) for row in found}
+    return tuple(sorted(rows))
+
+
+def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:
+    """`files_at` for `--flows`; raises `InvalidFlows` if a path does not exist."""
     try:
-        found = (
-            spark.read.format("binaryFile")
-            .option("recursiveFileLookup", "true")
-            .load(list(paths))
-            .select("_metadata.file_path", "path", "length")
-            .collect()
-        )
+        return files_at(spark, paths)
     except AnalysisException as error:
         had = ", ".join(escaped(path) for path in paths)
         raise InvalidFlows(
@@ -93,8 +100,6 @@ def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...
             had=had,
             hint="check the paths of --flows; a remote path needs its scheme, such as s3a://",
         ) from error
-    rows = {FlowFile(uri=row.file_path, path=row.path, size=row.length) for row in found}
-    return tuple(sorted(rows))
 
 
 def find_repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]:

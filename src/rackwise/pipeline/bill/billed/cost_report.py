@@ -39,7 +39,7 @@ from rackwise.core.billed.comparison import USAGE, BilledLines
 from rackwise.core.billed.zones import REGIONAL, region_of_usage
 from rackwise.core.errors import InvalidBilled
 from rackwise.core.text import escaped
-from rackwise.pipeline.ingest.files import FlowFile
+from rackwise.pipeline.ingest.files import FlowFile, files_at
 from rackwise.pipeline.ingest.text import failure_line, spark_failures
 
 if TYPE_CHECKING:
@@ -93,13 +93,7 @@ def cost_report_files(
     no file, and for a ZIP file, which Spark does not read.
     """
     try:
-        found = (
-            spark.read.format("binaryFile")
-            .option("recursiveFileLookup", "true")
-            .load(list(paths))
-            .select("_metadata.file_path", "path", "length")
-            .collect()
-        )
+        files = files_at(spark, paths)
     except AnalysisException as error:
         had = ", ".join(escaped(path) for path in paths)
         raise InvalidBilled(
@@ -109,7 +103,6 @@ def cost_report_files(
             had=had,
             hint="check the paths of --billed; a remote path needs its scheme, such as s3a://",
         ) from error
-    files = sorted({FlowFile(uri=row.file_path, path=row.path, size=row.length) for row in found})
     for file in files:
         if file.path.lower().endswith(".zip"):
             _wrong(file.path, "CSV, gzip or Parquet", "a ZIP file", "unzip the file")
