@@ -38,9 +38,9 @@ CAPABILITIES = {
     "producers": "core/partitioner adapters/clients cli/producer oracle/test_choices.py",
     "service": "core/replica_service adapters/rpc cli/place/test_serve.py",
     "bill": """
-        solver/test_savings.py core/test_traffic.py core/test_subnets.py core/fleet core/meter
-        core/billed adapters/kafka/logs adapters/kafka/test_commits.py pipeline
-        report cli/analyze
+        solver/test_savings.py solver/test_moved_reads.py core/test_traffic.py core/test_subnets.py
+        core/fleet core/meter core/billed adapters/kafka/logs adapters/kafka/test_commits.py
+        pipeline report cli/analyze
     """,
     "house": "house",
 }

@@ -282,7 +282,10 @@ class _AnalyzeRun:
         if self.request.planning is None:
             return None
         planning = replace(
-            self.request.planning, policy=self._named_policy(), prices=tuple(self.prices)
+            self.request.planning,
+            policy=self._named_policy(),
+            prices=tuple(self.prices),
+            rack_of=self._member_rack(),
         )
         return plan_clusters(
             self.spark,

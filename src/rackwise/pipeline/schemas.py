@@ -486,7 +486,7 @@ _PLAN_OUTCOME: _Columns = {
     "monthly_usd": (USD, "dollars that replication adds in 30 days, below 0 if it gets cheaper"),
     "monthly_reason": (_STRING, "why the monthly change is null, and what makes it known"),
     "monthly_unknown_rates": (_LONG, "moved partitions whose monthly change is unknown"),
-    "monthly_reads_usd": (USD, "dollars that reads add in 30 days; null if unknown"),
+    "monthly_reads_usd": (USD, "dollars that reads of groups add in 30 days; null if unknown"),
     "monthly_reads_reason": (_STRING, "why the change of reads is null, and what makes it known"),
     "solver": (_STRING, "name of the solver"),
     "reason": (_STRING, "why there is no plan; null if there is one"),

@@ -10,22 +10,25 @@ from functools import partial
 import numpy as np
 import pytest
 
+from metered_clusters import SELECTOR
 from planner_vectors import generated_cluster
 from rackwise.adapters import files
 from rackwise.core.audit import audit
 from rackwise.core.blast import blast_radius
 from rackwise.core.errors import BytesLost
-from rackwise.core.model import Offsets
+from rackwise.core.model import Configs, Group, GroupMember, Offsets
 from rackwise.core.planning.model import Repair
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import Policy
+from rackwise.core.racks import Rack
 from rackwise.core.traffic import exact_usd_text, prices_of
 from small_fleets import GIB, cluster, price
 
 pytestmark = pytest.mark.spark
 PRICES = (price(), price(provider="other"))
 RACKS = {1: "a", 2: "a", 3: "b", 4: "c"}
+IN_A = {f"in-{rack}": Rack("a") for rack in "bc"}
 
 
 def clusters():
@@ -144,9 +147,31 @@ class TestRatesFromEarlierSnapshots:
             partitions=replace(one.partitions, **(fields | columns)),
         )
 
-    def rows(self, spark, tmp_path, *looks):
+    def read_look(self, hour):
+        """A look at followers that serve the group of their rack; all that is written is read."""
+        groups = tuple(
+            Group(
+                group=f"in-{rack}",
+                protocol="consumer",
+                members=(
+                    GroupMember(
+                        member_id=rack,
+                        client_id="x",
+                        address="10.9.0.1",
+                        rack=Rack(rack),
+                        partitions=(("t", 0),),
+                    ),
+                ),
+                committed={"t": (hour * 3600, None)},
+            )
+            for rack in "bc"
+        )
+        configs = Configs(brokers=dict.fromkeys(RACKS, SELECTOR))
+        return replace(self.look("m", hour), groups=groups, configs=configs)
+
+    def rows(self, spark, tmp_path, *looks, **more):
         named = {f"{number}": one for number, one in enumerate(looks)}
-        made = analyzed(spark, tmp_path, chosen=named)
+        made = analyzed(spark, tmp_path, chosen=named, **more)
         return made, {row["cluster"]: row for row in made.summary["plans"]["rows"]}
 
     def test_the_change_is_priced_with_the_growth_of_a_day(self, spark, tmp_path):
@@ -161,6 +186,16 @@ class TestRatesFromEarlierSnapshots:
         (content,) = made.files.values()
         proved = check(looks[-1], Policy(), files.parse_plan(content, where="a plan"))
         assert proved.is_proved
+
+    @pytest.mark.parametrize(("clients", "sign"), [({}, -1), ({"client_group": IN_A}, 1)])
+    def test_reads_that_move_to_another_rack_have_a_price(self, spark, tmp_path, clients, sign):
+        """The new replica of t-0 is in b or c: the group there reads it instead of the leader."""
+        looks = [self.read_look(hour) for hour in (2, 26)]
+        _, rows = self.rows(spark, tmp_path, *looks, clients=clients)
+        dollars = Decimal(30 * 86_400 * 10**6) * 2 / 100 / GIB
+        found = Decimal(rows["m"]["monthly_reads_usd"])
+        assert found == pytest.approx(sign * dollars, abs=Decimal("1e-6"))
+        assert rows["m"]["monthly_reads_reason"] is None
 
     @pytest.mark.parametrize(
         "columns",

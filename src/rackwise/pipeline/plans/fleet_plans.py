@@ -130,15 +130,10 @@ def growth_starts(
 ) -> Mapping[str, Snapshot]:
     """Cluster -> the earliest snapshot with offsets in the day before its last one.
 
-    Only clusters whose last snapshot has offsets and no rates. `snapshots`: in any order.
+    Only clusters whose last snapshot has offsets. `snapshots`: in any order.
     """
     starts: dict[str, Snapshot] = {}
-    ends = {
-        one.name: one
-        for one in latest
-        if one.cluster.partitions.offsets is not None
-        and not (one.cluster.partitions.bytes_in_per_s >= 0).any()
-    }
+    ends = {one.name: one for one in latest if one.cluster.partitions.offsets is not None}
     for one in sorted(snapshots, key=lambda one: (one.taken_at, one.fingerprint)):
         end = ends.get(one.name)
         if end is None or one.cluster.partitions.offsets is None:

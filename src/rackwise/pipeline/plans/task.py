@@ -6,7 +6,7 @@ What this does not do: start tasks (`fleet_plans`), or check the proof (`certifi
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,13 @@ from rackwise.core.errors import Infeasible, InvalidPrices, RackwiseError
 from rackwise.core.meter import growth, look_pair, with_rates
 from rackwise.core.planning.model import Balance, Repair
 from rackwise.core.planning.outcome.dollars import copy_prices
-from rackwise.core.planning.outcome.monthly import monthly_change_by_moves
+from rackwise.core.planning.outcome.monthly import lists_after, monthly_change
 from rackwise.core.planning.plan import plan
 from rackwise.core.policy import DEFAULT_POLICY, Policy
+from rackwise.core.savings.moved_reads import MeteredReads, moved_reads
 from rackwise.core.view import View
 from rackwise.pipeline import schemas
+from rackwise.pipeline.bill.rates import own_rack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, MonthlyChange, Move, Plan
     from rackwise.core.traffic import Price
+    from rackwise.pipeline.fleet.layouts import RackOf
 
 GOALS: Mapping[str, Goal] = {"repair": Repair(), "balance": Balance()}
 """Name of a goal -> goal."""
@@ -51,6 +54,8 @@ class Planning:
     policy: Policy = DEFAULT_POLICY
     prices: tuple[Price, ...] = ()
     """Rows of one provider."""
+    rack_of: RackOf = own_rack
+    """The rack of a member of a group."""
 
     @property
     def goal(self) -> Goal:
@@ -122,11 +127,22 @@ def _usable_prices(cluster: Cluster, planning: Planning) -> tuple[Price, ...]:
 def _metered_change(
     result: Plan, earlier: Cluster, cluster: Cluster, planning: Planning
 ) -> MonthlyChange:
-    """The monthly change of a plan with the rates of the growth since an earlier snapshot."""
+    """The monthly change of a plan with what was written and read since an earlier snapshot.
+
+    A cluster with rates of its own keeps them.
+    """
     pair = look_pair(earlier, cluster)
-    view = View(with_rates(pair, growth(pair)), planning.policy)
+    written = growth(pair)
+    has_rates = (cluster.partitions.bytes_in_per_s >= 0).any()
+    view = View(cluster if has_rates else with_rates(pair, written), planning.policy)
     prices = copy_prices(view, _usable_prices(cluster, planning))
-    return monthly_change_by_moves(view, result.moves, prices)
+    metered = MeteredReads(
+        pair=pair, written=written, rack_of=planning.rack_of, prices=planning.prices
+    )
+    lists = lists_after(view, result.moves)
+    found = monthly_change(view, lists, prices)
+    reads = moved_reads(view, lists, metered)
+    return replace(found, reads_usd_nano=reads.usd_nano, reads_reason=reads.reason)
 
 
 def _plan_columns(result: Plan, file: bytes, sha256: str) -> dict[str, Any]:

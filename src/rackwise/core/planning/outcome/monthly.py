@@ -10,10 +10,7 @@ t-1   1/a 2/b            ->  1/a 5/b         rate unknown    as many copies for 
 t-2   1/a 4/a            ->  1/a 5/b         rate unknown    not known, and so is the sum
 ```
 
-Reads. A consumer reads from the leader, or with follower fetching (KIP-392) from a replica in its
-own rack. Its price stays the same if the leader stays in its rack, and if the racks of the replicas
-stay the same as well, where a broker has a replica selector or its configuration was not read. For
-other partitions the change depends on what each rack reads, which a snapshot does not hold.
+Reads. The change is 0, or not known from one snapshot (`reads`).
 
 Unknown values stay unknown: a sum with an unknown part is None, with a reason that names the
 partitions and the cure. It is never 0.
@@ -23,21 +20,21 @@ Limits: this module does not choose lists, and does not price copies of the move
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rackwise.core.errors import PriceCapRefused
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import MonthlyChange
+from rackwise.core.planning.outcome.changed import ChangedRows, unknown_reasons
 from rackwise.core.planning.outcome.dollars import (
     DAY_S,
     Links,
     follower_links,
-    leaders_of,
     nano_per_day,
 )
-from rackwise.core.text import counted, escaped, names_text
+from rackwise.core.planning.outcome.reads import read_change
 from rackwise.core.traffic import MONTH_S, exact_dollars
 
 if TYPE_CHECKING:
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
 
 MONTH_DAYS = MONTH_S // DAY_S
 """Days of a month."""
-SELECTOR = "replica.selector.class"
 NO_PRICES = "the plan has no prices; plan again with --provider"
 MEASURE = "take the snapshot with rackwise snapshot --measure 60s, and plan again"
 
@@ -83,32 +79,8 @@ def check_price_cap(totals: Totals, cap_nano: int) -> None:
         )
 
 
-class _Sides(NamedTuple):
-    """The changed rows before and after the plan."""
-
-    rows: NDArray[np.int64]
-    """Rows of the partition table, int64 [rows]."""
-    before: Ragged
-    """Broker ids before."""
-    after: Ragged
-    """Broker ids after."""
-    leaders: tuple[NDArray[np.int64], NDArray[np.int64]]
-    """Leaders before and after: broker ids, -1 = none, int64 [rows]."""
-
-    @classmethod
-    def of(cls, view: View, lists: Ragged) -> _Sides:
-        rows = np.flatnonzero(~view.placed.equal_rows(lists))
-        before, after = leaders_of(view, lists)
-        return cls(rows, view.placed.take(rows), lists.take(rows), (before[rows], after[rows]))
-
-
-def monthly_change_by_moves(
-    view: View, moves: Sequence[Move], prices: CopyPrices | None
-) -> MonthlyChange:
-    """The change by the moves of a plan; `view`: the cluster of the plan, with other rates.
-
-    For rates that are measured beside the snapshot that the plan was created from.
-    """
+def lists_after(view: View, moves: Sequence[Move]) -> Ragged:
+    """The replica lists of all partitions after the moves of a plan: broker ids."""
     table = view.table
     first = table.first_rows.tolist()
     codes = {name: code for code, name in enumerate(table.topics)}
@@ -117,30 +89,29 @@ def monthly_change_by_moves(
         code = codes[move.topic]
         numbers = table.partition[first[code] : first[code + 1]]
         rows[place] = first[code] + np.searchsorted(numbers, move.partition)
-    lists = view.placed.replaced(rows, Ragged.of([move.after for move in moves]))
-    return monthly_change(view, lists, prices)
+    return view.placed.replaced(rows, Ragged.of([move.after for move in moves]))
 
 
 def monthly_change(view: View, lists: Ragged, prices: CopyPrices | None) -> MonthlyChange:
     """The change from the placed lists to `lists`, which holds broker ids of every row."""
-    sides = _Sides.of(view, lists)
+    changed = ChangedRows.of(view, lists)
     links = tuple(
         follower_links(view, some, leaders)
-        for some, leaders in zip((sides.before, sides.after), sides.leaders, strict=True)
+        for some, leaders in zip((changed.before, changed.after), changed.leaders, strict=True)
     )
-    rates = view.table.bytes_in_per_s[sides.rows]
+    rates = view.table.bytes_in_per_s[changed.rows]
     no_rack = np.zeros(len(rates), dtype=np.bool_)
     for some in links:
         no_rack[some.rows[~some.has_racks]] = True
     no_rack &= rates != 0
     no_rate = (rates < 0) & ~no_rack & ~_copies_the_same(links, len(rates), prices)
     is_known = ~no_rack & ~no_rate
-    reads, why = _reads(view, sides)
+    reads = read_change(view, changed)
     reasons = [
-        *_reason(view, sides.rows[no_rate], "the rate of {} is not known", MEASURE),
-        *_reason(
+        *unknown_reasons(view, changed.rows[no_rate], "the rate of {} is not known", MEASURE),
+        *unknown_reasons(
             view,
-            sides.rows[no_rack],
+            changed.rows[no_rack],
             "a rack of {} is not known",
             "set broker.rack on every broker",
         ),
@@ -153,8 +124,8 @@ def monthly_change(view: View, lists: Ragged, prices: CopyPrices | None) -> Mont
         replication_usd_nano=None if reasons or priced else (nano_after - nano_before) * MONTH_DAYS,
         replication_reason="; ".join([*reasons, *priced]) or None,
         unknown_rates=int((~is_known).sum()),
-        reads_usd_nano=reads,
-        reads_reason=why,
+        reads_usd_nano=reads.usd_nano,
+        reads_reason=reads.reason,
     )
 
 
@@ -188,46 +159,3 @@ def _sums(links: Links, rates: NDArray[np.int64], prices: CopyPrices | None) -> 
     per_s = rates[some.rows]
     nano = 0 if prices is None else nano_per_day(prices, some, per_s)
     return sum(per_s.tolist()), nano
-
-
-def _reads(view: View, sides: _Sides) -> tuple[int | None, str | None]:
-    """The change of the dollars of reads, or why it is not known."""
-    leaf = view.tree.nodes[-1].astype(np.int64)
-    moves = np.not_equal(*(leaf[view.tree.places(leaders)] for leaders in sides.leaders))
-    if _may_fetch_from_followers(view):
-        racks = [_rack_sets(view, leaf, some) for some in (sides.before, sides.after)]
-        moves |= (racks[0] != racks[1]).any(axis=1)
-    reasons = _reason(
-        view,
-        sides.rows[moves],
-        "consumers of {} read from other racks, and what each rack reads is not known",
-        "compare two snapshots with rackwise analyze after the plan",
-    )
-    return (None, reasons[0]) if reasons else (0, None)
-
-
-def _may_fetch_from_followers(view: View) -> bool:
-    """Whether a live broker has a replica selector, or its configuration was not read."""
-    configs = view.cluster.configs.brokers
-    return any(
-        broker.id not in configs or bool(configs[broker.id].get(SELECTOR))
-        for broker in view.cluster.brokers
-        if broker.is_live
-    )
-
-
-def _rack_sets(view: View, leaf: NDArray[np.int64], lists: Ragged) -> NDArray[np.bool_]:
-    """Whether a live replica of each row is in each finest rack: bool [rows, racks + 1]."""
-    places = view.tree.places(lists.values)
-    live = view.live[places]
-    found = np.zeros((len(lists), len(view.tree.names[-1]) + 1), dtype=np.bool_)
-    found[lists.rows[live], leaf[places[live]]] = True
-    return found
-
-
-def _reason(view: View, rows: NDArray[np.int64], what: str, cure: str) -> list[str]:
-    """One sentence about these partitions, none without partitions."""
-    if not len(rows):
-        return []
-    named = names_text([escaped(view.table.name(row)) for row in rows.tolist()])
-    return [f"{what.format(counted(len(rows), 'moved partition'))} ({named}); {cure}"]
