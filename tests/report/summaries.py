@@ -627,7 +627,7 @@ def traffic(rows, levels: Sequence[str], days: int, named: Named) -> dict[str, A
 
 
 RACK = "the rack of one end is not known: add --subnets FILE or --clients FILE"
-GROUP = "the client group is not known: take snapshots with --groups while the clients are running"
+GROUP = "the client group is not known: take snapshots while the clients are running"
 KEYS = "the share of records without a key is not known: set it with --unkeyed-share TOPIC=F"
 
 

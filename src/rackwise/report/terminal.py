@@ -2,8 +2,8 @@
 
 ```
 Cross-rack traffic costs $274.13 per 30 days. Between $40.11 and $86.20 can be saved; $2.10 of it is
-not attributed (the client group is not known: take snapshots with --groups while the clients are
-running). 153 of 600 partitions are not rack-safe; repair moves 153 replicas
+not attributed (the client group is not known: take snapshots while the clients are running). 153
+of 600 partitions are not rack-safe; repair moves 153 replicas
 demo: 24 brokers, 3 racks, 8 topics, 600 partitions; 1 day from 2026-11-01T00:00:00Z
 
 bytes     457 GiB of 558 GiB cross racks (81.8 %), 99.4 GiB local, 2.17 GiB unknown

@@ -362,7 +362,7 @@ class TestGroupsThatCannotBeJudged:
         assert (code, out) == (1, "")
         assert err == (
             "error: expected at least 1 consumer group with members, got 0 of 0\n"
-            "hint: take the snapshot with --groups\n"
+            "hint: take the snapshot without --no-groups\n"
         )
 
     @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_a_group_that_range_leaves_at_85_percent_until_it_is_changed_to_rack_opt
         assert (told["local"], told["local_share"], told["best_local"]) == (17, 0.85, 19)
         assert (told["is_better"], told["best"]["moves"]) == (True, 2)
         file = tmp_path / "s.json"
-        words = ["--bootstrap-server", bootstrap, "--groups", "--no-sizes", "--out", file]
+        words = ["--bootstrap-server", bootstrap, "--no-sizes", "--out", file]
         assert called("snapshot", *words)[0] == 0
         code, out, _ = called("consumer", "evaluate", "--snapshot", file, "--group", "changed")
         assert code == 2

@@ -30,7 +30,7 @@ class TestWhichGroup:
         assert raised.value.hint == r"use one of: b\x0a, billing"
         with pytest.raises(GroupNotFound) as raised:
             find_group([], "x")
-        assert raised.value.hint == "take the snapshot with --groups"
+        assert raised.value.hint == "take the snapshot without --no-groups"
 
     @pytest.mark.parametrize("group", [Group(group="g"), billing(state="Dead")])
     def test_one_without_members(self, group):

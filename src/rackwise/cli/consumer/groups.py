@@ -239,7 +239,7 @@ def _no_group_error(cluster: Cluster, moving: int) -> GroupNotFound | GroupNotSt
         had=0,
         hint="try again when consumers run, or give a snapshot of a time when they did"
         if every
-        else "take the snapshot with --groups",
+        else "take the snapshot without --no-groups",
     )
 
 
@@ -259,7 +259,7 @@ def _complete(
                 f"invalid --rack: expected a member of these groups, got {escaped(member)}",
                 wanted="a member id",
                 had=member,
-                hint="rackwise snapshot --groups lists members; --client-rack takes client ids",
+                hint="rackwise snapshot lists members; --client-rack takes client ids",
             )
     found = []
     for group in groups:

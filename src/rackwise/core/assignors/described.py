@@ -66,7 +66,7 @@ def find_group(groups: Iterable[Group], name: str) -> Group:
         f"group {escaped(name)} is not among the {counted(len(known), 'consumer group')}",
         wanted=name,
         had=len(known),
-        hint=f"use one of: {', '.join(some)}" if some else "take the snapshot with --groups",
+        hint=f"use one of: {', '.join(some)}" if some else "take the snapshot without --no-groups",
     )
 
 

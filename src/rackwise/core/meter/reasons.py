@@ -95,7 +95,7 @@ REASONS: Final = (
         name="no-commit",
         is_known=False,
         cause="the group has no committed offset in one of the two snapshots",
-        cure="take both snapshots with `rackwise snapshot --groups`",
+        cure="take both snapshots while the group exists, without --no-groups",
     ),
     ReasonText(
         name="reset",

@@ -74,12 +74,9 @@ MOVED: Final = (
     "the time of the traffic"
 )
 RACK: Final = "the rack of one end is not known: add --subnets FILE or --clients FILE"
-GROUP: Final = (
-    "the client group is not known: take snapshots with --groups while the clients are running"
-)
+GROUP: Final = "the client group is not known: take snapshots while the clients are running"
 MEMBERS: Final = (
-    "the snapshot has no members of the group: take snapshots with --groups while the group is "
-    "running"
+    "the snapshot has no members of the group: take snapshots while the group is running"
 )
 MEMBER_RACK: Final = (
     "the rack of a member is not known: set client.rack, or add --subnets FILE or --clients FILE"
