@@ -26,9 +26,10 @@ from rackwise.pipeline.fleet.fleet import fleet_frames
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.generate import write_flow_parquet
 from rackwise.pipeline.ingest.files import flow_files
-from rackwise.pipeline.ingest.formats import flow_facts, input_format, read_bronze
+from rackwise.pipeline.ingest.formats import input_format, read_bronze
+from rackwise.pipeline.ingest.formats.base import FactOptions
 from rackwise.pipeline.ingest.row_outcomes import KEPT
-from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
+from rackwise.pipeline.ingest.silver import write_silver
 from rackwise.pipeline.runtime.session import session
 from rackwise.pipeline.schemas import FLOW_INPUT, VPC_REQUIRED
 
@@ -77,8 +78,10 @@ def to_silver(
         listed = flow_files(spark, [str(flows)])
         rows = read_bronze(spark, listed, read_as)
         input_format(read_as).names(rows)
-        facts = flow_facts(rows, fleet, buckets, format=read_as, persist=store_in(folder))
-        return write_silver(facts, counts=count_rows(rows), files=listed, folder=folder).outcomes
+        options = FactOptions()
+        return write_silver(
+            rows, fleet, buckets, options, format=read_as, files=listed, folder=folder
+        ).outcomes
 
 
 def scan(spark: SparkSession, flows: Path, columns: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import zlib
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.adapters.files import parse_snapshot, snapshot_bytes
 from rackwise.core.fleet import FleetOptions, generate_fleet, iter_looks
+from rackwise.core.fleet.world.options import MAX_CLUSTERS
 from rackwise.pipeline.bill.meter import meter_flows, meter_runs
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.fleet.tasks import in_tasks, task_count
@@ -35,13 +37,24 @@ parse = partial(parse_snapshot, where="bench.json")
 
 
 def contents(clusters: int) -> list[tuple[str, bytes]]:
-    """The files of a fleet."""
-    options = FleetOptions(clusters=clusters, brokers=9, topics=40, flows=100_000, looks=LOOKS)
-    return [
-        (f"c{number}-2026-11-01T{look:02}.json", snapshot_bytes(cluster))
-        for look, clusters_then in enumerate(iter_looks(generate_fleet(options)))
-        for number, cluster in enumerate(clusters_then)
-    ]
+    """The files of some generated fleets."""
+    files = []
+    for seed, first in enumerate(range(0, clusters, MAX_CLUSTERS)):
+        some = min(MAX_CLUSTERS, clusters - first)
+        options = FleetOptions(
+            seed=seed, clusters=some, brokers=9, topics=40, flows=100_000, looks=LOOKS
+        )
+        files += [
+            (f"c{number}-2026-11-01T{look:02}.json", snapshot_bytes(named(cluster, number)))
+            for look, clusters_then in enumerate(iter_looks(generate_fleet(options)))
+            for number, cluster in enumerate(clusters_then, start=first)
+        ]
+    return files
+
+
+def named(cluster: Cluster, number: int) -> Cluster:
+    """The cluster with an id of its own; fleets of several seeds have equal ids."""
+    return replace(cluster, name=None, cluster_id=f"id-{number}")
 
 
 def own_rack(_: Cluster, member: GroupMember) -> Rack | None:
