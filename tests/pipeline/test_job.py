@@ -86,7 +86,7 @@ def made(spark, home, steps):
         spark,
         home / "tables",
         flows=[path],
-        keep=("bronze",),
+        keep=("bronze", "facts"),
         progress=lambda number, of, name: steps.append(f"{number}/{of} {name}"),
     )
 
@@ -141,6 +141,7 @@ class TestDemo:
             27 * GIB,
             Decimal("0.420000000"),
         )
+        assert table(spark, made, "silver/flow_sum").agg(F.sum("bytes")).collect()[0][0] == 27 * GIB
         facts = table(spark, made, "silver/flow_fact")
         assert facts.agg(F.sum("bytes")).collect()[0][0] == 27 * GIB
         for name in CODES:
@@ -277,10 +278,16 @@ class TestDemo:
         from pyspark.testing import assertDataFrameEqual
 
         path = home / "flows" / "flows.parquet"
-        again = analyzed(spark, home / "tables", flows=[str(path)], keep=("bronze",))
+        again = analyzed(spark, home / "tables", flows=[str(path)], keep=("bronze", "facts"))
         assert again.summary == made.summary
         assert again.tables == f"{made.tables}-2"
-        for name in ("gold/cross_rack", "silver/flow_fact", "gold/by_pair", "gold/finding"):
+        for name in (
+            "gold/cross_rack",
+            "silver/flow_sum",
+            "silver/flow_fact",
+            "gold/by_pair",
+            "gold/finding",
+        ):
             assertDataFrameEqual(
                 table(spark, again, name), table(spark, made, name), rtol=0, atol=0
             )
@@ -374,12 +381,10 @@ class TestUnhappy:
         assert made.summary["verdict"]["bytes_total"] == 27 * GIB
 
     def test_a_lost_row_stops_the_run(self, spark, tmp_path, monkeypatch):
-        from rackwise.pipeline import job
+        from rackwise.pipeline.ingest import silver
 
-        whole = job.flow_facts
-        monkeypatch.setattr(
-            job, "flow_facts", lambda *a, **k: whole(*a, **k).where("partition <> 1")
-        )
+        whole = silver.flow_sums
+        monkeypatch.setattr(silver, "flow_sums", lambda *a: whole(*a).where("broker <> 1"))
         path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(BytesLost, match="expected 9 rows of all outcomes, got 6; nothing"):
             analyzed(spark, tmp_path / "t", flows=[path])

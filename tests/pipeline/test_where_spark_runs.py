@@ -100,7 +100,7 @@ def check_same_result(found, wanted):
         assert (found / name).read_bytes() == (wanted / name).read_bytes(), f"law broken: {name}"
     names = tables(wanted)
     assert tables(found).keys() == names.keys()
-    wanted_tables = {"gold/cross_rack", "gold/plan_summary", "silver/flow_fact", "silver/broker"}
+    wanted_tables = {"gold/cross_rack", "gold/plan_summary", "silver/flow_sum", "silver/broker"}
     assert wanted_tables <= names.keys()
     for name, path in names.items():
         assert rows(tables(found)[name]) == rows(path), f"law broken: {name}"

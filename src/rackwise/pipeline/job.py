@@ -5,8 +5,8 @@ same tables and the same summary; few Spark actions, each over as few rows as po
 
 ```
 1 snapshots                names, codes, frames            -> silver/broker, partition, ..
-2 bronze: flow files       listed, columns checked, rows and bytes counted     -> bronze/ if kept
-3 silver: flow facts       every row once, with its outcome                       -> silver/
+2 bronze: flow files       listed, columns checked                             -> bronze/ if kept
+3 silver: flow facts       every row once, with its outcome; added up in tasks    -> silver/
 4 gold: traffic            one packed key; precedence of sources
 5 gold: dollars            topics, levels, prices, conservation                -> gold/cross_rack
 6 gold: roll-ups                                                               -> gold/by_*, matrix
@@ -78,14 +78,14 @@ from rackwise.pipeline.fleet.fleet import frames
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.ingest.files import escape_glob, find_repeated, flow_files
 from rackwise.pipeline.ingest.formats import (
-    flow_facts,
     input_format,
     read_bronze,
     with_all_columns,
 )
+from rackwise.pipeline.ingest.formats.base import FactOptions
 from rackwise.pipeline.ingest.names import FoundNames
 from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
-from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
+from rackwise.pipeline.ingest.silver import write_silver
 from rackwise.pipeline.ingest.tables import write_arrow, write_rows
 from rackwise.pipeline.plans.actions import actions_part
 from rackwise.pipeline.plans.earlier import (
@@ -343,19 +343,21 @@ class _AnalyzeRun:
             return None
         self.step("silver: flow facts")
         request = self.request
-        facts = flow_facts(
+        options = FactOptions(
+            side=request.side,
+            days=self._requested_days(),
+            clients=request.clients,
+            is_exact=request.dedupe == "exact",
+        )
+        silver = write_silver(
             rows,
             fleet,
             subnet_buckets(request.subnets, fleet.codes.racks),
+            options,
             format=request.flow_format,
-            side=request.side,
-            dedupe=request.dedupe,
-            clients=request.clients,
-            days=self._requested_days(),
-            persist=store_in(f"{folder}/silver"),
-        )
-        silver = write_silver(
-            facts, counts=count_rows(rows), files=files, folder=f"{folder}/silver"
+            files=files,
+            folder=f"{folder}/silver",
+            keeps_facts="facts" in request.keep,
         )
         silver.outcomes.check_quarantine(request.max_quarantine)
         return silver

@@ -172,6 +172,17 @@ FLOW_FACT = _table(
     bytes=(_LONG, "bytes"),
     packets=(_LONG, "packets; null if unknown"),
 )
+FLOW_SUM = _table(
+    "flow_sum",
+    **{
+        name: (FLOW_FACT[name].dataType, MEANINGS["flow_fact"][name])
+        for name in FLOW_FACT.names
+        if name not in {"window_start", "window_s", "client_ip", "partition", "bytes", "packets"}
+    },
+    client_ip=(_LONG, "address of the client, as in flow_fact, where group members are; else null"),
+    rows=(_LONG, "rows of flow files"),
+    bytes=(_LONG, "bytes"),
+)
 _ROW_PLACE: _Columns = {
     "raw": (_STRING, "the line, at most 4096 characters; null for Parquet"),
     "source_file": (_STRING, "URI of the file"),

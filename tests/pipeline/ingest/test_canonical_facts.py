@@ -293,8 +293,9 @@ def test_a_text_is_a_rack_exactly_if_core_accepts_it(spark, fleet):
 def test_no_value_of_a_file_stops_a_run(spark, fleet, tmp_path):
     """Text that is not UTF-8, numbers that do not fit a fact, times beyond any calendar."""
     from rackwise.pipeline.ingest.formats import read_flows
+    from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.names import find_names
-    from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
+    from rackwise.pipeline.ingest.silver import write_silver
 
     odd = [{}, {"topic": b"t\xff"}, {"cluster": b"\xff"}, {"client_address": b"10.1.0.3\xff"}]
     odd += [{"partition": 2**40}, {"broker_id": -(2**63)}, {"window_start": 2**62}]
@@ -314,8 +315,10 @@ def test_no_value_of_a_file_stops_a_run(spark, fleet, tmp_path):
     assert {name for _, name in found.topics} == {"orders", "t\ufffd"}
     assert found.groups == ("g" * 4096, "readers")
     folder = str(tmp_path / "silver")
-    facts = flow_facts_of(fleet, bronze, persist=store_in(folder))
-    outcomes = write_silver(facts, counts=count_rows(bronze), files=(), folder=folder).outcomes
+    options = FactOptions()
+    outcomes = write_silver(
+        bronze, fleet, buckets_of(fleet), options, format="canonical", files=(), folder=folder
+    ).outcomes
     assert {reason: rows for reason, rows, _ in outcomes.by_reason} == {
         "kept": 4,
         **{f"malformed:{name}": 1 for name in ("cluster", "client_address", "partition")},

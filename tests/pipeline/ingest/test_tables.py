@@ -62,9 +62,10 @@ def refused(spark, path, form="vpc"):
 
 
 def is_partial(rows):
-    from rackwise.pipeline.ingest.vpc_files import PARTIAL
+    from rackwise.pipeline.ingest.vpc_files import has_direction, has_direction_in_all
 
-    return rows.schema["flow_direction"].metadata[PARTIAL]
+    known = has_direction(rows)
+    return not (has_direction_in_all(rows) if known is None else known)
 
 
 def test_parquet_keeps_its_integers_and_the_place_of_each_row(spark, tmp_path):

@@ -15,7 +15,15 @@ def test_the_conf_of_the_small_profile():
     small = settings("local[2]", "small", {})
     assert small["spark.sql.shuffle.partitions"] == "2"
     assert "-XX:+UseSerialGC" in small["spark.driver.extraJavaOptions"]
-    assert "spark.sql.shuffle.partitions" not in settings("local[2]", "batch", {})
+    assert "spark.sql.shuffle.partitions" not in settings("spark://host:7077", "batch", {})
+
+
+@pytest.mark.parametrize(
+    ("master", "partitions"),
+    [("local", 2), ("local[3]", 6), ("local[4,2]", 8), ("local[*]", 2 * (os.cpu_count() or 1))],
+)
+def test_a_local_master_has_two_partitions_of_a_shuffle_for_each_core(master, partitions):
+    assert settings(master, "batch", {})["spark.sql.shuffle.partitions"] == str(partitions)
 
 
 def test_the_conf_of_the_caller_wins():

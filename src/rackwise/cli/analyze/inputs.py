@@ -25,7 +25,7 @@ from rackwise.core.owners import NO_OWNERS, Owners
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.text import alternatives, are, counted, escaped
 from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot, read_snapshots, with_names
-from rackwise.pipeline.ingest.formats import FORMATS
+from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,12 @@ class Inputs:
     digests: Mapping[str, str]
     """SHA-256 of each further file, by the name of its option."""
     input_bytes: int | None
-    """Bytes of decompressed snapshots, flow files and bills; None where some are not local."""
+    """Bytes of decompressed snapshots, flow files and bills, for Spark's Java; None where some are
+    not local. A Parquet file of flow logs counts a part, because tasks read it without Java."""
+
+
+PARQUET_SHARE = 16
+"""Java does this part of the work of other bytes, or less, for a Parquet file of flow logs."""
 
 
 class _FileReader:
@@ -93,7 +98,9 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
     flows = options.flows or ()
     places = _snapshot_files(options.snapshots)
     read, failed, unpacked = _snapshots(shell, places)
-    flow_bytes = _sizes((*flows, *(options.billed or ())))
+    is_dealt = options.flow_format == DEFAULT and options.dedupe != "exact"
+    flow_bytes = _sizes(flows, parquet_share=PARQUET_SHARE if is_dealt else 1)
+    bill_bytes = _sizes(options.billed or ())
     used = options.flow_format if flows else None
     if not read:
         raise failed[0].error
@@ -113,7 +120,9 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
         notes=() if options.prices else files.shipped_price_notes(options.provider),
         policy=_policy(reader, options.policy, read),
         digests=reader.digests,
-        input_bytes=None if flow_bytes is None else unpacked + flow_bytes,
+        input_bytes=None
+        if flow_bytes is None or bill_bytes is None
+        else unpacked + flow_bytes + bill_bytes,
     )
 
 
@@ -247,15 +256,18 @@ def _policy(reader: _FileReader, path: Path | None, read: Sequence[Snapshot]) ->
     return found.policy
 
 
-def _sizes(places: Iterable[str]) -> int | None:
-    """Bytes of all local files and folders; None where a path is neither."""
+def _sizes(places: Iterable[str], *, parquet_share: int = 1) -> int | None:
+    """Bytes of all local files and folders; None where a path is neither.
+
+    Parquet files count one byte of `parquet_share`.
+    """
     total = 0
     for text in places:
         path = Path(text)
-        if path.is_dir():
-            total += sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-        elif path.is_file():
-            total += path.stat().st_size
-        else:
+        if not path.exists():
             return None
+        for file in path.rglob("*") if path.is_dir() else [path]:
+            if file.is_file():
+                share = parquet_share if file.suffix in {".parquet", ".parq"} else 1
+                total += file.stat().st_size // share
     return total

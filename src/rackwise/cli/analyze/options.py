@@ -188,7 +188,9 @@ class AnalyzeOptions(BillOptions):
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WHAT", help="Also keep this: bronze, a table of the rows as they were read."
+            metavar="WHAT",
+            help="Also keep this table: bronze, the rows as they were read, or facts, the rows "
+            "that count, with racks and brokers; repeatable.",
         ),
     ] = None
     eps: Annotated[

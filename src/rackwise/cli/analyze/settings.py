@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rackwise.cli.analyze.options import AnalyzeOptions, DedupeName, GoalName, SideName
 
 TABLES = "tables"
-KEPT = ("bronze",)
+KEPT = ("bronze", "facts")
 """Values of `--keep`; typer reads no list of a `Literal`."""
 
 

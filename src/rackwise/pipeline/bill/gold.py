@@ -142,11 +142,9 @@ def traffic_of(
     sums: list[SourceSum] = []
     spans = [silver.period] if silver and silver.period else []
     if silver is not None:
-        rows.append(traffic(silver.facts, fleet).cache())
+        rows.append(traffic(silver.sums, fleet).cache())
         sums += _sum_by_source(rows[-1])
-        check_bytes(
-            "traffic", {"flow_fact": silver.outcomes.bytes_kept}, {"flow_fact": _bytes(sums)}
-        )
+        check_bytes("traffic", {"flow_sum": silver.outcomes.bytes_kept}, {"flow_sum": _bytes(sums)})
     if metered is not None:
         rows.append(traffic(metered.facts, fleet).cache())
         added = _sum_by_source(rows[-1])

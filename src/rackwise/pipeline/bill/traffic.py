@@ -35,7 +35,7 @@ from rackwise.core.traffic import PRECEDENCE
 from rackwise.pipeline.columns.addresses import keyed, never_null
 from rackwise.pipeline.columns.clock import DAY_BITS
 from rackwise.pipeline.columns.packing import packed, unpacked
-from rackwise.pipeline.fleet.members import last_members
+from rackwise.pipeline.fleet.members import member_places
 from rackwise.pipeline.schemas import (
     APPORTIONED,
     ESTIMATED,
@@ -231,8 +231,7 @@ def _div(value: Column, by: int) -> Column:
 
 def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
     """(cluster code, address as a long) of group members -> code, dense from 1 in that order."""
-    seen = last_members(fleet, lambda member: bool(member.partitions))
-    return {place: code for code, place in enumerate(sorted(seen), start=1)}
+    return {place: code for code, place in enumerate(member_places(fleet), start=1)}
 
 
 def _values() -> dict[str, Column]:

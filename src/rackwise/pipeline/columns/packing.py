@@ -52,15 +52,21 @@ def packed_arrays(
     return keys
 
 
+def place_of(bits: Mapping[str, int], name: str) -> tuple[str, int, int]:
+    """The key column that holds a field, the lowest bit of the field there, and its mask."""
+    for key, part in _parts(bits).items():
+        if name in part:
+            shift = sum(bits[other] for other in part[part.index(name) + 1 :])
+            return key, shift, (1 << bits[name]) - 1
+    raise KeyError(name)
+
+
 def unpacked(bits: Mapping[str, int]) -> dict[str, Column]:
     """Name of a field -> its value as a long, read from the columns of `packed`."""
     values: dict[str, Column] = {}
-    for key, part in _parts(bits).items():
-        shift = sum(bits[name] for name in part)
-        for name in part:
-            shift -= bits[name]
-            mask = F.lit((1 << bits[name]) - 1).cast("long")
-            values[name] = F.shiftright(F.col(key), shift).bitwiseAND(mask)
+    for name in bits:
+        key, shift, mask = place_of(bits, name)
+        values[name] = F.shiftright(F.col(key), shift).bitwiseAND(F.lit(mask).cast("long"))
     return values
 
 

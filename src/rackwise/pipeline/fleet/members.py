@@ -63,6 +63,11 @@ def member_racks(fleet: Fleet) -> dict[tuple[int, int], int]:
     return found
 
 
+def member_places(fleet: Fleet) -> list[tuple[int, int]]:
+    """(cluster code, address as a long) of group members that read partitions; ascending."""
+    return sorted(last_members(fleet, lambda member: bool(member.partitions)))
+
+
 def last_members(
     fleet: Fleet, is_wanted: Callable[[GroupMember], bool]
 ) -> dict[tuple[int, int], list[tuple[str, GroupMember]]]:

@@ -62,8 +62,8 @@ from rackwise.pipeline.fleet.members import ClientRacks
 from rackwise.pipeline.ingest.facts import (
     PLACE,
     FactBuilder,
+    Judged,
     fact_bits,
-    fact_columns,
     packed_columns,
     short_texts,
 )
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
@@ -101,7 +101,7 @@ NUMBERS = ("window_s", "broker_id", "peer_broker_id", "partition", "bytes", "pac
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def canonical_facts(
+def canonical_judged(
     bronze: DataFrame,
     fleet: Fleet,
     buckets: Buckets,
@@ -109,12 +109,11 @@ def canonical_facts(
     days: tuple[date, date] | None,
     clients: Mapping[str, Mapping[str, Rack]],
     is_exact: bool,
-    persist: Persist,
-) -> DataFrame:
-    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `schemas.BRONZE_INPUT`.
+) -> Judged:
+    """What turns rows of `schemas.BRONZE_INPUT` into facts.
 
-    A column that `bronze` lacks is null in all rows. With `is_exact`, the result also has `same`,
-    which is equal for rows that are equal in all columns. For the other arguments, see
+    A column that `bronze` lacks is null in all rows. With `is_exact`, facts also have `same`, which
+    is equal for rows that are equal in all columns. For the other arguments, see
     `formats.flow_facts`.
     """
     uris = read_files(bronze)
@@ -154,13 +153,27 @@ def canonical_facts(
         needed=StructType([*BRONZE_INPUT.fields, StructField("is_old", BooleanType())]),
         columns=columns,
     )
-    facts = persist(needed.mapInArrow(builder, columns), "row")
+    return Judged(
+        rows=needed,
+        builder=builder,
+        uris=uris,
+        computed={},
+        compares_rows=is_exact,
+        is_by_file=not _has_revisions(bronze),
+    )
+
+
+def canonical_facts(judged: Judged, *, store: Persist) -> DataFrame:
+    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `canonical_judged`, and `same`."""
+    columns = judged.builder.columns
+    facts = store(judged.rows.mapInArrow(judged.builder, columns), "row")
+    at = F.timestamp_micros("window_start")
     return facts.select(
-        *_facts(bits),
+        *judged.columns({"window_start": at, "day": day_of(F.unix_seconds(at))}),
         "reason",
-        file_named(uris).alias("source_file"),
+        file_named(judged.uris).alias("source_file"),
         *PLACE[1:],
-        *(["same"] if is_exact else ()),
+        *(["same"] if judged.compares_rows else ()),
     )
 
 
@@ -169,7 +182,7 @@ def _with_revisions(bronze: DataFrame) -> DataFrame:
 
     Where rows have no emitter and revision, none is old.
     """
-    if not {"emitter", "revision"} <= {*bronze.columns}:
+    if not _has_revisions(bronze):
         return bronze
     window = F.xxhash64("emitter", F.unix_micros("window_start"))
     best = (
@@ -183,10 +196,9 @@ def _with_revisions(bronze: DataFrame) -> DataFrame:
     return found.withColumn("is_old", is_old).drop("_window", "_best")
 
 
-def _facts(bits: Mapping[str, int]) -> list[Column]:
-    """The columns of `schemas.FLOW_FACT`; most are null in a malformed row."""
-    at = F.timestamp_micros("window_start")
-    return fact_columns(bits, {"window_start": at, "day": day_of(F.unix_seconds(at))})
+def _has_revisions(bronze: DataFrame) -> bool:
+    """Whether emitters can have sent windows again."""
+    return {"emitter", "revision"} <= {*bronze.columns}
 
 
 class _BrokerIds:
@@ -245,6 +257,11 @@ class _CanonicalBuilder(FactBuilder):
         if "same" in self.columns.names:
             facts_of_batch["same"] = batch.column("same")
         return facts_of_batch
+
+    @override
+    def starts(self, facts: Mapping[str, pa.Array]) -> pa.Array:
+        """The start of each of these facts, in epoch seconds; null if it is not known."""
+        return pc.divide(facts["window_start"], SECOND_US)
 
     def _parse(self, batch: pa.RecordBatch, reader: AddressReader) -> _CanonicalRows:
         texts = {name: TextColumn.of(batch.column(name)) for name in (*TEXTS, *CLIENT_TEXTS)}

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.columns.arrays import Reasons
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.members import ClientRacks
+    from rackwise.pipeline.ingest.vpc_duplicates import Side
 
 Persist: TypeAlias = "Callable[[DataFrame, str], DataFrame]"
 """Takes rows and a name for them, and returns the same rows; it may store them."""
@@ -121,6 +122,36 @@ def without_equal_rows(facts: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Rows of a format, and what turns them into facts."""
+
+    rows: DataFrame
+    """What the builder reads, with numbers of files."""
+    builder: FactBuilder
+    uris: tuple[str, ...]
+    """The files with a number."""
+    computed: Mapping[str, Column]
+    """Columns of FLOW_FACT that are not those of the builder."""
+    side: Side | None = None
+    """Which of two logs of a flow counts; None if a flow has one log."""
+    has_directions: bool | None = True
+    """Whether every row with data says which side logged it; None = only the rows can tell."""
+    compares_rows: bool = False
+    """Whether a row that equals another one is not counted."""
+    is_by_file: bool = True
+    """Whether the rows are those of the files, if these are Parquet."""
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether rows cannot be added up one by one, as far as is known."""
+        return self.compares_rows or self.has_directions is False
+
+    def columns(self, more: Mapping[str, Column]) -> list[Column]:
+        """The columns of FLOW_FACT, of the results of the builder; `more`: further columns."""
+        return fact_columns(self.builder.bits, {**self.computed, **more})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactBuilder(ABC):
     """Turns batches of bronze rows into batches of facts; Spark sends it to the workers."""
 
@@ -147,6 +178,10 @@ class FactBuilder(ABC):
     @abstractmethod
     def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
         """The columns of the batch's facts; a column that is left out is null."""
+
+    @abstractmethod
+    def starts(self, facts: Mapping[str, pa.Array]) -> pa.Array:
+        """The start of each of these facts, in epoch seconds; null if it is not known."""
 
     def add_other_day(self, reasons: Reasons, start: NDArray[np.int64]) -> None:
         """Add `other-day` to rows whose start, in epoch seconds, is outside the days to keep."""

@@ -1,18 +1,20 @@
-"""Writes facts: every row once, with its reason, counted before later steps use it.
+"""Writes what the flow files hold: sums of the kept rows, the malformed rows, and the outcomes.
 
-Kept rows become the table `flow_fact`, malformed rows become `quarantine`, and other rows are only
-counted. Text is parsed once, into few numbers. Temporary tables hold the results of each step. The
-result of the lookup of duplicates is not stored, because another lookup is cheaper:
+Every row has an outcome, and no row or byte is lost between the files and the sums. Rows become
+sums in the tasks that read them (`sums`). Row-level facts are made where rows are compared with
+each other (no directions, `--dedupe exact`), or where they are kept (`--keep facts`):
 
 ```
-bronze        counted in a pass of its own                   rows_in, bytes_in
-_row          flows as numbers, with racks and brokers       (temporary)
-_row_of_side  and their direction, where no row has it       (temporary)
-_logged       addresses that are logged, per day             (temporary)
-_flow_row     and which rows are equal (`--dedupe exact`)    (temporary)
-              counted by file and reason                     row outcomes
-flow_fact     kept
-quarantine    malformed:*
+in tasks     _sum          sums, malformed rows and counts of each task              (temporary)
+by rows      bronze        counted in a pass of its own
+             _row          flows as numbers, with racks and brokers                  (temporary)
+             _row_of_side  and their direction, where no row has it                  (temporary)
+             _logged       addresses that are logged, per day                        (temporary)
+             _flow_row     and which rows are equal (`--dedupe exact`)               (temporary)
+             flow_fact     kept rows, with `--keep facts`
+then         counted by file and reason                     row outcomes
+             flow_sum      kept
+             quarantine    malformed:*
 ```
 
 What this does not do: decide the reason of a row (`formats`); remove temporary tables from a store
@@ -22,53 +24,174 @@ behind a URI.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import StringType
 
 from rackwise.core.errors import InvalidFlows
+from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.files import escape_glob
-from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes
+from rackwise.pipeline.ingest.formats import input_format, judged_facts
+from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes, check_bytes
+from rackwise.pipeline.ingest.splits import UnreadableFile
+from rackwise.pipeline.ingest.sums import (
+    HALF_BITS,
+    RowCounts,
+    bad_rows,
+    flow_sums,
+    halves,
+    summed_facts,
+    sums_by_task,
+    task_counts,
+)
 from rackwise.pipeline.ingest.tables import store, write_table
-from rackwise.pipeline.ingest.text import with_line_numbers
+from rackwise.pipeline.ingest.text import spark_failures, with_line_numbers
 from rackwise.pipeline.runtime.session import large_batches
-from rackwise.pipeline.schemas import FLOW_FACT, QUARANTINE
+from rackwise.pipeline.schemas import FLOW_FACT, FLOW_SUM, QUARANTINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import Column, DataFrame, Row
+    from pyspark.sql import DataFrame, Row
 
-    from rackwise.pipeline.ingest.facts import Persist
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.subnet_racks import Buckets
+    from rackwise.pipeline.ingest.facts import Judged, Persist
     from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.formats.base import FactOptions
 
-HALF_BITS = 32
-"""Bits of each half of a long in exact sums."""
+GREATEST_SUM = 2**63 - 1
+LONGEST_FAILURE = 300
+
+
 GREATEST_SUM = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silver:
-    """The facts of a run, as written."""
+    """What the flow files hold, as written."""
 
-    facts: DataFrame
-    """FLOW_FACT."""
+    sums: DataFrame
+    """FLOW_SUM."""
     outcomes: RowOutcomes
     period: tuple[datetime, datetime] | None
     """Start and end of the traffic; None if no row is kept."""
 
 
-def count_rows(bronze: DataFrame) -> tuple[int, int]:
+def write_silver(
+    bronze: DataFrame,
+    fleet: Fleet,
+    buckets: Buckets,
+    options: FactOptions,
+    *,
+    format: str,  # noqa: A002 (the word of the command line)
+    files: Sequence[FlowFile],
+    folder: str,
+    keeps_facts: bool = False,
+) -> Silver:
+    """Write the rows of `formats.read_bronze` below `folder`.
+
+    `keeps_facts`: also write FLOW_FACT of the kept rows.
+
+    Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when the bytes do not fit into
+    63 bits.
+    """
+    options = replace(options, persist=store_in(folder))
+    judged = input_format(format).judged(bronze, fleet, buckets, options)
+    added = _by_tasks(judged, fleet, options, files)
+    if added is None:
+        facts = judged_facts(judged, fleet, options, format=format)
+        added = _Added(summed_facts(facts, fleet), facts, count_rows(bronze), facts)
+    by_reason = _by_reason(added.sums)
+    outcomes = RowOutcomes.of(
+        ((row.source_file or "", row.reason, row.rows, _whole(row)) for row in by_reason),
+        rows_in=added.counts.rows,
+        bytes_in=added.counts.bytes,
+    )
+    outcomes.check_conserved()
+    _check_fits(outcomes.bytes_kept)
+    if outcomes.rows_quarantined:
+        write_table(quarantined_rows(added.rows, files), f"{folder}/quarantine", QUARANTINE)
+    kept = added.sums.where(F.col("reason") == KEPT)
+    names = [name for name in FLOW_SUM.names if name not in {"rows", "bytes"}]
+    totals = [F.sum(name).alias(name) for name in ("rows", "bytes")]
+    written = write_table(kept.groupBy(*names).agg(*totals), f"{folder}/flow_sum", FLOW_SUM)
+    check_bytes("flow_sum", {KEPT: outcomes.bytes_kept}, {KEPT: written.bytes or 0})
+    if keeps_facts:
+        facts = added.facts or judged_facts(judged, fleet, options, format=format)
+        whole = write_table(facts.where(F.col("reason") == KEPT), f"{folder}/flow_fact", FLOW_FACT)
+        outcomes.check_kept(whole.rows, whole.bytes or 0)
+    kept_by_file = [row for row in by_reason if row.reason == KEPT]
+    if "://" not in folder:
+        for stage in Path(folder).glob("_*"):
+            shutil.rmtree(stage)
+    return Silver(
+        sums=bronze.sparkSession.read.schema(FLOW_SUM).parquet(escape_glob(f"{folder}/flow_sum")),
+        outcomes=outcomes,
+        period=(
+            _moment(min(row.first for row in kept_by_file)),
+            _moment(max(row.last for row in kept_by_file)),
+        )
+        if kept_by_file
+        else None,
+    )
+
+
+class _Added(NamedTuple):
+    """What is known of all rows."""
+
+    sums: DataFrame
+    """The result of `flow_sums`."""
+    rows: DataFrame
+    """Rows with the columns of QUARANTINE, the malformed ones among them."""
+    counts: RowCounts
+    facts: DataFrame | None = None
+    """The result of `judged_facts`, if the sums are those of facts."""
+
+
+def _by_tasks(
+    judged: Judged, fleet: Fleet, options: FactOptions, files: Sequence[FlowFile]
+) -> _Added | None:
+    """The sums of the tasks that read the files; None if rows must be compared with each other."""
+    if judged.needs_rows:
+        return None
+    try:
+        by_task = options.store(sums_by_task(judged, fleet, files), "sum")
+    except spark_failures() as error:
+        if (had := _unreadable(str(error))) is None:
+            raise
+        raise InvalidFlows(
+            f"expected flow files that can be read, got a damaged one: {escaped(had)}",
+            wanted="readable files",
+            had=had,
+            hint="download the file again, or omit it",
+        ) from error
+    counts = task_counts(by_task)
+    if judged.has_directions is None and counts.lacking:
+        return None
+    return _Added(flow_sums(by_task, judged), bad_rows(by_task, judged), counts)
+
+
+def _unreadable(failure: str) -> str | None:
+    """The line of a failure that names a file that cannot be read; None for other failures."""
+    lines = (line.strip() for line in failure.splitlines())
+    marks = (f"{UnreadableFile.__name__}: ", "[FAILED_READ_FILE")
+    found = (line[line.index(mark) :] for line in lines for mark in marks if mark in line)
+    line = next(found, None)
+    return None if line is None else line.removeprefix(marks[0])[:LONGEST_FAILURE]
+
+
+def count_rows(bronze: DataFrame) -> RowCounts:
     """Rows, and the sum of the bytes that are a number from 0; an action."""
     number = F.col("bytes")
     if isinstance(bronze.schema["bytes"].dataType, StringType):
         number = F.when(number.rlike(r"^[0-9]+\z"), number.try_cast("bigint"))
-    row = bronze.agg(F.count("*").alias("rows"), *_halves(F.when(number >= 0, number))).collect()[0]
-    return row.rows, _whole(row) or 0
+    row = bronze.agg(F.count("*").alias("rows"), *halves(F.when(number >= 0, number))).collect()[0]
+    return RowCounts(row.rows, _whole(row) or 0)
 
 
 def store_in(folder: str) -> Persist:
@@ -76,62 +199,24 @@ def store_in(folder: str) -> Persist:
     return lambda df, name: store(df, f"{folder}/_{name}")
 
 
-def quarantined_rows(facts: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
-    """The malformed rows of `flow_facts` as QUARANTINE, with the line numbers of text.
+def quarantined_rows(rows: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
+    """QUARANTINE of the malformed ones of rows that have its columns, with line numbers of text.
 
     An action runs only where text has malformed lines.
     """
-    bad = facts.where(F.col("reason").startswith(MALFORMED))
+    bad = rows.where(F.col("reason").startswith(MALFORMED))
     columns = bad.select(*(field.name for field in QUARANTINE))
-    return with_line_numbers(facts.sparkSession, columns, files)
+    return with_line_numbers(rows.sparkSession, columns, files)
 
 
-def write_silver(
-    rows: DataFrame, *, counts: tuple[int, int], files: Sequence[FlowFile], folder: str
-) -> Silver:
-    """Write the rows of `flow_facts` below `folder`.
-
-    `counts`: rows and bytes of the bronze table, from `count_rows`, to compare with.
-
-    Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when the bytes do not fit into
-    63 bits.
-    """
-    by_reason = _by_reason(rows)
-    outcomes = RowOutcomes.of(
-        ((row.source_file or "", row.reason, row.rows, _whole(row)) for row in by_reason),
-        rows_in=counts[0],
-        bytes_in=counts[1],
-    )
-    outcomes.check_conserved()
-    _check_fits(outcomes.bytes_kept)
-    if outcomes.rows_quarantined:
-        write_table(quarantined_rows(rows, files), f"{folder}/quarantine", QUARANTINE)
-    facts = rows.where(F.col("reason") == KEPT)
-    counts_kept = write_table(facts, f"{folder}/flow_fact", FLOW_FACT)
-    outcomes.check_kept(counts_kept.rows, counts_kept.bytes or 0)
-    kept = [row for row in by_reason if row.reason == KEPT]
-    if "://" not in folder:
-        for stage in Path(folder).glob("_*"):
-            shutil.rmtree(stage)
-    return Silver(
-        facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(escape_glob(f"{folder}/flow_fact")),
-        outcomes=outcomes,
-        period=(_moment(min(row.first for row in kept)), _moment(max(row.last for row in kept)))
-        if kept
-        else None,
-    )
-
-
-def _by_reason(rows: DataFrame) -> list[Row]:
+def _by_reason(sums: DataFrame) -> list[Row]:
     """Rows, bytes in halves, first and last second of each file and reason; an action."""
-    start = _epoch(F.col("window_start"))
-    counts = rows.groupBy("source_file", "reason").agg(
-        F.count("*").alias("rows"),
-        *_halves(F.col("bytes")),
-        F.min(start).alias("first"),
-        F.max(start + F.coalesce("window_s", F.lit(0))).alias("last"),
+    counts = sums.groupBy("source_file", "reason").agg(
+        *(F.sum(name).alias(name) for name in ("rows", "high", "low")),
+        F.min("first").alias("first"),
+        F.max("last").alias("last"),
     )
-    with large_batches(rows.sparkSession):
+    with large_batches(sums.sparkSession):
         return counts.collect()
 
 
@@ -145,19 +230,8 @@ def _check_fits(bytes_kept: int) -> None:
         )
 
 
-def _epoch(at: Column) -> Column:
-    return F.unix_seconds(at)
-
-
-def _halves(number: Column) -> tuple[Column, Column]:
-    """The sum of longs from 0 as two longs, `high` and `low`; 2^31 rows do not overflow them."""
-    long = number.cast("long")
-    low = long.bitwiseAND(F.lit((1 << HALF_BITS) - 1))
-    return F.sum(F.shiftright(long, HALF_BITS)).alias("high"), F.sum(low).alias("low")
-
-
 def _whole(row: Row) -> int | None:
-    """The sum that `_halves` cut in two; None where nothing was summed."""
+    """The sum that `halves` cut in two; None where nothing was summed."""
     return None if row.high is None else (row.high << HALF_BITS) + row.low
 
 

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 Side = Literal["auto", "egress", "broker"]
 
 DAY_BITS = 24
+DUPLICATE = "duplicate-side"
+"""The reason of a row whose flow the other side logged."""
 
 
 def with_direction(rows: DataFrame, fleet: Fleet) -> DataFrame:

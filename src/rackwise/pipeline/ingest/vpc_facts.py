@@ -53,19 +53,21 @@ from rackwise.pipeline.fleet.members import ClientRacks
 from rackwise.pipeline.ingest.facts import (
     PLACE,
     FactBuilder,
+    Judged,
     fact_bits,
-    fact_columns,
     packed_columns,
     short_texts,
 )
 from rackwise.pipeline.ingest.files import file_named, read_files, with_file_numbers
 from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.ingest.vpc_duplicates import (
+    DUPLICATE,
     day_key,
     logged_addresses,
     with_direction,
     with_duplicates,
 )
+from rackwise.pipeline.ingest.vpc_files import has_direction_in_all
 from rackwise.pipeline.ingest.vpc_rows import NO_DATA, SKIP_DATA, parse_rows
 from rackwise.pipeline.schemas import (
     BRONZE_VPC,
@@ -82,7 +84,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
@@ -99,22 +101,20 @@ SAME = ("interface", "src_ip", "dst_ip", "srcport", "dstport", "protocol", "star
 """Columns in which equal rows agree; `same` has more."""
 
 
-def vpc_facts(
+def vpc_judged(
     bronze: DataFrame,
     fleet: Fleet,
     buckets: Buckets,
     *,
     side: Side,
     days: tuple[date, date] | None,
-    has_direction: bool,
+    has_direction: bool | None,
     is_exact: bool,
-    persist: Persist,
-) -> DataFrame:
-    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every bronze row.
+) -> Judged:
+    """What turns rows of VPC flow logs into facts; a fact without a reason may be a duplicate.
 
-    `has_direction`: whether every row with data has a direction. With `is_exact`, the result
-    also has `same`, which is equal for kept rows of equal interface, ends, times, direction, bytes
-    and packets. For the other arguments, see `formats.flow_facts`.
+    `has_direction`: whether every row with data has a direction; None = only the rows can tell.
+    With `is_exact`, facts also have the columns `SAME`.
     """
     bits = fact_bits(fleet)
     further = [*SIDE, *(() if has_direction else OWN), *(SAME if is_exact else ())]
@@ -135,45 +135,57 @@ def vpc_facts(
         columns=columns,
     )
     uris = read_files(bronze)
-    numbered = with_file_numbers(short_texts(bronze), uris)
-    rows = persist(numbered.mapInArrow(builder, columns), "row")
-    if not has_direction:
-        rows = persist(with_direction(rows, fleet), "row_of_side")
-    marked = _with_duplicates(rows, bits, side, persist)
-    reason = F.when(F.col("is_duplicate"), "duplicate-side").otherwise(KEPT)
+    return Judged(
+        rows=with_file_numbers(short_texts(bronze), uris),
+        builder=builder,
+        uris=uris,
+        computed={
+            "source": F.lit(SOURCES.index("flow log")),
+            "client": F.lit(0),
+            "topic": F.lit(0),
+            "partition": F.lit(None),
+        },
+        side=side,
+        has_directions=has_direction,
+        compares_rows=is_exact,
+    )
+
+
+def vpc_facts(judged: Judged, fleet: Fleet, *, store: Persist) -> DataFrame:
+    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `vpc_judged`.
+
+    If facts have the columns `SAME`, the result also has `same`, which is equal for kept rows of
+    equal interface, ends, times, direction, bytes and packets.
+    """
+    bits = judged.builder.bits
+    rows = store(judged.rows.mapInArrow(judged.builder, judged.builder.columns), "row")
+    has_directions = judged.has_directions
+    if has_directions is None:
+        has_directions = has_direction_in_all(judged.rows)
+    if not has_directions:
+        rows = store(with_direction(rows, fleet), "row_of_side")
+    marked = _with_duplicates(rows, bits, judged.side or "auto", store)
+    reason = F.when(F.col("is_duplicate"), DUPLICATE).otherwise(KEPT)
     same = F.struct(*SAME, unpacked(bits)["window_s"], "is_egress", "bytes", "packets").alias(
         "same"
     )
+    at = F.col("start")
     return marked.select(
-        *_facts(bits),
+        *judged.columns({"window_start": F.timestamp_seconds(at), "day": day_of(at)}),
         F.coalesce("reason", reason).alias("reason"),
-        file_named(uris).alias("source_file"),
+        file_named(judged.uris).alias("source_file"),
         *PLACE[1:],
-        *([same] if is_exact else ()),
+        *([same] if judged.compares_rows else ()),
     )
 
 
-def _facts(bits: Mapping[str, int]) -> list[Column]:
-    """The columns of `schemas.FLOW_FACT`; most are null in a row that is not Kafka traffic."""
-    at = F.col("start")
-    computed = {
-        "window_start": F.timestamp_seconds(at),
-        "day": day_of(at),
-        "source": F.lit(SOURCES.index("flow log")),
-        "client": F.lit(0),
-        "topic": F.lit(0),
-        "partition": F.lit(None),
-    }
-    return fact_columns(bits, computed)
-
-
 def _with_duplicates(
-    rows: DataFrame, bits: Mapping[str, int], side: Side, persist: Persist
+    rows: DataFrame, bits: Mapping[str, int], side: Side, store: Persist
 ) -> DataFrame:
     if side != "auto":
         return with_duplicates(rows.withColumn("kind", unpacked(bits)["kind"]), side)
     key = F.when(~F.col("is_egress"), day_key(F.col("src_ip"), F.col("start")))
-    logged = persist(logged_addresses(rows), "logged").withColumn("is_duplicate", F.lit(1) == 1)
+    logged = store(logged_addresses(rows), "logged").withColumn("is_duplicate", F.lit(1) == 1)
     return rows.withColumn("_logged", key).join(F.broadcast(logged), "_logged", "left")
 
 
@@ -208,6 +220,11 @@ class _VpcBuilder(FactBuilder):
             whole[places] = values
             columns[name] = pa.array(whole, mask=~is_placed | (whole == NONE))
         return columns
+
+    @override
+    def starts(self, facts: Mapping[str, pa.Array]) -> pa.Array:
+        """The start of each of these facts, in epoch seconds; null if it is not known."""
+        return facts["start"]
 
     def _lookup(
         self, rows: VpcRows, places: NDArray[np.int64]

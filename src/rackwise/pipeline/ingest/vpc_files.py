@@ -16,7 +16,7 @@ from rackwise.pipeline.ingest.parquet_files import (
     with_schema,
 )
 from rackwise.pipeline.ingest.text import find_headers, text_rows
-from rackwise.pipeline.ingest.vpc_rows import MISSING
+from rackwise.pipeline.ingest.vpc_rows import MISSING, OK
 from rackwise.pipeline.schemas import BRONZE_VPC, VPC_NUMBERS, VPC_REQUIRED
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
 
 PARTIAL = "rackwise.partial"
-"""Metadata key of a bronze column: whether some rows with data lack the value."""
+"""Metadata key of a bronze column: whether some rows with data lack the value. Without the key,
+only the rows can tell."""
 
 
 def read_vpc_files(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
@@ -43,15 +44,22 @@ def read_vpc_files(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
         if parquet:
             others, lacks = _read_parquet(spark, parquet)
             rows = rows.unionByName(with_schema(others, BRONZE_VPC).to(BRONZE_VPC))
-            is_partial = is_partial or lacks
-    mark = {PARTIAL: is_partial}
+            is_partial = True if is_partial or lacks else lacks
+    mark = {} if is_partial is None else {PARTIAL: is_partial}
     direction = F.col("flow_direction").alias("flow_direction", metadata=mark)
     return rows.select(*(direction if n == "flow_direction" else n for n in rows.columns))
 
 
-def has_direction(bronze: DataFrame) -> bool:
-    """Whether every row with data has a direction, from the metadata that `read_vpc_files` sets."""
-    return not bronze.schema["flow_direction"].metadata.get(PARTIAL, True)
+def has_direction(bronze: DataFrame) -> bool | None:
+    """Whether every row with data has a direction; None if the metadata of the column is silent."""
+    is_partial: bool | None = bronze.schema["flow_direction"].metadata.get(PARTIAL)
+    return None if is_partial is None else not is_partial
+
+
+def has_direction_in_all(rows: DataFrame) -> bool:
+    """The same from the rows; an action."""
+    is_missing = F.coalesce(F.col("flow_direction") == MISSING, F.lit(1) == 1)
+    return rows.where((F.col("log_status") == OK) & is_missing).isEmpty()
 
 
 def _read_text(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool]:
@@ -68,7 +76,7 @@ def _read_text(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFram
     return rows, any("flow_direction" not in text.columns for text in texts.files)
 
 
-def _read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool]:
+def _read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool | None]:
     raw, where = read_parquet(spark, files), files[0].uri
     rows = raw.toDF(*(name.replace("-", "_").lower() for name in raw.columns))
     check_columns(rows.columns, VPC_REQUIRED, where)
@@ -79,6 +87,4 @@ def _read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataF
     if "flow_direction" not in rows.columns:
         without = rows.withColumn("flow_direction", F.lit(None).cast("string"))
         return existing_columns(without, BRONZE_VPC), True
-    is_missing = F.coalesce(F.col("flow_direction") == MISSING, F.lit(1) == 1)
-    lacks = (F.col("log_status") == "OK") & is_missing
-    return existing_columns(rows, BRONZE_VPC), rows.where(lacks).count() > 0
+    return existing_columns(rows, BRONZE_VPC), None

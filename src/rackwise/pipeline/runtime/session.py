@@ -166,7 +166,7 @@ def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str
         **_TUNED,
         **({_BY_FILE: "true"} if hasattr(socket, "AF_UNIX") else {}),
         **(_LOCAL if is_local(master) else {}),
-        **({"spark.sql.shuffle.partitions": "2"} if is_small else {}),
+        **_shuffle(master, profile),
         "spark.driver.memory": "1g" if is_small else f"{_driver_bytes() // 2**20}m",
         "spark.driver.extraJavaOptions": " ".join(java),
         **conf,
@@ -200,6 +200,17 @@ def _create(
     wanted = settings(master or ALL_CORES, profile, conf)
     with _environment(_needed(master or ALL_CORES)), _staying_up():
         return _with(builder.master(master or ALL_CORES), wanted).getOrCreate()
+
+
+def _shuffle(master: str, profile: Profile) -> dict[str, str]:
+    """Two tasks of a core after a shuffle. Spark's 200 are for a cluster, and each costs a task."""
+    if profile == "small":
+        return {"spark.sql.shuffle.partitions": "2"}
+    if not is_local(master):
+        return {}
+    given = master.partition("[")[2].partition("]")[0].partition(",")[0]
+    cores = int(given) if given.isdigit() else (os.cpu_count() or 1 if given else 1)
+    return {"spark.sql.shuffle.partitions": str(2 * cores)}
 
 
 def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str]) -> SparkSession:

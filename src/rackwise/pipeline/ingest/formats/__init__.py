@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Persist
+    from rackwise.pipeline.ingest.facts import Judged, Persist
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.parquet_files import UnfitColumns
     from rackwise.pipeline.ingest.vpc_duplicates import Side
@@ -48,6 +48,7 @@ __all__ = [
     "InputFormat",
     "flow_facts",
     "input_format",
+    "judged_facts",
     "read_bronze",
     "read_flows",
     "with_all_columns",
@@ -135,16 +136,26 @@ def flow_facts(
     wherever the row has a number; `raw` is the row as text for malformed rows, else null. Other
     columns of a row that is not kept may be null.
     """
-    from rackwise.pipeline.ingest.facts import without_equal_rows, without_storing
-
-    persist = persist or without_storing
-    is_exact = dedupe == "exact"
     options = FactOptions(
-        side=side, days=days, clients=clients or {}, is_exact=is_exact, persist=persist
+        side=side, days=days, clients=clients or {}, is_exact=dedupe == "exact", persist=persist
     )
-    facts = input_format(format).facts(bronze, fleet, buckets, options)
-    if is_exact:
-        facts = persist(without_equal_rows(facts), "flow_row")
+    judged = input_format(format).judged(bronze, fleet, buckets, options)
+    return judged_facts(judged, fleet, options, format=format)
+
+
+def judged_facts(
+    judged: Judged,
+    fleet: Fleet,
+    options: FactOptions,
+    *,
+    format: str,  # noqa: A002
+) -> DataFrame:
+    """The rows of `flow_facts`."""
+    from rackwise.pipeline.ingest.facts import without_equal_rows
+
+    facts = input_format(format).facts(judged, fleet, options)
+    if options.is_exact:
+        facts = options.store(without_equal_rows(facts), "flow_row")
     return facts.drop("same")
 
 

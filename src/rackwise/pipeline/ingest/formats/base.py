@@ -6,7 +6,7 @@ Formats import PySpark inside their methods, so that the command line can list t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Persist
+    from rackwise.pipeline.ingest.facts import Judged, Persist
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.names import FoundNames
     from rackwise.pipeline.ingest.vpc_duplicates import Side
@@ -29,16 +29,20 @@ if TYPE_CHECKING:
 class FactOptions:
     """How rows become facts, for all formats."""
 
-    side: Side
+    side: Side = "auto"
     """Which of two logs of one flow counts; only flow logs are written on both sides."""
-    days: tuple[date, date] | None
+    days: tuple[date, date] | None = None
     """First and last day to keep, both included; None keeps all days."""
-    clients: Mapping[str, Mapping[str, Rack]]
+    clients: Mapping[str, Mapping[str, Rack]] = field(default_factory=dict)
     """`client_id`, `client_group` or `principal` -> name -> rack."""
-    is_exact: bool
+    is_exact: bool = False
     """Whether facts need the column `same`, which is equal for equal rows."""
-    persist: Persist
-    """Stores rows that several lookups read."""
+    persist: Persist | None = None
+    """Stores rows that several lookups read; None = Spark computes them for each."""
+
+    def store(self, rows: DataFrame, name: str) -> DataFrame:
+        """The same rows, stored if they can be."""
+        return self.persist(rows, name) if self.persist else rows
 
 
 class InputFormat(ABC):
@@ -82,7 +86,11 @@ class InputFormat(ABC):
         """Names in the rows that need codes."""
 
     @abstractmethod
-    def facts(
+    def judged(
         self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
-    ) -> DataFrame:
+    ) -> Judged:
+        """What turns the rows into facts."""
+
+    @abstractmethod
+    def facts(self, judged: Judged, fleet: Fleet, options: FactOptions) -> DataFrame:
         """`schemas.FLOW_FACT`, `reason`, `source_file`, `row_offset` and `raw` of every row."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
+    from rackwise.pipeline.ingest.facts import Judged
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.names import FoundNames
@@ -91,18 +92,24 @@ class CanonicalFormat(InputFormat):
         return find_names(bronze)
 
     @override
-    def facts(
+    def judged(
         self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
-    ) -> DataFrame:
-        """Facts of every row, with its reason."""
-        from rackwise.pipeline.ingest.canonical_facts import canonical_facts
+    ) -> Judged:
+        """What turns the rows into facts."""
+        from rackwise.pipeline.ingest.canonical_facts import canonical_judged
 
-        return canonical_facts(
+        return canonical_judged(
             bronze,
             fleet,
             buckets,
             days=options.days,
             clients=options.clients,
             is_exact=options.is_exact,
-            persist=options.persist,
         )
+
+    @override
+    def facts(self, judged: Judged, fleet: Fleet, options: FactOptions) -> DataFrame:  # noqa: ARG002 (of every format)
+        """Facts of every row, with its reason."""
+        from rackwise.pipeline.ingest.canonical_facts import canonical_facts
+
+        return canonical_facts(judged, store=options.store)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
+    from rackwise.pipeline.ingest.facts import Judged
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
 
@@ -61,10 +62,10 @@ class RequestLogFormat(CanonicalFormat):
         return read_request_logs(spark, files)
 
     @override
-    def facts(
+    def judged(
         self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
-    ) -> DataFrame:
-        """Facts of every row, with its reason."""
+    ) -> Judged:
+        """What turns the rows into facts."""
         from rackwise.pipeline.ingest.request_log import request_flows
 
-        return super().facts(request_flows(bronze, fleet), fleet, buckets, options)
+        return super().judged(request_flows(bronze, fleet), fleet, buckets, options)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
+    from rackwise.pipeline.ingest.facts import Judged
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.names import FoundNames
@@ -69,14 +70,14 @@ class VpcFormat(InputFormat):
         return FoundNames()
 
     @override
-    def facts(
+    def judged(
         self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
-    ) -> DataFrame:
-        """Facts of every row, with its reason."""
-        from rackwise.pipeline.ingest.vpc_facts import vpc_facts
+    ) -> Judged:
+        """What turns the rows into facts."""
+        from rackwise.pipeline.ingest.vpc_facts import vpc_judged
         from rackwise.pipeline.ingest.vpc_files import has_direction
 
-        return vpc_facts(
+        return vpc_judged(
             bronze,
             fleet,
             buckets,
@@ -84,5 +85,11 @@ class VpcFormat(InputFormat):
             days=options.days,
             has_direction=has_direction(bronze),
             is_exact=options.is_exact,
-            persist=options.persist,
         )
+
+    @override
+    def facts(self, judged: Judged, fleet: Fleet, options: FactOptions) -> DataFrame:
+        """Facts of every row, with its reason."""
+        from rackwise.pipeline.ingest.vpc_facts import vpc_facts
+
+        return vpc_facts(judged, fleet, store=options.store)

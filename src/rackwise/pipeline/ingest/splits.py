@@ -1,0 +1,154 @@
+"""Deals parts of Parquet files to Spark tasks, which read them without the JVM.
+
+Goals, in order: every row of every file is read once; tasks have similar loads; a task streams its
+rows, whatever the size of the file or of its row groups.
+
+A file of up to `SPLIT_BYTES` is one part. A larger file has several parts. The row groups of a file
+are dealt to its parts in turn, by the task that opens the file, so no footer is read before:
+
+```
+file 0   40 MB   row groups 0 1          part 0 of 1   0 1
+file 1  300 MB   row groups 0 1 2 3 4    part 0 of 3   0 3      part 1 of 3   1 4      part 2   2
+```
+
+Rows of a task are those that Spark's reader would give: columns by lower-case names with `_`, a
+column that the file lacks is null, long texts are cut, and each row has the number of its file and
+its place there.
+
+Limits: files that the tasks open as local files. Files of other stores are read by Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.pipeline.fleet.tasks import distribute, task_count
+from rackwise.pipeline.schemas import LONGEST_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from rackwise.pipeline.ingest.files import FlowFile
+
+LOCAL = "file:"
+SPLIT_BYTES = 128 * 2**20
+ROWS = 2**16
+"""Rows of a batch."""
+_SPLITS = "task int, file int, name string, path string, part int, parts int"
+
+
+def are_dealt(files: Sequence[FlowFile]) -> bool:
+    """Whether tasks can open all of these files."""
+    return all(file.is_parquet and file.path.startswith(LOCAL) for file in files)
+
+
+def splits(spark: SparkSession, files: Sequence[FlowFile], uris: Sequence[str]) -> DataFrame:
+    """`file, name, path, part, parts` of each part, in tasks of similar loads.
+
+    `file`: index in `uris`, null if the file is not there; then `name` is its URI.
+    """
+    numbers = {uri: number for number, uri in enumerate(uris)}
+    parts = [(file, max(1, -(-file.size // SPLIT_BYTES))) for file in files]
+    rows = [
+        (numbers.get(file.uri), None if file.uri in numbers else file.uri, file.path, part, count)
+        for file, count in parts
+        for part in range(count)
+    ]
+    sizes = [file.size // count for file, count in parts for _ in range(count)]
+    count = max(1, min(max(task_count(spark), sum(sizes) // SPLIT_BYTES), len(rows)))
+    dealt = [(task, *row) for task, row in zip(distribute(sizes, count), rows, strict=True)]
+    frame = spark.createDataFrame(dealt, _SPLITS)
+    return frame.repartitionById(count, F.col("task")).drop("task")
+
+
+class UnreadableFile(Exception):
+    """A file that a task cannot read; its text has the path and the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitReader:
+    """Reads the rows of splits and passes them on; Spark sends it to the workers."""
+
+    needed: StructType
+    """The columns to read."""
+    work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    """What a task does with its rows."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The result of the work on the rows of all splits. Raises `UnreadableFile`."""
+        return self.work(
+            rows
+            for batch in batches
+            for split in batch.to_pylist()
+            for rows in _readable(_rows(self.needed.names, **split), split["path"])
+        )
+
+
+def _readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBatch]:
+    """The rows. Raises `UnreadableFile` in place of an error of the reader."""
+    while True:
+        try:
+            batch = next(rows, None)
+        except (OSError, pa.ArrowException) as error:
+            reason = str(error).partition("\n")[0]
+            raise UnreadableFile(f"{path}: {type(error).__name__}: {reason}") from None
+        if batch is None:
+            return
+        yield batch
+
+
+def _rows(
+    needed: Sequence[str], *, file: int | None, name: str | None, path: str, part: int, parts: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a part of a file."""
+    with parquet.ParquetFile(
+        path.removeprefix(LOCAL), buffer_size=2**20, coerce_int96_timestamp_unit="us"
+    ) as content:
+        own = {column.replace("-", "_").lower(): column for column in content.schema_arrow.names}
+        columns = {column: own[column] for column in needed if column in own}
+        first = 0
+        for group in range(content.num_row_groups):
+            if group % parts == part:
+                at = first
+                for batch in content.iter_batches(
+                    ROWS, [group], [*columns.values()], use_threads=False
+                ):
+                    yield _named(batch, columns, file, name, at)
+                    at += batch.num_rows
+            first += content.metadata.row_group(group).num_rows
+
+
+def _named(
+    batch: pa.RecordBatch, columns: dict[str, str], file: int | None, name: str | None, first: int
+) -> pa.RecordBatch:
+    """The columns with their names in the pipeline, and the places of the rows."""
+    count = batch.num_rows
+    arrays = {column: _plain(batch.column(own)) for column, own in columns.items()}
+    arrays["file"] = pa.array([file], pa.int32()).take(np.zeros(count, dtype=np.int64))
+    arrays["source_file"] = pa.array([name], pa.string()).take(np.zeros(count, dtype=np.int64))
+    arrays["row_offset"] = pa.array(np.arange(first, first + count))
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Texts as strings of at most `LONGEST_TEXT` characters, instants as microseconds."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    if pa.types.is_dictionary(kind) or pa.types.is_large_string(kind):
+        column = column.cast(pa.string())
+    if pa.types.is_string(column.type):
+        longest = pc.max(pc.binary_length(column)).as_py() or 0
+        if longest > LONGEST_TEXT:
+            return pc.utf8_slice_codeunits(column, 0, LONGEST_TEXT)
+    return column

@@ -1,0 +1,393 @@
+"""Adds up facts in the tasks that read their rows, so that no row leaves Python.
+
+Goals, in order: the sums equal those of row-level facts to the byte; a task keeps only its sums in
+memory; one pass over the files.
+
+```
+a task      rows -> facts of a batch -> sums of the batch -> sums of the task
+SUM         bytes and rows of kept facts by day, kind, ends, client; of other rows by reason
+LOGGED      addresses whose interfaces are logged, by day
+BAD         malformed rows, one by one
+COUNT       rows and bytes that the task read, counted apart from the facts
+```
+
+Whether a flow was logged by the other side, too, depends on all files. So the sums of such rows
+have the address of the other side (`side_ip`), and Spark compares it with LOGGED afterwards:
+
+```
+K -> broker  ingress rows of source K    SUM with side_ip K    K is in LOGGED: duplicate-side
+U -> broker  ingress rows of source U    SUM with side_ip U    U is not: kept
+```
+
+A fact has the address of a client only if members of a group are there, because only those
+addresses decide about topics (`bill.traffic`). Times, packets and partitions are not kept.
+
+Limits: rows without a direction, and `--dedupe exact`, compare rows with each other. They become
+row-level facts first (`summed_facts`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import ByteType, IntegerType, LongType, StringType, StructField, StructType
+
+from rackwise.pipeline.columns.addresses import AddressReader, PairIndex
+from rackwise.pipeline.columns.arrays import as_batch, flags, with_nulls
+from rackwise.pipeline.columns.clock import DAY_S
+from rackwise.pipeline.columns.packing import key_names, place_of
+from rackwise.pipeline.fleet.members import member_places
+from rackwise.pipeline.ingest.files import file_named
+from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED
+from rackwise.pipeline.ingest.splits import SplitReader, are_dealt, splits
+from rackwise.pipeline.ingest.vpc_duplicates import DUPLICATE
+from rackwise.pipeline.ingest.vpc_rows import OK
+from rackwise.pipeline.schemas import FLOW_FACT, KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame
+
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.ingest.facts import FactBuilder, Judged
+    from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.vpc_duplicates import Side
+
+SUM, LOGGED, BAD, COUNT = range(4)
+"""The values of `what`."""
+HALF_BITS = 32
+"""Bits of each half of a long in exact sums; 2^31 rows do not overflow them."""
+LOW = (1 << HALF_BITS) - 1
+MOST_UNMERGED = 500_000
+"""Sums of batches that are kept before they are added to each other."""
+BATCH = 2**16
+"""Rows of a batch that leaves a task."""
+NUMBER = r"^[0-9]+$"
+LONGEST_NUMBER = 18
+"""Every number of this many digits fits into a long."""
+GREATEST = 2**63 - 1
+
+PLACE = ("file", "source_file", "reason")
+MEASURES = ("rows", "high", "low", "first", "last")
+NOT_SUMMED = ("window_start", "window_s", "partition", "packets")
+"""Columns of FLOW_FACT that sums do not have."""
+
+
+def halves(number: Column) -> tuple[Column, Column]:
+    """The sum of longs from 0 as two longs, `high` and `low`."""
+    long = number.cast("long")
+    low = long.bitwiseAND(F.lit(LOW))
+    return F.sum(F.shiftright(long, HALF_BITS)).alias("high"), F.sum(low).alias("low")
+
+
+def task_columns(bits: Mapping[str, int]) -> StructType:
+    """The columns that leave a task; a column that a row does not need is null."""
+    longs = (*key_names(bits), "client_ip", "side_ip", *MEASURES, "row_offset", "bytes", "lacking")
+    return StructType(
+        [
+            StructField("what", ByteType()),
+            StructField("file", IntegerType()),
+            StructField("source_file", StringType()),
+            StructField("reason", StringType()),
+            StructField("day", IntegerType()),
+            *(StructField(name, LongType()) for name in longs),
+            StructField("raw", StringType()),
+        ]
+    )
+
+
+def sums_by_task(judged: Judged, fleet: Fleet, files: Sequence[FlowFile]) -> DataFrame:
+    """`task_columns` of all tasks; `files`: the flow files."""
+    places = member_places(fleet)
+    builder = SumBuilder(
+        facts=judged.builder,
+        side=judged.side,
+        members=PairIndex((ip for _, ip in places), (cluster for cluster, _ in places)),
+        columns=task_columns(judged.builder.bits),
+    )
+    if not judged.is_by_file or not are_dealt(files):
+        return judged.rows.mapInArrow(builder, builder.columns)
+    reader = SplitReader(needed=judged.builder.needed, work=builder)
+    dealt = splits(judged.rows.sparkSession, files, judged.uris)
+    return dealt.mapInArrow(reader, builder.columns)
+
+
+def flow_sums(by_task: DataFrame, judged: Judged) -> DataFrame:
+    """FLOW_FACT without `NOT_SUMMED`, `source_file`, `reason` and `MEASURES`; from `sums_by_task`.
+
+    One row per task and key, with the final reason.
+    """
+    logged = (
+        by_task.where(F.col("what") == LOGGED)
+        .select(F.col("client_ip").alias("side_ip"), "day", (F.lit(1) == 1).alias("is_duplicate"))
+        .distinct()
+    )
+    found = by_task.where(F.col("what") == SUM).join(
+        F.broadcast(logged), ["side_ip", "day"], "left"
+    )
+    reason = F.when(F.col("is_duplicate"), DUPLICATE).otherwise(KEPT)
+    whole = F.shiftleft("high", HALF_BITS) + F.col("low")
+    return found.select(
+        *judged.columns({name: F.lit(None) for name in NOT_SUMMED} | {"bytes": whole}),
+        file_named(judged.uris).alias("source_file"),
+        F.coalesce("reason", reason).alias("reason"),
+        *MEASURES,
+    ).drop(*NOT_SUMMED)
+
+
+def summed_facts(facts: DataFrame, fleet: Fleet) -> DataFrame:
+    """The same columns as `flow_sums` from row-level facts with reasons."""
+    places = facts.sparkSession.createDataFrame(
+        member_places(fleet), "_cluster int, _ip long"
+    ).withColumn("_is_member", F.lit(1) == 1)
+    is_there = (F.col("cluster") == F.col("_cluster")) & (F.col("client_ip") == F.col("_ip"))
+    found = facts.join(F.broadcast(places), is_there, "left").withColumn(
+        "client_ip", F.when(F.col("_is_member"), F.col("client_ip"))
+    )
+    start = F.unix_seconds("window_start")
+    kept = F.col("reason") == KEPT
+    names = [name for name in FLOW_FACT.names if name not in {*NOT_SUMMED, "bytes"}]
+    keys = [F.when(kept, F.col(name)).alias(name) for name in names]
+    return (
+        found.groupBy("source_file", "reason", *keys)
+        .agg(
+            F.count("*").alias("rows"),
+            *halves(F.col("bytes")),
+            F.min(F.when(kept, start)).alias("first"),
+            F.max(F.when(kept, start + F.coalesce("window_s", F.lit(0)))).alias("last"),
+        )
+        .withColumn("bytes", F.shiftleft("high", HALF_BITS) + F.col("low"))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """What the files hold, counted apart from the facts."""
+
+    rows: int
+    bytes: int
+    """Sum of the bytes that are a number from 0."""
+    lacking: int = 0
+    """Rows with data that do not say which side logged them, if the format has sides."""
+
+
+def task_counts(by_task: DataFrame) -> RowCounts:
+    """The counts of all tasks; an action."""
+    names = ("rows", "high", "low", "lacking")
+    counts = by_task.where(F.col("what") == COUNT).agg(
+        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names)
+    )
+    row = counts.collect()[0]
+    return RowCounts(row.rows, (row.high << HALF_BITS) + row.low, row.lacking)
+
+
+def bad_rows(by_task: DataFrame, judged: Judged) -> DataFrame:
+    """QUARANTINE of `sums_by_task`."""
+    return by_task.where(F.col("what") == BAD).select(
+        file_named(judged.uris).alias("source_file"), "row_offset", "reason", "bytes", "raw"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumBuilder:
+    """Turns batches of rows into sums; Spark sends it to the workers."""
+
+    facts: FactBuilder
+    side: Side | None
+    """Which of two logs of a flow counts; None if a flow has one log."""
+    members: PairIndex
+    """Addresses and clusters of group members."""
+    columns: StructType
+    """The columns of the result, see `task_columns`."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The malformed rows of each batch, then all sums."""
+        reader = AddressReader()
+        needed, result = (
+            to_arrow_schema(columns, timezone="UTC")
+            for columns in (self.facts.needed, self.columns)
+        )
+        sums = _Sums([*PLACE, "day", *key_names(self.facts.bits), "client_ip", "side_ip"])
+        logged = _Distinct()
+        rows = high = low = lacking = 0
+        for batch in batches:
+            whole = with_nulls(batch, needed)
+            rows += batch.num_rows
+            high_part, low_part = raw_bytes(whole.column("bytes"))
+            high, low = high + high_part, low + low_part
+            facts = self.facts.build(whole, reader)
+            if self.side is not None:
+                lacking += _lacking(whole.column("log_status"), facts["is_egress"])
+            starts = self.facts.starts(facts)
+            sums.add(self._keyed(facts, starts))
+            if self.side == "auto":
+                logged.add(facts["own_ip"], starts)
+            if (bad := _bad(facts)) is not None:
+                yield as_batch(bad, result, len(bad["reason"]))
+        counts = {"rows": rows, "high": high, "low": low, "lacking": lacking, "what": COUNT}
+        yield as_batch({name: pa.array([n]) for name, n in counts.items()}, result, 1)
+        for table, what in ((sums.table(), SUM), (logged.table(), LOGGED)):
+            for part in table.to_batches(max_chunksize=BATCH):
+                columns = dict(zip(part.schema.names, part.columns, strict=True))
+                kind = pa.array(np.full(part.num_rows, what), pa.int8())
+                yield as_batch(columns | {"what": kind}, result, part.num_rows)
+
+    def _keyed(self, facts: Mapping[str, pa.Array], starts: pa.Array) -> pa.Table:
+        """The keys and measures of each fact of a batch; the key of a row that is not kept is 0."""
+        reason = facts["reason"]
+        keys = {name: _longs(facts[name]) for name in key_names(self.facts.bits)}
+        is_open = flags(pc.fill_null(pc.equal(reason, KEPT), True))  # noqa: FBT003 (the value)
+        if self.side is not None:
+            reason, side_ip = self._sided(facts, keys, is_open)
+            is_open &= flags(pc.is_null(reason))
+        else:
+            side_ip = pa.nulls(len(reason), pa.int64())
+        window_s, cluster = (self._field(keys, name) for name in ("window_s", "cluster"))
+        ip = _longs(facts["client_ip"])
+        is_member = is_open & flags(pc.is_valid(facts["client_ip"]))
+        is_member[is_member] = self.members.find(ip[is_member], cluster[is_member]) >= 0
+        key, shift, mask = place_of(self.facts.bits, "window_s")
+        keys[key] = keys[key] & ~(mask << shift)
+        start = _longs(starts)
+        bytes_ = facts["bytes"]
+        return pa.table(
+            {
+                **{name: facts[name] for name in ("file", "source_file")},
+                "reason": reason,
+                "day": pa.array(start // DAY_S, pa.int32(), mask=~is_open),
+                **{name: np.where(is_open, values, 0) for name, values in keys.items()},
+                "client_ip": pa.array(ip, mask=~is_member),
+                "side_ip": side_ip,
+                "rows": np.ones(len(reason), dtype=np.int64),
+                "high": pc.shift_right(bytes_, HALF_BITS),
+                "low": pc.bit_wise_and(bytes_, LOW),
+                "first": pa.array(start, mask=~is_open),
+                "last": pa.array(start + window_s, mask=~is_open),
+            }
+        )
+
+    def _sided(
+        self,
+        facts: Mapping[str, pa.Array],
+        keys: Mapping[str, NDArray[np.int64]],
+        is_open: NDArray[np.bool_],
+    ) -> tuple[pa.Array, pa.Array]:
+        """The reasons with those of duplicates; the other side where it decides."""
+        reason, is_egress = facts["reason"], flags(facts["is_egress"])
+        has_side = is_open & flags(pc.is_valid(facts["is_egress"]))
+        if self.side == "auto":
+            is_undecided = has_side & ~is_egress
+            return reason, pc.if_else(pa.array(is_undecided), facts["src_ip"], None)
+        is_other = has_side & ~is_egress
+        if self.side == "broker":
+            is_produce = self._field(keys, "kind") == KINDS.index("produce")
+            is_other = has_side & (is_egress == is_produce)
+        reason = pc.if_else(pa.array(is_other), DUPLICATE, reason)
+        return reason, pa.nulls(len(reason), pa.int64())
+
+    def _field(self, keys: Mapping[str, NDArray[np.int64]], name: str) -> NDArray[np.int64]:
+        key, shift, mask = place_of(self.facts.bits, name)
+        return (keys[key] >> shift) & mask
+
+
+class _Sums:
+    """Measures by key, of all batches."""
+
+    def __init__(self, keys: list[str]) -> None:
+        self._keys = keys
+        self._parts: list[pa.Table] = []
+        self._rows = 0
+
+    def add(self, table: pa.Table) -> None:
+        """Add the rows of a batch."""
+        self._parts.append(self._summed(table))
+        self._rows += self._parts[-1].num_rows
+        if self._rows > MOST_UNMERGED:
+            self._parts = [self._summed(pa.concat_tables(self._parts))]
+            self._rows = 0
+
+    def table(self) -> pa.Table:
+        """One row per key."""
+        if not self._parts:
+            return pa.table({})
+        return self._summed(pa.concat_tables(self._parts)).combine_chunks()
+
+    def _summed(self, table: pa.Table) -> pa.Table:
+        functions = {"first": "min", "last": "max"}
+        measures = [(name, functions.get(name, "sum")) for name in MEASURES]
+        found = table.group_by(self._keys, use_threads=False).aggregate(measures)
+        names = {f"{name}_{function}": name for name, function in measures}
+        return found.rename_columns([names.get(name, name) for name in found.column_names])
+
+
+class _Distinct:
+    """Addresses by day, each once."""
+
+    def __init__(self) -> None:
+        self._places = np.zeros((0, 2), dtype=np.int64)
+
+    def add(self, ips: pa.Array, starts: pa.Array) -> None:
+        """Add those of a batch; a row without address or time has none."""
+        known = flags(pc.and_(pc.is_valid(ips), pc.is_valid(starts)))
+        rows = np.column_stack([_longs(ips)[known], _longs(starts)[known] // DAY_S])
+        self._places = np.unique(np.concatenate([self._places, _unique(rows)]), axis=0)
+
+    def table(self) -> pa.Table:
+        """The addresses as `client_ip`, and the days."""
+        ips, days = self._places.T
+        return pa.table({"client_ip": pa.array(ips), "day": pa.array(days.astype(np.int32))})
+
+
+def _unique(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    table = pa.table({"ip": rows[:, 0], "day": rows[:, 1]})
+    found = table.group_by(["ip", "day"], use_threads=False).aggregate([])
+    return np.column_stack([found.column(name).to_numpy() for name in ("ip", "day")])
+
+
+def _longs(column: pa.Array) -> NDArray[np.int64]:
+    """The numbers; 0 where one is missing."""
+    filled = column.cast(pa.int64()).fill_null(0)
+    found: NDArray[np.int64] = filled.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _lacking(log_status: pa.Array, is_egress: pa.Array) -> int:
+    """Rows with data but without a direction."""
+    is_lacking = pc.and_(pc.equal(log_status, OK), pc.is_null(is_egress))
+    return pc.sum(is_lacking).as_py() or 0
+
+
+def _bad(facts: Mapping[str, pa.Array]) -> dict[str, pa.Array] | None:
+    """The malformed rows of a batch; None if it has none."""
+    is_bad = pc.fill_null(pc.starts_with(facts["reason"], MALFORMED), False)  # noqa: FBT003
+    places = pa.array(np.flatnonzero(flags(is_bad)))
+    if not len(places):
+        return None
+    names = (*PLACE, "row_offset", "bytes", "raw")
+    kind = pa.array(np.full(len(places), BAD), pa.int8())
+    return {"what": kind} | {name: facts[name].take(places) for name in names}
+
+
+def raw_bytes(column: pa.Array) -> tuple[int, int]:
+    """The halves of the sum of the bytes that are a number from 0 and fit into a long."""
+    if pa.types.is_string(column.type):
+        is_number = pc.match_substring_regex(column, NUMBER)
+        column = column.filter(pc.fill_null(is_number, False))  # noqa: FBT003 (the value)
+        is_short = pc.less_equal(pc.binary_length(column), LONGEST_NUMBER)
+        rest = [int(text) for text in column.filter(pc.invert(is_short)).to_pylist()]
+        more = sum(number for number in rest if number <= GREATEST)
+        column = column.filter(is_short)
+    else:
+        more = 0
+    numbers = _longs(column)
+    numbers = numbers[numbers > 0]
+    high = int((numbers >> HALF_BITS).sum()) + (more >> HALF_BITS)
+    return high, int((numbers & LOW).sum()) + (more & LOW)
