@@ -320,7 +320,11 @@ class TestRefused:
                 "invalid --goal: expected repair or balance, got drain",
                 "one of these",
             ),
-            (["--keep", "gold"], "invalid --keep: expected bronze or facts, got gold", "one of these"),
+            (
+                ["--keep", "gold"],
+                "invalid --keep: expected bronze or facts, got gold",
+                "one of these",
+            ),
             (
                 ["--from", "yesterday"],
                 "invalid --from: expected a day such as 2026-11-01",

@@ -179,6 +179,37 @@ def test_generated_files_have_the_same_sums(spark, tmp_path, form):
     check_sums(out, members={ip for _, ip in member_places(fleet)})
 
 
+def test_a_task_with_many_keys_passes_sums_on(monkeypatch):
+    """Its memory is bounded, and nothing is lost or counted twice."""
+    from rackwise.pipeline.ingest import sums as module
+
+    monkeypatch.setattr(module, "MOST_GROUPS", 10)
+    groups = module._Groups(["key"], ["rows", "first", "last"])
+    rng = np.random.default_rng(3)
+    keys = [rng.integers(0, most, 7) for most in (2, 2, 2, 50, 50, 50, 2)]
+    found, was_full = [], []
+    for number, some in enumerate(keys):
+        ones = np.ones(len(some), dtype=np.int64)
+        times = ones * number
+        groups.add(pa.table({"key": some, "rows": ones, "first": times, "last": times}))
+        was_full.append(groups.is_full)
+        if was_full[-1]:
+            found += groups.take()
+            assert groups.take() == []
+    assert was_full[:3] == [False] * 3, "few keys stay"
+    assert any(was_full)
+    rows = pa.Table.from_batches([*found, *groups.take()]).to_pylist()
+    total, last = Counter(), {}
+    for row in rows:
+        total[row["key"]] += row["rows"]
+        last[row["key"]] = max(last.get(row["key"], 0), row["last"])
+    every = np.concatenate(keys).tolist()
+    assert total == Counter(every)
+    assert last == {
+        key: max(number for number, some in enumerate(keys) if key in some) for key in every
+    }
+
+
 def splits_of(spark, folder):
     from rackwise.pipeline.ingest.files import flow_files
     from rackwise.pipeline.ingest.splits import splits

@@ -66,8 +66,8 @@ SUM, LOGGED, BAD, COUNT = range(4)
 HALF_BITS = 32
 """Bits of each half of a long in exact sums; 2^31 rows do not overflow them."""
 LOW = (1 << HALF_BITS) - 1
-MOST_UNMERGED = 500_000
-"""Sums of batches that are kept before they are added to each other."""
+MOST_GROUPS = 500_000
+"""Rows that a task keeps before it groups them; it passes them on if more than half are left."""
 BATCH = 2**16
 """Rows of a batch that leaves a task."""
 NUMBER = r"^[0-9]+$"
@@ -123,7 +123,7 @@ def sums_by_task(judged: Judged, fleet: Fleet, files: Sequence[FlowFile]) -> Dat
 def flow_sums(by_task: DataFrame, judged: Judged) -> DataFrame:
     """FLOW_FACT without `NOT_SUMMED`, `source_file`, `reason` and `MEASURES`; from `sums_by_task`.
 
-    One row per task and key, with the final reason.
+    The reason is final. A key may have several rows: those of several tasks, and parts of a task.
     """
     logged = (
         by_task.where(F.col("what") == LOGGED)
@@ -215,8 +215,10 @@ class SumBuilder:
             to_arrow_schema(columns, timezone="UTC")
             for columns in (self.facts.needed, self.columns)
         )
-        sums = _Sums([*PLACE, "day", *key_names(self.facts.bits), "client_ip", "side_ip"])
-        logged = _Distinct()
+        sums = _Groups(
+            [*PLACE, "day", *key_names(self.facts.bits), "client_ip", "side_ip"], MEASURES
+        )
+        logged = _Groups(["client_ip", "day"])
         rows = high = low = lacking = 0
         for batch in batches:
             whole = with_nulls(batch, needed)
@@ -224,21 +226,21 @@ class SumBuilder:
             high_part, low_part = raw_bytes(whole.column("bytes"))
             high, low = high + high_part, low + low_part
             facts = self.facts.build(whole, reader)
-            if self.side is not None:
-                lacking += _lacking(whole.column("log_status"), facts["is_egress"])
             starts = self.facts.starts(facts)
             sums.add(self._keyed(facts, starts))
+            if self.side is not None:
+                lacking += _lacking(whole.column("log_status"), facts["is_egress"])
             if self.side == "auto":
-                logged.add(facts["own_ip"], starts)
+                logged.add(_own(facts["own_ip"], starts))
             if (bad := _bad(facts)) is not None:
                 yield as_batch(bad, result, len(bad["reason"]))
+            for groups, what in ((sums, SUM), (logged, LOGGED)):
+                if groups.is_full:
+                    yield from _batches(groups, what, result)
         counts = {"rows": rows, "high": high, "low": low, "lacking": lacking, "what": COUNT}
         yield as_batch({name: pa.array([n]) for name, n in counts.items()}, result, 1)
-        for table, what in ((sums.table(), SUM), (logged.table(), LOGGED)):
-            for part in table.to_batches(max_chunksize=BATCH):
-                columns = dict(zip(part.schema.names, part.columns, strict=True))
-                kind = pa.array(np.full(part.num_rows, what), pa.int8())
-                yield as_batch(columns | {"what": kind}, result, part.num_rows)
+        for groups, what in ((sums, SUM), (logged, LOGGED)):
+            yield from _batches(groups, what, result)
 
     def _keyed(self, facts: Mapping[str, pa.Array], starts: pa.Array) -> pa.Table:
         """The keys and measures of each fact of a batch; the key of a row that is not kept is 0."""
@@ -298,58 +300,58 @@ class SumBuilder:
         return (keys[key] >> shift) & mask
 
 
-class _Sums:
-    """Measures by key, of all batches."""
+class _Groups:
+    """Rows with equal keys as one row, over batches; `take` empties it."""
 
-    def __init__(self, keys: list[str]) -> None:
-        self._keys = keys
+    def __init__(self, keys: Sequence[str], measures: Sequence[str] = ()) -> None:
+        functions = {"first": "min", "last": "max"}
+        self._keys = [*keys]
+        self._measures = [(name, functions.get(name, "sum")) for name in measures]
         self._parts: list[pa.Table] = []
         self._rows = 0
 
     def add(self, table: pa.Table) -> None:
         """Add the rows of a batch."""
-        self._parts.append(self._summed(table))
+        self._parts.append(self._grouped(table))
         self._rows += self._parts[-1].num_rows
-        if self._rows > MOST_UNMERGED:
-            self._parts = [self._summed(pa.concat_tables(self._parts))]
-            self._rows = 0
 
-    def table(self) -> pa.Table:
-        """One row per key."""
+    @property
+    def is_full(self) -> bool:
+        """Whether it has to be emptied; groups whatever it can before."""
+        if self._rows <= MOST_GROUPS:
+            return False
+        self._parts = [self._grouped(pa.concat_tables(self._parts))]
+        self._rows = self._parts[0].num_rows
+        return self._rows > MOST_GROUPS // 2
+
+    def take(self) -> list[pa.RecordBatch]:
+        """All groups, each once; none are left."""
         if not self._parts:
-            return pa.table({})
-        return self._summed(pa.concat_tables(self._parts)).combine_chunks()
+            return []
+        found = self._grouped(pa.concat_tables(self._parts)).combine_chunks()
+        self._parts, self._rows = [], 0
+        batches: list[pa.RecordBatch] = found.to_batches(max_chunksize=BATCH)
+        return batches
 
-    def _summed(self, table: pa.Table) -> pa.Table:
-        functions = {"first": "min", "last": "max"}
-        measures = [(name, functions.get(name, "sum")) for name in MEASURES]
-        found = table.group_by(self._keys, use_threads=False).aggregate(measures)
-        names = {f"{name}_{function}": name for name, function in measures}
+    def _grouped(self, table: pa.Table) -> pa.Table:
+        found = table.group_by(self._keys, use_threads=False).aggregate(self._measures)
+        names = {f"{name}_{function}": name for name, function in self._measures}
         return found.rename_columns([names.get(name, name) for name in found.column_names])
 
 
-class _Distinct:
-    """Addresses by day, each once."""
-
-    def __init__(self) -> None:
-        self._places = np.zeros((0, 2), dtype=np.int64)
-
-    def add(self, ips: pa.Array, starts: pa.Array) -> None:
-        """Add those of a batch; a row without address or time has none."""
-        known = flags(pc.and_(pc.is_valid(ips), pc.is_valid(starts)))
-        rows = np.column_stack([_longs(ips)[known], _longs(starts)[known] // DAY_S])
-        self._places = np.unique(np.concatenate([self._places, _unique(rows)]), axis=0)
-
-    def table(self) -> pa.Table:
-        """The addresses as `client_ip`, and the days."""
-        ips, days = self._places.T
-        return pa.table({"client_ip": pa.array(ips), "day": pa.array(days.astype(np.int32))})
+def _batches(groups: _Groups, what: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """All groups as rows of `task_columns`."""
+    for part in groups.take():
+        columns = dict(zip(part.schema.names, part.columns, strict=True))
+        columns["what"] = pa.array(np.full(part.num_rows, what), pa.int8())
+        yield as_batch(columns, schema, part.num_rows)
 
 
-def _unique(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    table = pa.table({"ip": rows[:, 0], "day": rows[:, 1]})
-    found = table.group_by(["ip", "day"], use_threads=False).aggregate([])
-    return np.column_stack([found.column(name).to_numpy() for name in ("ip", "day")])
+def _own(ips: pa.Array, starts: pa.Array) -> pa.Table:
+    """The addresses of interfaces and their days; a row without address or time has none."""
+    is_known = pc.and_(pc.is_valid(ips), pc.is_valid(starts))
+    days = _longs(starts.filter(is_known)) // DAY_S
+    return pa.table({"client_ip": ips.filter(is_known), "day": days.astype(np.int32)})
 
 
 def _longs(column: pa.Array) -> NDArray[np.int64]:
