@@ -577,10 +577,10 @@ class TestSparkRefused:
         assert hint in advice
 
     def test_an_internal_error_is_reported_as_one(self, demo_flow, tmp_path, monkeypatch):
-        from rackwise.pipeline import job
+        from rackwise.pipeline.ingest import silver
 
-        whole = job.flow_facts
-        monkeypatch.setattr(job, "flow_facts", lambda *a, **k: whole(*a, **k).limit(0))
+        whole = silver.flow_sums
+        monkeypatch.setattr(silver, "flow_sums", lambda *a: whole(*a).limit(0))
         told, hint = self.refused(tmp_path, *demo_flow, code=4)
         assert told == "expected 1 rows of all outcomes, got 0; nothing was published"
         assert hint.startswith("this is a fault of Rackwise, not of your files")
