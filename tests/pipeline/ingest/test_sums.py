@@ -229,7 +229,7 @@ def test_every_row_of_every_part_of_a_file_is_read_once(spark, tmp_path, monkeyp
     table = splits_of(spark, tmp_path)
     parts = Counter(table["file"].to_pylist())
     assert parts[0] > 2
-    reader = module.SplitReader(needed=BRONZE_VPC, work=iter)
+    reader = module.SplitReader(needed=BRONZE_VPC, coded=("srcaddr",), work=iter)
     read = pa.Table.from_batches(reader(table.to_batches()))
     found = sorted(
         zip(*(read[name].to_pylist() for name in ("file", "row_offset", "bytes")), strict=True)
@@ -257,7 +257,7 @@ def test_columns_are_those_of_spark_whatever_their_form(tmp_path):
         [StructField(name, StringType() if name != "bytes" else LongType()) for name in names]
     )
     split = {"file": None, "name": "file:/a", "path": f"file:{path}", "part": 0, "parts": 1}
-    reader = SplitReader(needed=needed, work=iter)
+    reader = SplitReader(needed=needed, coded=("action",), work=iter)
     (batch,) = reader([pa.RecordBatch.from_pylist([split])])
     assert batch.to_pydict() == {
         "interface_id": ["a", "a"],

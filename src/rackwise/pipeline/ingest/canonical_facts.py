@@ -35,7 +35,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -219,6 +219,7 @@ class _BrokerIds:
 class _CanonicalBuilder(FactBuilder):
     """Builds facts from canonical rows."""
 
+    coded: ClassVar[tuple[str, ...]] = (*TEXTS, *CLIENT_TEXTS, "client_address")
     names: Mapping[str, Mapping[str, int]]
     """Column -> name -> code."""
     rack_columns: tuple[tuple[str, Mapping[str, int]], ...]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
@@ -155,6 +155,8 @@ class Judged:
 class FactBuilder(ABC):
     """Turns batches of bronze rows into batches of facts; Spark sends it to the workers."""
 
+    coded: ClassVar[tuple[str, ...]] = ()
+    """Columns that `build` also takes as codes of their distinct texts."""
     client_racks: ClientRacks
     days: tuple[date, date] | None
     """First and last day to keep, both included; None keeps all days."""

@@ -11,9 +11,9 @@ file 0   40 MB   row groups 0 1          part 0 of 1   0 1
 file 1  300 MB   row groups 0 1 2 3 4    part 0 of 3   0 3      part 1 of 3   1 4      part 2   2
 ```
 
-Rows of a task are those that Spark's reader would give: columns by lower-case names with `_`, a
-column that the file lacks is null, long texts are cut, and each row has the number of its file and
-its place there.
+Rows of a task are those that Spark's reader would give: columns by lower-case names with `_`, long
+texts are cut, and each row has the number of its file and its place there. Texts stay coded as in
+the file, so that each distinct one is looked at once.
 
 Limits: files that the tasks open as local files. Files of other stores are read by Spark.
 """
@@ -33,7 +33,7 @@ from rackwise.pipeline.fleet.tasks import distribute, task_count
 from rackwise.pipeline.schemas import LONGEST_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -49,7 +49,7 @@ _SPLITS = "task int, file int, name string, path string, part int, parts int"
 
 def are_dealt(files: Sequence[FlowFile]) -> bool:
     """Whether tasks can open all of these files."""
-    return all(file.is_parquet and file.path.startswith(LOCAL) for file in files)
+    return bool(files) and all(file.is_parquet and file.path.startswith(LOCAL) for file in files)
 
 
 def splits(spark: SparkSession, files: Sequence[FlowFile], uris: Sequence[str]) -> DataFrame:
@@ -81,6 +81,8 @@ class SplitReader:
 
     needed: StructType
     """The columns to read."""
+    coded: tuple[str, ...]
+    """Those of them that the work takes as codes: columns of texts, each distinct one once."""
     work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     """What a task does with its rows."""
 
@@ -90,7 +92,7 @@ class SplitReader:
             rows
             for batch in batches
             for split in batch.to_pylist()
-            for rows in _readable(_rows(self.needed.names, **split), split["path"])
+            for rows in _readable(_rows(self.needed.names, self.coded, **split), split["path"])
         )
 
 
@@ -108,14 +110,29 @@ def _readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBa
 
 
 def _rows(
-    needed: Sequence[str], *, file: int | None, name: str | None, path: str, part: int, parts: int
+    needed: Sequence[str],
+    coded: Sequence[str],
+    *,
+    file: int | None,
+    name: str | None,
+    path: str,
+    part: int,
+    parts: int,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a part of a file."""
+    place = path.removeprefix(LOCAL)
+    footer = parquet.read_metadata(place)
+    kinds = {field.name: field.type for field in footer.schema.to_arrow_schema()}
+    own = {column.replace("-", "_").lower(): column for column in kinds}
+    columns = {column: own[column] for column in needed if column in own}
+    texts = [own[name] for name in coded if name in own and pa.types.is_string(kinds[own[name]])]
     with parquet.ParquetFile(
-        path.removeprefix(LOCAL), buffer_size=2**20, coerce_int96_timestamp_unit="us"
+        place,
+        metadata=footer,
+        buffer_size=2**20,
+        coerce_int96_timestamp_unit="us",
+        read_dictionary=texts,
     ) as content:
-        own = {column.replace("-", "_").lower(): column for column in content.schema_arrow.names}
-        columns = {column: own[column] for column in needed if column in own}
         first = 0
         for group in range(content.num_row_groups):
             if group % parts == part:
@@ -123,28 +140,39 @@ def _rows(
                 for batch in content.iter_batches(
                     ROWS, [group], [*columns.values()], use_threads=False
                 ):
-                    yield _named(batch, columns, file, name, at)
+                    yield _named(batch, columns, coded, file, name, at)
                     at += batch.num_rows
             first += content.metadata.row_group(group).num_rows
 
 
 def _named(
-    batch: pa.RecordBatch, columns: dict[str, str], file: int | None, name: str | None, first: int
+    batch: pa.RecordBatch,
+    columns: Mapping[str, str],
+    coded: Sequence[str],
+    file: int | None,
+    name: str | None,
+    first: int,
 ) -> pa.RecordBatch:
     """The columns with their names in the pipeline, and the places of the rows."""
     count = batch.num_rows
-    arrays = {column: _plain(batch.column(own)) for column, own in columns.items()}
+    arrays = {
+        column: _plain(batch.column(own), is_coded=column in coded)
+        for column, own in columns.items()
+    }
     arrays["file"] = pa.array([file], pa.int32()).take(np.zeros(count, dtype=np.int64))
     arrays["source_file"] = pa.array([name], pa.string()).take(np.zeros(count, dtype=np.int64))
     arrays["row_offset"] = pa.array(np.arange(first, first + count))
     return pa.RecordBatch.from_pydict(arrays)
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    """Texts as strings of at most `LONGEST_TEXT` characters, instants as microseconds."""
+def _plain(column: pa.Array, *, is_coded: bool) -> pa.Array:
+    """Texts of at most `LONGEST_TEXT` characters, instants as microseconds."""
     kind = column.type
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    if pa.types.is_dictionary(kind) and is_coded:
+        texts = _plain(column.dictionary, is_coded=False)
+        return pa.DictionaryArray.from_arrays(column.indices, texts)
     if pa.types.is_dictionary(kind) or pa.types.is_large_string(kind):
         column = column.cast(pa.string())
     if pa.types.is_string(column.type):

@@ -115,7 +115,7 @@ def sums_by_task(judged: Judged, fleet: Fleet, files: Sequence[FlowFile]) -> Dat
     )
     if not judged.is_by_file or not are_dealt(files):
         return judged.rows.mapInArrow(builder, builder.columns)
-    reader = SplitReader(needed=judged.builder.needed, work=builder)
+    reader = SplitReader(needed=judged.builder.needed, coded=judged.builder.coded, work=builder)
     dealt = splits(judged.rows.sparkSession, files, judged.uris)
     return dealt.mapInArrow(reader, builder.columns)
 

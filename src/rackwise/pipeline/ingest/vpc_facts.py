@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +68,7 @@ from rackwise.pipeline.ingest.vpc_duplicates import (
     with_duplicates,
 )
 from rackwise.pipeline.ingest.vpc_files import has_direction_in_all
-from rackwise.pipeline.ingest.vpc_rows import NO_DATA, SKIP_DATA, parse_rows
+from rackwise.pipeline.ingest.vpc_rows import ADDRESSES, NO_DATA, SKIP_DATA, TEXTS, parse_rows
 from rackwise.pipeline.schemas import (
     BRONZE_VPC,
     ESTIMATED,
@@ -193,6 +193,7 @@ def _with_duplicates(
 class _VpcBuilder(FactBuilder):
     """Builds facts from flow logs."""
 
+    coded: ClassVar[tuple[str, ...]] = (*TEXTS, *ADDRESSES)
     listeners: BrokerLookup
     """Brokers by address and port."""
     addresses: BrokerLookup

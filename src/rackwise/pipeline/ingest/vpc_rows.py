@@ -132,8 +132,14 @@ def parse_rows(batch: pa.RecordBatch, reader: AddressReader) -> VpcRows:
 
 
 def _without_dashes(column: pa.Array) -> pa.Array:
-    """Strings; null where the log has a dash."""
-    return pc.if_else(pc.equal(column, MISSING), None, column)
+    """Strings, coded or not; null where the log has a dash."""
+    if not pa.types.is_dictionary(column.type):
+        return pc.if_else(pc.equal(column, MISSING), None, column)
+    dash = pc.index(column.dictionary, MISSING).as_py()
+    if dash < 0:
+        return column
+    indices = pc.if_else(pc.equal(column.indices, dash), None, column.indices)
+    return pa.DictionaryArray.from_arrays(indices, column.dictionary)
 
 
 def _numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
