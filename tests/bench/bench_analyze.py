@@ -26,7 +26,7 @@ from duckdb_process import installed
 from pairs import tell
 from process_tree import cpu_s
 
-FLOWS, FEW = 5_000_000, 1_000
+FLOWS, FEW = 20_000_000, 1_000
 CORES = 2
 GATE, FIXED_GATE = 2.5, 1
 FIXED_S = 20
