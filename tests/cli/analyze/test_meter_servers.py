@@ -232,7 +232,7 @@ def looks(brokers, proxies, tmp_path_factory):
 
 
 def analyzed(looks, name, *words):
-    """The rows of the table cross_rack."""
+    """The rows of the table cross_rack, and the summary."""
     out = looks.folder / name
     code, _, err = called(
         *("analyze", looks.files[0].parent, *words, "--provider", "aws"),
@@ -241,7 +241,7 @@ def analyzed(looks, name, *words):
     assert code == 0, err
     published = read_published(out)
     table = out / published.tables / "gold" / "cross_rack"
-    return parquet.read_table(table).to_pylist()
+    return parquet.read_table(table).to_pylist(), published.summary
 
 
 def sums(rows, *names):
@@ -254,7 +254,7 @@ def sums(rows, *names):
 
 def test_two_snapshots_alone_give_a_bill_by_topic_and_group(spark, looks):
     assert spark.version
-    rows = analyzed(looks, "metered")
+    rows, _ = analyzed(looks, "metered")
     kinds = sums(rows, "kind", "topic")
     for name, grown in looks.written().items():
         if name == "again":  # recreated: nothing is known, and nothing is 0
