@@ -141,6 +141,22 @@ def test_clients_keep_their_address_where_members_are(spark, tmp_path):
     check_sums(tmp_path / "out", members={address_number(text)[0] for text in addresses})
 
 
+def test_a_task_has_one_sum_whatever_the_times_of_the_rows(spark, tmp_path):
+    from rackwise.pipeline.ingest.files import flow_files
+    from rackwise.pipeline.ingest.formats import input_format, read_bronze
+    from rackwise.pipeline.ingest.formats.base import FactOptions
+    from rackwise.pipeline.ingest.sums import SUM, sums_by_task
+
+    rows = [{"start": str(NOON + second), "end": str(NOON + 60)} for second in range(50)]
+    parquet.write_table(vpc_table(rows), tmp_path / "a.parquet")
+    files = flow_files(spark, [str(tmp_path)])
+    fleet = fleet_of(spark)
+    bronze = read_bronze(spark, files, "vpc")
+    given = input_format("vpc").fact_input(bronze, fleet, buckets_of(fleet), FactOptions())
+    (row,) = sums_by_task(given, fleet, files).where(f"what = {SUM}").collect()
+    assert (row["rows"], row["low"], row["first"], row["last"]) == (50, 50_000, NOON, NOON + 60)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("form", list(FlowFormat))
 def test_generated_files_have_the_same_sums(spark, tmp_path, form):

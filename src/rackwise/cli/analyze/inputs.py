@@ -67,11 +67,12 @@ class Inputs:
     """SHA-256 of each further file, by the name of its option."""
     input_bytes: int | None
     """Bytes of decompressed snapshots, flow files and bills, for Spark's Java; None where some are
-    not local. A Parquet file of flow logs counts a part, because tasks read it without Java."""
+    not local. Parquet files of flow logs count less, see `PARQUET_SHARE`."""
 
 
 PARQUET_SHARE = 16
-"""Java does this part of the work of other bytes, or less, for a Parquet file of flow logs."""
+"""So many bytes of a Parquet file of flow logs count as one: tasks read it, and Java only adds up
+their sums."""
 
 
 class _FileReader:

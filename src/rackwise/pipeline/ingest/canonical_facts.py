@@ -62,7 +62,7 @@ from rackwise.pipeline.fleet.members import ClientRacks
 from rackwise.pipeline.ingest.facts import (
     PLACE,
     FactBuilder,
-    Judged,
+    FactInput,
     fact_bits,
     packed_columns,
     short_texts,
@@ -101,7 +101,7 @@ NUMBERS = ("window_s", "broker_id", "peer_broker_id", "partition", "bytes", "pac
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def canonical_judged(
+def canonical_input(
     bronze: DataFrame,
     fleet: Fleet,
     buckets: Buckets,
@@ -109,7 +109,7 @@ def canonical_judged(
     days: tuple[date, date] | None,
     clients: Mapping[str, Mapping[str, Rack]],
     is_exact: bool,
-) -> Judged:
+) -> FactInput:
     """What turns rows of `schemas.BRONZE_INPUT` into facts.
 
     A column that `bronze` lacks is null in all rows. With `is_exact`, facts also have `same`, which
@@ -153,7 +153,7 @@ def canonical_judged(
         needed=StructType([*BRONZE_INPUT.fields, StructField("is_old", BooleanType())]),
         columns=columns,
     )
-    return Judged(
+    return FactInput(
         rows=needed,
         builder=builder,
         uris=uris,
@@ -163,17 +163,17 @@ def canonical_judged(
     )
 
 
-def canonical_facts(judged: Judged, *, store: Persist) -> DataFrame:
-    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `canonical_judged`, and `same`."""
-    columns = judged.builder.columns
-    facts = store(judged.rows.mapInArrow(judged.builder, columns), "row")
+def canonical_facts(given: FactInput, *, store: Persist) -> DataFrame:
+    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `canonical_input`, and `same`."""
+    columns = given.builder.columns
+    facts = store(given.rows.mapInArrow(given.builder, columns), "row")
     at = F.timestamp_micros("window_start")
     return facts.select(
-        *judged.columns({"window_start": at, "day": day_of(F.unix_seconds(at))}),
+        *given.columns({"window_start": at, "day": day_of(F.unix_seconds(at))}),
         "reason",
-        file_named(judged.uris).alias("source_file"),
+        file_named(given.uris).alias("source_file"),
         *PLACE[1:],
-        *(["same"] if judged.compares_rows else ()),
+        *(["same"] if given.compares_rows else ()),
     )
 
 

@@ -122,7 +122,7 @@ def without_equal_rows(facts: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class FactInput:
     """Rows of a format, and what turns them into facts."""
 
     rows: DataFrame

@@ -35,7 +35,7 @@ from pyspark.sql.types import StringType
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.files import escape_glob
-from rackwise.pipeline.ingest.formats import input_format, judged_facts
+from rackwise.pipeline.ingest.formats import facts_of, input_format
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes, check_bytes
 from rackwise.pipeline.ingest.splits import UnreadableFile
 from rackwise.pipeline.ingest.sums import (
@@ -60,15 +60,13 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Judged, Persist
+    from rackwise.pipeline.ingest.facts import FactInput, Persist
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
 
 GREATEST_SUM = 2**63 - 1
 LONGEST_FAILURE = 300
-
-
-GREATEST_SUM = 2**63 - 1
+"""Characters of a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +95,14 @@ def write_silver(
 
     `keeps_facts`: also write FLOW_FACT of the kept rows.
 
-    Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when the bytes do not fit into
-    63 bits.
+    Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when a file cannot be read or
+    the bytes do not fit into 63 bits.
     """
     options = replace(options, persist=store_in(folder))
-    judged = input_format(format).judged(bronze, fleet, buckets, options)
-    added = _by_tasks(judged, fleet, options, files)
+    given = input_format(format).fact_input(bronze, fleet, buckets, options)
+    added = _by_tasks(given, fleet, options, files)
     if added is None:
-        facts = judged_facts(judged, fleet, options, format=format)
+        facts = facts_of(given, fleet, options, format=format)
         added = _Added(summed_facts(facts, fleet), facts, count_rows(bronze), facts)
     by_reason = _by_reason(added.sums)
     outcomes = RowOutcomes.of(
@@ -122,7 +120,7 @@ def write_silver(
     written = write_table(kept.groupBy(*names).agg(*totals), f"{folder}/flow_sum", FLOW_SUM)
     check_bytes("flow_sum", {KEPT: outcomes.bytes_kept}, {KEPT: written.bytes or 0})
     if keeps_facts:
-        facts = added.facts or judged_facts(judged, fleet, options, format=format)
+        facts = added.facts or facts_of(given, fleet, options, format=format)
         whole = write_table(facts.where(F.col("reason") == KEPT), f"{folder}/flow_fact", FLOW_FACT)
         outcomes.check_kept(whole.rows, whole.bytes or 0)
     kept_by_file = [row for row in by_reason if row.reason == KEPT]
@@ -150,17 +148,17 @@ class _Added(NamedTuple):
     """Rows with the columns of QUARANTINE, the malformed ones among them."""
     counts: RowCounts
     facts: DataFrame | None = None
-    """The result of `judged_facts`, if the sums are those of facts."""
+    """The result of `facts_of`, if the sums are those of facts."""
 
 
 def _by_tasks(
-    judged: Judged, fleet: Fleet, options: FactOptions, files: Sequence[FlowFile]
+    given: FactInput, fleet: Fleet, options: FactOptions, files: Sequence[FlowFile]
 ) -> _Added | None:
     """The sums of the tasks that read the files; None if rows must be compared with each other."""
-    if judged.needs_rows:
+    if given.needs_rows:
         return None
     try:
-        by_task = options.store(sums_by_task(judged, fleet, files), "sum")
+        by_task = options.store(sums_by_task(given, fleet, files), "sum")
     except spark_failures() as error:
         if (had := _unreadable(str(error))) is None:
             raise
@@ -171,9 +169,9 @@ def _by_tasks(
             hint="download the file again, or omit it",
         ) from error
     counts = task_counts(by_task)
-    if judged.has_directions is None and counts.lacking:
+    if given.has_directions is None and counts.lacking:
         return None
-    return _Added(flow_sums(by_task, judged), bad_rows(by_task, judged), counts)
+    return _Added(flow_sums(by_task, given), bad_rows(by_task, given), counts)
 
 
 def _unreadable(failure: str) -> str | None:

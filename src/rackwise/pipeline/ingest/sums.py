@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from rackwise.pipeline.fleet.fleet import Fleet
-    from rackwise.pipeline.ingest.facts import FactBuilder, Judged
+    from rackwise.pipeline.ingest.facts import FactBuilder, FactInput
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.vpc_duplicates import Side
 
@@ -75,7 +75,8 @@ LONGEST_NUMBER = 18
 """Every number of this many digits fits into a long."""
 GREATEST = 2**63 - 1
 
-PLACE = ("file", "source_file", "reason")
+OUTCOME = ("file", "source_file", "reason")
+"""Columns by which the rows of all outcomes are counted."""
 MEASURES = ("rows", "high", "low", "first", "last")
 NOT_SUMMED = ("window_start", "window_s", "partition", "packets")
 """Columns of FLOW_FACT that sums do not have."""
@@ -104,23 +105,23 @@ def task_columns(bits: Mapping[str, int]) -> StructType:
     )
 
 
-def sums_by_task(judged: Judged, fleet: Fleet, files: Sequence[FlowFile]) -> DataFrame:
+def sums_by_task(given: FactInput, fleet: Fleet, files: Sequence[FlowFile]) -> DataFrame:
     """`task_columns` of all tasks; `files`: the flow files."""
     places = member_places(fleet)
     builder = SumBuilder(
-        facts=judged.builder,
-        side=judged.side,
+        facts=given.builder,
+        side=given.side,
         members=PairIndex((ip for _, ip in places), (cluster for cluster, _ in places)),
-        columns=task_columns(judged.builder.bits),
+        columns=task_columns(given.builder.bits),
     )
-    if not judged.is_by_file or not are_dealt(files):
-        return judged.rows.mapInArrow(builder, builder.columns)
-    reader = SplitReader(needed=judged.builder.needed, coded=judged.builder.coded, work=builder)
-    dealt = splits(judged.rows.sparkSession, files, judged.uris)
+    if not given.is_by_file or not are_dealt(files):
+        return given.rows.mapInArrow(builder, builder.columns)
+    reader = SplitReader(needed=given.builder.needed, coded=given.builder.coded, work=builder)
+    dealt = splits(given.rows.sparkSession, files, given.uris)
     return dealt.mapInArrow(reader, builder.columns)
 
 
-def flow_sums(by_task: DataFrame, judged: Judged) -> DataFrame:
+def flow_sums(by_task: DataFrame, given: FactInput) -> DataFrame:
     """FLOW_FACT without `NOT_SUMMED`, `source_file`, `reason` and `MEASURES`; from `sums_by_task`.
 
     The reason is final. A key may have several rows: those of several tasks, and parts of a task.
@@ -136,8 +137,8 @@ def flow_sums(by_task: DataFrame, judged: Judged) -> DataFrame:
     reason = F.when(F.col("is_duplicate"), DUPLICATE).otherwise(KEPT)
     whole = F.shiftleft("high", HALF_BITS) + F.col("low")
     return found.select(
-        *judged.columns({name: F.lit(None) for name in NOT_SUMMED} | {"bytes": whole}),
-        file_named(judged.uris).alias("source_file"),
+        *given.columns({name: F.lit(None) for name in NOT_SUMMED} | {"bytes": whole}),
+        file_named(given.uris).alias("source_file"),
         F.coalesce("reason", reason).alias("reason"),
         *MEASURES,
     ).drop(*NOT_SUMMED)
@@ -189,10 +190,10 @@ def task_counts(by_task: DataFrame) -> RowCounts:
     return RowCounts(row.rows, (row.high << HALF_BITS) + row.low, row.lacking)
 
 
-def bad_rows(by_task: DataFrame, judged: Judged) -> DataFrame:
+def bad_rows(by_task: DataFrame, given: FactInput) -> DataFrame:
     """QUARANTINE of `sums_by_task`."""
     return by_task.where(F.col("what") == BAD).select(
-        file_named(judged.uris).alias("source_file"), "row_offset", "reason", "bytes", "raw"
+        file_named(given.uris).alias("source_file"), "row_offset", "reason", "bytes", "raw"
     )
 
 
@@ -216,7 +217,7 @@ class SumBuilder:
             for columns in (self.facts.needed, self.columns)
         )
         sums = _Groups(
-            [*PLACE, "day", *key_names(self.facts.bits), "client_ip", "side_ip"], MEASURES
+            [*OUTCOME, "day", *key_names(self.facts.bits), "client_ip", "side_ip"], MEASURES
         )
         logged = _Groups(["client_ip", "day"])
         rows = high = low = lacking = 0
@@ -373,7 +374,7 @@ def _bad(facts: Mapping[str, pa.Array]) -> dict[str, pa.Array] | None:
     places = pa.array(np.flatnonzero(flags(is_bad)))
     if not len(places):
         return None
-    names = (*PLACE, "row_offset", "bytes", "raw")
+    names = (*OUTCOME, "row_offset", "bytes", "raw")
     kind = pa.array(np.full(len(places), BAD), pa.int8())
     return {"what": kind} | {name: facts[name].take(places) for name in names}
 

@@ -53,7 +53,7 @@ from rackwise.pipeline.fleet.members import ClientRacks
 from rackwise.pipeline.ingest.facts import (
     PLACE,
     FactBuilder,
-    Judged,
+    FactInput,
     fact_bits,
     packed_columns,
     short_texts,
@@ -101,7 +101,7 @@ SAME = ("interface", "src_ip", "dst_ip", "srcport", "dstport", "protocol", "star
 """Columns in which equal rows agree; `same` has more."""
 
 
-def vpc_judged(
+def vpc_input(
     bronze: DataFrame,
     fleet: Fleet,
     buckets: Buckets,
@@ -110,7 +110,7 @@ def vpc_judged(
     days: tuple[date, date] | None,
     has_direction: bool | None,
     is_exact: bool,
-) -> Judged:
+) -> FactInput:
     """What turns rows of VPC flow logs into facts; a fact without a reason may be a duplicate.
 
     `has_direction`: whether every row with data has a direction; None = only the rows can tell.
@@ -135,7 +135,7 @@ def vpc_judged(
         columns=columns,
     )
     uris = read_files(bronze)
-    return Judged(
+    return FactInput(
         rows=with_file_numbers(short_texts(bronze), uris),
         builder=builder,
         uris=uris,
@@ -151,31 +151,31 @@ def vpc_judged(
     )
 
 
-def vpc_facts(judged: Judged, fleet: Fleet, *, store: Persist) -> DataFrame:
-    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `vpc_judged`.
+def vpc_facts(given: FactInput, fleet: Fleet, *, store: Persist) -> DataFrame:
+    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `vpc_input`.
 
     If facts have the columns `SAME`, the result also has `same`, which is equal for kept rows of
     equal interface, ends, times, direction, bytes and packets.
     """
-    bits = judged.builder.bits
-    rows = store(judged.rows.mapInArrow(judged.builder, judged.builder.columns), "row")
-    has_directions = judged.has_directions
+    bits = given.builder.bits
+    rows = store(given.rows.mapInArrow(given.builder, given.builder.columns), "row")
+    has_directions = given.has_directions
     if has_directions is None:
-        has_directions = has_direction_in_all(judged.rows)
+        has_directions = has_direction_in_all(given.rows)
     if not has_directions:
         rows = store(with_direction(rows, fleet), "row_of_side")
-    marked = _with_duplicates(rows, bits, judged.side or "auto", store)
+    marked = _with_duplicates(rows, bits, given.side or "auto", store)
     reason = F.when(F.col("is_duplicate"), DUPLICATE).otherwise(KEPT)
     same = F.struct(*SAME, unpacked(bits)["window_s"], "is_egress", "bytes", "packets").alias(
         "same"
     )
     at = F.col("start")
     return marked.select(
-        *judged.columns({"window_start": F.timestamp_seconds(at), "day": day_of(at)}),
+        *given.columns({"window_start": F.timestamp_seconds(at), "day": day_of(at)}),
         F.coalesce("reason", reason).alias("reason"),
-        file_named(judged.uris).alias("source_file"),
+        file_named(given.uris).alias("source_file"),
         *PLACE[1:],
-        *([same] if judged.compares_rows else ()),
+        *([same] if given.compares_rows else ()),
     )
 
 

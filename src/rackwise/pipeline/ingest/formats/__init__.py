@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Judged, Persist
+    from rackwise.pipeline.ingest.facts import FactInput, Persist
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.parquet_files import UnfitColumns
     from rackwise.pipeline.ingest.vpc_duplicates import Side
@@ -46,9 +46,9 @@ __all__ = [
     "DEFAULT",
     "FORMATS",
     "InputFormat",
+    "facts_of",
     "flow_facts",
     "input_format",
-    "judged_facts",
     "read_bronze",
     "read_flows",
     "with_all_columns",
@@ -139,12 +139,12 @@ def flow_facts(
     options = FactOptions(
         side=side, days=days, clients=clients or {}, is_exact=dedupe == "exact", persist=persist
     )
-    judged = input_format(format).judged(bronze, fleet, buckets, options)
-    return judged_facts(judged, fleet, options, format=format)
+    given = input_format(format).fact_input(bronze, fleet, buckets, options)
+    return facts_of(given, fleet, options, format=format)
 
 
-def judged_facts(
-    judged: Judged,
+def facts_of(
+    given: FactInput,
     fleet: Fleet,
     options: FactOptions,
     *,
@@ -153,7 +153,7 @@ def judged_facts(
     """The rows of `flow_facts`."""
     from rackwise.pipeline.ingest.facts import without_equal_rows
 
-    facts = input_format(format).facts(judged, fleet, options)
+    facts = input_format(format).facts(given, fleet, options)
     if options.is_exact:
         facts = options.store(without_equal_rows(facts), "flow_row")
     return facts.drop("same")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Judged, Persist
+    from rackwise.pipeline.ingest.facts import FactInput, Persist
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.names import FoundNames
     from rackwise.pipeline.ingest.vpc_duplicates import Side
@@ -86,11 +86,11 @@ class InputFormat(ABC):
         """Names in the rows that need codes."""
 
     @abstractmethod
-    def judged(
+    def fact_input(
         self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
-    ) -> Judged:
+    ) -> FactInput:
         """What turns the rows into facts."""
 
     @abstractmethod
-    def facts(self, judged: Judged, fleet: Fleet, options: FactOptions) -> DataFrame:
+    def facts(self, given: FactInput, fleet: Fleet, options: FactOptions) -> DataFrame:
         """`schemas.FLOW_FACT`, `reason`, `source_file`, `row_offset` and `raw` of every row."""

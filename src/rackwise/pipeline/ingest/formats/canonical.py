@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Judged
+    from rackwise.pipeline.ingest.facts import FactInput
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.names import FoundNames
@@ -92,13 +92,13 @@ class CanonicalFormat(InputFormat):
         return find_names(bronze)
 
     @override
-    def judged(
+    def fact_input(
         self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
-    ) -> Judged:
+    ) -> FactInput:
         """What turns the rows into facts."""
-        from rackwise.pipeline.ingest.canonical_facts import canonical_judged
+        from rackwise.pipeline.ingest.canonical_facts import canonical_input
 
-        return canonical_judged(
+        return canonical_input(
             bronze,
             fleet,
             buckets,
@@ -108,8 +108,8 @@ class CanonicalFormat(InputFormat):
         )
 
     @override
-    def facts(self, judged: Judged, fleet: Fleet, options: FactOptions) -> DataFrame:  # noqa: ARG002 (of every format)
+    def facts(self, given: FactInput, fleet: Fleet, options: FactOptions) -> DataFrame:  # noqa: ARG002 (of every format)
         """Facts of every row, with its reason."""
         from rackwise.pipeline.ingest.canonical_facts import canonical_facts
 
-        return canonical_facts(judged, store=options.store)
+        return canonical_facts(given, store=options.store)

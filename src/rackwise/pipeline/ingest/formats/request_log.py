@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Judged
+    from rackwise.pipeline.ingest.facts import FactInput
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
 
@@ -62,10 +62,10 @@ class RequestLogFormat(CanonicalFormat):
         return read_request_logs(spark, files)
 
     @override
-    def judged(
+    def fact_input(
         self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
-    ) -> Judged:
+    ) -> FactInput:
         """What turns the rows into facts."""
         from rackwise.pipeline.ingest.request_log import request_flows
 
-        return super().judged(request_flows(bronze, fleet), fleet, buckets, options)
+        return super().fact_input(request_flows(bronze, fleet), fleet, buckets, options)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Judged
+    from rackwise.pipeline.ingest.facts import FactInput
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.names import FoundNames
@@ -70,14 +70,14 @@ class VpcFormat(InputFormat):
         return FoundNames()
 
     @override
-    def judged(
+    def fact_input(
         self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
-    ) -> Judged:
+    ) -> FactInput:
         """What turns the rows into facts."""
-        from rackwise.pipeline.ingest.vpc_facts import vpc_judged
+        from rackwise.pipeline.ingest.vpc_facts import vpc_input
         from rackwise.pipeline.ingest.vpc_files import has_direction
 
-        return vpc_judged(
+        return vpc_input(
             bronze,
             fleet,
             buckets,
@@ -88,8 +88,8 @@ class VpcFormat(InputFormat):
         )
 
     @override
-    def facts(self, judged: Judged, fleet: Fleet, options: FactOptions) -> DataFrame:
+    def facts(self, given: FactInput, fleet: Fleet, options: FactOptions) -> DataFrame:
         """Facts of every row, with its reason."""
         from rackwise.pipeline.ingest.vpc_facts import vpc_facts
 
-        return vpc_facts(judged, fleet, store=options.store)
+        return vpc_facts(given, fleet, store=options.store)
