@@ -4,6 +4,7 @@ PYTHON ?= python3
 PROFILE ?=
 KAFKA ?= 1
 KAFKA_VERSION ?=
+LINE ?=
 ORDER ?= 36
 export HYPOTHESIS_PROFILE := $(if $(filter exhaustive,$(PROFILE)),exhaustive,deterministic)
 export KAFKA KAFKA_VERSION
@@ -15,7 +16,7 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live only test lane-spark lane-core lane-rest test-spark test-connect test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
+.PHONY: help venv minimal demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -53,6 +54,10 @@ test-spark:
 test-connect:
 	RACKWISE_SPARK=connect $(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/connect -m "$(CONNECT)" tests/pipeline
 
+# On Spark 4.0, 4.1 and 4.3, or on LINE.
+test-lines:
+	$(BIN)/python tests/spark_lines/run.py $(LINE)
+
 # The tests of core run once, where numpy is all there is.
 test-core:
 	build/minimal/bin/python -m coverage run -p -m $(PYTEST) -o cache_dir=.pytest_cache/core -m "not long" $(CORE)
@@ -77,6 +82,7 @@ only: venv ## the tests of one capability: make only CAP=planning
 long: venv ## what is too long for every change: brokers and racks killed under load, bytes counted
 	@$(BIN)/python -m $(PYTEST) -m long
 	@$(MAKE) test-kafka KAFKA_VERSION=4.3
+	@$(MAKE) test-lines
 
 check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff check --quiet .

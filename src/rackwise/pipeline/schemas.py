@@ -10,8 +10,10 @@ The reference page of the tables is generated from here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -31,6 +33,8 @@ from pyspark.sql.types import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
 KINDS = ("produce", "fetch", "replicate", "other")
 """Kind code -> name. Clients produce and fetch, and brokers replicate."""
@@ -69,6 +73,17 @@ def _table(table: str, /, **columns: tuple[DataType, str]) -> StructType:
 
 def _struct(**fields: DataType) -> StructType:
     return StructType([StructField(name, kind) for name, kind in fields.items()])
+
+
+# Spark 4.0 and 4.1 always give instants the zone UTC, and have no parameter for it.
+_IN_UTC: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+)
+
+
+def arrow_schema(columns: StructType) -> pa.Schema:
+    """The Arrow schema of columns, with instants in UTC, in every Spark 4."""
+    return to_arrow_schema(columns, **_IN_UTC)
 
 
 _VALIDITY: _Columns = {

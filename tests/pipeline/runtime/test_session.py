@@ -63,15 +63,15 @@ def test_a_master_with_a_remote_is_rejected():
 
 
 @pytest.mark.parametrize(
-    ("version", "is_fit"), [("3.5.4", False), ("4.1.1", False), ("4.2.0", True)]
+    ("version", "is_fit"), [("3.5.4", False), ("4.0.0", True), ("4.2.1", True), ("5.0.0", True)]
 )
 def test_an_older_spark_is_rejected(version, is_fit):
     if is_fit:
         check_version(version)
         return
-    with pytest.raises(SessionConflict, match=f"got a session of Spark {version}") as refused:
+    with pytest.raises(SessionConflict, match=f"for a session, got Spark {version}") as refused:
         check_version(version)
-    assert refused.value.hint.startswith("start Spark 4.2")
+    assert refused.value.hint.startswith("start Spark 4.0 or later")
 
 
 @pytest.mark.spark

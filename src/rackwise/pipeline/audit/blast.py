@@ -12,11 +12,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.blast import blast_radius as losses_of
 from rackwise.core.restore import rack_restores
-from rackwise.pipeline.schemas import BLAST
+from rackwise.pipeline.schemas import BLAST, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -86,5 +85,5 @@ def blast_radius(spark: SparkSession, rows: Iterable[Mapping[str, Any]]) -> Data
 
 def blast_table(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """The rows as Arrow columns of BLAST."""
-    schema = to_arrow_schema(BLAST, timezone="UTC")
+    schema = arrow_schema(BLAST)
     return pa.Table.from_pylist(list(rows), schema=schema)

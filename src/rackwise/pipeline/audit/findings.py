@@ -15,11 +15,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.audit import audit
 from rackwise.core.policy import DEFAULT_POLICY, Policy
-from rackwise.pipeline.schemas import FINDING
+from rackwise.pipeline.schemas import FINDING, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,7 +58,7 @@ def findings(spark: SparkSession, audits: Iterable[ClusterFindings]) -> DataFram
 
 def finding_table(audits: Iterable[ClusterFindings]) -> pa.Table:
     """The findings as Arrow columns of FINDING."""
-    schema = to_arrow_schema(FINDING, timezone="UTC")
+    schema = arrow_schema(FINDING)
     batches = [
         pa.RecordBatch.from_pylist(rows, schema=schema) for one in audits for rows in _batches(one)
     ]

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     BinaryType,
     ByteType,
@@ -43,8 +42,8 @@ from rackwise.core.meter.flows import METERED_KINDS
 from rackwise.core.meter.looks import moment_ms
 from rackwise.pipeline.columns.addresses import NONE, address_number
 from rackwise.pipeline.columns.clock import DAY_S
-from rackwise.pipeline.fleet.tasks import distribute, task_count
-from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS, METERED, SOURCES
+from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
+from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS, METERED, SOURCES, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -129,14 +128,14 @@ def meter_flows(
     """Flows and unknowns of all pairs; `rack_of`: the rack of a member of a group."""
     count = max(1, min(task_count(spark), len(runs)))
     sizes = [sum(len(one.packed) for one in run.snapshots) for run in runs]
-    tasks = distribute(sizes, count)
+    tasks = task_keys(sizes, count)
     rows = [
         {"task": task, "run": number, "number": place, "cluster": one.name, "packed": one.packed}
         for number, (task, run) in enumerate(zip(tasks, runs, strict=True))
         for place, one in enumerate(run.snapshots)
     ]
-    table = pa.Table.from_pylist(rows, schema=to_arrow_schema(_INPUT, timezone="UTC"))
-    frame = spark.createDataFrame(table, _INPUT).repartitionById(count, F.col("task"))
+    table = pa.Table.from_pylist(rows, schema=arrow_schema(_INPUT))
+    frame = in_own_partitions(spark.createDataFrame(table, _INPUT), count)
     ordered = frame.sortWithinPartitions("run", "number")
     return ordered.mapInArrow(_meter_task(parse, rack_of), _FLOW)
 
@@ -209,7 +208,7 @@ def _taken(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
 
 
 def _batch(columns: Mapping[str, Any], constants: Mapping[str, Any], count: int) -> pa.RecordBatch:
-    schema = to_arrow_schema(_FLOW, timezone="UTC")
+    schema = arrow_schema(_FLOW)
     arrays = [
         pa.array([constants[field.name]] * count, field.type)
         if field.name in constants

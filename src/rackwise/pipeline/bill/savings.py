@@ -22,7 +22,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, Flow, Layout
 from rackwise.core.savings import savings as savings_of
@@ -31,7 +30,7 @@ from rackwise.pipeline.bill.model import leading
 from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
 from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.runtime.session import large_batches
-from rackwise.pipeline.schemas import SAVINGS, UNKNOWN_RACK
+from rackwise.pipeline.schemas import SAVINGS, UNKNOWN_RACK, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -89,7 +88,7 @@ def savings(
             unkeyed=unkeyed,
             racks=racks,
         )
-        return pa.Table.from_pylist(list(rows), schema=to_arrow_schema(SAVINGS, timezone="UTC"))
+        return pa.Table.from_pylist(list(rows), schema=arrow_schema(SAVINGS))
 
     return (
         flows.groupBy("cluster")
@@ -175,7 +174,7 @@ def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[s
     with large_batches(spark):
         table = saved.toArrow()
     rows: list[dict[str, Any]] = sorted(table.to_pylist(), key=lambda row: str(row["cluster"]))
-    ordered = pa.Table.from_pylist(rows, schema=to_arrow_schema(SAVINGS, timezone="UTC"))
+    ordered = pa.Table.from_pylist(rows, schema=arrow_schema(SAVINGS))
     write_arrow(spark, ordered, path, SAVINGS)
     return rows
 

@@ -287,7 +287,7 @@ def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
 
 
 def _partitions(rows: Sequence[tuple[Snapshot, Snapshot | None]], codes: Codes) -> pa.Table:
-    target = _arrow(schemas.PARTITION)
+    target = schemas.arrow_schema(schemas.PARTITION)
     parts = [_partition_columns(snapshot, following, codes, target) for snapshot, following in rows]
     return pa.concat_tables(parts).combine_chunks()  # Spark stops reading at an empty chunk
 
@@ -325,15 +325,9 @@ def _partition_columns(
 
 
 def _table(rows: Sequence[tuple[Any, ...]], schema: StructType) -> tuple[pa.Table, StructType]:
-    target = _arrow(schema)
+    target = schemas.arrow_schema(schema)
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(target)
     arrays = [
         pa.array(column, type=field.type) for column, field in zip(columns, target, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=target), schema
-
-
-def _arrow(schema: StructType) -> pa.Schema:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(schema, timezone="UTC")

@@ -10,6 +10,14 @@ sizes a 9, b 3, c 2, d 2, e 1 in 3 tasks   ->   0: a     1: b, e     2: c, d
 ```
 
 Without this, Spark puts small rows into one partition and processes all clusters one by one.
+
+Spark 4.0 and 4.1 choose the partition of a row by a hash. So a task has a key: an integer whose
+hash leads to the partition of the task. Bucketed tables depend on this hash, so that it is the same
+in every version.
+
+```
+key  0 1 2 3 4 ..   hash modulo 3  ->  2 0 0 1 0 ..   keys of tasks 0, 1, 2: 1, 3, 0
+```
 """
 
 from __future__ import annotations
@@ -18,12 +26,14 @@ import heapq
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.pipeline.fleet.snapshots import Snapshot
@@ -64,11 +74,22 @@ def in_tasks(
     sizes = [len(one.packed) + len(old or b"") for one, old in zip(snapshots, before, strict=True)]
     rows = [
         {"task": task, "cluster": one.name, "packed": one.packed, "earlier": old}
-        for task, one, old in zip(distribute(sizes, count), snapshots, before, strict=True)
+        for task, one, old in zip(task_keys(sizes, count), snapshots, before, strict=True)
     ]
     table = pa.Table.from_pylist(rows, schema=_SCHEMA)
     frame = spark.createDataFrame(table, "task int, cluster string, packed binary, earlier binary")
-    return frame.repartitionById(count, F.col("task")).drop("task")
+    return in_own_partitions(frame, count).drop("task")
+
+
+def task_keys(sizes: Sequence[int], count: int) -> list[int]:
+    """The key of the task of each size, see `distribute` and `in_own_partitions`."""
+    keys = partition_keys(count)
+    return [keys[task] for task in distribute(sizes, count)]
+
+
+def in_own_partitions(frame: DataFrame, count: int) -> DataFrame:
+    """The rows in `count` partitions; `task`, an int, is the key of each row's partition."""
+    return frame.repartition(count, F.col("task"))
 
 
 def distribute(sizes: Sequence[int], count: int) -> list[int]:
@@ -84,3 +105,36 @@ def distribute(sizes: Sequence[int], count: int) -> list[int]:
         tasks[place] = task
         heapq.heapreplace(loads, (load + sizes[place], task))
     return tasks
+
+
+def partition_keys(count: int) -> list[int]:
+    """For each of `count` partitions, the smallest integer from 0 that Spark puts there.
+
+    >>> partition_keys(3)
+    [1, 3, 0]
+    """
+    tried = 4 * count
+    while True:
+        partitions = _spark_hash(np.arange(tried, dtype=np.uint32)).astype(np.int64) % count
+        found, first = np.unique(partitions, return_index=True)
+        if len(found) == count:
+            keys: list[int] = first.tolist()
+            return keys
+        tried *= 4
+
+
+def _spark_hash(values: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """The hash of Spark's `repartition` for ints: Murmur3 of 32 bits with the seed 42.
+
+    Numbers wrap at 32 bits, as in Java. The multipliers and shifts are those of Murmur3.
+    """
+
+    def turned(bits: NDArray[np.uint32], by: int) -> NDArray[np.uint32]:
+        return (bits << np.uint32(by)) | (bits >> np.uint32(32 - by))
+
+    mixed = turned(values * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+    bits = turned(np.uint32(42) ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    bits ^= np.uint32(4)  # the length of an int in bytes
+    bits = (bits ^ (bits >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    bits = (bits ^ (bits >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return (bits ^ (bits >> np.uint32(16))).view(np.int32)

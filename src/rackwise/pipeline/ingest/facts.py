@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from rackwise.pipeline.columns.addresses import AddressReader
@@ -23,7 +22,7 @@ from rackwise.pipeline.columns.arrays import as_batch, with_nulls
 from rackwise.pipeline.columns.clock import DAY_S, day_number
 from rackwise.pipeline.columns.packing import key_names, unpacked
 from rackwise.pipeline.ingest.row_outcomes import KEPT
-from rackwise.pipeline.schemas import FLOW_FACT, KINDS, LONGEST_TEXT, QUALITIES
+from rackwise.pipeline.schemas import FLOW_FACT, KINDS, LONGEST_TEXT, QUALITIES, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -170,9 +169,7 @@ class FactBuilder(ABC):
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A batch of facts for each batch of rows."""
         reader = AddressReader()
-        needed, result = (
-            to_arrow_schema(columns, timezone="UTC") for columns in (self.needed, self.columns)
-        )
+        needed, result = (arrow_schema(columns) for columns in (self.needed, self.columns))
         for batch in batches:
             facts = self.build(with_nulls(batch, needed), reader)
             yield as_batch(facts, result, batch.num_rows)

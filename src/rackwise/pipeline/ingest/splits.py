@@ -27,9 +27,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.pipeline.fleet.tasks import distribute, task_count
+from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
 from rackwise.pipeline.schemas import LONGEST_TEXT
 
 if TYPE_CHECKING:
@@ -66,9 +65,9 @@ def splits(spark: SparkSession, files: Sequence[FlowFile], uris: Sequence[str]) 
     ]
     sizes = [file.size // count for file, count in parts for _ in range(count)]
     count = max(1, min(max(task_count(spark), sum(sizes) // SPLIT_BYTES), len(rows)))
-    dealt = [(task, *row) for task, row in zip(distribute(sizes, count), rows, strict=True)]
+    dealt = [(task, *row) for task, row in zip(task_keys(sizes, count), rows, strict=True)]
     frame = spark.createDataFrame(dealt, _SPLITS)
-    return frame.repartitionById(count, F.col("task")).drop("task")
+    return in_own_partitions(frame, count).drop("task")
 
 
 class UnreadableFile(Exception):

@@ -35,7 +35,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ByteType, IntegerType, LongType, StringType, StructField, StructType
 
 from rackwise.pipeline.columns.addresses import AddressReader, PairIndex
@@ -48,7 +47,7 @@ from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED
 from rackwise.pipeline.ingest.splits import SplitReader, are_dealt, splits
 from rackwise.pipeline.ingest.vpc_duplicates import DUPLICATE
 from rackwise.pipeline.ingest.vpc_rows import OK
-from rackwise.pipeline.schemas import FLOW_FACT, KINDS
+from rackwise.pipeline.schemas import FLOW_FACT, KINDS, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -212,10 +211,7 @@ class SumBuilder:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The malformed rows of each batch, then all sums."""
         reader = AddressReader()
-        needed, result = (
-            to_arrow_schema(columns, timezone="UTC")
-            for columns in (self.facts.needed, self.columns)
-        )
+        needed, result = (arrow_schema(columns) for columns in (self.facts.needed, self.columns))
         sums = _Groups(
             [*OUTCOME, "day", *key_names(self.facts.bits), "client_ip", "side_ip"], MEASURES
         )

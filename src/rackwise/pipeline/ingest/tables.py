@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType
 
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructT
         spark.createDataFrame(table, schema).coalesce(1).write.parquet(path)
         return
     Path(path).mkdir(parents=True)
-    arrow = to_arrow_schema(schema, timezone="UTC")
+    arrow = arrow_schema(schema)
     parquet.write_table(table.cast(arrow), Path(path, "part-00000.parquet"))
 
 
@@ -67,7 +67,7 @@ def write_rows(
     spark: SparkSession, rows: Iterable[Mapping[str, Any]], path: str, schema: StructType
 ) -> None:
     """Write rows of the driver as `write_arrow` does."""
-    arrow = to_arrow_schema(schema, timezone="UTC")
+    arrow = arrow_schema(schema)
     write_arrow(spark, pa.Table.from_pylist(list(rows), schema=arrow), path, schema)
 
 

@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     BooleanType,
     DecimalType,
@@ -50,6 +49,7 @@ from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.planning.proof.dual_prices import group_term, is_valid_group, valid_prices
 from rackwise.core.view import View
 from rackwise.pipeline.fleet.tasks import in_tasks, task_count
+from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -269,7 +269,7 @@ def _sum_bounds(spark: SparkSession, fleet: Fleet, priced: Sequence[_BrokerPrice
             {"cluster": one.name, "sum": Decimal(-one.group_term), "is_whole": True}
             for one in priced
         ],
-        schema=to_arrow_schema(_SUM),
+        schema=arrow_schema(_SUM),
     )
     partitions = fleet.partitions.where(
         F.col("valid_to").isNull() & F.col("cluster").isin(prices.codes.tolist())

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.pipeline import schemas
 from rackwise.pipeline.ingest.files import escape_glob
@@ -105,7 +104,7 @@ def _of(rows: Iterable[Document], names: Collection[str]) -> list[Document]:
 def _findings(spark: SparkSession, tables: str, names: Collection[str]) -> pa.Table:
     stored = spark.read.schema(schemas.FINDING).parquet(escape_glob(f"{tables}/gold/finding"))
     found = stored.where(F.col("cluster").isin(sorted(names))).toArrow()
-    return found.cast(to_arrow_schema(schemas.FINDING, timezone="UTC"))
+    return found.cast(schemas.arrow_schema(schemas.FINDING))
 
 
 def _typed(row: Document) -> Document:

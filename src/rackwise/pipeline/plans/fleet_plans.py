@@ -37,7 +37,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.errors import BytesLost
 from rackwise.core.meter.looks import moment_ms
@@ -117,7 +116,7 @@ def plan_clusters(
             )
         ]
         written.result()
-    columns = to_arrow_schema(schemas.PLAN_SUMMARY, timezone="UTC")
+    columns = schemas.arrow_schema(schemas.PLAN_SUMMARY)
     table = pa.Table.from_pylist(rows, schema=columns)
     write_arrow(spark, table, f"{folder}/gold/plan_summary", schemas.PLAN_SUMMARY)
     content = {one["cluster"]: one["file"] for one in outcomes}
@@ -170,7 +169,7 @@ class _Tasks:
             row = failed_row(
                 empty_row(one.name, self.planning), f"its task ended: {failure_line(error)}"
             )
-            schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
+            schema = schemas.arrow_schema(schemas.PLANNED)
             table = pa.Table.from_pylist([row], schema=schema)
             frame = self.spark.createDataFrame(table, schemas.PLANNED)
             frame.write.mode("append").parquet(self.path)

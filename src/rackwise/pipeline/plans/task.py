@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.errors import Infeasible, InvalidPrices, RackwiseError
 from rackwise.core.meter import growth, look_pair, with_rates
@@ -67,7 +66,7 @@ def plan_task(planning: Planning) -> Callable[[Iterator[pa.RecordBatch]], Iterat
     """The work of a task: rows of `in_tasks` in, rows of PLANNED out."""
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
+        schema = schemas.arrow_schema(schemas.PLANNED)
         for batch in batches:
             for snapshot in batch.to_pylist():
                 row = _plan_row(snapshot, planning)

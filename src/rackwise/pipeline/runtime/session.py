@@ -51,7 +51,8 @@ SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit; the driver already runs then."""
 LARGEST_DRIVER_BYTES = 4 * 2**30
 ALL_CORES = "local[*]"
-OLDEST = (4, 2)
+OLDEST = (4, 0)
+"""The oldest Spark of a session."""
 
 _TUNED = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
@@ -143,16 +144,22 @@ def session(
             created.stop()
 
 
-def check_version(version: str) -> None:
-    """Reject a Spark version, of an active session or a server, that lacks functions used here."""
+def check_version(
+    version: str,
+    oldest: tuple[int, int] = OLDEST,
+    *,
+    what: str = "a session",
+    instead: str = "omit --remote and --master to run on this machine",
+) -> None:
+    """Reject a Spark version, of `what`, that lacks functions used here; `instead` for the hint."""
     found = tuple(int(part) for part in version.split(".")[:2])
-    if found < OLDEST:
-        wanted = ".".join(map(str, OLDEST))
+    if found < oldest:
+        wanted = ".".join(map(str, oldest))
         raise SessionConflict(
-            f"expected Spark {wanted} or later, got a session of Spark {escaped(version)}",
+            f"expected Spark {wanted} or later for {what}, got Spark {escaped(version)}",
             wanted=wanted,
             had=version,
-            hint=f"start Spark {wanted}, or omit --remote and --master to run on this machine",
+            hint=f"start Spark {wanted} or later, or {instead}",
             where="spark.version",
         )
 
@@ -239,7 +246,7 @@ def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str])
                 f"the Spark Connect server at {shown(remote)} gives no session: {cause}",
                 wanted=shown(remote),
                 had=cause,
-                hint="check that it runs Spark 4.2 and that the URL has its token: sc://HOST/;token=...",
+                hint="check that it runs Spark 4 and that the URL has its token: sc://HOST/;token=...",
                 where=shown(remote),
             ) from error
 

@@ -1,0 +1,70 @@
+"""Runs the pipeline's tests on the other lines of Spark.
+
+    python tests/spark_lines/run.py            every line that has a lock beside this file
+    python tests/spark_lines/run.py 4.0 4.1    these lines
+
+Each line is installed once into `build/spark-LINE` and precedes the one of the virtual environment
+in `PYTHONPATH`. Its folder has PySpark alone; all other packages are those of the environment. The
+data source in Python requires Spark 4.2, so older lines leave its tests out. Spark before 4.2
+leaves sockets open until they are collected, and Python reports each of them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SUITE = ("-m", "spark and not kafka and not long", "tests/pipeline")
+BEFORE_4_2 = (
+    *("--ignore", "tests/pipeline/kafka", "--ignore", "tests/pipeline/test_stream_python.py"),
+    *("-W", "ignore::pytest.PytestUnraisableExceptionWarning", "-W", "ignore::ResourceWarning"),
+)
+
+
+def installed(line):
+    """The folder of the line's PySpark; a stamp makes reruns free."""
+    lock, folder = HERE / f"{line}.txt", ROOT / "build" / f"spark-{line}"
+    stamp = folder / "spark.stamp"
+    if not stamp.is_file() or stamp.read_text() != lock.read_text():
+        print(
+            f"installing {lock.name} into build/{folder.name} (once)", file=sys.stderr, flush=True
+        )
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        alone = ["--no-deps", "--require-hashes", "--upgrade", "--target", folder]
+        subprocess.run([*pip, *alone, "--requirement", lock], check=True)
+        stamp.write_text(lock.read_text())
+    return folder
+
+
+def is_older(line):
+    """Whether the line is older than 4.2."""
+    return tuple(map(int, line.split("."))) < (4, 2)
+
+
+def passes(line):
+    """Whether the pipeline's tests pass on the line."""
+    environment = {**os.environ, "PYTHONPATH": str(installed(line))}
+    found = [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"]
+    version = subprocess.run(found, env=environment, check=True, capture_output=True, text=True)
+    print(f"Spark {version.stdout.strip()}", flush=True)
+    if not version.stdout.startswith(f"{line}."):
+        raise SystemExit(f"expected Spark {line}, got {version.stdout.strip()}")
+    pytest = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir=.pytest_cache/spark-{line}"]
+    command = [*pytest, *SUITE, *(BEFORE_4_2 if is_older(line) else ())]
+    return subprocess.run(command, env=environment, cwd=ROOT, check=False).returncode == 0
+
+
+def main(lines):
+    """Run the lines one after another; the status is 1 if a test of any fails."""
+    lines = lines or sorted(lock.stem for lock in HERE.glob("*.txt"))
+    failed = [line for line in lines if not passes(line)]
+    print(f"failed: {' '.join(failed)}" if failed else f"passed: {' '.join(lines)}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
