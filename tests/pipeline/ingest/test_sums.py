@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 
 import numpy as np
@@ -114,6 +115,53 @@ def test_sums_are_those_of_the_facts(spark, tmp_path, side, texts):
     places = {(row["source_file"].rpartition("/")[2], row["row_offset"]) for row in bad}
     assert places == {("1.parquet", 2), ("2.parquet", 2)}
     assert all(row["raw"] for row in bad)
+
+
+def text_of(rows):
+    """A flow log as text; `-` for a value that is missing."""
+    header = " ".join(name.replace("_", "-") for name in ROW)
+    return (
+        "\n".join(
+            [header, *(" ".join(value or "-" for value in (ROW | row).values()) for row in rows)]
+        )
+        + "\n"
+    )
+
+
+@pytest.mark.parametrize("reader", ["tasks", "Spark"])
+def test_sums_of_text_are_those_of_parquet(spark, tmp_path, monkeypatch, reader):
+    if reader == "Spark":
+        monkeypatch.setattr("rackwise.pipeline.ingest.files.OTHER_CODECS", ("",))
+    fleet = fleet_of(spark)
+    logs, tables, out = (tmp_path / name for name in ("logs", "tables", "out"))
+    logs.mkdir(), tables.mkdir()
+    for number in range(4):
+        rows = SCENES[number::4]
+        parquet.write_table(vpc_table(rows), tables / f"{number}.parquet")
+        text = text_of(rows).encode()
+        name = f"{number}.log.gz" if number % 2 else f"{number}.log"
+        (logs / name).write_bytes(gzip.compress(text) if number % 2 else text)
+    wanted = silver(spark, fleet, buckets_of(fleet), tmp_path / "wanted", [tables])
+    with (logs / "2.log").open("a") as file:
+        file.write("\n \nshort\n" + text_of([]))
+    (logs / "broken.log.gz").write_bytes(gzip.compress(b"x" * 100)[:-3])
+    made = silver(spark, fleet, buckets_of(fleet), out, [logs])
+    check_sums(out)
+    reasons = {reason: (rows, size) for reason, rows, size in made.outcomes.by_reason}
+    more = {f"malformed:{name}": (1, None) for name in ("columns", "header", "file")}
+    assert reasons == more | {
+        reason: (rows, size) for reason, rows, size in wanted.outcomes.by_reason
+    }
+    bad = parquet.read_table(out / "quarantine").to_pylist()
+    assert {
+        (row["source_file"].rpartition("/")[2], row["row_offset"], row["reason"]) for row in bad
+    } == {
+        ("1.log.gz", 4, "malformed:end"),
+        ("2.log", 4, "malformed:srcaddr"),
+        ("2.log", 7, "malformed:columns"),
+        ("2.log", 8, "malformed:header"),
+        ("broken.log.gz", 0, "malformed:file"),
+    }
 
 
 def test_a_row_without_a_direction_brings_the_search_for_sides(spark, tmp_path):
@@ -272,7 +320,7 @@ def test_columns_are_those_of_spark_whatever_their_form(tmp_path):
     needed = StructType(
         [StructField(name, StringType() if name != "bytes" else LongType()) for name in names]
     )
-    split = {"file": None, "name": "file:/a", "path": f"file:{path}", "part": 0, "parts": 1}
+    split = {"file": None, "name": "file:/a", "path": str(path), "size": 1, "part": 0, "parts": 1}
     reader = SplitReader(needed=needed, coded=("action",), work=iter)
     (batch,) = reader([pa.RecordBatch.from_pylist([split])])
     assert batch.to_pydict() == {

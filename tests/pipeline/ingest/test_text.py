@@ -1,4 +1,7 @@
-"""Flow logs as text: headers, hostile lines, broken files, and the numbers of bad lines."""
+"""Flow logs as text: headers, hostile lines, broken files, and the numbers of bad lines.
+
+Tasks read files that they can open, and Spark reads the others; the rows are the same.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,14 @@ OWN_LINE = f"400 {NOON + 60} {NOON} OK ACCEPT eni-k egress 9092 40000 6 7 {BROKE
 @pytest.fixture(scope="module")
 def fleet(spark):
     return fleet_of(spark)
+
+
+@pytest.fixture(autouse=True, params=["tasks", "Spark"])
+def reader(request, monkeypatch):
+    """Who reads the files; a compression that only Spark knows is that of every file for Spark."""
+    if request.param == "Spark":
+        monkeypatch.setattr("rackwise.pipeline.ingest.files.OTHER_CODECS", ("",))
+    return request.param
 
 
 def files_in(spark, folder):

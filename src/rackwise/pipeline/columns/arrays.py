@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from rackwise.pipeline.schemas import LONGEST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,6 +117,15 @@ def read_texts(column: pa.Array) -> list[Any]:
             for text in column.cast(pa.binary()).to_pylist()
         ]
     return found
+
+
+def cut_texts(column: pa.Array) -> pa.Array:
+    """Texts, coded or not, of at most `LONGEST_TEXT` characters."""
+    if pa.types.is_dictionary(column.type):
+        texts = cut_texts(column.dictionary)
+        return pa.DictionaryArray.from_arrays(column.indices, texts)
+    longest = pc.max(pc.binary_length(column)).as_py() or 0
+    return pc.utf8_slice_codeunits(column, 0, LONGEST_TEXT) if longest > LONGEST_TEXT else column
 
 
 def longs(column: pa.Array) -> NDArray[np.int64]:

@@ -139,6 +139,8 @@ class FactInput:
     """Whether a row that equals another one is not counted."""
     is_by_file: bool = True
     """Whether the rows are those of the files, if these are Parquet."""
+    deals_text: bool = False
+    """Whether text files are flow logs with a header, which tasks read (`text_lines`)."""
 
     @property
     def needs_rows(self) -> bool:

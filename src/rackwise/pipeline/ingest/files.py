@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
+from rackwise.pipeline.ingest.text_lines import GZIP, OTHER_CODECS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 MOST_NUMBERED = 1_000
 """Maximum number of files with a number; their names are text in Spark's plan and event log."""
 BETWEEN_NAMES = "\n"
+LOCAL = "file:"
+PARQUET = (".parquet", ".parq")
+FILES = "rackwise.files"
+"""Metadata key of a column `source_file`: the URIs of all files, with `BETWEEN_NAMES`."""
 _NO_HOST = re.compile("^file:///")
 _PATTERN = re.compile(r"([\[\]{}*?,\\])")
 
@@ -52,14 +57,24 @@ class FlowFile:
         return escape_glob(self.path)
 
     @property
+    def is_dealt(self) -> bool:
+        """Whether tasks can open it, if it is text of a format that they read."""
+        return self.path.startswith(LOCAL) and not self.path.endswith(OTHER_CODECS)
+
+    @property
+    def place(self) -> str:
+        """The path of a file that tasks can open."""
+        return self.path.removeprefix(LOCAL)
+
+    @property
     def is_parquet(self) -> bool:
         """Whether its name ends like that of a Parquet file."""
-        return self.path.endswith((".parquet", ".parq"))
+        return self.path.endswith(PARQUET)
 
     @property
     def is_gzip(self) -> bool:
         """Whether its name ends like that of a gzip file."""
-        return self.path.endswith(".gz")
+        return self.path.endswith(GZIP)
 
 
 def escape_glob(path: str) -> str:
@@ -112,8 +127,17 @@ def find_repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]
 
 def read_files(rows: DataFrame) -> tuple[str, ...]:
     """The URIs of the files of these rows; empty if there are more than `MOST_NUMBERED`."""
+    if (named := rows.schema["source_file"].metadata.get(FILES)) is not None:
+        return tuple(named.split(BETWEEN_NAMES))
     uris = {_NO_HOST.sub("file:/", uri) for uri in rows.inputFiles()}
     return tuple(sorted(uris)) if len(uris) <= MOST_NUMBERED else ()
+
+
+def naming_files(column: Column, files: Sequence[FlowFile]) -> Column:
+    """`source_file` with the names of the files for `read_files`, unless they are too many."""
+    uris = sorted(file.uri for file in files)
+    is_few = len(uris) <= MOST_NUMBERED
+    return column.alias("source_file", metadata={FILES: BETWEEN_NAMES.join(uris)} if is_few else {})
 
 
 def with_file_numbers(rows: DataFrame, uris: Sequence[str]) -> DataFrame:

@@ -45,7 +45,8 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from rackwise.pipeline.columns.address_columns import with_addresses
 from rackwise.pipeline.fleet.listeners import with_listeners
 from rackwise.pipeline.ingest.parquet_files import with_schema
-from rackwise.pipeline.ingest.text import CHARSET, FILE, LINE, OF_FILE, marked_lines
+from rackwise.pipeline.ingest.text import marked_lines
+from rackwise.pipeline.ingest.text_lines import CHARSET, FILE, LINE, OF_FILE
 from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST, LONGEST_TEXT
 
 if TYPE_CHECKING:

@@ -33,11 +33,10 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.types import StringType
 
 from rackwise.core.errors import InvalidFlows
-from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.formats import facts_of, input_format
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes, check_bytes
-from rackwise.pipeline.ingest.splits import UnreadableFile
+from rackwise.pipeline.ingest.splits import damaged_file
 from rackwise.pipeline.ingest.sums import (
     HALF_BITS,
     RowCounts,
@@ -65,8 +64,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.formats.base import FactOptions
 
 GREATEST_SUM = 2**63 - 1
-LONGEST_FAILURE = 300
-"""Characters of a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,27 +157,13 @@ def _by_tasks(
     try:
         by_task = options.store(sums_by_task(given, fleet, files), "sum")
     except spark_failures() as error:
-        if (had := _unreadable(str(error))) is None:
+        if (damaged := damaged_file(error)) is None:
             raise
-        raise InvalidFlows(
-            f"expected flow files that can be read, got a damaged one: {escaped(had)}",
-            wanted="readable files",
-            had=had,
-            hint="download the file again, or omit it",
-        ) from error
+        raise damaged from error
     counts = task_counts(by_task)
     if given.has_directions is None and counts.lacking:
         return None
     return _Added(flow_sums(by_task, given), bad_rows(by_task, given), counts)
-
-
-def _unreadable(failure: str) -> str | None:
-    """The line of a failure that names a file that cannot be read; None for other failures."""
-    lines = (line.strip() for line in failure.splitlines())
-    marks = (f"{UnreadableFile.__name__}: ", "[FAILED_READ_FILE")
-    found = (line[line.index(mark) :] for line in lines for mark in marks if mark in line)
-    line = next(found, None)
-    return None if line is None else line.removeprefix(marks[0])[:LONGEST_FAILURE]
 
 
 def count_rows(bronze: DataFrame) -> RowCounts:

@@ -1,10 +1,11 @@
-"""Deals parts of Parquet files to Spark tasks, which read them without the JVM.
+"""Deals parts of flow files to Spark tasks, which read them without the JVM.
 
 Goals, in order: every row of every file is read once; tasks have similar loads; a task streams its
 rows, whatever the size of the file or of its row groups.
 
-A file of up to `SPLIT_BYTES` is one part. A larger file has several parts. The row groups of a file
-are dealt to its parts in turn, by the task that opens the file, so no footer is read before:
+A file of up to `SPLIT_BYTES` is one part. A larger file has several parts. The row groups of a
+Parquet file are dealt to its parts in turn, by the task that opens it, so no footer is read before.
+A part of a text file is a range of bytes (`text_lines`), and a gzip file is one part:
 
 ```
 file 0   40 MB   row groups 0 1          part 0 of 1   0 1
@@ -15,7 +16,8 @@ Rows of a task are those that Spark's reader would give: columns by lower-case n
 texts are cut, and each row has the number of its file and its place there. Texts stay coded as in
 the file, so that each distinct one is looked at once.
 
-Limits: files that the tasks open as local files. Files of other stores are read by Spark.
+Limits: files that the tasks open as local files. Files of other stores, and text of compressions
+other than gzip, are read by Spark.
 """
 
 from __future__ import annotations
@@ -25,41 +27,55 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import parquet
 
+from rackwise.core.errors import InvalidFlows
+from rackwise.core.text import escaped
+from rackwise.pipeline.columns.arrays import cut_texts
 from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
-from rackwise.pipeline.schemas import LONGEST_TEXT
+from rackwise.pipeline.ingest.files import PARQUET
+from rackwise.pipeline.ingest.text_lines import TextPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     from rackwise.pipeline.ingest.files import FlowFile
 
-LOCAL = "file:"
 SPLIT_BYTES = 128 * 2**20
 ROWS = 2**16
 """Rows of a batch."""
-_SPLITS = "task int, file int, name string, path string, part int, parts int"
+LONGEST_FAILURE = 300
+"""Characters of a message."""
+_SPLITS = "task int, file int, name string, path string, size long, part int, parts int"
 
 
-def are_dealt(files: Sequence[FlowFile]) -> bool:
-    """Whether tasks can open all of these files."""
-    return bool(files) and all(file.is_parquet and file.path.startswith(LOCAL) for file in files)
+def are_dealt(files: Sequence[FlowFile], *, deals_text: bool) -> bool:
+    """Whether tasks can open all of these files; `deals_text`: text is that of flow logs."""
+    return bool(files) and all(file.is_dealt and (file.is_parquet or deals_text) for file in files)
 
 
-def splits(spark: SparkSession, files: Sequence[FlowFile], uris: Sequence[str]) -> DataFrame:
-    """`file, name, path, part, parts` of each part, in tasks of similar loads.
+def splits(
+    spark: SparkSession, files: Sequence[FlowFile], uris: Sequence[str], *, whole: bool = False
+) -> DataFrame:
+    """`file, name, path, size, part, parts` of each part, in tasks of similar loads.
 
-    `file`: index in `uris`, null if the file is not there; then `name` is its URI.
+    `file`: index in `uris`, null if the file is not there; then `name` is its URI. `whole`: each
+    file is one part.
     """
     numbers = {uri: number for number, uri in enumerate(uris)}
-    parts = [(file, max(1, -(-file.size // SPLIT_BYTES))) for file in files]
+    parts = [
+        (file, 1 if whole or file.is_gzip else max(1, -(-file.size // SPLIT_BYTES)))
+        for file in files
+    ]
     rows = [
-        (numbers.get(file.uri), None if file.uri in numbers else file.uri, file.path, part, count)
+        (
+            numbers.get(file.uri),
+            None if file.uri in numbers else file.uri,
+            *(file.place, file.size, part, count),
+        )
         for file, count in parts
         for part in range(count)
     ]
@@ -91,11 +107,29 @@ class SplitReader:
             rows
             for batch in batches
             for split in batch.to_pylist()
-            for rows in _readable(_rows(self.needed.names, self.coded, **split), split["path"])
+            for rows in readable(self._rows(**split), split["path"])
         )
 
+    def _rows(
+        self, *, file: int | None, name: str | None, path: str, size: int, part: int, parts: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a part of a file."""
+        needed = self.needed.names
+        if path.endswith(PARQUET):
+            rows = _parquet_rows(path, needed, self.coded, part, parts)
+        else:
+            text = TextPart(place=path, size=size, part=part, parts=parts)
+            rows = text.batches(needed, self.coded)
+        for batch in rows:
+            zeros = np.zeros(batch.num_rows, dtype=np.int64)
+            arrays = dict(zip(batch.schema.names, batch.columns, strict=True)) | {
+                "file": pa.array([file], pa.int32()).take(zeros),
+                "source_file": pa.array([name], pa.string()).take(zeros),
+            }
+            yield pa.RecordBatch.from_pydict(arrays)
 
-def _readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBatch]:
+
+def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBatch]:
     """The rows. Raises `UnreadableFile` in place of an error of the reader."""
     while True:
         try:
@@ -108,18 +142,27 @@ def _readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBa
         yield batch
 
 
-def _rows(
-    needed: Sequence[str],
-    coded: Sequence[str],
-    *,
-    file: int | None,
-    name: str | None,
-    path: str,
-    part: int,
-    parts: int,
+def damaged_file(error: Exception) -> InvalidFlows | None:
+    """The error for a file that a task or Spark could not read; None for another failure."""
+    lines = (line.strip() for line in str(error).splitlines())
+    marks = (f"{UnreadableFile.__name__}: ", "[FAILED_READ_FILE")
+    found = (line[line.index(mark) :] for line in lines for mark in marks if mark in line)
+    line = next(found, None)
+    if line is None:
+        return None
+    had = line.removeprefix(marks[0])[:LONGEST_FAILURE]
+    return InvalidFlows(
+        f"expected flow files that can be read, got a damaged one: {escaped(had)}",
+        wanted="readable files",
+        had=had,
+        hint="download the file again, or omit it",
+    )
+
+
+def _parquet_rows(
+    place: str, needed: Sequence[str], coded: Sequence[str], part: int, parts: int
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a part of a file."""
-    place = path.removeprefix(LOCAL)
+    """The rows of a part of a Parquet file: the columns that it has, and `row_offset`."""
     footer = parquet.read_metadata(place)
     kinds = {field.name: field.type for field in footer.schema.to_arrow_schema()}
     own = {column.replace("-", "_").lower(): column for column in kinds}
@@ -139,29 +182,14 @@ def _rows(
                 for batch in content.iter_batches(
                     ROWS, [group], [*columns.values()], use_threads=False
                 ):
-                    yield _named(batch, columns, coded, file, name, at)
+                    arrays = {
+                        column: _plain(batch.column(own), is_coded=column in coded)
+                        for column, own in columns.items()
+                    }
+                    arrays["row_offset"] = pa.array(np.arange(at, at + batch.num_rows))
+                    yield pa.RecordBatch.from_pydict(arrays)
                     at += batch.num_rows
             first += content.metadata.row_group(group).num_rows
-
-
-def _named(
-    batch: pa.RecordBatch,
-    columns: Mapping[str, str],
-    coded: Sequence[str],
-    file: int | None,
-    name: str | None,
-    first: int,
-) -> pa.RecordBatch:
-    """The columns with their names in the pipeline, and the places of the rows."""
-    count = batch.num_rows
-    arrays = {
-        column: _plain(batch.column(own), is_coded=column in coded)
-        for column, own in columns.items()
-    }
-    arrays["file"] = pa.array([file], pa.int32()).take(np.zeros(count, dtype=np.int64))
-    arrays["source_file"] = pa.array([name], pa.string()).take(np.zeros(count, dtype=np.int64))
-    arrays["row_offset"] = pa.array(np.arange(first, first + count))
-    return pa.RecordBatch.from_pydict(arrays)
 
 
 def _plain(column: pa.Array, *, is_coded: bool) -> pa.Array:
@@ -170,12 +198,7 @@ def _plain(column: pa.Array, *, is_coded: bool) -> pa.Array:
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
     if pa.types.is_dictionary(kind) and is_coded:
-        texts = _plain(column.dictionary, is_coded=False)
-        return pa.DictionaryArray.from_arrays(column.indices, texts)
+        return cut_texts(column)
     if pa.types.is_dictionary(kind) or pa.types.is_large_string(kind):
         column = column.cast(pa.string())
-    if pa.types.is_string(column.type):
-        longest = pc.max(pc.binary_length(column)).as_py() or 0
-        if longest > LONGEST_TEXT:
-            return pc.utf8_slice_codeunits(column, 0, LONGEST_TEXT)
-    return column
+    return cut_texts(column) if pa.types.is_string(column.type) else column

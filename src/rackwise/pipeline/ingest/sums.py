@@ -113,7 +113,7 @@ def sums_by_task(given: FactInput, fleet: Fleet, files: Sequence[FlowFile]) -> D
         members=PairIndex((ip for _, ip in places), (cluster for cluster, _ in places)),
         columns=task_columns(given.builder.bits),
     )
-    if not given.is_by_file or not are_dealt(files):
+    if not given.is_by_file or not are_dealt(files, deals_text=given.deals_text):
         return given.rows.mapInArrow(builder, builder.columns)
     reader = SplitReader(needed=given.builder.needed, coded=given.builder.coded, work=builder)
     dealt = splits(given.rows.sparkSession, files, given.uris)

@@ -1,4 +1,4 @@
-"""Flow logs as text: the header of each file splits its lines into columns; bad lines are kept.
+"""Flow logs as text that Spark reads: a header splits lines into columns; bad lines are kept.
 
 Goals, in order: no line is lost; each bad line has its file and line number; no file stops the run,
 for example a line of 10 MB, another charset, a second header or half a gzip member.
@@ -19,12 +19,12 @@ becomes one bad row (`malformed:file`), and the run continues without it.
 Spark gives no line numbers, so rows have none. `with_line_numbers` finds those of bad rows only, in
 one more pass over the files that have bad rows.
 
-What this does not do: check values (`vpc_rows`); write anything.
+What this does not do: read files that tasks can open (`text_tasks`); check values (`vpc_rows`);
+write anything.
 """
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -35,6 +35,18 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
+from rackwise.pipeline.ingest.text_lines import (
+    CHARSET,
+    COLUMNS,
+    FILE,
+    HEADER,
+    LINE,
+    LONGEST_LINE,
+    OF_FILE,
+    column_names,
+    is_whole_gzip,
+)
+from rackwise.pipeline.schemas import LONGEST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,20 +54,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from rackwise.pipeline.ingest.files import FlowFile
-from rackwise.pipeline.schemas import LONGEST_TEXT
 
-LONGEST_LINE = 2**16
-"""Bytes. A longer line is not a row of a flow log."""
-GZIP_WINDOW = 31
-"""The `wbits` of zlib for a gzip header and the largest window."""
 Answer = TypeVar("Answer")
-OF_FILE = 0
-"""The `row_offset` of a row that represents a whole file."""
-CHUNK = 2**20
-"""Bytes that are decompressed at a time."""
-FILE, LINE, CHARSET, COLUMNS, HEADER = (
-    f"malformed:{what}" for what in ("file", "line", "charset", "columns", "header")
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +87,25 @@ def find_headers(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
     headers, files, broken = _read_intact(spark, files, lambda whole: _headers(spark, whole))
     for file in files:
         if file.uri not in headers:
-            _check_empty(spark, file)
+            first = _lines(spark, [file]).where(F.trim("value") != "").limit(1).collect()
+            check_header(file, first[0].value if first else None)
     return Texts(
         files=tuple(_text_file(file, headers[file.uri]) for file in files if file.uri in headers),
         broken=broken,
     )
+
+
+def check_header(file: FlowFile, first: str | None) -> None:
+    """Reject a file without a header; `first`: its first line, None if it is empty."""
+    if first is not None:
+        had = escaped(first[:200])
+        raise InvalidFlows(
+            f'expected a header line with srcaddr and dstaddr in {escaped(file.uri)}, got "{had}"',
+            wanted="version account-id interface-id srcaddr dstaddr ...",
+            had=had,
+            hint="put the header of the flow log first, or set --flow-format",
+            where=file.uri,
+        )
 
 
 def marked_lines(
@@ -136,12 +150,12 @@ def _read_intact(
     except spark_failures() as error:
         broken = _broken(spark, [file for file in files if file.is_gzip])
         if not broken:
-            raise _unreadable(error) from error
+            raise unreadable(error) from error
     whole = [file for file in files if file not in broken]
     try:
         return look(whole), whole, broken
     except spark_failures() as other:
-        raise _unreadable(other) from other
+        raise unreadable(other) from other
 
 
 def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:
@@ -195,7 +209,8 @@ def failure_line(error: Exception) -> str:
     return escaped(line[max(line.find("["), 0) :][:200])
 
 
-def _unreadable(error: Exception) -> InvalidFlows:
+def unreadable(error: Exception) -> InvalidFlows:
+    """The error for files that a failed action could not read."""
     had = failure_line(error)
     return InvalidFlows(
         f"expected flow files that can be read, got an error from Spark: {had}",
@@ -238,22 +253,9 @@ def _text_file(file: FlowFile, headers: Sequence[tuple[str, int]]) -> TextFile:
     (header, count), *others = headers
     return TextFile(
         file=file,
-        columns=tuple(name.replace("-", "_").lower() for name in header.split(" ")),
+        columns=column_names(header),
         pasted=tuple((line, n) for line, n in ((header, count - 1), *others) if n),
     )
-
-
-def _check_empty(spark: SparkSession, file: FlowFile) -> None:
-    first = _lines(spark, [file]).where(F.trim("value") != "").limit(1).collect()
-    if first:
-        had = escaped(first[0].value[:200])
-        raise InvalidFlows(
-            f'expected a header line with srcaddr and dstaddr in {escaped(file.uri)}, got "{had}"',
-            wanted="version account-id interface-id srcaddr dstaddr ...",
-            had=had,
-            hint="put the header of the flow log first, or set --flow-format",
-            where=file.uri,
-        )
 
 
 def _rows(
@@ -321,26 +323,10 @@ def _broken(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[FlowFile, .
 
 def _unpacks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        verdicts = [not _is_gzip(content.as_buffer()) for content in batch.column("content")]
+        verdicts = [not is_whole_gzip(content.as_buffer()) for content in batch.column("content")]
         yield pa.RecordBatch.from_arrays(
             [batch.column("file"), pa.array(verdicts, pa.bool_())], names=["file", "is_broken"]
         )
-
-
-def _is_gzip(content: memoryview) -> bool:
-    """Whether the content consists of whole gzip members and nothing else."""
-    member = None
-    try:
-        for start in range(0, len(content), CHUNK):
-            rest = bytes(content[start : start + CHUNK])
-            while rest:
-                member = member or zlib.decompressobj(GZIP_WINDOW)
-                member.decompress(rest, CHUNK)
-                rest = member.unused_data if member.eof else member.unconsumed_tail
-                member = None if member.eof else member
-    except zlib.error:
-        return False
-    return member is None
 
 
 def _line_numbers(spark: SparkSession, files: Sequence[FlowFile], bad: DataFrame) -> DataFrame:

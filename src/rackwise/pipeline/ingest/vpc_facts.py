@@ -148,6 +148,7 @@ def vpc_input(
         side=side,
         has_directions=has_direction,
         compares_rows=is_exact,
+        deals_text=True,
     )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
+from rackwise.pipeline.ingest import text_tasks
+from rackwise.pipeline.ingest.files import naming_files
 from rackwise.pipeline.ingest.parquet_files import (
     INTEGERS,
     UnfitColumns,
@@ -15,14 +19,15 @@ from rackwise.pipeline.ingest.parquet_files import (
     read_parquet,
     with_schema,
 )
-from rackwise.pipeline.ingest.text import find_headers, text_rows
+from rackwise.pipeline.ingest.text import check_header, find_headers, text_rows
+from rackwise.pipeline.ingest.text_lines import column_names
 from rackwise.pipeline.ingest.vpc_rows import MISSING, OK
 from rackwise.pipeline.schemas import BRONZE_VPC, VPC_NUMBERS, VPC_REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from rackwise.pipeline.ingest.files import FlowFile
 
@@ -46,8 +51,11 @@ def read_vpc_files(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
             rows = rows.unionByName(with_schema(others, BRONZE_VPC).to(BRONZE_VPC))
             is_partial = True if is_partial or lacks else lacks
     mark = {} if is_partial is None else {PARTIAL: is_partial}
-    direction = F.col("flow_direction").alias("flow_direction", metadata=mark)
-    return rows.select(*(direction if n == "flow_direction" else n for n in rows.columns))
+    known = {
+        "flow_direction": F.col("flow_direction").alias("flow_direction", metadata=mark),
+        "source_file": naming_files(F.col("source_file"), files),
+    }
+    return rows.select(*(known.get(name, F.col(name)) for name in rows.columns))
 
 
 def has_direction(bronze: DataFrame) -> bool | None:
@@ -63,17 +71,31 @@ def has_direction_in_all(rows: DataFrame) -> bool:
 
 
 def _read_text(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool]:
-    texts = find_headers(spark, files)
-    for text in texts.files:
-        columns, where = text.columns, text.file.uri
+    """Rows of text, by tasks where they can open the files; whether a file has no directions."""
+    own = [file for file in files if file.is_dealt]
+    others = [file for file in files if not file.is_dealt]
+    headers: list[tuple[FlowFile, tuple[str, ...]]] = []
+    frames = []
+    if own:
+        for file, head in text_tasks.text_heads(spark, own):
+            if head.header is None:
+                check_header(file, head.first)
+            else:
+                headers.append((file, column_names(head.header)))
+        frames.append(text_tasks.text_rows(spark, own, BRONZE_VPC))
+    if others or not own:
+        texts = find_headers(spark, others)
+        headers += [(text.file, text.columns) for text in texts.files]
+        frames.append(text_rows(spark, texts, [field.name for field in BRONZE_VPC][:-4]))
+    for file, columns in headers:
         twice = sorted({name for name in columns if columns.count(name) > 1})
         if twice:
             raise UnfitColumns(
-                where=where, columns=columns, required=VPC_REQUIRED, fault=f"{twice[0]} twice"
+                where=file.uri, columns=columns, required=VPC_REQUIRED, fault=f"{twice[0]} twice"
             )
-        check_columns(columns, VPC_REQUIRED, where)
-    rows = text_rows(spark, texts, [field.name for field in BRONZE_VPC][:-4])
-    return rows, any("flow_direction" not in text.columns for text in texts.files)
+        check_columns(columns, VPC_REQUIRED, file.uri)
+    rows = reduce(DataFrame.unionByName, frames)
+    return rows, any("flow_direction" not in columns for _, columns in headers)
 
 
 def _read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool | None]:

@@ -1,0 +1,468 @@
+r"""Reads flow logs as text in a task: bytes of a file in, batches of rows out.
+
+Goals, in order: each line is what Spark's reader makes of it, and is read once; a task keeps a
+block of lines in memory, whatever the size of the file or of a line; no line takes a step of
+Python.
+
+```
+bytes        cut into blocks at ends of lines; `\r\n` and `\r` end a line, too
+a block      positions of line feeds and spaces, as numpy arrays of all its lines
+             blank                      no row
+             a header                   the first one of a file names its columns; others are bad
+             too long, another charset, more or fewer values than the header      bad rows
+             the others                 columns, by the CSV reader of Arrow
+```
+
+A part of a file has the lines that begin in it:
+
+```
+            part 0 of 2            part 1 of 2
+bytes       aaaa\nbbbbbb\ncc   |   cc\ndddd\n
+lines       aaaa bbbbbb cccc       dddd
+```
+
+A gzip file is one part. It counts only if it is whole. So it is decompressed before its first row
+is used: a small one once, in memory, a large one twice.
+
+Limits: files of other compressions (Spark reads them); the numbers of lines in a file of several
+parts (`text.with_line_numbers` finds them).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from rackwise.pipeline.columns.arrays import cut_texts
+from rackwise.pipeline.schemas import LONGEST_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+LONGEST_LINE = 2**16
+"""Bytes. A longer line is not a row of a flow log."""
+FILE, LINE, CHARSET, COLUMNS, HEADER = (
+    f"malformed:{what}" for what in ("file", "line", "charset", "columns", "header")
+)
+OF_FILE = 0
+"""The `row_offset` of a row that represents a whole file."""
+GZIP = ".gz"
+OTHER_CODECS = (".bz2", ".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zst", ".zstd")
+"""Ends of names of files that Spark decompresses, or that are no text at all."""
+GZIP_WINDOW = 31
+"""The `wbits` of zlib for a gzip header and the largest window."""
+BLOCK = 2**23
+"""Bytes that are read, or decompressed to, at a time: some 2^16 rows."""
+CHUNK = 2**20
+"""Bytes of a gzip file that are read at a time."""
+HELD_BYTES = 2**26
+"""Decompressed bytes up to which a gzip file stays in memory."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_FAULTS = ("", COLUMNS, CHARSET, LINE, HEADER)
+_CODES = pa.dictionary(pa.int32(), pa.string())
+_MARKS = (b"srcaddr", b"dstaddr")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_LINE_FEED, _SPACE, _FIRST_NOT_ASCII = 0x0A, 0x20, 0x80
+
+_Chunks: TypeAlias = Callable[[], Iterator[bytes]]
+
+
+class BrokenGzip(Exception):
+    """A gzip file that is not a sequence of whole members and nothing else."""
+
+
+class ChangedFile(OSError):
+    """A file that has another size than when it was listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextHead:
+    """What is found up to the header of a text file."""
+
+    header: str | None = None
+    """The first line that names columns."""
+    first: str | None = None
+    """The first line that is not blank, of a file without a header."""
+    is_broken: bool = False
+    """Whether it is a gzip file that cannot be decompressed so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPart:
+    """A part of a flow log as text."""
+
+    place: str
+    """The path of the file."""
+    size: int
+    """Bytes of the file when it was listed."""
+    part: int = 0
+    parts: int = 1
+
+    def batches(self, needed: Sequence[str], coded: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows: columns of `needed` that the file has, `malformed`, `raw` and `row_offset`.
+
+        `coded`: columns that are codes of their texts. A gzip file that is not whole is one row.
+        Raises `OSError`.
+        """
+        if (now := Path(self.place).stat().st_size) != self.size:
+            raise ChangedFile(f"the file had {self.size} bytes when it was listed, and has {now}")
+        try:
+            content = self._content()
+        except BrokenGzip:
+            yield _faulty([FILE], [None], [OF_FILE])
+            return
+        earlier = _first_header(content.before())
+        header = earlier or _first_header(content.rest())
+        if header is None:
+            return
+        names = column_names(header.decode(errors="replace"))
+        columns = _Columns(names=names, needed=frozenset(needed), coded=frozenset(coded))
+        has_header, first = earlier is not None, 1
+        for block in blocks(content.own()):
+            lines = _Lines.of(block)
+            headers = [*lines.headers()]
+            skipped = headers[: 0 if has_header else 1]
+            has_header = has_header or bool(headers)
+            numbers = np.arange(first, first + len(lines)) if self.parts == 1 else None
+            yield from lines.batches(columns, headers, skipped, numbers)
+            first += len(lines)
+
+    def _content(self) -> _Content:
+        if self.place.endswith(GZIP):
+            whole = _whole_gzip(self.place)
+            return _Content(before=partial(iter, ()), own=whole, rest=whole)
+        begin, end = (
+            _line_start(self, self.size * part // self.parts) for part in (self.part, self.part + 1)
+        )
+        return _Content(
+            before=partial(_bytes, self.place, 0, begin),
+            own=partial(_bytes, self.place, begin, end),
+            rest=partial(_bytes, self.place, begin),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Content:
+    """Bytes of a file as chunks, from the start each time."""
+
+    before: _Chunks
+    """What precedes the lines of the part."""
+    own: _Chunks
+    """The lines of the part."""
+    rest: _Chunks
+    """These and what follows."""
+
+
+def column_names(header: str) -> tuple[str, ...]:
+    """The columns of a header line.
+
+    >>> column_names("version account-id srcaddr")
+    ('version', 'account_id', 'srcaddr')
+    """
+    return tuple(name.replace("-", "_").lower() for name in header.split(" "))
+
+
+def is_header(line: bytes) -> bool:
+    """Whether a line names columns."""
+    return len(line) <= LONGEST_LINE and all(mark in line for mark in _MARKS)
+
+
+def text_head(place: str) -> TextHead:
+    """What begins a text file. Raises `OSError`."""
+    first = None
+    content = _gzip_bytes(place) if place.endswith(GZIP) else _bytes(place, step=LONGEST_LINE)
+    try:
+        for block in blocks(content):
+            first = first or next((one for one in block.split(b"\n") if one.strip(b" ")), None)
+            if (header := _header_in(block)) is not None:
+                return TextHead(header=header.decode(errors="replace"))
+    except BrokenGzip:
+        return TextHead(is_broken=True)
+    return TextHead(first=None if first is None else first.decode(errors="replace"))
+
+
+def is_whole_gzip(content: memoryview) -> bool:
+    """Whether the content consists of whole gzip members and nothing else."""
+    chunks = (bytes(content[start : start + CHUNK]) for start in range(0, len(content), CHUNK))
+    try:
+        for _ in _decompressed(chunks):
+            pass
+    except BrokenGzip:
+        return False
+    return True
+
+
+def blocks(content: Iterable[bytes]) -> Iterator[bytes]:
+    r"""Whole lines, each with a line feed at its end; of a line that is too long, its first bytes.
+
+    >>> [*blocks([b"a\r", b"\nbc", b"\rd"])]
+    [b'a\n', b'bc\n', b'd\n']
+    """
+    rest = b""
+    for chunk in content:
+        text = rest + chunk
+        held = b"\r" if text.endswith(b"\r") else b""  # a line feed may follow in the next chunk
+        text = _with_line_feeds(text.removesuffix(held))
+        cut = text.rfind(b"\n") + 1
+        if cut:
+            yield text[:cut]
+        rest = text[cut : cut + LONGEST_LINE + 1] + held
+    if rest:
+        yield _with_line_feeds(rest).removesuffix(b"\n") + b"\n"
+
+
+def _with_line_feeds(text: bytes) -> bytes:
+    if b"\r" not in text:
+        return text
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _first_header(content: Iterable[bytes]) -> bytes | None:
+    return next((line for block in blocks(content) if (line := _header_in(block))), None)
+
+
+def _header_in(block: bytes) -> bytes | None:
+    lines = _Lines.of(block)
+    return next((lines.line(place) for place in lines.headers()), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lines:
+    """The n lines of a block."""
+
+    block: bytes
+    numbers: NDArray[np.uint8]
+    """The block as numbers."""
+    ends: NDArray[np.int64]
+    """Shape (n,): the place of the line feed of each line."""
+    starts: NDArray[np.int64]
+    """Shape (n,): the place of the first byte of each line."""
+
+    @classmethod
+    def of(cls, block: bytes) -> _Lines:
+        content = np.frombuffer(block, dtype=np.uint8)
+        ends = np.flatnonzero(content == _LINE_FEED)
+        return cls(block=block, numbers=content, ends=ends, starts=np.append(0, ends[:-1] + 1))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def line(self, place: int) -> bytes:
+        """One line."""
+        return self.block[self.starts[place] : self.ends[place]]
+
+    def headers(self) -> Iterator[int]:
+        """The places of the lines that are headers."""
+        at = self.block.find(_MARKS[0])
+        while at >= 0:
+            place = int(np.searchsorted(self.ends, at))
+            if is_header(self.line(place)):
+                yield place
+            at = self.block.find(_MARKS[0], int(self.ends[place]))
+
+    def batches(
+        self,
+        columns: _Columns,
+        headers: Sequence[int],
+        skipped: Sequence[int],
+        numbers: NDArray[np.int64] | None,
+    ) -> Iterator[pa.RecordBatch]:
+        """The bad rows, then the others; `numbers`: those of the lines, if they are known."""
+        lengths, spaces = self.ends - self.starts, self._counts(_SPACE)
+        is_row = spaces < lengths
+        is_row[[*skipped]] = False
+        faults = np.zeros(len(self), dtype=np.int64)  # an index into `_FAULTS`, the last fault wins
+        faults[spaces != len(columns.names) - 1] = _FAULTS.index(COLUMNS)
+        faults[self._other_charset()] = _FAULTS.index(CHARSET)
+        faults[lengths > LONGEST_LINE] = _FAULTS.index(LINE)
+        faults[[*headers]] = _FAULTS.index(HEADER)
+        bad = np.flatnonzero(is_row & (faults > 0))
+        if len(bad):
+            yield _faulty(
+                [_FAULTS[fault] for fault in faults[bad]],
+                [
+                    self.line(place).decode(errors="replace")[:LONGEST_TEXT]
+                    for place in bad.tolist()
+                ],
+                [None] * len(bad) if numbers is None else numbers[bad].tolist(),
+            )
+        is_good = is_row & (faults == 0)
+        good = np.flatnonzero(is_good)
+        if len(good):
+            content = self.block if is_good.all() else self._only(is_good)
+            yield columns.batch(content, lengths[good], None if numbers is None else numbers[good])
+
+    def _only(self, is_kept: NDArray[np.bool_]) -> bytes:
+        """The lines that are kept."""
+        return self.numbers[np.repeat(is_kept, np.diff(self.ends, prepend=-1))].tobytes()
+
+    def _counts(self, byte: int) -> NDArray[np.int64]:
+        """How often a byte occurs in each line; shape (n,)."""
+        places = np.flatnonzero(self.numbers == byte)
+        return np.diff(np.searchsorted(places, self.ends), prepend=0)
+
+    def _other_charset(self) -> list[int]:
+        """The places of the lines that are not UTF-8."""
+        if self.block.isascii():
+            return []
+        places = np.flatnonzero(self.numbers >= _FIRST_NOT_ASCII)
+        return [
+            place
+            for place in np.unique(np.searchsorted(self.ends, places)).tolist()
+            if not _is_utf8(self.line(place))
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """Lines as columns."""
+
+    names: tuple[str, ...]
+    """The columns of the file."""
+    needed: frozenset[str]
+    """Columns to read."""
+    coded: frozenset[str]
+    """Columns that are codes of their texts."""
+
+    def batch(
+        self, lines: bytes, lengths: NDArray[np.int64], numbers: NDArray[np.int64] | None
+    ) -> pa.RecordBatch:
+        """Lines that each have all columns; `lengths`: bytes of each without its line feed."""
+        own = {str(i): name for i, name in enumerate(self.names) if name in self.needed}
+        # Arrow drops a byte order mark at the start, and ignores an empty line.
+        content = b"\n" + lines if lines.startswith(BYTE_ORDER_MARK) else lines
+        table = csv.read_csv(
+            pa.py_buffer(content),
+            read_options=csv.ReadOptions(
+                column_names=[str(i) for i in range(len(self.names))],
+                block_size=len(content) + 1,
+                use_threads=False,
+            ),
+            parse_options=csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False),
+            convert_options=csv.ConvertOptions(
+                include_columns=[*own],
+                column_types={
+                    i: _CODES if name in self.coded else pa.string() for i, name in own.items()
+                },
+                null_values=[],
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        ).combine_chunks()
+        arrays = {name: cut_texts(table.column(i).chunk(0)) for i, name in own.items()}
+        count = len(lengths)
+        return pa.RecordBatch.from_pydict(
+            arrays
+            | {
+                "malformed": pa.nulls(count, pa.string()),
+                "raw": cut_texts(_strings(lines, lengths)),
+                "row_offset": pa.nulls(count, pa.int64()) if numbers is None else numbers,
+            }
+        )
+
+
+def _strings(lines: bytes, lengths: NDArray[np.int64]) -> pa.Array:
+    """The lines, without their line feeds, as texts."""
+    content = np.frombuffer(lines, dtype=np.uint8)
+    offsets = np.append(0, np.cumsum(lengths)).astype(np.int32)
+    buffers = (pa.py_buffer(offsets), pa.py_buffer(content[content != _LINE_FEED]))
+    return pa.StringArray.from_buffers(len(lengths), *buffers)
+
+
+def _faulty(
+    faults: Sequence[str], raw: Sequence[str | None], numbers: Sequence[int | None]
+) -> pa.RecordBatch:
+    """Rows that have a fault and no columns."""
+    return pa.RecordBatch.from_pydict(
+        {
+            "malformed": pa.array(faults, pa.string()),
+            "raw": pa.array(raw, pa.string()),
+            "row_offset": pa.array(numbers, pa.int64()),
+        }
+    )
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _bytes(
+    place: str, begin: int = 0, end: int | None = None, step: int = BLOCK
+) -> Iterator[bytes]:
+    """The bytes of a file from `begin` to before `end`, without a byte order mark."""
+    with Path(place).open("rb") as file:
+        file.seek(begin)
+        left = sys.maxsize if end is None else end - begin
+        while left and (chunk := file.read(min(step, left))):
+            left -= len(chunk)
+            yield chunk.removeprefix(BYTE_ORDER_MARK) if begin == 0 else chunk
+            begin += len(chunk)
+
+
+def _line_start(part: TextPart, place: int) -> int:
+    """The place of the first line that begins at `place` or later; the size if there is none."""
+    if place in {0, part.size}:
+        return place
+    at = place - 1  # a line begins at `place` if one ends just before it
+    with Path(part.place).open("rb") as file:
+        file.seek(at)
+        while chunk := file.read(LONGEST_LINE):
+            if found := _LINE_END.search(chunk):
+                is_cut = found[0] == b"\r" and found.end() == len(chunk)
+                return at + found.end() + (is_cut and file.read(1) == b"\n")
+            at += len(chunk)
+    return part.size
+
+
+def _gzip_bytes(place: str) -> Iterator[bytes]:
+    """The decompressed bytes of a gzip file, without a byte order mark. Raises `BrokenGzip`."""
+    is_first = True
+    for chunk in _decompressed(_bytes(place, step=CHUNK)):
+        yield chunk.removeprefix(BYTE_ORDER_MARK) if is_first else chunk
+        is_first = False
+
+
+def _decompressed(content: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes of whole gzip members. Raises `BrokenGzip`."""
+    member = None
+    try:
+        for chunk in content:
+            rest = chunk
+            while rest:
+                member = member or zlib.decompressobj(GZIP_WINDOW)
+                if found := member.decompress(rest, BLOCK):
+                    yield found
+                rest = member.unused_data if member.eof else member.unconsumed_tail
+                member = None if member.eof else member
+    except zlib.error as error:
+        raise BrokenGzip(str(error)) from None
+    if member is not None:
+        raise BrokenGzip("the last member is cut off")
+
+
+def _whole_gzip(place: str) -> _Chunks:
+    """The content of a gzip file; a small file stays in memory. Raises `BrokenGzip`."""
+    held, size = [], 0
+    for chunk in _gzip_bytes(place):
+        size += len(chunk)
+        if size <= HELD_BYTES:
+            held.append(chunk)
+        else:
+            held.clear()
+    return partial(_gzip_bytes, place) if size > HELD_BYTES else partial(iter, held)

@@ -1,0 +1,78 @@
+"""Flow logs as text that tasks read: the headers of files, and their rows as a Spark frame.
+
+```
+text_heads   one task reads the start of a file     header, or its first line, or broken
+text_rows    tasks read parts of files              a row each, with texts and the line
+```
+
+The rows are needed only where rows are compared with each other or kept. Otherwise the tasks that
+read the parts add them up (`sums`), and no row leaves them.
+
+What this does not do: read files of other stores or compressions (`text`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.types import BooleanType, StringType, StructField, StructType
+
+from rackwise.pipeline.columns.arrays import as_batch
+from rackwise.pipeline.ingest.splits import SplitReader, damaged_file, readable, splits
+from rackwise.pipeline.ingest.text import spark_failures
+from rackwise.pipeline.ingest.text_lines import TextHead, text_head
+from rackwise.pipeline.schemas import arrow_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rackwise.pipeline.ingest.files import FlowFile
+
+_HEADS = StructType(
+    [
+        *(StructField(name, StringType()) for name in ("name", "header", "first")),
+        StructField("is_broken", BooleanType()),
+    ]
+)
+
+
+def text_heads(spark: SparkSession, files: Sequence[FlowFile]) -> list[tuple[FlowFile, TextHead]]:
+    """What begins each text file; an action. Raises `InvalidFlows` for an unreadable file."""
+    frame = splits(spark, files, (), whole=True)
+    try:
+        rows = frame.mapInArrow(_heads, _HEADS).collect()
+    except spark_failures() as error:
+        if (damaged := damaged_file(error)) is None:
+            raise
+        raise damaged from error
+    heads = {
+        row.name: TextHead(header=row.header, first=row.first, is_broken=row.is_broken)
+        for row in rows
+    }
+    return [(file, heads[file.uri]) for file in files]
+
+
+def text_rows(spark: SparkSession, files: Sequence[FlowFile], columns: StructType) -> DataFrame:
+    """The rows of text files: `columns`, null where a file has none."""
+    reader = SplitReader(needed=columns, coded=(), work=partial(_rows, columns=columns))
+    return splits(spark, files, ()).mapInArrow(reader, columns)
+
+
+def _heads(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for split in batch.to_pylist():
+            for head in readable(map(text_head, [split["path"]]), split["path"]):
+                row = {"name": split["name"], **asdict(head)}
+                yield pa.RecordBatch.from_pylist([row], schema=arrow_schema(_HEADS))
+
+
+def _rows(batches: Iterable[pa.RecordBatch], *, columns: StructType) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema(columns)
+    for batch in batches:
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        yield as_batch(found, schema, batch.num_rows)

@@ -1,0 +1,169 @@
+"""Tasks read each line of a text file once, as Spark's reader cuts it, whatever the parts."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rackwise.pipeline.ingest import text_lines as module
+from rackwise.pipeline.ingest.text_lines import ChangedFile, TextHead, TextPart, text_head
+
+HEADER = "version srcaddr dstaddr bytes"
+ROW = "2 10.0.0.1 10.0.0.2 7"
+PIECES = (
+    *(b"\n", b"\r\n", b"\r", b"\n\n", b"  ", b" "),
+    *(HEADER.encode(), ROW.encode(), ROW.encode() + b"\n", b"bytes dstaddr"),
+    *(b"2 \xe2\x82\xac x 1\n", b"a\xff b c d\n", b"\xef\xbb\xbf", b"x" * 40, b"y" * 41 + b"\n"),
+)
+LONGEST = 40
+
+
+def naive(content):
+    """`(line number, reason, line)` of each row, by the definition; None without a header."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    lines = re.split(rb"\r\n|\r|\n", content)
+    if not lines[-1]:
+        lines.pop()
+    headers = [
+        number
+        for number, line in enumerate(lines, 1)
+        if b"srcaddr" in line and b"dstaddr" in line and len(line) <= LONGEST
+    ]
+    if not headers:
+        return None
+    names = lines[headers[0] - 1].decode(errors="replace").split(" ")
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip(b" ") or number == headers[0]:
+            continue
+        try:
+            text, is_utf8 = line.decode(), True
+        except UnicodeDecodeError:
+            text, is_utf8 = line.decode(errors="replace"), False
+        reason = None
+        if number in headers:
+            reason = "malformed:header"
+        elif len(line) > LONGEST:
+            reason, text = "malformed:line", text[:20]
+        elif not is_utf8:
+            reason = "malformed:charset"
+        elif len(text.split(" ")) != len(names):
+            reason = "malformed:columns"
+        rows.append((number, reason, text))
+    return rows
+
+
+def found(part):
+    batches = part.batches(["srcaddr", "bytes", "raw"], ["srcaddr"])
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def told(rows):
+    """Number, reason and line; of a line that is too long, what `naive` keeps of it."""
+    return [
+        (
+            row["row_offset"],
+            row["malformed"],
+            row["raw"][:20] if row["malformed"] == "malformed:line" else row["raw"],
+        )
+        for row in rows
+    ]
+
+
+@settings(max_examples=300)
+@given(
+    content=st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join),
+    parts=st.integers(1, 6),
+    block=st.integers(3, 80),
+)
+def test_each_line_is_a_row_of_one_part(tmp_path_factory, content, parts, block):
+    place = tmp_path_factory.mktemp("text") / "a.log"
+    place.write_bytes(content)
+    wanted = naive(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LONGEST_LINE", LONGEST)
+        patch.setattr(module._bytes, "__defaults__", (0, None, block))
+        every = [
+            found(TextPart(place=str(place), size=len(content), part=part, parts=parts))
+            for part in range(parts)
+        ]
+        patch.setattr(module._bytes, "__defaults__", (0, None, block))
+        assert (text_head(str(place)).header is None) == (wanted is None)
+    rows = told(row for part in every for row in part)
+    if parts == 1:
+        assert sorted(rows) == (wanted or [])
+    else:
+        assert {number for number, _, _ in rows} <= {None}
+        assert sorted(map(str, rows)) == sorted(str((None, *row[1:])) for row in wanted or [])
+
+
+@pytest.mark.parametrize("held", [2**26, 1])
+@pytest.mark.parametrize("block", [1, 7, 2**23])
+def test_a_gzip_file_of_members_is_one_text(tmp_path, monkeypatch, held, block):
+    monkeypatch.setattr(module, "HELD_BYTES", held)
+    monkeypatch.setattr(module, "BLOCK", block)
+    place = tmp_path / "a.log.gz"
+    texts = [f"{HEADER}\r", f"\n{ROW}\n{ROW}", " more\n", ""]
+    place.write_bytes(b"".join(gzip.compress(text.encode()) for text in texts))
+    rows = found(TextPart(place=str(place), size=place.stat().st_size))
+    assert sorted(told(rows), key=str) == [
+        (2, None, ROW),
+        (3, "malformed:columns", f"{ROW} more"),
+    ]
+    assert [(row["srcaddr"], row["bytes"]) for row in rows if row["malformed"] is None] == [
+        ("10.0.0.1", "7")
+    ]
+
+
+@pytest.mark.parametrize("held", [2**26, 1])
+def test_no_row_of_a_broken_gzip_file_counts(tmp_path, monkeypatch, held):
+    monkeypatch.setattr(module, "HELD_BYTES", held)
+    place = tmp_path / "a.log.gz"
+    place.write_bytes(gzip.compress(f"{HEADER}\n{ROW}\n".encode() * 500)[:-9])
+    assert told(found(TextPart(place=str(place), size=place.stat().st_size))) == [
+        (0, "malformed:file", None)
+    ]
+
+
+def test_a_file_that_changes_after_it_was_listed_is_rejected(tmp_path):
+    place = tmp_path / "a.log"
+    place.write_text(f"{HEADER}\n{ROW}\n")
+    size = place.stat().st_size
+    place.write_text(f"{HEADER}\n{ROW}\n{ROW}\n")
+    with pytest.raises(ChangedFile, match=f"had {size} bytes when it was listed, and has"):
+        found(TextPart(place=str(place), size=size))
+
+
+@pytest.mark.parametrize(
+    ("content", "head"),
+    [
+        (f"\n  \n{ROW}\n{HEADER}\n", TextHead(header=HEADER)),
+        (f"\n{ROW}\nx\n", TextHead(first=ROW)),
+        ("\n \n", TextHead()),
+        ("", TextHead()),
+    ],
+)
+def test_the_head_of_a_file(tmp_path, content, head):
+    (tmp_path / "a.log").write_text(content)
+    assert text_head(str(tmp_path / "a.log")) == head
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(content.encode()))
+    assert text_head(str(tmp_path / "a.log.gz")) == head
+    (tmp_path / "b.log.gz").write_bytes(gzip.compress(content.encode())[:-1])
+    assert text_head(str(tmp_path / "b.log.gz")).is_broken or head.header
+
+
+def test_texts_are_cut_and_coded(tmp_path):
+    long = "a" * 5000
+    (tmp_path / "a.log").write_text(f"{HEADER}\n2 {long} b 7\n2 {long} b 8\n")
+    size = (tmp_path / "a.log").stat().st_size
+    (batch,) = TextPart(place=str(tmp_path / "a.log"), size=size).batches(
+        ["srcaddr", "bytes"], ["srcaddr"]
+    )
+    sources = batch.column("srcaddr")
+    assert sources.dictionary.to_pylist() == ["a" * 4096]
+    assert batch.column("bytes").to_pylist() == ["7", "8"]
+    assert {len(raw) for raw in batch.column("raw").to_pylist()} == {4096}
