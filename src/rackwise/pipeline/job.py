@@ -58,6 +58,7 @@ from rackwise.pipeline.bill.gold import (
     check_conserved,
     cross_rack,
     source_names,
+    sum_standings,
     traffic_of,
 )
 from rackwise.pipeline.bill.history import history_csv
@@ -389,16 +390,21 @@ class _AnalyzeRun:
             return None, days, level_names(fleet.names.depth, names)
         if found is None:
             levels = level_names(fleet.names.depth, names)
-            gold = None
+            gold, standings = None, []
         else:
             levels = named_levels(fleet.names.depth, names)
             gold = self._dollars(found, fleet, levels, f"{folder}/gold")
+            standings = sum_standings(gold)
+            check_conserved(standings, fleet, found.billed)
         first = min(each.day for each in days) if self.request.keep_days else None
         whole = whole_bill(gold, standing, first=first)
         self.step("gold: roll-ups")
+        if whole is not gold:
+            standings = sum_standings(whole)
         billed = bill(
             self.spark,
             whole,
+            standings=standings,
             days=days,
             precedence=[source_names(fleet, one) for one in found.billed] if found else [],
             prices=[*dict.fromkeys([*self.prices, *(standing.prices if standing else ())])],
@@ -467,7 +473,7 @@ class _AnalyzeRun:
     def _dollars(
         self, found: Traffic, fleet: Fleet, levels: tuple[str, ...], folder: str
     ) -> DataFrame:
-        """The rows of CROSS_RACK that this run computes, checked against its traffic."""
+        """The rows of CROSS_RACK that this run computes."""
         used = [price for price in self.prices if price.level in {ANY, *levels}]
         if REGION not in levels and any(price.region != ANY for price in used):
             self.notes.append(
@@ -486,7 +492,6 @@ class _AnalyzeRun:
             folder=folder,
         )
         self.notes += self.request.owners.notes(fleet.names.topics, fleet.names.clients)
-        check_conserved(gold, fleet, found.billed)
         return gold
 
     def _days(self, found: Traffic | None, fleet: Fleet, folder: str) -> tuple[StandingDay, ...]:

@@ -27,6 +27,7 @@ from datetime import date, timedelta
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.owners import UNOWNED
@@ -75,10 +76,11 @@ def focus_csv(
         .withColumn("region", _region(levels))
         .groupBy(*_KEYS, "region", "price_row")
         .agg(F.sum("bytes").alias("bytes"), F.sum("usd").cast(USD).alias("usd"))
-        .orderBy(*_KEYS, "region", "price_row")
     )
     with large_batches(whole.sparkSession):
         table = charged.toArrow()
+    order = [(name, "ascending") for name in (*_KEYS, "region", "price_row")]
+    table = table.take(pc.sort_indices(table, order, null_placement="at_start"))
     rows = (row for batch in table.to_batches() for row in batch.to_pylist())
     return COLUMNS, ([*_charge(row, by_row[row["price_row"]]).values()] for row in rows)
 

@@ -41,7 +41,7 @@ from rackwise.pipeline.schemas import FETCH, KINDS, SOURCES, UNKNOWN_GROUP, UNKN
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.types import StructType
 
     from rackwise.core.history import StandingDay
@@ -189,10 +189,9 @@ def _sum_by_source(rows: DataFrame) -> list[SourceSum]:
             F.sum("bytes").alias("bytes"),
             F.sum(F.when(F.col("topic") == 0, F.col("bytes"))).alias("unnamed"),
         )
-        .orderBy("cluster", "day", "kind", "source")
         .collect()
     )
-    return [
+    sums = (
         SourceSum(
             cluster=row.cluster,
             day=row.day,
@@ -202,7 +201,8 @@ def _sum_by_source(rows: DataFrame) -> list[SourceSum]:
             unnamed=row.unnamed or 0,
         )
         for row in found
-    ]
+    )
+    return sorted(sums, key=lambda one: one.key)
 
 
 def _merge_sources(sums: Sequence[SourceSum]) -> list[SourceSum]:
@@ -261,13 +261,15 @@ def cross_rack(
     return stored.select(*schemas.CROSS_RACK.fieldNames()).cache()
 
 
-def check_conserved(gold: DataFrame, fleet: Fleet, billed: Sequence[SourceSum]) -> None:
-    """Check CROSS_RACK against the traffic of the same run.
+def check_conserved(
+    standings: Sequence[Standing], fleet: Fleet, billed: Sequence[SourceSum]
+) -> None:
+    """Check the sums of CROSS_RACK against the traffic of the same run.
 
     Raises `BytesLost` if the bytes of a cluster, day and kind differ.
     """
     had = Counter[str]()
-    for one in sum_standings(gold):
+    for one in standings:
         had[f"{one.kind} of {one.cluster} on {one.day}"] += one.bytes
     wanted = {}
     for sums in billed:
@@ -290,6 +292,7 @@ def bill(
     spark: SparkSession,
     whole: DataFrame,
     *,
+    standings: Sequence[Standing],
     days: Sequence[StandingDay],
     precedence: Sequence[tuple[str, date, str, str]],
     prices: Sequence[Price],
@@ -298,9 +301,9 @@ def bill(
 ) -> Bill:
     """Writes the roll-ups of CROSS_RACK below `folder`; returns the values for the summary.
 
-    `whole`: the rows of all days of the result; `days`: these days; `precedence`: of this run.
+    `whole`: the rows of all days of the result; `standings`: their sums; `days`: these days;
+    `precedence`: of this run.
     """
-    standings = sum_standings(whole)
     table = roll_up(whole, ROLL_UPS).toArrow()
     roll_ups = {
         name: _write_rows(
@@ -359,7 +362,11 @@ def sum_standings(gold: DataFrame) -> list[Standing]:
             F.sum("usd").cast(schemas.USD).alias("usd"),
             F.sum("usd_high").cast(schemas.USD).alias("usd_high"),
         )
-        .orderBy(*STANDING)
         .collect()
     )
-    return [Standing(**row.asDict()) for row in rows]
+
+    def place(row: Row) -> list[tuple[bool, Any]]:
+        return [(row[name] is not None, row[name]) for name in STANDING]  # None comes first
+
+    # Sorted here, because a sort by Spark takes further jobs, for a few rows.
+    return [Standing(**row.asDict()) for row in sorted(rows, key=place)]

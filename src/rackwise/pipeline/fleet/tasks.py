@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +53,9 @@ _SCHEMA = pa.schema(
 
 
 def task_count(spark: SparkSession) -> int:
-    """Twice the cores of Spark, from the partitions of a range; runs a Spark action."""
+    """Twice the cores of Spark; on Connect from the partitions of a range, by a Spark action."""
+    if not is_remote():
+        return TASKS_PER_CORE * spark.sparkContext.defaultParallelism
     parts = spark.range(MOST_CORES).select(F.spark_partition_id().alias("part"))
     (row,) = parts.agg(F.max("part").alias("last")).collect()
     return TASKS_PER_CORE * (int(row.last) + 1)

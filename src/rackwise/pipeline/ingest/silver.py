@@ -183,10 +183,12 @@ def store_in(folder: str) -> Persist:
 def quarantined_rows(rows: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
     """QUARANTINE of the malformed ones of rows that have its columns, with line numbers of text.
 
-    An action runs only where text has malformed lines.
+    An action runs only where a file is text.
     """
     bad = rows.where(F.col("reason").startswith(MALFORMED))
     columns = bad.select(*(field.name for field in QUARANTINE))
+    if all(file.is_parquet for file in files):
+        return columns
     return with_line_numbers(rows.sparkSession, columns, files)
 
 
