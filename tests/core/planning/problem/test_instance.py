@@ -219,5 +219,21 @@ def test_sets_in_any_order() -> None:
     ]
 
 
+def test_broker_in_sets_of_any_order() -> None:
+    sets = Ragged.of([[3, 0, 2], [], [1, 0]])
+    rows, brokers = np.array([0, 0, 0, 1, 2, 2, 2]), np.array([0, 1, 3, 0, 0, 1, 3])
+    found = contains(sets, rows, brokers, 4).tolist()
+    assert found == [True, False, True, False, True, True, False]
+
+
+def test_broker_twice_in_sets_of_any_order() -> None:
+    racks = {1: "/a", 2: "/a", 3: "/b", 4: "/b"}
+    cluster = small_cluster(racks, {"t-0": [1, 3], "t-1": [2, 4]})
+    policy = Policy(topics=(TopicBlock(match=("*",), replication=3),))
+    instance = Instance.of(cluster, policy, Balance())
+    assert instance.legal(Ragged.of([[3, 0, 1], [2, 0, 2]])).tolist() == [True, False]
+    assert instance.legal(Ragged.of([[3, 0, 3], [2, 0, 1]])).tolist() == [False, True]
+
+
 def test_rows_in_parts_that_fit() -> None:
     assert [len(part) for part in parts(np.arange(10), 4, cells=20)] == [4, 3, 3]

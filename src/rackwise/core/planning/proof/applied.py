@@ -131,19 +131,26 @@ def _rows_of_moves(
 
 def _sort_rows(rows: Ragged) -> Ragged:
     """Each row sorted. Row and value are sorted as one number, ten times as fast as two keys."""
-    keys = np.sort(rows.rows.astype(np.int64) << 32 | rows.values)
+    # The stable sort is a merge sort that uses what is in order, as the keys are from row to row.
+    keys = np.sort(rows.rows << 32 | rows.values, kind="stable")
     return Ragged(rows.offsets, (keys & 0xFFFF_FFFF).astype(np.int32))
 
 
 def _usable(instance: Instance, lists: Ragged) -> tuple[Ragged, NDArray[np.int64]]:
     """Lists of ids as ascending indexes of usable brokers, and the rows that contain other ids."""
-    tree = instance.view.tree
-    index = np.full(len(tree.brokers) + 1, -1, dtype=np.int32)
-    index[tree.places(instance.brokers)] = np.arange(len(instance.brokers))
-    found = index[tree.places(lists.values)]
+    found = index_of_brokers(instance, lists.values)
     known = found >= 0
-    usable = Ragged(lists.offsets, found).keep(known)
+    usable = Ragged(lists.offsets, found.astype(np.int32)).keep(known)
     return _sort_rows(usable), np.unique(lists.rows[~known])
+
+
+def index_of_brokers(instance: Instance, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Index of the usable broker with each id, int64 [ids]; -1 = no usable broker has the id."""
+    tree = instance.view.tree
+    # The last place is that of ids that the cluster does not list.
+    index = np.full(len(tree.brokers) + 1, -1, dtype=np.int64)
+    index[tree.places(instance.brokers)] = np.arange(len(instance.brokers))
+    return index[tree.places(ids)]
 
 
 def _fault(instance: Instance, lists: Ragged, row: int) -> str:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.planning.leaders.eligible import electable
+from rackwise.core.planning.proof.applied import index_of_brokers
 from rackwise.core.planning.proof.dual_prices import LoadLimits, group_term, valid_prices
 from rackwise.core.planning.proof.fair_replicas import group_problems, possible_improvements
 from rackwise.core.text import counted
@@ -87,10 +88,8 @@ def judge_leaders(
 
 def _first_brokers(instance: Instance, lists: Ragged) -> NDArray[np.int64]:
     """Index of the first broker of each list, -1 if it is not usable or the list is empty."""
-    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
-    ids = np.append(lists.values, -1)[np.where(lists.lengths > 0, lists.offsets[:-1], -1)]
-    known, which = np.unique(ids, return_inverse=True)
-    return np.array([index.get(id_, -1) for id_ in known.tolist()], dtype=np.int64)[which]
+    first = np.where(lists.lengths > 0, lists.offsets[:-1], -1)
+    return index_of_brokers(instance, np.append(lists.values, np.int32(-1))[first])
 
 
 def _unelectable(
