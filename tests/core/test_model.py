@@ -41,6 +41,11 @@ class TestRagged:
         assert ours.equal_rows(others).tolist() == [a == b for a, b in pairs]
         assert ours.values_in(others).tolist() == [value in b for a, b in pairs for value in a]
 
+    def test_values_in_empty_rows(self):
+        values = Ragged.of([[-1, 0], [2]])
+        assert values.values_in(Ragged.empty(2)).tolist() == [False, False, False]
+        assert values.values_in(Ragged.of([[], [2, -1]])).tolist() == [False, False, True]
+
     def test_empty(self):
         assert Ragged.empty(2) == Ragged.of([[], []])
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, names_text
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,12 @@ def test_unprintable_characters_are_escaped(text, shown):
 @given(st.text())
 def test_always_printable(text):
     assert escaped(text).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [("", ""), ("a", "a"), ("abc", "a, b, c"), ("abcd", "a, b, c and 1 more")],
+)
+def test_names_after_the_third_are_counted(names, shown):
+    assert names_text(list(names)) == shown
+    assert names_text(list(names[:3]), of=len(names)) == shown

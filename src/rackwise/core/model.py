@@ -302,7 +302,14 @@ class Ragged:
     def values_in(self, other: Ragged) -> NDArray[np.bool_]:
         """Whether each value occurs in the same row of `other`: bool [values]."""
         width = np.int64(2**31)
-        return np.isin(self.rows * width + self.values, other.rows * width + other.values)
+        wanted = self.rows * width + self.values
+        # The stable sort is a merge sort that uses what is in order, as the keys are from row to
+        # row. `np.isin` does not use it, and takes several times as long.
+        keys = np.sort(other.rows * width + other.values, kind="stable")
+        # The last entry stands for values after all keys, and equals none.
+        at = np.searchsorted(keys, wanted)
+        found: NDArray[np.bool_] = np.append(keys, np.iinfo(np.int64).min)[at] == wanted
+        return found
 
     def replaced(self, rows: NDArray[np.int64], by: Ragged) -> Ragged:
         """All rows, with those of these numbers replaced by the rows of `by`, in their order."""

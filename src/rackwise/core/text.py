@@ -70,14 +70,18 @@ def are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def names_text(names: Sequence[str]) -> str:
+def names_text(names: Sequence[str], *, of: int | None = None) -> str:
     """The first names, and how many more there are.
+
+    `of`: how many names there are, if `names` holds only the first ones.
 
     >>> names_text(["a", "b"]), names_text(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
+    >>> names_text(["a", "b", "c"], of=5)
+    'a, b, c and 2 more'
     """
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(names[:SHOWN_NAMES]) + more
+    more = (len(names) if of is None else of) - SHOWN_NAMES
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _code(point: int) -> str:

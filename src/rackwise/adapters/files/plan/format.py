@@ -92,14 +92,13 @@ def _check_move(move: Move, node: JsonNode) -> None:
     for key, brokers in (("before", move.before), ("after", move.after)):
         if not brokers:
             node.at(key).wrong("at least one broker", hint=NEW_PLAN)
-        _check_once(node.at(key), brokers)
+        if len(set(brokers)) < len(brokers):
+            _name_repeated(node.at(key), brokers)
     if move.before == move.after and move.before:
         node.at("after").wrong("another list than before", hint=NEW_PLAN)
 
 
-def _check_once(node: JsonNode, brokers: Sequence[int]) -> None:
-    if len(set(brokers)) == len(brokers):
-        return
+def _name_repeated(node: JsonNode, brokers: Sequence[int]) -> None:
     for place, broker in enumerate(brokers):
         if broker in brokers[:place]:
             node.at(place).wrong("each broker once", hint=NEW_PLAN)

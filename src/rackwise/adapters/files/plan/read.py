@@ -25,7 +25,7 @@ from rackwise.core.errors import InvalidPlan, InvalidPolicy, InvalidPrices
 from rackwise.core.json.canonical import sha256_of
 from rackwise.core.json.faults import Fault
 from rackwise.core.json.node import document
-from rackwise.core.json.strict import parse
+from rackwise.core.json.strict import collector_held_back, parse
 from rackwise.core.planning.model import NEW_PLAN
 from rackwise.core.policy import policy_of
 
@@ -49,10 +49,11 @@ def read_plan(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Plan:
 
 def parse_plan(data: bytes, *, where: str) -> Plan:
     """The plan in the content of a plan file; `where` names the file. Raises `InvalidPlan`."""
-    root = document(data, where=where, error=InvalidPlan, format=FORMAT)
-    plan: Plan = PLAN.read(root)
-    root.faults.raise_if_any()
-    _check_hash(root, plan.sha256)
+    with collector_held_back(len(data)):
+        root = document(data, where=where, error=InvalidPlan, format=FORMAT)
+        plan: Plan = PLAN.read(root)
+        root.faults.raise_if_any()
+        _check_hash(root, plan.sha256)
     return plan
 
 

@@ -74,8 +74,9 @@ def _false_moves(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Ite
     after = apply_moves(instance, plan.moves, keeps_sets=is_leaders)
     change = list_changes(instance, after.lists)
     moves = moves_of(instance, change, prices)
-    found = leader_totals(instance, change, after.lists, prices)
-    if not is_leaders:
+    if is_leaders:
+        found = leader_totals(instance, change, after.lists, prices)
+    else:
         offers = prices_of_certificate(instance, plan.certificates[0])
         found = totals_of(
             instance, change, after.lists, offers=offers, sets=after.sets, prices=prices
@@ -86,8 +87,10 @@ def _false_moves(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Ite
         found, totals = _totals_without_usd(found), _totals_without_usd(totals)
     stated_by_partition = {(move.topic, move.partition): move for move in stated}
     for move in moves:
-        name = f"{escaped(move.topic)}-{move.partition}"
-        yield from _different_fields(name, move, stated_by_partition[move.topic, move.partition])
+        stated_move = stated_by_partition[move.topic, move.partition]
+        if move != stated_move:
+            name = f"{escaped(move.topic)}-{move.partition}"
+            yield from _different_fields(name, move, stated_move)
     if totals.monthly is None or bool(prices) != (plan.totals.usd_nano is not None):
         found, totals = replace(found, monthly=None), replace(totals, monthly=None)
     if [(move.topic, move.partition) for move in moves] != list(stated_by_partition):
@@ -96,7 +99,7 @@ def _false_moves(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Ite
 
 
 def _move_without_usd(move: Move) -> Move:
-    return replace(move, usd_nano=None)
+    return move if move.usd_nano is None else replace(move, usd_nano=None)
 
 
 def _totals_without_usd(totals: Totals) -> Totals:
