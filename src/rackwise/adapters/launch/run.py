@@ -41,7 +41,7 @@ from rackwise.core.identity.start import actions
 from rackwise.core.identity.start.step import step
 
 if TYPE_CHECKING:
-    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Op, StoredNode
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Op
     from rackwise.core.identity.start.gather import Host
 
 SLICE_MS = 200
@@ -223,20 +223,19 @@ class Run:
             return actions.Wrote(at_ms=monotonic_ms(), wrote=(), claim_czxid=None)
         if action.dirs:
             self.report(f"wrote meta.properties in {len(wrote)} of {len(action.dirs)} log dirs")
-        claim = self._claim(action.id)
+        # The registration is read here too, and not before each file: a wait notices the changes
+        # since the last read, and none is before this one.
+        path = f"{CLAIMS}/{action.id}"
+        claim = self.store.read((path, f"{IDS}/{action.id}"))[path]
         czxid = claim.czxid if claim is not None and claim.session == self.store.session else None
         self.state = replace(self.state, wrote=wrote)
         if error is None and (czxid is not None or not action.claimed):
             self.on_acquired(self._acquired(None))
         return actions.Wrote(at_ms=monotonic_ms(), wrote=wrote, claim_czxid=czxid, error=error)
 
-    def _claim(self, broker_id: int) -> StoredNode | None:
-        """Read the claim, and the registration: a later wait then notices a change of it."""
-        path = f"{CLAIMS}/{broker_id}"
-        return self.store.read((path, f"{IDS}/{broker_id}"))[path]
-
     def _check_claim(self, broker_id: int) -> None:
-        claim = self._claim(broker_id)
+        path = f"{CLAIMS}/{broker_id}"
+        claim = self.store.read((path,))[path]
         if claim is None or claim.session != self.store.session:
             had = "nobody" if claim is None else parse_claim(claim, id=broker_id).key
             raise ClaimLost(
