@@ -68,6 +68,9 @@ COMMANDS = {
     "spark-check": Command(
         "analyze.spark_check", "Check which rack each Spark executor sends to Kafka"
     ),
+    "spark-cache": Command(
+        "analyze.spark_cache", "Store the classes of Spark's Java, so that it starts sooner"
+    ),
     "generate": Command(
         "analyze.generate", "Generate a fleet: snapshots, flow logs and the true bill"
     ),

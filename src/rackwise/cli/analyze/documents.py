@@ -130,3 +130,14 @@ class SparkCheckDocument:
     """All findings, causes before their effects."""
     not_checked: Mapping[str, str]
     """Rule -> why it was not checked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkCacheDocument:
+    """The archive of the classes that Spark's Java loads."""
+
+    format: Literal["rackwise.spark-cache/1"] = "rackwise.spark-cache/1"
+    path: str
+    """Path of the archive."""
+    bytes: int
+    """Size of the archive."""

@@ -27,6 +27,7 @@ from datetime import date, timedelta
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
@@ -79,10 +80,17 @@ def focus_csv(
     )
     with large_batches(whole.sparkSession):
         table = charged.toArrow()
-    order = [(name, "ascending") for name in (*_KEYS, "region", "price_row")]
-    table = table.take(pc.sort_indices(table, order, null_placement="at_start"))
-    rows = (row for batch in table.to_batches() for row in batch.to_pylist())
+    rows = (row for batch in _ordered(table).to_batches() for row in batch.to_pylist())
     return COLUMNS, ([*_charge(row, by_row[row["price_row"]]).values()] for row in rows)
+
+
+def _ordered(table: pa.Table) -> pa.Table:
+    """The rows in order of their keys, null first."""
+    keys = (*_KEYS, "region", "price_row")
+    places = {name: table[name] for name in keys}
+    ranks = {f"has {name}": pc.is_valid(table[name]).cast(pa.int8()) for name in keys}
+    order = [(each, "ascending") for name in keys for each in (f"has {name}", name)]
+    return table.take(pc.sort_indices(pa.table(places | ranks), order))
 
 
 def left_out(standings: Iterable[Standing]) -> int:

@@ -164,7 +164,7 @@ def _wrap(java: Path, env: Mapping[str, str]) -> Path:
     """The folder whose `bin/java` starts `java` without its missing module; created if absent."""
     script = _SCRIPT.format(java=shlex.quote(str(java)), module=MODULE)
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
-    home = _cache(env) / name
+    home = cache_folder(env) / name
     target = home / "bin" / "java"
     try:
         if not _is_ours(target, script):
@@ -180,7 +180,8 @@ def _wrap(java: Path, env: Mapping[str, str]) -> Path:
     return home
 
 
-def _cache(env: Mapping[str, str]) -> Path:
+def cache_folder(env: Mapping[str, str]) -> Path:
+    """The folder of what can be made again, from `RACKWISE_CACHE`, `XDG_CACHE_HOME` or `HOME`."""
     if own := env.get("RACKWISE_CACHE"):
         return Path(own).absolute()
     base = env.get("XDG_CACHE_HOME") or Path(env.get("HOME") or Path.home()) / ".cache"

@@ -32,11 +32,12 @@ from typing import TYPE_CHECKING, Literal
 
 from rackwise.core.errors import ServerDied, SessionConflict, SparkMissing, WorldError
 from rackwise.core.text import escaped
+from rackwise.pipeline.runtime.class_archive import archive_options
 from rackwise.pipeline.runtime.java import HINT, find_java
 from rackwise.pipeline.runtime.remotes import check_answers, check_is_free, host_of, is_local, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -46,6 +47,7 @@ LOG4J2 = Path(__file__).with_name("log4j2.properties")
 SMALL_BELOW_BYTES = 64 * 2**20
 """Input below this size is processed with the profile `small`."""
 ANSI = "spark.sql.ansi.enabled"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 REMOTE = "SPARK_REMOTE"
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit; the driver already runs then."""
@@ -164,10 +166,17 @@ def check_version(
         )
 
 
-def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str, str]:
-    """The conf of a session that is created here: key -> value."""
+def settings(
+    master: str,
+    profile: Profile,
+    conf: Mapping[str, str],
+    *,
+    java_options: Sequence[str] = (),
+) -> dict[str, str]:
+    """The conf of a session that is created here: key -> value; `java_options`: more options."""
     is_small = profile == "small"
-    java = [f"-Dlog4j2.configurationFile={LOG4J2.as_uri()}", *(_SMALL_JAVA if is_small else ())]
+    log = f"-Dlog4j2.configurationFile={LOG4J2.as_uri()}"
+    java = [log, *(_SMALL_JAVA if is_small else ()), *java_options]
     return {
         **_QUIET,
         **_TUNED,
@@ -175,7 +184,7 @@ def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str
         **(_LOCAL if is_local(master) else {}),
         **_shuffle(master, profile),
         "spark.driver.memory": "1g" if is_small else f"{_driver_bytes() // 2**20}m",
-        "spark.driver.extraJavaOptions": " ".join(java),
+        JAVA_OPTIONS: " ".join(java),
         **conf,
     }
 
@@ -204,8 +213,10 @@ def _create(
     builder = SparkSession.builder.appName(app)
     if SUBMITTED in os.environ and master is None:
         return _with(builder, {**_EXACT, **_TUNED, **conf}).getOrCreate()
-    wanted = settings(master or ALL_CORES, profile, conf)
-    with _environment(_needed(master or ALL_CORES)), _staying_up():
+    needed = _needed(master or ALL_CORES)
+    stored = archive_options(Path(needed["JAVA_HOME"]), os.environ)
+    wanted = settings(master or ALL_CORES, profile, conf, java_options=stored)
+    with _environment(needed), _staying_up():
         return _with(builder.master(master or ALL_CORES), wanted).getOrCreate()
 
 
@@ -233,9 +244,11 @@ def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str])
         warnings.simplefilter("ignore", UserWarning)  # fixed conf of a running server
         if is_local(remote):
             check_is_free()
-            os.environ.update(_needed(remote))
+            needed = _needed(remote)
+            os.environ.update(needed)
+            stored = archive_options(Path(needed["JAVA_HOME"]), os.environ)
             with _staying_up():
-                wanted = {**settings(remote, profile, conf), **_ON_LOOPBACK}
+                wanted = {**settings(remote, profile, conf, java_options=stored), **_ON_LOOPBACK}
                 return _with(builder, wanted).getOrCreate()
         check_answers(remote)
         try:
