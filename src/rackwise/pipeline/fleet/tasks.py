@@ -31,6 +31,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql import is_remote
 
+from rackwise.pipeline.runtime.session import local_cores
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -53,9 +55,10 @@ _SCHEMA = pa.schema(
 
 
 def task_count(spark: SparkSession) -> int:
-    """Twice the cores of Spark; on Connect from the partitions of a range, by a Spark action."""
-    if not is_remote():
-        return TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+    """Twice the cores of Spark, from the partitions of a range; a Spark action if not local."""
+    cores = None if is_remote() else local_cores(spark.conf.get("spark.master") or "")
+    if cores is not None:
+        return TASKS_PER_CORE * cores
     parts = spark.range(MOST_CORES).select(F.spark_partition_id().alias("part"))
     (row,) = parts.agg(F.max("part").alias("last")).collect()
     return TASKS_PER_CORE * (int(row.last) + 1)

@@ -224,11 +224,20 @@ def _shuffle(master: str, profile: Profile) -> dict[str, str]:
     """Two tasks of a core after a shuffle. Spark's 200 are for a cluster, and each costs a task."""
     if profile == "small":
         return {"spark.sql.shuffle.partitions": "2"}
+    cores = local_cores(master)
+    return {} if cores is None else {"spark.sql.shuffle.partitions": str(2 * cores)}
+
+
+def local_cores(master: str) -> int | None:
+    """The cores that a master on this machine uses; None for another master.
+
+    >>> local_cores("local"), local_cores("local[4]"), local_cores("spark://there:7077")
+    (1, 4, None)
+    """
     if not is_local(master):
-        return {}
+        return None
     given = master.partition("[")[2].partition("]")[0].partition(",")[0]
-    cores = int(given) if given.isdigit() else (os.cpu_count() or 1 if given else 1)
-    return {"spark.sql.shuffle.partitions": str(2 * cores)}
+    return int(given) if given.isdigit() else (os.cpu_count() or 1 if given else 1)
 
 
 def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str]) -> SparkSession:
