@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from rackwise.core.assignors import best_local
-from rackwise.core.savings import Flow
+from saving_flows import Flow
 from small_fleets import DAY
 
 

@@ -147,6 +147,14 @@ class TestLosses:
         assert (row.bytes_low, row.bytes_high, row.reasons) == (None, 3 * GIB, (TOPIC,))
         assert (row.nano_low, row.nano_high) == (None, 3 * NANO_PER_GIB)
 
+    def test_a_loss_of_all_bytes_may_leave_dollars(self):
+        local = flow("fetch", B, B, 5, topic=UNKNOWN_NAME)
+        free = price(kind="fetch", nano_usd_per_gb_out=0, nano_usd_per_gb_in=0)
+        found = saved([*self.SAVES, local], self.MADE, prices=(price(), free))
+        (row,) = part(found.rows, ALONE, LEADER_MOVES)
+        assert (row.bytes_low, row.bytes_high, row.reasons) == (None, 3 * GIB, (TOPIC,))
+        assert (row.nano_low, row.nano_high) == (3 * NANO_PER_GIB, 3 * NANO_PER_GIB)
+
     def test_it_is_divided_in_proportion_to_what_is_saved(self):
         more = [one._replace(topic="other", bytes=3 * GIB) for one in self.SAVES]
         made = cluster(topics={key: [(2, 1), (3, 2), (1, 3)] for key in ("orders", "other")})

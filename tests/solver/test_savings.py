@@ -32,9 +32,9 @@ from rackwise.core.savings import (
     STOCK,
     TOTAL,
     WATERFALL,
-    Flow,
     Layout,
     savings,
+    waterfall,
 )
 from rackwise.core.savings.potential import (
     ABSENT,
@@ -48,7 +48,9 @@ from rackwise.core.savings.potential import (
     RACK,
     TOPIC,
 )
+from rackwise.core.savings.traffic import chunks
 from rackwise.core.traffic import known_sum, usd_nano
+from saving_flows import Flow, columns_of
 from small_fleets import CENT, DAY, DEMO_READERS, GIB, cluster, group, price
 
 A, B, C = "/eu/a", "/eu/b", "/eu/c"
@@ -82,7 +84,7 @@ NO_KEYS = {"orders": 1.0, "other": 1.0, "gone": 1.0} | {f"t{n}": 1.0 for n in ra
 
 def saved(flows, made, **more):
     given = {"prices": (price(),), "levels": LEVELS, "unkeyed": NO_KEYS} | more
-    return savings(flows, layout_of(made), **given)
+    return savings(columns_of(flows), layout_of(made), **given)
 
 
 def part(rows, view, saving, eps=None):
@@ -545,6 +547,45 @@ class TestLaws:
         assert (total.bytes_high, total.nano_high) == (whole.cross, whole.nano)
         assert sum(row.bytes_low for row in rows) == whole.cross
         assert sum(row.nano_low for row in rows) == whole.nano
+
+    @settings(max_examples=20)
+    @given(scenes(), st.lists(any_flow, max_size=12), st.integers(1, 4))
+    def test_neither_chunks_nor_the_type_of_columns_change_savings(self, scene, flows, size):
+        made, given_ = cluster_of(scene), {"levels": ("zone",), "unkeyed": {"orders": 0.3}}
+        every = [*scene.flows(), *flows]
+        wanted = saved(every, made, **given_)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(chunks, "CHUNK", size)
+            assert saved(every, made, **given_) == wanted
+            patched.setattr(waterfall, "exact_dtype", lambda _most: object)
+            assert saved(every, made, **given_) == wanted
+
+    @settings(max_examples=20)
+    @given(scenes(), st.integers(1, 3))
+    def test_bytes_beyond_63_bits_are_exact(self, scene, times):
+        made, given_ = cluster_of(scene), {"levels": ("zone",), "eps": (math.inf,)}
+        given_ |= {"prices": (price(gb_bytes=GIB),)}
+        flows = [one for one in scene.flows() if one.kind != "produce"]
+        small = saved(flows, made, **given_)
+        factor = times * 2**70
+        large = saved(
+            [one._replace(bytes=one.bytes * factor) for one in flows],
+            made,
+            **given_ | {"prices": (price(gb_bytes=GIB * factor),)},
+        )
+        for one, other in zip(small.rows, large.rows, strict=True):
+            if one.saving in {FOLLOWER_FETCH, ASSIGNMENT}:
+                assert one.bytes_high * factor == other.bytes_high
+                assert one.nano_high == other.nano_high
+        assert small.today.cross * factor == large.today.cross
+
+    def test_order_of_flows_does_not_change_the_cause_of_a_doubt(self):
+        flows = [*DEMO_FLOWS, flow("produce", None, A, 1), flow("produce", "/eu/d", "/eu/d", 1)]
+        made = cluster(topics={"orders": [(1, 2), (2, 3)]}, groups=[DEMO_READERS])
+        orders = [flows, flows[::-1], [*flows[:-2], *flows[:-3:-1]]]
+        first, *others = [saved(order, made) for order in orders]
+        assert all(other == first for other in others)
+        assert causes(first.rows, ALONE, PRODUCING) == {RACK, MOVED}
 
     @settings(max_examples=20)
     @given(scenes(), st.lists(any_flow, max_size=12))

@@ -1,7 +1,7 @@
 """What each change against crossing racks saves, alone and as a waterfall.
 
 ```
-Flow, Layout     rows of the bill, and what savings need of the cluster
+FlowColumns      rows of the bill; Layout: what savings need of the cluster
 savings          computes follower-fetch, assignment, producing and leader-moves
 Saving           one row: what a change saves of one topic and client group; Savings: all rows
 ```
@@ -25,7 +25,7 @@ from rackwise.core.savings.model import (
     UNKNOWN_NAME,
     USUAL_EPS,
     WATERFALL,
-    Flow,
+    FlowColumns,
     Saving,
 )
 from rackwise.core.savings.potential import CAUSES
@@ -49,7 +49,7 @@ __all__ = [
     "UNKNOWN_NAME",
     "USUAL_EPS",
     "WATERFALL",
-    "Flow",
+    "FlowColumns",
     "GroupReaders",
     "Layout",
     "Saving",

@@ -21,6 +21,7 @@ What this does not do: move a replica; consider which replicas are in sync.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,108 +29,147 @@ import numpy as np
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.choose import choose_leaders
 from rackwise.core.planning.leaders.state import MOST_COST
-from rackwise.core.savings.model import FETCH, PRODUCE, UNATTRIBUTED, TrafficKey
+from rackwise.core.savings.model import FETCH, PRODUCE, UNATTRIBUTED
+from rackwise.core.savings.tariff import Costs
+from rackwise.core.savings.traffic.columns import Lists, apportion_rows
 from rackwise.core.solver import COST_LIMIT
-from rackwise.core.traffic import apportion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import TypeAlias
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.model import RackTraffic
-    from rackwise.core.savings.tariff import CrossingCost, Tariff
+    from rackwise.core.savings.tariff import CrossingCost, RatesOfRoutes
+    from rackwise.core.savings.traffic.chunks import Chunk, Lanes, Traffic, TrafficNames
+    from rackwise.core.savings.traffic.columns import Codes
+    from rackwise.core.savings.traffic.patterns import PatternRacks, Patterns
 
-    PatternKey: TypeAlias = tuple[str, int]
-    """Topic and pattern."""
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeaderMoves:
+    """The choice of leaders of a cluster."""
+
+    layout: Layout
+    patterns: Patterns
+    lanes: Lanes
+    names: TrafficNames
+    rates: RatesOfRoutes
+    follows: NDArray[np.bool_]
+    """Group -> whether it reads from replicas in its racks."""
+
+    def apply(self, traffic: Traffic, value_of: Callable[[CrossingCost], int]) -> list[Chunk]:
+        """The traffic with the cheapest fair leaders.
+
+        `value_of`: the amount of a cost that is minimized. Raises `MissingDependency` without
+        ortools, and `OptimumTooLarge`.
+        """
+        costs = self._costs(traffic)
+        width = self.patterns.table.width
+        values = [value_of(costs.one(row)) for row in range(len(costs.cross))]
+        chosen = _choose(
+            self.layout,
+            self.patterns,
+            self.names,
+            [values[at:][:width] for at in range(0, len(values), width)],
+        )
+        lists = Lists.of([len(counts) for counts in chosen])
+        entries = [entry for counts in chosen for entry in counts]
+        position = np.array([position for position, _ in entries], dtype=np.int64)
+        count = np.array([count for _, count in entries], dtype=np.int64)
+        return [self._moved(chunk, lists, position, count) for chunk in traffic]
+
+    def ends(self, keys: Chunk, position: Codes) -> tuple[Codes, Codes]:
+        """`near` and `far` of keys where the replica at that position leads."""
+        return ends_with_leader(
+            self.names.kinds[keys.kind],
+            (keys.near, keys.far),
+            self.patterns.table,
+            self.patterns.pattern(keys.slot),
+            self.patterns.follower(keys.slot),
+            position,
+            follows=self.follows[self.lanes.group[keys.lane]],
+        )
+
+    def _moved(self, chunk: Chunk, lists: Lists, position: Codes, count: Codes) -> Chunk:
+        is_known = chunk.slot != UNATTRIBUTED
+        keys = chunk.part(np.flatnonzero(is_known))
+        own = lists.of_rows(self.patterns.pattern(keys.slot))
+        row, entry = own.expanded()
+        share = apportion_rows(keys.bytes, own.length, count[entry])
+        parts = keys.part(row)
+        near, far = self.ends(parts, position[entry])
+        stays = chunk.part(np.flatnonzero(~is_known))
+        return stays.joined(parts._replace(near=near, far=far, bytes=share))
+
+    def _costs(self, traffic: Traffic) -> Costs:
+        """The cost of all partitions of a pattern, by the position of the leader.
+
+        One row for each slot.
+        """
+        table = self.patterns.table
+        costs = Costs.zero(table.racks.size, self.rates.dtype)
+        for chunk in traffic:
+            keys = chunk.part(np.flatnonzero(chunk.slot != UNATTRIBUTED))
+            pattern = self.patterns.pattern(keys.slot)
+            length = table.lengths[pattern]
+            for position in range(table.width):
+                rows = np.flatnonzero(length > position)
+                part = keys.part(rows)
+                near, far = self.ends(part, np.full(len(rows), position))
+                moved = part._replace(near=near, far=far)
+                rate = self.rates.of(self.lanes.day[part.lane], part.kind, *self.rates.ends(moved))
+                costs.add_at(
+                    pattern[rows] * table.width + position, self.rates.cost(rate, part.bytes)
+                )
+        return costs
 
 
-def apply_leader_moves(
-    traffic: RackTraffic,
-    layout: Layout,
-    tariff: Tariff,
+def ends_with_leader(
+    kind: str,
+    ends: tuple[Codes, Codes],
+    table: PatternRacks,
+    pattern: Codes,
+    follower: Codes,
+    position: Codes,
     *,
-    follows: Callable[[str], bool],
-    value_of: Callable[[CrossingCost], int],
-) -> RackTraffic:
-    """The traffic with the cheapest fair leaders.
+    follows: NDArray[np.bool_],
+) -> tuple[Codes, Codes]:
+    """`near` and `far` of bytes of one kind where the replica at that position leads.
 
-    `follows`: client group -> whether it reads from replicas in its racks. `value_of`: the amount
-    of a cost that is minimized. Raises `MissingDependency` without ortools, and `OptimumTooLarge`.
+    `ends`: both today. `follows`: whether the client reads from replicas in its rack.
     """
-    chosen = _choose(layout, _costs(traffic, layout, tariff, follows=follows, value_of=value_of))
-    after = Counter[TrafficKey]()
-    for key, bytes_ in traffic.items():
-        if key.pattern == UNATTRIBUTED:
-            after[key] += bytes_
-            continue
-        racks = layout.racks[key.topic][key.pattern]
-        counts = sorted(chosen[key.topic, key.pattern].items())
-        shares = apportion(bytes_, [count for _, count in counts])
-        for (position, _), share in zip(counts, shares, strict=True):
-            after[key_with_leader(key, racks, position, follows=follows)] += share
-    return after
-
-
-def key_with_leader(
-    key: TrafficKey,
-    racks: Sequence[str | None],
-    position: int,
-    *,
-    follows: Callable[[str], bool],
-) -> TrafficKey:
-    """The key of the bytes where the replica at that position leads.
-
-    `racks`: the racks of the replicas, the present leader first.
-    """
-    if key.kind == PRODUCE:
-        return key._replace(near=racks[position])
-    if key.kind == FETCH:
-        is_far = key.near != racks[0]
-        is_near = follows(key.client_group) and key.far in racks
-        return key if is_far or is_near else key._replace(near=racks[position])
-    far = racks[0] if key.follower == position else key.far
-    return key._replace(near=racks[position], far=far)
-
-
-def _costs(
-    traffic: RackTraffic,
-    layout: Layout,
-    tariff: Tariff,
-    *,
-    follows: Callable[[str], bool],
-    value_of: Callable[[CrossingCost], int],
-) -> Mapping[PatternKey, list[int]]:
-    """The cost of all partitions of a pattern, by the position of the leader."""
-    found: defaultdict[PatternKey, list[int]] = defaultdict(list)
-    for key, bytes_ in traffic.items():
-        if key.pattern == UNATTRIBUTED:
-            continue
-        pattern_key = (key.topic, key.pattern)
-        racks = layout.racks[key.topic][key.pattern]
-        costs = found[pattern_key] or [0] * len(racks)
-        for position in range(len(racks)):
-            moved = key_with_leader(key, racks, position, follows=follows)
-            route = (moved.day, moved.kind, *moved.ends)
-            costs[position] += value_of(tariff.cost(route, bytes_))
-        found[pattern_key] = costs
-    return found
+    near, far = ends
+    today, new = table.racks[pattern, 0], table.racks[pattern, position]
+    if kind == PRODUCE:
+        return new, far
+    if kind == FETCH:
+        is_far = near != today
+        is_near = follows & table.has(pattern, far)
+        return np.where(is_far | is_near, near, new), far
+    return new, np.where(follower == position, today, far)
 
 
 def _choose(
-    layout: Layout, costs: Mapping[PatternKey, list[int]]
-) -> Mapping[PatternKey, Counter[int]]:
-    """The partitions of each pattern by the position of their new leader."""
+    layout: Layout, patterns: Patterns, names: TrafficNames, costs: Sequence[Sequence[int]]
+) -> list[list[tuple[int, int]]]:
+    """For each pattern, the positions of the new leaders, and their partitions.
+
+    `costs`: for each pattern, of all its partitions, by the position of the leader.
+    """
+    code_of = {name: code for code, name in enumerate(names.topics)}
+    firsts = [patterns.first[code_of[name]] for name in layout.topics]
     rows = np.flatnonzero(layout.pattern != UNATTRIBUTED)
+    numbers = [
+        firsts[topic] + number
+        for topic, number in zip(
+            layout.topic[rows].tolist(), layout.pattern[rows].tolist(), strict=True
+        )
+    ]
+    counts = patterns.count.tolist()
     sets, leader_costs, positions = [], [], []
-    for row in rows.tolist():
-        topic = layout.topics[layout.topic[row]]
-        pattern = int(layout.pattern[row])
+    for row, pattern in zip(rows.tolist(), numbers, strict=True):
         ids = layout.replicas.row(row)
-        total = costs.get((topic, pattern), [0] * len(ids))
-        count = layout.counts[topic][pattern]
         # Only the present leader, and brokers that are live and have a rack, may lead.
         eligible = sorted(
             (id_, position)
@@ -138,17 +178,16 @@ def _choose(
         )
         sets.append([id_ for id_, _ in eligible])
         positions.append(dict(eligible))
-        leader_costs += [total[position] // count for _, position in eligible]
+        leader_costs += [costs[pattern][position] // counts[pattern] for _, position in eligible]
     leaders = np.array([layout.replicas.row(row)[0] for row in rows.tolist()], dtype=np.int64)
     ragged = Ragged.of(sets)
     # Costs count twice and a change of the leader once, so changes decide only between equal costs.
     is_change = (ragged.values != leaders[ragged.rows]).astype(np.int64)
     chosen = choose_leaders(ragged, leaders, cost=2 * _scale_costs(leader_costs) + is_change)
-    found: defaultdict[PatternKey, Counter[int]] = defaultdict(Counter)
-    for number, (row, leader) in enumerate(zip(rows.tolist(), chosen.leader.tolist(), strict=True)):
-        pattern_key = (layout.topics[layout.topic[row]], int(layout.pattern[row]))
-        found[pattern_key][positions[number][leader]] += 1
-    return found
+    found: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for own, pattern, leader in zip(positions, numbers, chosen.leader.tolist(), strict=True):
+        found[pattern][own[leader]] += 1
+    return [sorted(found[pattern].items()) for pattern in range(len(counts))]
 
 
 def _scale_costs(costs: list[int]) -> NDArray[np.int64]:

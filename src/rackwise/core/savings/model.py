@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 FOLLOWER_FETCH: Final = "follower-fetch"
 ASSIGNMENT: Final = "assignment"
@@ -51,7 +54,7 @@ FETCH: Final = "fetch"
 REPLICATE: Final = "replicate"
 
 UNATTRIBUTED: Final = -1
-"""The pattern of bytes whose partitions are not known; no saving moves them."""
+"""The pattern, or the slot, of bytes whose partitions are not known; no saving moves them."""
 
 CONDITIONS: Final[Mapping[str, str]] = {
     FOLLOWER_FETCH: "every broker has replica.selector.class=org.apache.kafka.common.replica."
@@ -64,44 +67,30 @@ CONDITIONS: Final[Mapping[str, str]] = {
 }
 
 
-class Flow(NamedTuple):
-    """Bytes of one day between two racks, as in the bill. A rack is None where it is not known."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlowColumns:
+    """Rows of the bill of one cluster, as columns: bytes of one day between two racks.
 
-    day: date
-    kind: str
-    topic: str
-    client_group: str
-    quality: str
-    from_rack: str | None
-    to_rack: str | None
-    bytes: int
+    Each column of codes is an index into the texts, or days, of the same name.
+    """
 
-
-class TrafficKey(NamedTuple):
-    """What identifies bytes: their bill row, and the partitions and replica that they belong to."""
-
-    day: date
-    kind: str
-    topic: str
-    client_group: str
-    quality: str
-    near: str | None
-    """The rack of the broker that serves or receives the bytes."""
-    far: str | None
-    """The rack of the client or of the follower."""
-    pattern: int
-    """The partitions of the topic: an index into `Layout.racks[topic]`, or `UNATTRIBUTED`."""
-    follower: int
-    """The position of the replica that receives the bytes; 0 where they are not replication."""
-
-    @property
-    def ends(self) -> tuple[str | None, str | None]:
-        """The racks of the sender and of the receiver."""
-        return (self.far, self.near) if self.kind == PRODUCE else (self.near, self.far)
-
-
-RackTraffic: TypeAlias = "Mapping[TrafficKey, int]"
-"""key -> bytes."""
+    days: tuple[date, ...]
+    kinds: tuple[str, ...]
+    topics: tuple[str, ...]
+    client_groups: tuple[str, ...]
+    qualities: tuple[str, ...]
+    racks: tuple[str | None, ...]
+    """None: the rack is not known."""
+    day: NDArray[np.int32]
+    """[rows], like all columns below."""
+    kind: NDArray[np.int32]
+    topic: NDArray[np.int32]
+    client_group: NDArray[np.int32]
+    quality: NDArray[np.int32]
+    from_rack: NDArray[np.int32]
+    to_rack: NDArray[np.int32]
+    bytes: NDArray[Any]
+    """int64, or Python's integers; not negative."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,11 @@ total                                               low 3 GiB   high 5 GiB
 The bound of `producing` in the waterfall is `USUAL_EPS` if it is one of the bounds, otherwise the
 largest finite one. Alone, every bound has its row, and so has the saving without a bound.
 
+Columns. Traffic is in chunks of lanes (see `traffic.chunks`), and a change is applied chunk by
+chunk. What it costs is added up by place, the topic and client group of a lane. A unit is a set of
+places, so the sums of places decide which units are left out. Rows are computed from these sums
+too, so the traffic of a step is dropped as soon as its rows and the next step are computed.
+
 What this does not do: change how much is read or copied of a partition when producers choose other
 partitions; look for the best order of changes; plan moves of replicas; compute later steps again
 for records with keys: they start from the traffic that `producing` leaves at its greatest saving.
@@ -47,23 +52,26 @@ for records with keys: they start from the traffic that `producing` leaves at it
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+import numpy as np
 
 from rackwise.core.errors import MissingDependency, OptimumTooLarge, SplitError
 from rackwise.core.partitioner.split.rates import check_eps
 from rackwise.core.savings.consumers import (
     CLASSIC,
+    Readers,
+    ReplicaRacksOf,
     apply_assignment,
     apply_follower_fetch,
     optimal_assignment,
     reader_racks,
     stock_assignment,
-    unknown_readers,
 )
-from rackwise.core.savings.leaders import apply_leader_moves
+from rackwise.core.savings.leaders import LeaderMoves
 from rackwise.core.savings.model import (
     ALL,
     ALONE,
@@ -77,44 +85,50 @@ from rackwise.core.savings.model import (
     PRODUCING,
     STOCK,
     TOTAL,
-    UNATTRIBUTED,
     UNKNOWN_NAME,
     USUAL_EPS,
     WATERFALL,
     Saving,
-    TrafficKey,
 )
 from rackwise.core.savings.potential import (
     BROKER_ASSIGNS,
     GROUP,
     MEMBERS,
-    Potential,
+    OF_KEYS,
     Potentials,
     SavedRange,
 )
-from rackwise.core.savings.producers import apply_partitioning
-from rackwise.core.savings.spread import spread
-from rackwise.core.savings.tariff import CrossingCost, Tariff, TariffRow, costs_by, total_cost
+from rackwise.core.savings.producers import Producers
+from rackwise.core.savings.tariff import (
+    Costs,
+    CrossingCost,
+    RatesOfRoutes,
+    Tariff,
+    greatest_cost,
+)
+from rackwise.core.savings.traffic.columns import exact_dtype, exact_sum, run_starts
+from rackwise.core.savings.traffic.patterns import Patterns
+from rackwise.core.savings.traffic.spread import laned, names_of, spread
 from rackwise.core.text import escaped
 from rackwise.core.traffic import apportion, exact_usd_text, known_sum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
+
+    from numpy.typing import NDArray
 
     from rackwise.core.errors import RackwiseError
     from rackwise.core.savings.consumers import AssignReaders, ReaderRacks
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.model import Flow, RackTraffic
-    from rackwise.core.savings.tariff import Bill
+    from rackwise.core.savings.model import FlowColumns
+    from rackwise.core.savings.potential import Potential
+    from rackwise.core.savings.traffic.chunks import Chunk, LanedFlows, Lanes, Traffic, TrafficNames
+    from rackwise.core.savings.traffic.columns import Codes
     from rackwise.core.traffic import Price
 
     Unit: TypeAlias = tuple[str | None, str | None]
     """Topic and client group that a change applies to; the cluster where both are None."""
-
-KeyT = TypeVar("KeyT", TrafficKey, TariffRow)
-"""The key of traffic, or the row of a bill."""
-ValueT = TypeVar("ValueT")
 
 NOT_GIVEN: Mapping[str, float] = MappingProxyType({})
 """No topic has a known share of records without a key."""
@@ -126,7 +140,7 @@ SEPARATOR = "; "
 
 
 def savings(
-    flows: Iterable[Flow],
+    flows: FlowColumns,
     layout: Layout,
     *,
     prices: Sequence[Price],
@@ -146,10 +160,15 @@ def savings(
     for bound in eps:
         check_eps(bound)
     _check_shares(unkeyed)
-    traffic = spread(flows, layout)
-    known = {*racks, *(rack for key in traffic for rack in key.ends)}
+    names = names_of(flows, layout)
+    lanes, parts = laned(flows, names)
+    known: set[str | None] = {*racks}
+    known |= {names.rack(code) for end in (parts.near, parts.far) for code in np.unique(end)}
     known |= {rack for patterns in layout.racks.values() for each in patterns for rack in each}
-    cluster_savings = _ClusterSavings(traffic, layout, Tariff(prices, levels, known))
+    cluster_savings = _ClusterSavings(
+        parts, lanes, layout, names, Tariff(prices, levels, known), prices
+    )
+    del parts
     rows = (
         *cluster_savings.alone(sorted({*eps, math.inf}), unkeyed),
         *cluster_savings.waterfall(waterfall_eps(eps), unkeyed),
@@ -179,22 +198,16 @@ class Savings:
 
 
 class _BilledTraffic(NamedTuple):
-    """Some traffic and its bill."""
+    """Some traffic and its costs."""
 
-    traffic: RackTraffic
-    bill: Bill
+    traffic: Traffic
+    costs: Costs
+    """By place."""
 
     @property
     def whole(self) -> CrossingCost:
         """The cost of all its bytes."""
-        return total_cost(self.bill.values())
-
-
-class _Place(NamedTuple):
-    """The topic and the client group of bytes."""
-
-    topic: str
-    client_group: str
+        return self.costs.whole
 
 
 class _Loss(TypedDict):
@@ -202,15 +215,20 @@ class _Loss(TypedDict):
 
     lost_bytes: int | None
     lost_nano: int | None
-    doubts: tuple[Potential, ...]
+    doubts: tuple[str, ...]
+
+
+NO_LOSS: _Loss = {"lost_bytes": 0, "lost_nano": 0, "doubts": ()}
 
 
 class _Change(NamedTuple):
     """What changes."""
 
     saving: str
-    unit: Callable[[TrafficKey | TariffRow | _Place], Unit]
-    follows: Callable[[str], bool]
+    unit: Codes
+    """Place -> number of its unit."""
+    units: Sequence[Unit]
+    follows: NDArray[np.bool_]
     """Client group -> whether it reads from replicas in its racks."""
 
 
@@ -219,87 +237,187 @@ class _Step:
     """One change: the traffic before and after it."""
 
     change: _Change
-    before: _BilledTraffic
+    before: Costs
+    """By place, like all costs."""
     after: _BilledTraffic
-    rejected: Mapping[Unit, str]
+    rejected: Mapping[int, str]
     """The units that the change leaves out because it would cost something, and why."""
-    doubts: Mapping[Unit, str]
+    doubts: Mapping[int, str]
     """Units whose traffic after the change is not known, and why."""
-    unknown_readers: RackTraffic = field(default_factory=dict)
-    """Bytes that members with an unknown rack read after the change."""
+    unknown_readers: Mapping[int, Chunk] = field(default_factory=dict)
+    """Number of a chunk -> its bytes that members with an unknown rack read after the change.
+
+    They have the keys that they have before it.
+    """
     eps: float | None = None
     load_factors: Mapping[str, float] = field(default_factory=dict)
     """topic -> the load of the fullest rack divided by its even share."""
+
+    def without_traffic(self) -> _Step:
+        """The step after its rows were computed."""
+        return replace(self, after=self.after._replace(traffic=()))
+
+
+class _Sums:
+    """The potentials of a step, added up."""
+
+    def __init__(self, places: int, units: int, dtype: type) -> None:
+        self.most = Costs.zero(places, dtype)
+        self.lost = Costs.zero(units, dtype)
+        # bit n: cause n of `OF_KEYS`, or `DOUBT`
+        self._causes = np.zeros(places, dtype=np.int64)
+        self._lost_causes = np.zeros(units, dtype=np.int64)
+
+    def add(self, potential: Potential, place: Codes, unit: Codes) -> None:
+        """Add potentials of keys with these places and units."""
+        bits = np.left_shift(1, potential.cause)
+        for costs, sums, causes, rows in (
+            (potential.most, self.most, self._causes, place),
+            (potential.lost, self.lost, self._lost_causes, unit),
+        ):
+            some = costs.any()
+            sums.add_at(rows[some], costs.rows(some))
+            np.bitwise_or.at(causes, rows[some], bits[some])
+
+    @property
+    def has_most(self) -> NDArray[np.bool_]:
+        """Whether the saving of a place is not known."""
+        found: NDArray[np.bool_] = self._causes != 0
+        return found
+
+    def causes(self, place: int, doubt: str) -> tuple[str, ...]:
+        """Why the saving of a place is not known; `doubt`: that of its unit."""
+        return _causes(int(self._causes[place]), doubt)
+
+    def lost_causes(self, unit: int, doubt: str) -> tuple[str, ...]:
+        """Why the loss of a unit is not known; `doubt`: that of the unit."""
+        return _causes(int(self._lost_causes[unit]), doubt)
+
+
+def _causes(bits: int, doubt: str) -> tuple[str, ...]:
+    return tuple(cause for number, cause in enumerate((*OF_KEYS, doubt)) if bits >> number & 1)
 
 
 class _ClusterSavings:
     """Computes the savings of one cluster."""
 
-    def __init__(self, today: RackTraffic, layout: Layout, tariff: Tariff) -> None:
+    def __init__(
+        self,
+        flows: LanedFlows,
+        lanes: Lanes,
+        layout: Layout,
+        names: TrafficNames,
+        tariff: Tariff,
+        prices: Sequence[Price],
+    ) -> None:
         self._layout = layout
-        self._tariff = tariff
-        self._potentials = Potentials(layout, tariff)
+        self._names = names
+        self._lanes = lanes
+        dtype = exact_dtype(greatest_cost(prices, exact_sum(flows.bytes)))
+        self._rates = RatesOfRoutes(tariff, names, dtype)
+        self._patterns = Patterns.of(layout, names)
+        self._replicas = ReplicaRacksOf(layout)
+        self._potentials = Potentials(layout, self._patterns, lanes, names, self._rates)
+        exact = flows._replace(bytes=flows.bytes.astype(dtype))
         # the traffic of the bill, and the traffic that is left after `waterfall` has run
-        self.today = self.left = self._bill(today)
+        self.today = self.left = self._bill(spread(exact, lanes, layout, self._patterns, names))
         self._is_priced = self.today.whole.nano > 0
+        self._follows_today = np.full(len(names.groups), layout.follows)
+        topic, group = lanes.places
+        texts, groups = names.topics, names.groups
+        self._by_topic = topic, [(name, None) for name in texts]
+        self._by_group = group, [(None, name) for name in groups]
+        self._by_cluster = np.zeros_like(topic), [(None, None)]
+        self._places = [
+            (texts[a], groups[b]) for a, b in zip(topic.tolist(), group.tolist(), strict=True)
+        ]
 
     def alone(self, eps: Sequence[float], unkeyed: Mapping[str, float]) -> Iterator[Saving]:
         """Each change against today."""
         today, follows = self.today, self._follows_today
         yield from self._rows(ALONE, self._follower_fetch(today))
         yield from self._rows(ALONE, self._assignment(today, follows, optimal_assignment))
-        for bound in eps:
-            yield from self._rows(ALONE, self._producing(today, bound, unkeyed), unkeyed)
+        for step in self._producing(today, eps, unkeyed):
+            yield from self._rows(ALONE, step, unkeyed)
         yield from self._rows(ALONE, self._leader_moves(today, follows))
 
     def waterfall(self, eps: float, unkeyed: Mapping[str, float]) -> Iterator[Saving]:
         """Each change on top of the ones before, `assignment` by the stock assignor, the total."""
         reading = self._follower_fetch(self.today)
-
-        def follows(group: str) -> bool:
-            return self._layout.follows or (None, group) not in reading.rejected
-
+        follows = self._follows_today.copy()
+        if not self._layout.follows:
+            follows[:] = True
+            follows[list(reading.rejected)] = False
+        rows = [*self._rows(WATERFALL, reading)]
+        stock = [*self._rows(STOCK, self._assignment(reading.after, follows, stock_assignment))]
         assigned = self._assignment(reading.after, follows, optimal_assignment)
-        produced = self._producing(assigned.after, eps, unkeyed)
+        reading = reading.without_traffic()
+        rows += self._rows(WATERFALL, assigned)
+        (produced,) = self._producing(assigned.after, [eps], unkeyed)
+        assigned = assigned.without_traffic()
+        rows += self._rows(WATERFALL, produced, unkeyed)
         leaders_moved = self._leader_moves(produced.after, follows)
+        produced = produced.without_traffic()
+        rows += self._rows(WATERFALL, leaders_moved)
         self.left = leaders_moved.after
-        steps = (reading, assigned, produced, leaders_moved)
-        rows = [row for step in steps for row in self._rows(WATERFALL, step, unkeyed)]
         yield from rows
-        yield from self._rows(STOCK, self._assignment(reading.after, follows, stock_assignment))
-        yield self._total(rows, steps)
+        yield from stock
+        yield self._total(rows, (reading, assigned, produced, leaders_moved))
 
-    def _follows_today(self, _group: str) -> bool:
-        return self._layout.follows
+    def _bill(self, traffic: Traffic) -> _BilledTraffic:
+        return _BilledTraffic(traffic, self._costs(traffic))
 
-    def _bill(self, traffic: RackTraffic) -> _BilledTraffic:
-        return _BilledTraffic(traffic, self._tariff.bill(traffic))
+    def _costs(self, traffic: Iterable[Chunk]) -> Costs:
+        """The costs of traffic, by place."""
+        costs = Costs.zero(len(self._lanes.places[0]), self._rates.dtype)
+        for chunk in traffic:
+            lane, part = self._rates.of_chunk(chunk, self._lanes)
+            costs.add_at(self._lanes.place[lane], part)
+        return costs
+
+    def _of_kind(self, chunk: Chunk, kind: str) -> bool:
+        return self._names.kinds[chunk.kind] == kind
 
     def _follower_fetch(self, before: _BilledTraffic) -> _Step:
-        after = apply_follower_fetch(before.traffic, self._layout)
-        return self._step(_Change(FOLLOWER_FETCH, _by_group, self._follows_today), before, after)
+        after = [
+            apply_follower_fetch(chunk, self._patterns) if self._of_kind(chunk, FETCH) else chunk
+            for chunk in before.traffic
+        ]
+        return self._step(
+            _Change(FOLLOWER_FETCH, *self._by_group, self._follows_today), before, after
+        )
 
     def _assignment(
-        self, before: _BilledTraffic, follows: Callable[[str], bool], assign: AssignReaders
+        self, before: _BilledTraffic, follows: NDArray[np.bool_], assign: AssignReaders
     ) -> _Step:
-        groups = {key.client_group for key in before.traffic if key.kind == FETCH}
         readers_of: dict[str, ReaderRacks] = {}
-        doubts: dict[Unit, str] = {}
-        for group in sorted(groups):
+        doubts: dict[int, str] = {}
+        for code in np.unique(self._lanes.group[self._fetches()]).tolist():
+            group = self._names.groups[code]
             doubt = self._doubt(group, assign)
             try:
                 if doubt is None:
                     readers_of[group] = reader_racks(
-                        assign, self._layout, group, follows=follows(group)
+                        assign, self._layout, self._replicas, group, follows=bool(follows[code])
                     )
             except (MissingDependency, OptimumTooLarge) as error:
                 doubt = _reason(error)
             if doubt is not None:
-                doubts[None, group] = doubt
-        near = {group: follows(group) for group in readers_of}
-        after = apply_assignment(before.traffic, self._layout, readers_of, near)
-        step = self._step(_Change(ASSIGNMENT, _by_group, follows), before, after, doubts)
-        return replace(step, unknown_readers=unknown_readers(before.traffic, readers_of))
+                doubts[code] = doubt
+        readers = Readers.of(readers_of, self._patterns, self._names)
+        after, unknown = list(before.traffic), {}
+        for number, chunk in enumerate(before.traffic):
+            if self._of_kind(chunk, FETCH):
+                after[number], unread = apply_assignment(chunk, self._lanes, readers, follows)
+                if len(unread.lane):
+                    unknown[number] = unread
+        step = self._step(_Change(ASSIGNMENT, *self._by_group, follows), before, after, doubts)
+        return replace(step, unknown_readers=unknown)
+
+    def _fetches(self) -> NDArray[np.bool_]:
+        """Whether a lane has reads."""
+        is_read: NDArray[np.bool_] = self._lanes.kind == self._names.kind(FETCH)
+        return is_read
 
     def _doubt(self, group: str, assign: AssignReaders) -> str | None:
         """Why the group's assignment is not known; None where it can be computed."""
@@ -310,36 +428,50 @@ class _ClusterSavings:
             return BROKER_ASSIGNS
         return None
 
-    def _producing(self, before: _BilledTraffic, eps: float, unkeyed: Mapping[str, float]) -> _Step:
-        partitioned = apply_partitioning(before.traffic, self._layout, eps, unkeyed)
-        doubts = {} if eps == math.inf else self._doubtful_loads(before.traffic)
-        change = _Change(PRODUCING, _by_topic, self._follows_today)
-        step = self._step(change, before, partitioned.traffic, doubts)
-        return replace(step, eps=eps, load_factors=partitioned.load_factors)
+    def _producing(
+        self, before: _BilledTraffic, eps: Sequence[float], unkeyed: Mapping[str, float]
+    ) -> Iterator[_Step]:
+        """A step for each bound."""
+        produced = [chunk for chunk in before.traffic if self._of_kind(chunk, PRODUCE)]
+        producers = Producers(produced, self._patterns, self._lanes, self._names, unkeyed)
+        doubtful = self._doubtful_loads(produced)
+        change = _Change(PRODUCING, *self._by_topic, self._follows_today)
+        for bound in eps:
+            partitioned = producers.partitioned(bound)
+            moved = iter(partitioned.chunks)
+            after = [
+                next(moved) if self._of_kind(chunk, PRODUCE) else chunk for chunk in before.traffic
+            ]
+            doubts = {} if bound == math.inf else doubtful
+            step = self._step(change, before, after, doubts)
+            yield replace(step, eps=bound, load_factors=partitioned.load_factors)
 
-    def _doubtful_loads(self, traffic: RackTraffic) -> dict[Unit, str]:
+    def _doubtful_loads(self, produced: Traffic) -> dict[int, str]:
         """The topics to whose load other bytes may belong: a bound on it may allow more."""
-        found: dict[str, str] = {}
-        for key in traffic:
-            if key.kind == PRODUCE and key.pattern == UNATTRIBUTED:
-                found[key.topic] = self._potentials.cause(key)
+        found = self._potentials.doubtful_loads(produced)
         everywhere = found.get(UNKNOWN_NAME)
         return {
-            (topic, None): everywhere or found[topic]
-            for topic in self._layout.topics
-            if everywhere or topic in found
+            code: everywhere or found[topic]
+            for code, topic in enumerate(self._names.topics)
+            if topic in self._layout.racks and (everywhere or topic in found)
         }
 
-    def _leader_moves(self, before: _BilledTraffic, follows: Callable[[str], bool]) -> _Step:
-        doubts: dict[Unit, str] = {}
+    def _leader_moves(self, before: _BilledTraffic, follows: NDArray[np.bool_]) -> _Step:
+        moves = LeaderMoves(
+            layout=self._layout,
+            patterns=self._patterns,
+            lanes=self._lanes,
+            names=self._names,
+            rates=self._rates,
+            follows=follows,
+        )
+        doubts: dict[int, str] = {}
         try:
-            after = apply_leader_moves(
-                before.traffic, self._layout, self._tariff, follows=follows, value_of=self._value_of
-            )
+            after: Traffic = moves.apply(before.traffic, self._value_of)
         except (MissingDependency, OptimumTooLarge) as error:
             after = before.traffic
-            doubts[None, None] = _reason(error)
-        return self._step(_Change(LEADER_MOVES, _by_cluster, follows), before, after, doubts)
+            doubts[0] = _reason(error)
+        return self._step(_Change(LEADER_MOVES, *self._by_cluster, follows), before, after, doubts)
 
     def _value_of(self, cost: CrossingCost) -> int:
         """Nano-dollars, or bytes where nothing has a price."""
@@ -349,24 +481,42 @@ class _ClusterSavings:
         self,
         change: _Change,
         before: _BilledTraffic,
-        after: RackTraffic,
-        doubts: Mapping[Unit, str] = MappingProxyType({}),
+        after: Traffic,
+        doubts: Mapping[int, str] = MappingProxyType({}),
     ) -> _Step:
         """The change for all units that it does not make dearer."""
-        applied = self._bill(after)
-        unit = change.unit
-        costs_before, costs_after = costs_by(before.bill, unit), costs_by(applied.bill, unit)
+        pairs = list(zip(before.traffic, after, strict=True))
+        gone, come = (
+            self._costs(pair[end] for pair in pairs if pair[0] is not pair[1]) for end in (0, 1)
+        )
+        costs = Costs(*(a - b + c for a, b, c in zip(before.costs, gone, come, strict=True)))
+        saved = before.costs.minus(costs).by(change.unit, len(change.units))
         rejected = {}
-        for key in sorted(costs_before, key=str):
-            reason = self._rejection(costs_before[key].minus(costs_after.get(key, CrossingCost())))
+        worse = (saved.nano < 0) | (saved.unpriced < 0) | (saved.cross < 0)
+        for unit in np.flatnonzero(worse).tolist():
+            reason = self._rejection(saved.one(unit))
             if reason is not None:
-                rejected[key] = reason
+                rejected[unit] = reason
         if rejected:
-            applied = _BilledTraffic(
-                _merge(before.traffic, applied.traffic, unit, rejected),
-                _merge(before.bill, applied.bill, unit, rejected),
-            )
-        return _Step(change=change, before=before, after=applied, rejected=rejected, doubts=doubts)
+            is_rejected = np.zeros(len(change.units), dtype=np.bool_)
+            is_rejected[list(rejected)] = True
+            place = is_rejected[change.unit]
+            costs = before.costs.where(place, costs)
+            after = [self._merged(*pair, place[self._lanes.place]) for pair in pairs]
+        return _Step(
+            change=change,
+            before=before.costs,
+            after=_BilledTraffic(after, costs),
+            rejected=rejected,
+            doubts=doubts,
+        )
+
+    def _merged(self, before: Chunk, after: Chunk, is_rejected: NDArray[np.bool_]) -> Chunk:
+        """The bytes before of the rejected lanes, and the bytes after of all others."""
+        if before is after:
+            return before
+        stays = before.part(np.flatnonzero(is_rejected[before.lane]))
+        return after.part(np.flatnonzero(~is_rejected[after.lane])).joined(stays)
 
     def _rejection(self, saved: CrossingCost) -> str | None:
         """Why a unit is left out; None where the change saves or costs nothing."""
@@ -385,100 +535,95 @@ class _ClusterSavings:
 
         The rest are topics with a load factor; or one row, if there is no other.
         """
-        costs_before, costs_after = (
-            costs_by(billed.bill, _by_topic_and_group) for billed in (step.before, step.after)
-        )
-        found: defaultdict[_Place, list[Potential]] = defaultdict(list)
-        conditions: dict[_Place, str] = {}
-        doubted: set[Unit] = set()
-        potentials = list(self._potential_keys(step, step.after.traffic))
-        for key, potential in potentials:
-            place, unit = _by_topic_and_group(key), step.change.unit(key)
-            if any(potential.most):
-                found[place].append(potential)
-                if unit in step.rejected:
-                    doubted.add(unit)
-                    conditions[place] = step.rejected[unit]
-        saved = {
-            place: cost.minus(costs_after.get(place, CrossingCost()))
-            for place, cost in costs_before.items()
-        }
-        losses = self._losses(step, saved, potentials)
+        change = step.change
+        sums = _Sums(len(self._places), len(change.units), self._rates.dtype)
+        for potential in self._step_potentials(step, step.after.traffic):
+            places = self._lanes.place[potential.keys.lane]
+            sums.add(potential, places, change.unit[places])
+        saved = step.before.minus(step.after.costs)
+        losses = self._losses(step, saved, sums)
+        doubted: set[int] = set()
         reported: set[str | None] = set()
-        for place in sorted(saved):
-            if any(saved[place]) or place in found:
-                reported.add(place.topic)
-                row = SavedRange(
-                    saved=saved[place],
-                    potentials=tuple(found[place]),
-                    is_proved=step.change.saving != PRODUCING or place.topic in unkeyed,
-                    **losses[place],
-                )
-                condition = conditions.get(place, CONDITIONS[step.change.saving])
-                yield self._row(view, step, place, row, condition)
-        for unit, reason in step.rejected.items():
-            reported.add(unit[0])
+        # Places are in order of topic and group.
+        for place in np.flatnonzero(saved.any() | sums.has_most).tolist():
+            topic, _ = self._places[place]
+            reported.add(topic)
+            unit, condition = int(change.unit[place]), CONDITIONS[change.saving]
+            if sums.has_most[place] and unit in step.rejected:
+                doubted.add(unit)
+                condition = step.rejected[unit]
+            row = SavedRange(
+                saved=saved.one(place),
+                most=sums.most.one(place),
+                causes=sums.causes(place, step.doubts.get(unit, "")),
+                is_proved=change.saving != PRODUCING or topic in unkeyed,
+                **losses.get(place, NO_LOSS),
+            )
+            yield self._row(view, step, self._places[place], row, condition)
+        # Units are left out in the order of their texts.
+        for unit in sorted(step.rejected, key=lambda number: str(change.units[number])):
+            reported.add(change.units[unit][0])
             if unit not in doubted:
-                yield self._row(view, step, unit, SavedRange(), reason)
+                yield self._row(view, step, change.units[unit], SavedRange(), step.rejected[unit])
         for topic in sorted(step.load_factors.keys() - reported):
             reported.add(topic)
             yield self._row(view, step, (topic, None), SavedRange(), NOTHING)
         if not reported:
             yield self._row(view, step, (None, None), SavedRange(), NOTHING)
 
-    def _potential_keys(
-        self, step: _Step, traffic: RackTraffic
-    ) -> Iterator[tuple[TrafficKey, Potential]]:
+    def _step_potentials(self, step: _Step, traffic: Traffic) -> Iterator[Potential]:
         """The traffic of which the change could save more or lose something, and how much."""
-        change = step.change
-        for key, bytes_ in traffic.items():
-            doubt = step.doubts.get(change.unit(key))
-            found = self._potentials.of(change.saving, key, bytes_, change.follows, doubt)
-            if found is not None:
-                yield key, found
-        for key, bytes_ in step.unknown_readers.items():
-            yield key, self._potentials.of_readers(key, bytes_)
+        for chunk in traffic:
+            yield self._potential(step, chunk)
+        for chunk in step.unknown_readers.values():
+            yield self._potentials.of_readers(chunk)
 
-    def _losses(
-        self,
-        step: _Step,
-        saved: Mapping[_Place, CrossingCost],
-        potentials: Sequence[tuple[TrafficKey, Potential]],
-    ) -> Mapping[_Place, _Loss]:
+    def _potential(self, step: _Step, chunk: Chunk) -> Potential:
+        change = step.change
+        has_doubt = np.zeros(len(change.units), dtype=np.bool_)
+        has_doubt[list(step.doubts)] = True
+        of_lane = has_doubt[change.unit][self._lanes.place]
+        return self._potentials.of(change.saving, chunk, change.follows, of_lane)
+
+    def _losses(self, step: _Step, saved: Costs, sums: _Sums) -> Mapping[int, _Loss]:
         """What is subtracted from each place, because other bytes of its unit could lose it.
 
         It is in proportion to what the places save. Reads of an unknown group count for each group.
+        Places that lose nothing are left out.
         """
-        found: defaultdict[Unit, list[Potential]] = defaultdict(list)
-        for key, potential in potentials:
-            if any(potential.lost):
-                found[step.change.unit(key)].append(potential)
-        places: defaultdict[Unit, list[_Place]] = defaultdict(list)
-        for place in sorted(saved):
-            places[step.change.unit(place)].append(place)
-        losses: dict[_Place, _Loss] = {}
-        for unit, members in places.items():
-            doubts = list(found[unit])
-            if step.change.saving == ASSIGNMENT and unit != UNKNOWN_GROUP:
-                doubts += found[UNKNOWN_GROUP]
-            lost = total_cost(potential.lost for potential in doubts)
-            whole = total_cost(saved[place] for place in members)
-            is_less = self._value_of(lost) < self._value_of(whole) and not lost.unpriced
-            if step.change.saving == PRODUCING and unit in step.doubts:
-                doubts.append(Potential(CrossingCost(), step.doubts[unit]))
+        change = step.change
+        whole = saved.by(change.unit, len(change.units))
+        order = np.argsort(change.unit, kind="stable")
+        starts = run_starts(change.unit[order])
+        losses: dict[int, _Loss] = {}
+        for begin, end in pairwise([*starts.tolist(), len(order)]):
+            members = order[begin:end]
+            unit = int(change.unit[members[0]])
+            lost, doubts = self._lost(step, sums, unit)
+            if not doubts:
+                continue
+            is_less = self._value_of(lost) < self._value_of(whole.one(unit)) and not lost.unpriced
+            if change.saving == PRODUCING and unit in step.doubts:
                 is_less = False
-            for place, bytes_, nano in zip(
-                members,
-                _divided(lost.cross, [saved[place].cross for place in members]),
-                _divided(lost.nano, [saved[place].nano for place in members]),
-                strict=True,
-            ):
-                losses[place] = {
-                    "lost_bytes": bytes_ if is_less or not doubts else None,
-                    "lost_nano": nano if is_less or not doubts else None,
-                    "doubts": tuple(doubts),
-                }
+            cross, nano = (
+                _divided(lost_, column[members].tolist()) if is_less else [None] * len(members)
+                for lost_, column in ((lost.cross, saved.cross), (lost.nano, saved.nano))
+            )
+            for place, bytes_, dollars in zip(members.tolist(), cross, nano, strict=True):
+                losses[place] = {"lost_bytes": bytes_, "lost_nano": dollars, "doubts": doubts}
         return losses
+
+    def _lost(self, step: _Step, sums: _Sums, unit: int) -> tuple[CrossingCost, tuple[str, ...]]:
+        """What other bytes of a unit could lose, and why that is not known."""
+        doubt = step.doubts.get(unit, "")
+        lost, doubts = sums.lost.one(unit), sums.lost_causes(unit, doubt)
+        if step.change.saving == ASSIGNMENT and step.change.units[unit] != UNKNOWN_GROUP:
+            unknown = self._names.groups.index(UNKNOWN_NAME)
+            lost = lost.plus(sums.lost.one(unknown))
+            doubts += sums.lost_causes(unknown, step.doubts.get(unknown, ""))
+        if step.change.saving == PRODUCING and unit in step.doubts:
+            doubts += (doubt,)
+        return lost, doubts
 
     def _row(self, view: str, step: _Step, unit: Unit, row: SavedRange, condition: str) -> Saving:
         topic, group = unit
@@ -501,12 +646,8 @@ class _ClusterSavings:
 
     def _total(self, rows: Sequence[Saving], steps: Sequence[_Step]) -> Saving:
         """All changes of the waterfall together; each byte that could be saved counts once."""
-        most: defaultdict[TrafficKey, CrossingCost] = defaultdict(CrossingCost)
-        for step in steps:
-            for key, potential in self._potential_keys(step, self.left.traffic):
-                most[key] = CrossingCost(*map(max, zip(most[key], potential.most, strict=True)))
         saved = self.today.whole.minus(self.left.whole)
-        high = saved.plus(total_cost(most.values()))
+        high = saved.plus(self._most_of_all(steps))
         reasons = dict.fromkeys(reason for row in rows for reason in row.reasons)
         return Saving(
             topic=None,
@@ -529,22 +670,27 @@ class _ClusterSavings:
             reasons=tuple(reasons),
         )
 
+    def _most_of_all(self, steps: Sequence[_Step]) -> CrossingCost:
+        """What is left could save; each key by the change that could save most of it."""
+        whole = CrossingCost()
+        for number, chunk in enumerate(self.left.traffic):
+            found = [self._potential(step, chunk) for step in steps] + [
+                self._potentials.of_readers(step.unknown_readers[number])
+                for step in steps
+                if number in step.unknown_readers
+            ]
+            code = found[0].keys.stacked(*(one.keys for one in found[1:])).codes()
+            keys, key = np.unique(code, return_inverse=True)
+            most = Costs.zero(len(keys), self._rates.dtype)
+            most.most_at(key, [one.most for one in found])
+            whole = whole.plus(most.whole)
+        return whole
+
 
 def _reason(error: RackwiseError) -> str:
     """Cause and cure of an error as one reason."""
     text = error.message if error.hint is None else f"{error.message}: {error.hint}"
     return text.replace(SEPARATOR, ", ")
-
-
-def _merge(
-    before: Mapping[KeyT, ValueT],
-    after: Mapping[KeyT, ValueT],
-    unit: Callable[[KeyT], Unit],
-    rejected: Mapping[Unit, str],
-) -> dict[KeyT, ValueT]:
-    """The values before of the rejected units, and the values after of all others."""
-    unchanged = {key: value for key, value in before.items() if unit(key) in rejected}
-    return unchanged | {key: value for key, value in after.items() if unit(key) not in rejected}
 
 
 def _divided(lost: int, saved: Sequence[int]) -> list[int | None]:
@@ -553,22 +699,6 @@ def _divided(lost: int, saved: Sequence[int]) -> list[int | None]:
         return [None] * len(saved)
     weights = [max(0, each) for each in saved]
     return [*apportion(lost, weights)] if any(weights) else [0] * len(saved)
-
-
-def _by_topic_and_group(row: TrafficKey | TariffRow) -> _Place:
-    return _Place(row.topic, row.client_group)
-
-
-def _by_group(key: TrafficKey | TariffRow | _Place) -> Unit:
-    return None, key.client_group
-
-
-def _by_topic(key: TrafficKey | TariffRow | _Place) -> Unit:
-    return key.topic, None
-
-
-def _by_cluster(_key: TrafficKey | TariffRow | _Place) -> Unit:
-    return None, None
 
 
 def _check_shares(unkeyed: Mapping[str, float]) -> None:

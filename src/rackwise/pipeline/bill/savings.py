@@ -12,7 +12,11 @@ layouts     a b        ->  task 2: b b    +  layout b  ->  rows of b
 By default, Spark combines small groups and then processes clusters one after another. Spark keeps
 the number of partitions only if the code sets that number.
 
-What this does not do: read flows per partition (`core.savings.spread` spreads flows over them).
+A task makes no Python object per flow: Arrow's dictionaries give `core.savings` codes, and rows of
+the result become Arrow some thousands at a time.
+
+What this does not do: read flows per partition. `core.savings.traffic.spread` spreads flows over
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, Flow, Layout
+from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, FlowColumns, Layout
 from rackwise.core.savings import savings as savings_of
 from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.bill.model import leading
@@ -33,8 +37,10 @@ from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import SAVINGS, UNKNOWN_RACK, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.savings import Saving
@@ -52,6 +58,8 @@ TOO_SHORT = (
 )
 ESTIMATED = "estimated"
 """The quality of every row: bytes are spread over partitions."""
+BATCH = 4096
+"""Rows of SAVINGS that are Python objects and not yet Arrow."""
 FLOW = ("day", "kind", "topic", "client_group", "quality", "from_rack", "to_rack", "bytes")
 
 
@@ -78,7 +86,7 @@ def savings(
     racks = tuple(fleet.codes.racks)
 
     def saved(left: pa.Table, right: pa.Table) -> pa.Table:
-        rows = _rows(
+        return savings_table(
             left,
             right,
             prices=prices,
@@ -88,7 +96,6 @@ def savings(
             unkeyed=unkeyed,
             racks=racks,
         )
-        return pa.Table.from_pylist(list(rows), schema=arrow_schema(SAVINGS))
 
     return (
         flows.groupBy("cluster")
@@ -97,7 +104,7 @@ def savings(
     )
 
 
-def _rows(
+def savings_table(
     left: pa.Table,
     right: pa.Table,
     *,
@@ -107,27 +114,64 @@ def _rows(
     eps: Sequence[float],
     unkeyed: Mapping[str, float],
     racks: Sequence[str],
-) -> Iterator[dict[str, Any]]:
-    """Rows of SAVINGS of one cluster; none if it has no traffic."""
+) -> pa.Table:
+    """SAVINGS of one cluster; no rows if it has no traffic.
+
+    `left`: rows with the columns of `FLOW`; `right`: the row of the cluster in `layout_table`.
+    """
+    schema = arrow_schema(SAVINGS)
     if not len(left):
-        return
+        return schema.empty_table()
     (row,) = right.to_pylist()
     layout = Layout.of(cluster_of(row), lambda _, member: member.rack)
-    columns = left.select(FLOW).to_pydict().values()
-    flows = [_flow(*cells) for cells in zip(*columns, strict=True)]
     result = savings_of(
-        flows, layout, prices=prices, levels=levels, eps=eps, unkeyed=unkeyed, racks=racks
+        flow_columns(left),
+        layout,
+        prices=prices,
+        levels=levels,
+        eps=eps,
+        unkeyed=unkeyed,
+        racks=racks,
     )
-    for one in result.rows:
-        yield _row(row["cluster"], one, seconds)
+    batches = [
+        pa.RecordBatch.from_pylist(
+            [_row(row["cluster"], one, seconds) for one in result.rows[start : start + BATCH]],
+            schema=schema,
+        )
+        for start in range(0, len(result.rows), BATCH)
+    ]
+    return pa.Table.from_batches(batches, schema=schema)
 
 
-def _flow(*cells: Any) -> Flow:  # noqa: ANN401 (cells of FLOW)
-    flow = Flow(*cells)
-    sender, receiver = (
-        None if rack == UNKNOWN_RACK else rack for rack in (flow.from_rack, flow.to_rack)
+def flow_columns(left: pa.Table) -> FlowColumns:
+    """The columns of `FLOW` as codes and names. No Python object is made per row."""
+    (days, day), (kinds, kind), (topics, topic), (groups, group), (qualities, quality) = (
+        _encoded(left.column(name)) for name in FLOW[:5]
     )
-    return flow._replace(from_rack=sender, to_rack=receiver)
+    ends = (left.column(name) for name in ("from_rack", "to_rack"))
+    (senders, sender), (receivers, receiver) = map(_encoded, ends)
+    return FlowColumns(
+        days=days,
+        kinds=kinds,
+        topics=topics,
+        client_groups=groups,
+        qualities=qualities,
+        racks=tuple(None if rack == UNKNOWN_RACK else rack for rack in (*senders, *receivers)),
+        day=day,
+        kind=kind,
+        topic=topic,
+        client_group=group,
+        quality=quality,
+        from_rack=sender,
+        to_rack=receiver + len(senders),
+        bytes=left.column("bytes").to_numpy(),
+    )
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
+    """The different values of a column, and the code of each row."""
+    encoded = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    return tuple(encoded.dictionary.to_pylist()), encoded.indices.to_numpy()
 
 
 def _row(cluster: str, one: Saving, seconds: int | None) -> dict[str, Any]:
