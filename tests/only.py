@@ -38,7 +38,8 @@ CAPABILITIES = {
     "producers": "core/partitioner adapters/clients cli/producer oracle/test_choices.py",
     "service": "core/replica_service adapters/rpc cli/place/test_serve.py",
     "bill": """
-        solver/test_savings.py solver/test_moved_reads.py core/test_traffic.py core/test_subnets.py
+        core/savings solver/test_savings.py solver/test_saving_ranges.py solver/test_moved_reads.py
+        core/test_traffic.py core/test_subnets.py
         core/fleet core/meter core/billed adapters/kafka/logs adapters/kafka/test_commits.py
         pipeline report cli/analyze
     """,

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rackwise.core.savings import FlowColumns
+from rackwise.core.savings import FlowColumns, savings
 
 if TYPE_CHECKING:
     from datetime import date
+
+    from rackwise.core.savings.tariff import CrossingCost
 
 NAMES = ("days", "kinds", "topics", "client_groups", "qualities", "racks")
 
@@ -42,3 +44,17 @@ def columns_of(flows):
         **dict(zip(Flow._fields, codes, strict=False)),
         bytes=np.array(bytes_, dtype=np.int64 if is_small else object),
     )
+
+
+class Found(NamedTuple):
+    """The savings of one cluster, and what crosses before and after the waterfall."""
+
+    rows: tuple
+    today: CrossingCost
+    left: CrossingCost
+
+
+def all_savings(flows, layout, **given):
+    """The savings of flows, every row read."""
+    found = savings(columns_of(flows), layout, **given)
+    return Found(tuple(found.rows()), found.today, found.left)

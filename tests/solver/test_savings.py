@@ -33,7 +33,6 @@ from rackwise.core.savings import (
     TOTAL,
     WATERFALL,
     Layout,
-    savings,
     waterfall,
 )
 from rackwise.core.savings.potential import (
@@ -50,7 +49,7 @@ from rackwise.core.savings.potential import (
 )
 from rackwise.core.savings.traffic import chunks
 from rackwise.core.traffic import known_sum, usd_nano
-from saving_flows import Flow, columns_of
+from saving_flows import Flow, all_savings
 from small_fleets import CENT, DAY, DEMO_READERS, GIB, cluster, group, price
 
 A, B, C = "/eu/a", "/eu/b", "/eu/c"
@@ -84,7 +83,7 @@ NO_KEYS = {"orders": 1.0, "other": 1.0, "gone": 1.0} | {f"t{n}": 1.0 for n in ra
 
 def saved(flows, made, **more):
     given = {"prices": (price(),), "levels": LEVELS, "unkeyed": NO_KEYS} | more
-    return savings(columns_of(flows), layout_of(made), **given)
+    return all_savings(flows, layout_of(made), **given)
 
 
 def part(rows, view, saving, eps=None):

@@ -12,8 +12,7 @@ import pytest
 from rackwise.core.model import Cluster, Configs, GroupMember
 from rackwise.core.racks import Rack
 from rackwise.core.savings import CONDITIONS, Layout
-from rackwise.core.savings import savings as core_savings
-from saving_flows import Flow, columns_of
+from saving_flows import Flow, all_savings
 from small_fleets import DAY, DEMO_READERS, GIB, cluster, parsed, price
 
 pytestmark = pytest.mark.spark
@@ -81,9 +80,7 @@ def test_rows_equal_those_of_core_for_each_cluster(spark, tmp_path):
     assert rows[0]["usd_high"] is not None
     for name, found in given.items():
         layout = Layout.of(made[name], lambda _, member: member.rack)
-        wanted = core_savings(
-            columns_of(found), layout, prices=PRICES, levels=LEVELS, eps=(0.1, math.inf)
-        )
+        wanted = all_savings(found, layout, prices=PRICES, levels=LEVELS, eps=(0.1, math.inf))
         assert [row for row in rows if row["cluster"] == name] == [
             {
                 "cluster": name,
@@ -224,11 +221,10 @@ class TestSummary:
         assert (total["bytes_high"], total["usd_high"]) == (3 * GIB, "0.060000000")
 
     def test_less_than_an_hour_has_no_30_days(self):
-        from rackwise.core.savings import savings as core_savings
         from rackwise.pipeline.bill.savings import TOO_SHORT, _row
 
         layout = Layout.of(cluster(), lambda _, member: member.rack)
-        (*_, one) = core_savings(columns_of(flows(1)), layout, prices=PRICES, levels=LEVELS).rows
+        (*_, one) = all_savings(flows(1), layout, prices=PRICES, levels=LEVELS).rows
         row = _row("demo", one, None)
         assert [row[f"usd_{end}_30d"] for end in ("low", "high", "saved")] == [None] * 3
         assert row["usd_high"] is not None

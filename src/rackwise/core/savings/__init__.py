@@ -3,7 +3,7 @@
 ```
 FlowColumns      rows of the bill; Layout: what savings need of the cluster
 savings          computes follower-fetch, assignment, producing and leader-moves
-Saving           one row: what a change saves of one topic and client group; Savings: all rows
+Saving           one row: what a change saves of one topic and client group
 ```
 """
 
@@ -29,7 +29,13 @@ from rackwise.core.savings.model import (
     Saving,
 )
 from rackwise.core.savings.potential import CAUSES
-from rackwise.core.savings.waterfall import NOTHING, SEPARATOR, Savings, savings, waterfall_eps
+from rackwise.core.savings.waterfall import (
+    NOTHING,
+    SEPARATOR,
+    ClusterSavings,
+    savings,
+    waterfall_eps,
+)
 
 __all__ = [
     "ALL",
@@ -49,11 +55,11 @@ __all__ = [
     "UNKNOWN_NAME",
     "USUAL_EPS",
     "WATERFALL",
+    "ClusterSavings",
     "FlowColumns",
     "GroupReaders",
     "Layout",
     "Saving",
-    "Savings",
     "savings",
     "waterfall_eps",
 ]

@@ -51,6 +51,7 @@ bound tighter, never wider.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -427,7 +428,7 @@ class SavedRange:
             found.append(KEYS)
         if self.saved.unpriced or self.most.unpriced:
             found.append(PRICE)
-        return reasons_of(found)
+        return reasons_of(tuple(found))
 
     @property
     def bytes_low(self) -> int | None:
@@ -451,7 +452,8 @@ class SavedRange:
         return saved if self.is_proved else max(saved, 0)
 
 
-def reasons_of(causes: Iterable[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=1_000)
+def reasons_of(causes: tuple[str, ...]) -> tuple[str, ...]:
     """The different causes, in the order of `CAUSES`, then all others."""
     found = dict.fromkeys(causes)
     known = [cause for cause in CAUSES if cause in found]

@@ -30,7 +30,7 @@ from rackwise.core.savings.traffic.columns import packed, run_starts, run_sums
 from rackwise.core.traffic import REGION, highest_price, price_of, usd_nano
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import date
     from typing import TypeAlias
 
@@ -185,6 +185,10 @@ class Costs(NamedTuple):
     def one(self, row: int) -> CrossingCost:
         """The cost of one row."""
         return CrossingCost(*(int(column[row]) for column in self))
+
+    def each(self) -> Iterator[CrossingCost]:
+        """The cost of each row."""
+        return map(CrossingCost, *(column.tolist() for column in self))
 
     @property
     def whole(self) -> CrossingCost:

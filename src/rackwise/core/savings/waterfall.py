@@ -53,6 +53,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
@@ -148,8 +149,8 @@ def savings(
     eps: Sequence[float] = EPS,
     unkeyed: Mapping[str, float] = NOT_GIVEN,
     racks: Iterable[str] = (),
-) -> Savings:
-    """What each change saves of one cluster's flows, ordered by view, saving, topic and group.
+) -> ClusterSavings:
+    """What each change saves of one cluster's flows.
 
     `prices`: rows of one provider. `eps`: the bounds of `producing`; the saving without a bound is
     always computed as well. `unkeyed`: topic -> share of records without a key. `racks`: other
@@ -165,15 +166,9 @@ def savings(
     known: set[str | None] = {*racks}
     known |= {names.rack(code) for end in (parts.near, parts.far) for code in np.unique(end)}
     known |= {rack for patterns in layout.racks.values() for each in patterns for rack in each}
-    cluster_savings = _ClusterSavings(
-        parts, lanes, layout, names, Tariff(prices, levels, known), prices
+    return ClusterSavings(
+        parts, lanes, layout, names, Tariff(prices, levels, known), prices, eps, unkeyed
     )
-    del parts
-    rows = (
-        *cluster_savings.alone(sorted({*eps, math.inf}), unkeyed),
-        *cluster_savings.waterfall(waterfall_eps(eps), unkeyed),
-    )
-    return Savings(rows=rows, today=cluster_savings.today.whole, left=cluster_savings.left.whole)
 
 
 def waterfall_eps(eps: Sequence[float]) -> float:
@@ -184,17 +179,6 @@ def waterfall_eps(eps: Sequence[float]) -> float:
     """
     finite = [bound for bound in eps if bound != math.inf]
     return USUAL_EPS if USUAL_EPS in finite else max(finite, default=math.inf)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Savings:
-    """The savings of one cluster."""
-
-    rows: tuple[Saving, ...]
-    today: CrossingCost
-    """What crosses before the waterfall."""
-    left: CrossingCost
-    """What crosses after the waterfall."""
 
 
 class _BilledTraffic(NamedTuple):
@@ -264,16 +248,16 @@ class _Sums:
     def __init__(self, places: int, units: int, dtype: type) -> None:
         self.most = Costs.zero(places, dtype)
         self.lost = Costs.zero(units, dtype)
-        # bit n: cause n of `OF_KEYS`, or `DOUBT`
-        self._causes = np.zeros(places, dtype=np.int64)
-        self._lost_causes = np.zeros(units, dtype=np.int64)
+        # by place, and by unit; bit n: cause n of `OF_KEYS`, or `DOUBT`
+        self.causes = np.zeros(places, dtype=np.int64)
+        self.lost_causes = np.zeros(units, dtype=np.int64)
 
     def add(self, potential: Potential, place: Codes, unit: Codes) -> None:
         """Add potentials of keys with these places and units."""
         bits = np.left_shift(1, potential.cause)
         for costs, sums, causes, rows in (
-            (potential.most, self.most, self._causes, place),
-            (potential.lost, self.lost, self._lost_causes, unit),
+            (potential.most, self.most, self.causes, place),
+            (potential.lost, self.lost, self.lost_causes, unit),
         ):
             some = costs.any()
             sums.add_at(rows[some], costs.rows(some))
@@ -282,24 +266,56 @@ class _Sums:
     @property
     def has_most(self) -> NDArray[np.bool_]:
         """Whether the saving of a place is not known."""
-        found: NDArray[np.bool_] = self._causes != 0
+        found: NDArray[np.bool_] = self.causes != 0
         return found
 
-    def causes(self, place: int, doubt: str) -> tuple[str, ...]:
-        """Why the saving of a place is not known; `doubt`: that of its unit."""
-        return _causes(int(self._causes[place]), doubt)
 
-    def lost_causes(self, unit: int, doubt: str) -> tuple[str, ...]:
-        """Why the loss of a unit is not known; `doubt`: that of the unit."""
-        return _causes(int(self._lost_causes[unit]), doubt)
-
-
+@lru_cache(maxsize=1_000)
 def _causes(bits: int, doubt: str) -> tuple[str, ...]:
+    """The causes of some bits; `doubt`: that of the unit."""
     return tuple(cause for number, cause in enumerate((*OF_KEYS, doubt)) if bits >> number & 1)
 
 
-class _ClusterSavings:
-    """Computes the savings of one cluster."""
+class _Total:
+    """The row of all changes of the waterfall together."""
+
+    def __init__(self) -> None:
+        self._bytes_low: list[int | None] = []
+        self._nano_low: list[int | None] = []
+        self._has_bytes = self._has_nano = True
+        self._reasons: dict[str, None] = {}
+
+    def seen(self, rows: Iterable[Saving]) -> Iterator[Saving]:
+        """The rows of a step, as they are; the total counts them."""
+        for row in rows:
+            self._bytes_low.append(row.bytes_low)
+            self._nano_low.append(row.nano_low)
+            self._has_bytes &= row.bytes_low == row.bytes_high
+            self._has_nano &= row.nano_low == row.nano_high
+            self._reasons |= dict.fromkeys(row.reasons)
+            yield row
+
+    def row(self, saved: CrossingCost, most: CrossingCost) -> Saving:
+        """`saved`: what all changes save; `most`: what all other bytes could save, each once."""
+        high = saved.plus(most)
+        return Saving(
+            topic=None,
+            client_group=None,
+            saving=ALL,
+            view=TOTAL,
+            eps=None,
+            bytes_low=known_sum(self._bytes_low, is_whole=self._has_bytes),
+            bytes_high=high.cross,
+            nano_low=known_sum(self._nano_low, is_whole=self._has_nano),
+            nano_high=None if high.unpriced or saved.unpriced else high.nano,
+            load_factor=None,
+            condition="all changes of the waterfall",
+            reasons=tuple(self._reasons),
+        )
+
+
+class ClusterSavings:
+    """Computes the savings of one cluster. A row is computed when it is read."""
 
     def __init__(
         self,
@@ -309,6 +325,8 @@ class _ClusterSavings:
         names: TrafficNames,
         tariff: Tariff,
         prices: Sequence[Price],
+        eps: Sequence[float],
+        unkeyed: Mapping[str, float],
     ) -> None:
         self._layout = layout
         self._names = names
@@ -319,9 +337,12 @@ class _ClusterSavings:
         self._replicas = ReplicaRacksOf(layout)
         self._potentials = Potentials(layout, self._patterns, lanes, names, self._rates)
         exact = flows._replace(bytes=flows.bytes.astype(dtype))
-        # the traffic of the bill, and the traffic that is left after `waterfall` has run
-        self.today = self.left = self._bill(spread(exact, lanes, layout, self._patterns, names))
-        self._is_priced = self.today.whole.nano > 0
+        self._today = self._bill(spread(exact, lanes, layout, self._patterns, names))
+        self.today = self.left = self._today.whole
+        """What crosses before the waterfall, and after it once its rows were read."""
+        self._is_priced = self.today.nano > 0
+        self._eps = eps
+        self._unkeyed = unkeyed
         self._follows_today = np.full(len(names.groups), layout.follows)
         topic, group = lanes.places
         texts, groups = names.topics, names.groups
@@ -332,37 +353,39 @@ class _ClusterSavings:
             (texts[a], groups[b]) for a, b in zip(topic.tolist(), group.tolist(), strict=True)
         ]
 
-    def alone(self, eps: Sequence[float], unkeyed: Mapping[str, float]) -> Iterator[Saving]:
-        """Each change against today."""
-        today, follows = self.today, self._follows_today
+    def rows(self) -> Iterator[Saving]:
+        """The savings in order of view, saving, topic and group. They can be read once."""
+        today, follows, unkeyed = self._today, self._follows_today, self._unkeyed
         yield from self._rows(ALONE, self._follower_fetch(today))
         yield from self._rows(ALONE, self._assignment(today, follows, optimal_assignment))
-        for step in self._producing(today, eps, unkeyed):
+        for step in self._producing(today, sorted({*self._eps, math.inf})):
             yield from self._rows(ALONE, step, unkeyed)
         yield from self._rows(ALONE, self._leader_moves(today, follows))
+        yield from self._waterfall()
 
-    def waterfall(self, eps: float, unkeyed: Mapping[str, float]) -> Iterator[Saving]:
+    def _waterfall(self) -> Iterator[Saving]:
         """Each change on top of the ones before, `assignment` by the stock assignor, the total."""
-        reading = self._follower_fetch(self.today)
+        total = _Total()
+        reading = self._follower_fetch(self._today)
+        del self._today
         follows = self._follows_today.copy()
         if not self._layout.follows:
             follows[:] = True
             follows[list(reading.rejected)] = False
-        rows = [*self._rows(WATERFALL, reading)]
-        stock = [*self._rows(STOCK, self._assignment(reading.after, follows, stock_assignment))]
+        yield from total.seen(self._rows(WATERFALL, reading))
         assigned = self._assignment(reading.after, follows, optimal_assignment)
-        reading = reading.without_traffic()
-        rows += self._rows(WATERFALL, assigned)
-        (produced,) = self._producing(assigned.after, [eps], unkeyed)
+        yield from total.seen(self._rows(WATERFALL, assigned))
+        (produced,) = self._producing(assigned.after, [waterfall_eps(self._eps)])
         assigned = assigned.without_traffic()
-        rows += self._rows(WATERFALL, produced, unkeyed)
+        yield from total.seen(self._rows(WATERFALL, produced, self._unkeyed))
         leaders_moved = self._leader_moves(produced.after, follows)
         produced = produced.without_traffic()
-        rows += self._rows(WATERFALL, leaders_moved)
-        self.left = leaders_moved.after
-        yield from rows
-        yield from stock
-        yield self._total(rows, (reading, assigned, produced, leaders_moved))
+        yield from total.seen(self._rows(WATERFALL, leaders_moved))
+        self.left = leaders_moved.after.whole
+        steps = (reading.without_traffic(), assigned, produced, leaders_moved)
+        most = self._most_of_all(steps, leaders_moved.after.traffic)
+        yield from self._rows(STOCK, self._assignment(reading.after, follows, stock_assignment))
+        yield total.row(self.today.minus(self.left), most)
 
     def _bill(self, traffic: Traffic) -> _BilledTraffic:
         return _BilledTraffic(traffic, self._costs(traffic))
@@ -428,12 +451,10 @@ class _ClusterSavings:
             return BROKER_ASSIGNS
         return None
 
-    def _producing(
-        self, before: _BilledTraffic, eps: Sequence[float], unkeyed: Mapping[str, float]
-    ) -> Iterator[_Step]:
+    def _producing(self, before: _BilledTraffic, eps: Sequence[float]) -> Iterator[_Step]:
         """A step for each bound."""
         produced = [chunk for chunk in before.traffic if self._of_kind(chunk, PRODUCE)]
-        producers = Producers(produced, self._patterns, self._lanes, self._names, unkeyed)
+        producers = Producers(produced, self._patterns, self._lanes, self._names, self._unkeyed)
         doubtful = self._doubtful_loads(produced)
         change = _Change(PRODUCING, *self._by_topic, self._follows_today)
         for bound in eps:
@@ -544,18 +565,23 @@ class _ClusterSavings:
         losses = self._losses(step, saved, sums)
         doubted: set[int] = set()
         reported: set[str | None] = set()
+        shown = np.flatnonzero(saved.any() | sums.has_most)
+        columns = (
+            *(column.tolist() for column in (shown, change.unit[shown], sums.causes[shown])),
+            *(costs.rows(shown).each() for costs in (saved, sums.most)),
+        )
         # Places are in order of topic and group.
-        for place in np.flatnonzero(saved.any() | sums.has_most).tolist():
+        for place, unit, causes, saved_, most in zip(*columns, strict=True):
             topic, _ = self._places[place]
             reported.add(topic)
-            unit, condition = int(change.unit[place]), CONDITIONS[change.saving]
-            if sums.has_most[place] and unit in step.rejected:
+            condition = CONDITIONS[change.saving]
+            if causes and unit in step.rejected:
                 doubted.add(unit)
                 condition = step.rejected[unit]
             row = SavedRange(
-                saved=saved.one(place),
-                most=sums.most.one(place),
-                causes=sums.causes(place, step.doubts.get(unit, "")),
+                saved=saved_,
+                most=most,
+                causes=_causes(causes, step.doubts.get(unit, "")),
                 is_proved=change.saving != PRODUCING or topic in unkeyed,
                 **losses.get(place, NO_LOSS),
             )
@@ -616,11 +642,11 @@ class _ClusterSavings:
     def _lost(self, step: _Step, sums: _Sums, unit: int) -> tuple[CrossingCost, tuple[str, ...]]:
         """What other bytes of a unit could lose, and why that is not known."""
         doubt = step.doubts.get(unit, "")
-        lost, doubts = sums.lost.one(unit), sums.lost_causes(unit, doubt)
+        lost, doubts = sums.lost.one(unit), _causes(int(sums.lost_causes[unit]), doubt)
         if step.change.saving == ASSIGNMENT and step.change.units[unit] != UNKNOWN_GROUP:
             unknown = self._names.groups.index(UNKNOWN_NAME)
             lost = lost.plus(sums.lost.one(unknown))
-            doubts += sums.lost_causes(unknown, step.doubts.get(unknown, ""))
+            doubts += _causes(int(sums.lost_causes[unknown]), step.doubts.get(unknown, ""))
         if step.change.saving == PRODUCING and unit in step.doubts:
             doubts += (doubt,)
         return lost, doubts
@@ -644,36 +670,10 @@ class _ClusterSavings:
             reasons=row.reasons,
         )
 
-    def _total(self, rows: Sequence[Saving], steps: Sequence[_Step]) -> Saving:
-        """All changes of the waterfall together; each byte that could be saved counts once."""
-        saved = self.today.whole.minus(self.left.whole)
-        high = saved.plus(self._most_of_all(steps))
-        reasons = dict.fromkeys(reason for row in rows for reason in row.reasons)
-        return Saving(
-            topic=None,
-            client_group=None,
-            saving=ALL,
-            view=TOTAL,
-            eps=None,
-            bytes_low=known_sum(
-                (row.bytes_low for row in rows),
-                is_whole=all(row.bytes_low == row.bytes_high for row in rows),
-            ),
-            bytes_high=high.cross,
-            nano_low=known_sum(
-                (row.nano_low for row in rows),
-                is_whole=all(row.nano_low == row.nano_high for row in rows),
-            ),
-            nano_high=None if high.unpriced or saved.unpriced else high.nano,
-            load_factor=None,
-            condition="all changes of the waterfall",
-            reasons=tuple(reasons),
-        )
-
-    def _most_of_all(self, steps: Sequence[_Step]) -> CrossingCost:
+    def _most_of_all(self, steps: Sequence[_Step], left: Traffic) -> CrossingCost:
         """What is left could save; each key by the change that could save most of it."""
         whole = CrossingCost()
-        for number, chunk in enumerate(self.left.traffic):
+        for number, chunk in enumerate(left):
             found = [self._potential(step, chunk) for step in steps] + [
                 self._potentials.of_readers(step.unknown_readers[number])
                 for step in steps

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -133,13 +134,10 @@ def savings_table(
         unkeyed=unkeyed,
         racks=racks,
     )
-    batches = [
-        pa.RecordBatch.from_pylist(
-            [_row(row["cluster"], one, seconds) for one in result.rows[start : start + BATCH]],
-            schema=schema,
-        )
-        for start in range(0, len(result.rows), BATCH)
-    ]
+    saved = (_row(row["cluster"], one, seconds) for one in result.rows())
+    batches = []
+    while some := list(islice(saved, BATCH)):
+        batches.append(pa.RecordBatch.from_pylist(some, schema=schema))
     return pa.Table.from_batches(batches, schema=schema)
 
 

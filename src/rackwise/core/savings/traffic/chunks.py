@@ -16,7 +16,7 @@ cluster (the saving of a unit, the load of a rack) is added up over the chunks f
 lanes of one kind, because most changes move one kind; other chunks are then passed on as they are:
 
 ```
-lanes    fetch    orders  readers   day 1    chunk 0: 65,536 flows or a little more
+lanes    fetch    orders  readers   day 1    chunk 0: 16,384 flows or a little more
          fetch    orders  readers   day 2
          produce  orders  (unknown) day 1    chunk 1: another kind
 ```
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     Traffic: TypeAlias = "Sequence[Chunk]"
     """In order of the lanes."""
 
-CHUNK = 65_536
+CHUNK = 16_384
 """LanedFlows of a chunk; the lane of the last one may have more."""
 NO_RACK = -1
 """The code of a rack that is not known."""
