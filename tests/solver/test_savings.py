@@ -211,6 +211,11 @@ class TestFollowerFetch:
         assert low(rows, ALONE, FOLLOWER_FETCH) == (None, None)
         assert part(rows, ALONE, FOLLOWER_FETCH)[0].bytes_high == GIB
 
+    def test_flows_of_0_bytes_change_nothing(self):
+        flows = [flow("fetch", A, None, 1)]
+        none = [flow("fetch", "/us/a", B, 0), flow("produce", A, "/us/a", 0, topic="other")]
+        assert saved([*flows, *none], DEMO) == saved(flows, DEMO)
+
     def test_cheaper_far_followers_are_kept(self):
         made = cluster({1: "/us/a", 2: "/eu/b"}, {"orders": [(1, 2)]})
         rows = saved(
