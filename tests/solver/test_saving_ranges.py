@@ -147,6 +147,11 @@ class TestLosses:
         assert (row.bytes_low, row.bytes_high, row.reasons) == (None, 3 * GIB, (TOPIC,))
         assert (row.nano_low, row.nano_high) == (None, 3 * NANO_PER_GIB)
 
+    def test_bytes_of_a_topic_that_is_gone_lose_nothing(self):
+        local = flow("fetch", B, B, 3, topic="gone")
+        (row,) = part(saved([*self.SAVES, local], self.MADE).rows, ALONE, LEADER_MOVES)
+        assert (row.bytes_low, row.bytes_high, row.reasons) == (3 * GIB, 3 * GIB, ())
+
     def test_a_loss_of_all_bytes_may_leave_dollars(self):
         local = flow("fetch", B, B, 5, topic=UNKNOWN_NAME)
         free = price(kind="fetch", nano_usd_per_gb_out=0, nano_usd_per_gb_in=0)

@@ -591,6 +591,16 @@ class TestLaws:
         assert all(other == first for other in others)
         assert causes(first.rows, ALONE, PRODUCING) == {RACK, MOVED}
 
+    @pytest.mark.parametrize("size", [1, 99])
+    def test_a_doubt_with_several_causes_has_the_first(self, monkeypatch, size):
+        monkeypatch.setattr(chunks, "CHUNK", size)
+        others = [flow("produce", None, A, 1), flow("produce", "/eu/d", "/eu/d", 1)]
+        flows = [*DEMO_FLOWS, *(one._replace(client_group="others") for one in others)]
+        found = part(saved(flows, DEMO).rows, ALONE, PRODUCING, 0.1)
+        assert {row.client_group: row.reasons for row in found} == dict.fromkeys(
+            ("(unknown)", "others"), (RACK,)
+        )
+
     @settings(max_examples=20)
     @given(scenes(), st.lists(any_flow, max_size=12))
     def test_order_of_flows_does_not_change_savings(self, scene, flows):
