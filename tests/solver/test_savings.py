@@ -278,6 +278,12 @@ class TestAssignment:
         assert low(rows, ALONE, ASSIGNMENT) == (None, None)
         assert step(rows, ALONE, ASSIGNMENT) == (6 * GIB, 6 * NANO_PER_GIB)
 
+    def test_member_without_rack_reads_from_the_same_follower_as_before(self):
+        readers = group("readers", ("m0", None, None, [("orders", 0)]))
+        made = with_selector(cluster(topics={"orders": [(1, 2)]}, groups=[readers]))
+        rows = saved([flow("fetch", B, B, 1)], made).rows
+        assert conditions(rows, ALONE, ASSIGNMENT) == {NOTHING}
+
     def test_missing_solver_is_reported(self, monkeypatch):
         from rackwise.core import solver
         from rackwise.core.assignors.optimal import assign as optimal
