@@ -49,7 +49,7 @@ def bronze(spark, rows, *, has_direction=True):
     from rackwise.pipeline.schemas import BRONZE_VPC
 
     whole = [
-        ROW | {"malformed": None, "raw": None, "source_file": "f", "row_offset": place} | row
+        dict.fromkeys(BRONZE_VPC.names) | ROW | {"source_file": "f", "row_offset": place} | row
         for place, row in enumerate(rows)
     ]
     names = BRONZE_VPC.fieldNames()

@@ -10,6 +10,7 @@ from functools import partial
 import pyarrow.parquet
 
 from rackwise.adapters import files
+from rackwise.adapters.files.tables.flow_json import write_gcp_json
 from rackwise.adapters.files.tables.flow_text import (
     write_document,
     write_flow_text,
@@ -21,6 +22,7 @@ from rackwise.core.json.strict import parse
 from rackwise.core.traffic import prices_of
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.generate import write_flow_parquet
+from rackwise.pipeline.ingest.formats import FORMATS
 from rackwise.pipeline.job import analyze
 from rackwise.pipeline.request import AnalyzeRequest
 
@@ -34,6 +36,8 @@ TABLES = {
     "by_quality": ("quality",),
 }
 """Table of the truth -> columns of CROSS_RACK beside the cluster."""
+TEXTS = {FlowFormat.VPC_TEXT: write_flow_text, FlowFormat.GCP: write_gcp_json}
+"""Format of text -> the function that writes a file."""
 ROLL_UPS = ("by_kind", "by_pair", "by_day", "by_topic", "by_group")
 
 
@@ -63,7 +67,8 @@ def request_of(folder):
     snapshots, failed = read_snapshots(contents, read)
     assert not failed
     clients = folder / "clients.csv"
-    is_canonical = told["options"]["flow_format"] == FlowFormat.CANONICAL
+    generated = told["options"]["flow_format"]
+    (flow_format,) = (each.name for each in FORMATS.values() if generated in each.generated_as)
     return told, AnalyzeRequest(
         version="0.1.0",
         snapshots=snapshots,
@@ -71,7 +76,7 @@ def request_of(folder):
         tables=str(folder / "tables"),
         prices=files.shipped_prices(),
         flows=(str(folder / "flows"),),
-        flow_format="canonical" if is_canonical else "vpc",
+        flow_format=flow_format,
         subnets=files.read_subnets(folder / "subnets.csv"),
         clients=files.read_clients(clients) if clients.exists() else {},
         levels=tuple(told["levels"]),
@@ -82,10 +87,10 @@ def request_of(folder):
 def _write(fleet, index, folder):
     """Write one file; every second text is compressed."""
     file, tally = flow_file(fleet, index)
-    if fleet.options.flow_format is FlowFormat.VPC_TEXT:
-        write_flow_text(folder / f"{file.name}.log{'.gz' * (index % 2)}", file)
-    else:
+    if (write := TEXTS.get(fleet.options.flow_format)) is None:
         write_flow_parquet(folder / f"{file.name}.parquet", file)
+    else:
+        write(folder / f"{file.name}.log{'.gz' * (index % 2)}", file)
     return tally
 
 

@@ -76,6 +76,7 @@ from rackwise.pipeline.bill.standing import flows_of_savings, read_standing, who
 from rackwise.pipeline.columns.clock import day_number
 from rackwise.pipeline.fleet.cluster_names import name_notes, names_by_text
 from rackwise.pipeline.fleet.fleet import frames
+from rackwise.pipeline.fleet.members import zone_racks
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.ingest.files import escape_glob, find_repeated, flow_files
 from rackwise.pipeline.ingest.formats import (
@@ -319,6 +320,7 @@ class _AnalyzeRun:
     def _fleet(self, found: FoundNames, folder: str) -> Fleet:
         request = self.request
         racks = [*found.racks, *(subnet.rack for subnet in request.subnets)]
+        racks += zone_racks(found.zones, request.snapshots)
         racks += [rack for racks_of in request.clients.values() for rack in racks_of.values()]
         fleet = frames(
             self.spark,

@@ -235,6 +235,8 @@ BRONZE_VPC = _table(
     pkt_srcaddr=(_STRING, "source address of the packet, as behind NAT"),
     pkt_dstaddr=(_STRING, "destination address of the packet, as behind NAT"),
     flow_direction=(_STRING, "egress or ingress, as seen by the interface"),
+    src_zone=(_STRING, "zone of the sender; null if the log does not name it"),
+    dst_zone=(_STRING, "zone of the receiver; null if the log does not name it"),
     malformed=(_STRING, "why a line is not a row; else null"),
     **_ROW_PLACE,
 )

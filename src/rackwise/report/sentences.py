@@ -268,7 +268,7 @@ _BYTES: Final = (
     (
         "bytes_estimated",
         "estimated",
-        "bytes from rates, from a later snapshot, or between snapshots that differ",
+        "bytes from rates, of sampled logs, from a later snapshot, or between differing snapshots",
     ),
     (
         "bytes_unknown_rack",

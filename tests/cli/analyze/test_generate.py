@@ -64,6 +64,15 @@ class TestFiles:
         lines = gzip.decompress((out / "flows" / "2026-11-21-00000.log.gz").read_bytes())
         assert lines.split(b"\n")[0].split(b" ")[:2] == [b"version", b"account-id"]
 
+    @pytest.mark.parametrize("flow_format", ["gcp"])
+    def test_flow_logs_of_other_clouds_are_json(self, generate, capsys, flow_format):
+        code, out = generate(*SMALL, "--flow-format", flow_format, "--log-version", "2")
+        assert code == 0
+        assert f"--flow-format {flow_format} " in capsys.readouterr().out
+        assert (
+            gzip.decompress((out / "flows" / "2026-11-21-00000.json.gz").read_bytes())[:1] == b"{"
+        )
+
     def test_equal_options_give_equal_folders(self, generate):
         _, one = generate(*SMALL, "--shape", "messy", "--clusters", "2", out="one")
         _, two = generate(*SMALL, "--shape", "messy", "--clusters", "2", out="two")
@@ -172,7 +181,7 @@ class TestRefused:
             ),
             (
                 ["--flow-format", "request-log"],
-                "invalid --flow-format: expected vpc, vpc-text or canonical, got request-log",
+                "invalid --flow-format: expected vpc, vpc-text, canonical or gcp, got request-log",
                 "choose one of these for --flow-format",
             ),
             (

@@ -20,7 +20,7 @@ SideName: TypeAlias = Literal["auto", "egress", "broker"]
 DedupeName: TypeAlias = Literal["side", "exact"]
 GoalName: TypeAlias = Literal["repair", "balance"]
 ShapeName: TypeAlias = Literal["even", "random", "messy", "grown", "lost", "uneven"]
-GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical"]
+GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp"]
 
 Master = Annotated[
     str | None,
@@ -320,7 +320,8 @@ class GenerateOptions:
         GeneratedFormat,
         typer.Option(
             metavar="FORMAT",
-            help="Write flows in this format: vpc (Parquet), vpc-text or canonical (Parquet).",
+            help="Write flows in this format: vpc (Parquet), vpc-text, canonical (Parquet) or gcp "
+            "(JSON lines).",
         ),
     ] = "vpc"
     log_version: Annotated[

@@ -1,8 +1,19 @@
-"""Racks of clients: from the group members at their addresses, else from their subnets.
+"""Racks of clients: from the group members at their addresses, their subnets, or their zones.
 
 A member has an address and reports its rack. If all members of a cluster at one address report the
 same rack, every client at that address has that rack. The members at an address are those of the
 last snapshot that has some there: a member that has left keeps its address until another has it.
+
+Some logs name the zone of an end. A zone is the rack that has its name, or the one rack whose path
+ends with it:
+
+```
+zone  us-east4-a    racks us-east4-a, us-east4-b          us-east4-a
+      us-east4-a    racks /us-east4/us-east4-a, ..        /us-east4/us-east4-a
+      a             racks /eu/a, /us/a                    unknown: two racks end with it
+      us-east4-c    racks us-east4-a, us-east4-b          us-east4-c, one more rack
+      us-east4-c    racks /us-east4/us-east4-a, ..        unknown: its path is not known
+```
 """
 
 from __future__ import annotations
@@ -11,16 +22,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rackwise.core.racks import Rack
 from rackwise.pipeline.columns.addresses import NONE, PairIndex, address_number
 from rackwise.pipeline.fleet.subnet_racks import RackLookup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
     from rackwise.core.model import GroupMember
     from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.snapshots import Snapshot
     from rackwise.pipeline.fleet.subnet_racks import Buckets
 
 
@@ -51,6 +64,24 @@ class ClientRacks:
         rows = self._members.find(ip, cluster)
         racks[rows >= 0] = self._racks[rows[rows >= 0]]
         return racks
+
+
+def zone_codes(fleet: Fleet) -> dict[str, int]:
+    """Zone -> code of its rack, for the zones whose rack is known."""
+    found: dict[str, list[int]] = {}
+    parents = {text.rpartition("/")[0] for text in fleet.codes.racks}
+    for text, code in fleet.codes.racks.items():
+        if levels := () if text in parents else Rack(text).levels:
+            found.setdefault(levels[-1], []).append(code)
+    return {zone: codes[0] for zone, codes in found.items() if len(codes) == 1}
+
+
+def zone_racks(zones: Iterable[str], snapshots: Iterable[Snapshot]) -> list[Rack]:
+    """Zones as further racks; none if racks of brokers are paths: a zone is a part of a path."""
+    brokers = (broker for snapshot in snapshots for broker in snapshot.cluster.brokers)
+    if any(broker.rack is not None and broker.rack.is_path for broker in brokers):
+        return []
+    return [Rack(zone) for zone in zones]
 
 
 def member_racks(fleet: Fleet) -> dict[tuple[int, int], int]:

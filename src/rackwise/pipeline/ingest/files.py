@@ -72,6 +72,11 @@ class FlowFile:
         return self.path.endswith(PARQUET)
 
     @property
+    def has_local_colon(self) -> bool:
+        """Whether it is a local file with a colon in its name, which Spark cannot read."""
+        return self.path.startswith("file:") and ":" in PurePosixPath(self.path).name
+
+    @property
     def is_gzip(self) -> bool:
         """Whether its name ends like that of a gzip file."""
         return self.path.endswith(GZIP)

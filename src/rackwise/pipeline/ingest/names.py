@@ -1,4 +1,4 @@
-"""Names in flow rows that need codes: racks, client groups and topics."""
+"""Names in flow rows that need codes: racks, zones, client groups and topics."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class FoundNames:
     groups: tuple[str, ...] = ()
     topics: tuple[tuple[str, str], ...] = ()
     """(cluster, topic)."""
+    zones: tuple[str, ...] = ()
+    """Zones of the ends of flows, as the log names them."""
 
 
 def find_names(bronze: DataFrame) -> FoundNames:
@@ -42,6 +44,16 @@ def find_names(bronze: DataFrame) -> FoundNames:
             sorted((cluster, name) for cluster, name in found.get("topic", ()) if cluster)
         ),
     )
+
+
+def find_zones(bronze: DataFrame) -> FoundNames:
+    """The zones in rows of `schemas.BRONZE_VPC`, without texts that are no racks; an action."""
+    ends = [F.col(name) for name in ("src_zone", "dst_zone")]
+    zones = short_texts(bronze.select(*ends)).distinct()
+    found = zones.select(F.explode(F.array(*ends)).alias("zone")).distinct()
+    texts = found.where(F.col("zone").isNotNull()).select(F.make_valid_utf8("zone")).collect()
+    is_zone = {row[0]: not Rack(row[0]).is_path and Rack(row[0]).is_sound for row in texts}
+    return FoundNames(zones=tuple(sorted(zone for zone, is_sound in is_zone.items() if is_sound)))
 
 
 def distinct_names(bronze: DataFrame) -> DataFrame:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
 
 MARK = "Completed request:"
+HINT = "brokers write them when their logger kafka.request.logger is set to DEBUG"
 SOURCE = "request log"
 LONGEST_LINE = 2**22
 """Bytes; a line of this length has about 50,000 partitions."""
@@ -85,7 +86,7 @@ _FETCHED = (
 
 def read_request_logs(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
     """`schemas.BRONZE_REQUEST` of text files. Raises `InvalidFlows` if no line is a request."""
-    lines, broken = marked_lines(spark, files, MARK)
+    lines, broken = marked_lines(spark, files, MARK, hint=HINT)
     strays = spark.createDataFrame(
         [(FILE, file.uri, OF_FILE) for file in broken],
         "outcome string, source_file string, row_offset long",

@@ -109,9 +109,11 @@ def check_header(file: FlowFile, first: str | None) -> None:
 
 
 def marked_lines(
-    spark: SparkSession, files: Sequence[FlowFile], mark: str
+    spark: SparkSession, files: Sequence[FlowFile], mark: str, *, hint: str
 ) -> tuple[DataFrame, tuple[FlowFile, ...]]:
     """`value, source_file` of all lines of text files that can be read, and the files that cannot.
+
+    `hint`: what to do when no line has the mark.
 
     An action. Raises `InvalidFlows` when no line of any file has the mark, and when files cannot be
     read for another reason than a broken gzip member.
@@ -131,7 +133,7 @@ def marked_lines(
             f'expected lines with "{mark}" in {escaped(whole[0].uri)}, got one that begins "{had}"',
             wanted=mark,
             had=had,
-            hint="brokers write them when their logger kafka.request.logger is set to DEBUG",
+            hint=hint,
             where=whole[0].uri,
         )
     place = F.col("_metadata.file_path").alias("source_file")
@@ -150,12 +152,12 @@ def _read_intact(
     except spark_failures() as error:
         broken = _broken(spark, [file for file in files if file.is_gzip])
         if not broken:
-            raise unreadable(error) from error
+            raise _unreadable(error, files) from error
     whole = [file for file in files if file not in broken]
     try:
         return look(whole), whole, broken
     except spark_failures() as other:
-        raise unreadable(other) from other
+        raise _unreadable(other, whole) from other
 
 
 def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:
@@ -209,14 +211,17 @@ def failure_line(error: Exception) -> str:
     return escaped(line[max(line.find("["), 0) :][:200])
 
 
-def unreadable(error: Exception) -> InvalidFlows:
-    """The error for files that a failed action could not read."""
+def _unreadable(error: Exception, files: Sequence[FlowFile]) -> InvalidFlows:
     had = failure_line(error)
+    hint = "read the files one by one to find the damaged one"
+    # The sinks of Google Cloud write such names; Hadoop takes the colon of a local file for a URI.
+    if any(file.has_local_colon for file in files):
+        hint = "rename local files whose names have a colon, or read them from their bucket"
     return InvalidFlows(
         f"expected flow files that can be read, got an error from Spark: {had}",
         wanted="readable files",
         had=had,
-        hint="read the files one by one to find the damaged one",
+        hint=hint,
     )
 
 

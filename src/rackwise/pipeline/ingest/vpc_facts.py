@@ -20,7 +20,8 @@ listener -> other end     fetch         or replicate, sender = the listener's br
 ```
 
 Bytes are wire bytes, so what clients send with fetch requests counts as produce. The client's rack
-is that of a group member at its address, else that of its subnet, else unknown.
+is that of a group member at its address, else that of its subnet, else that of the zone that the
+row names, else unknown.
 
 All of this except the duplicates happens in numpy, batch by batch, by lookups in tables that fit in
 memory: the listeners and addresses of brokers, the addresses of group members, the subnets.
@@ -49,7 +50,7 @@ from rackwise.pipeline.columns.arrays import Reasons, TextColumn, nullable
 from rackwise.pipeline.columns.clock import HOUR_S, day_of
 from rackwise.pipeline.columns.packing import packed_arrays, unpacked
 from rackwise.pipeline.fleet.listeners import BrokerLookup, by_address, by_listener, choose
-from rackwise.pipeline.fleet.members import ClientRacks
+from rackwise.pipeline.fleet.members import ClientRacks, zone_codes
 from rackwise.pipeline.ingest.facts import (
     PLACE,
     FactBuilder,
@@ -110,11 +111,14 @@ def vpc_input(
     days: tuple[date, date] | None,
     has_direction: bool | None,
     is_exact: bool,
+    is_estimate: bool = False,
+    is_by_file: bool = True,
 ) -> FactInput:
-    """What turns rows of VPC flow logs into facts; a fact without a reason may be a duplicate.
+    """What turns rows of `schemas.BRONZE_VPC` into facts; one without a reason may be a duplicate.
 
     `has_direction`: whether every row with data has a direction; None = only the rows can tell.
-    With `is_exact`, facts also have the columns `SAME`.
+    With `is_exact`, facts also have the columns `SAME`. `is_estimate`: whether all bytes are
+    estimates. `is_by_file`: whether Parquet files have the columns of the rows.
     """
     bits = fact_bits(fleet)
     further = [*SIDE, *(() if has_direction else OWN), *(SAME if is_exact else ())]
@@ -129,6 +133,8 @@ def vpc_input(
         listeners=by_listener(fleet),
         addresses=by_address(fleet),
         client_racks=ClientRacks(fleet, buckets),
+        zones=zone_codes(fleet),
+        is_estimate=is_estimate,
         days=days,
         bits=bits,
         needed=BRONZE_VPC,
@@ -148,6 +154,7 @@ def vpc_input(
         side=side,
         has_directions=has_direction,
         compares_rows=is_exact,
+        is_by_file=is_by_file,
         deals_text=True,
     )
 
@@ -199,6 +206,10 @@ class _VpcBuilder(FactBuilder):
     """Brokers by address and port."""
     addresses: BrokerLookup
     """Brokers by address and cluster."""
+    zones: Mapping[str, int]
+    """Zone -> rack code."""
+    is_estimate: bool
+    """Whether the bytes of all rows are estimates."""
 
     @override
     def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
@@ -258,12 +269,15 @@ class _VpcBuilder(FactBuilder):
         is_copy = far.is_found & (far.broker != near.broker)
         sender, receiver = choose(is_copy & is_to, far, near), choose(is_to, near, far)
         is_guess = near.is_estimated(start_s) | (is_copy & far.is_estimated(start_s))
+        is_guess |= self.is_estimate
+        client_rack = self.client_racks.find(ip, prefix, near.cluster)
+        client_rack = np.where(client_rack == 0, self._zone_rack(rows, places, is_to), client_rack)
         values = {
             "window_s": rows.numbers["end"][places] - rows.numbers["start"][places],
             "cluster": near.cluster,
             "kind": np.where(is_copy, REPLICATE, np.where(is_to, PRODUCE, FETCH)),
             "quality": np.where(is_guess, ESTIMATED, MEASURED),
-            "client_rack": np.where(is_copy, 0, self.client_racks.find(ip, prefix, near.cluster)),
+            "client_rack": np.where(is_copy, 0, client_rack),
             "broker": sender.broker,
             "broker_rack": sender.rack,
             "peer": np.where(is_copy, receiver.broker, 0),
@@ -273,6 +287,13 @@ class _VpcBuilder(FactBuilder):
             "client_ip": np.where(is_copy, NONE, ip),
             "packets": rows.numbers["packets"][places],
         }
+
+    def _zone_rack(
+        self, rows: VpcRows, places: NDArray[np.int64], is_to: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Rack code of the zone of the end that is no listener; 0 = the row names none we know."""
+        source, target = (rows.texts[name].numbers(self.zones) for name in ("src_zone", "dst_zone"))
+        return np.where(is_to, source[places], target[places])
 
 
 def _before_lookup(rows: VpcRows) -> Reasons:

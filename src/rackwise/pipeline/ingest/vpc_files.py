@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.types import StructType
 
 from rackwise.pipeline.ingest import text_tasks
 from rackwise.pipeline.ingest.files import naming_files
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.ingest.files import FlowFile
 
+VPC_COLUMNS = (*VPC_REQUIRED, "pkt_srcaddr", "pkt_dstaddr", "flow_direction")
+"""The columns that are read from text."""
+_PLACE = ("malformed", "raw", "source_file", "row_offset")
+_TEXT_ROWS = StructType([BRONZE_VPC[name] for name in (*VPC_COLUMNS, *_PLACE)])
 PARTIAL = "rackwise.partial"
 """Metadata key of a bronze column: whether some rows with data lack the value. Without the key,
 only the rows can tell."""
@@ -48,7 +53,8 @@ def read_vpc_files(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
         rows, is_partial = _read_text(spark, [file for file in files if not file.is_parquet])
         if parquet:
             others, lacks = _read_parquet(spark, parquet)
-            rows = rows.unionByName(with_schema(others, BRONZE_VPC).to(BRONZE_VPC))
+            shaped = with_schema(others, BRONZE_VPC).to(BRONZE_VPC)
+            rows = with_schema(rows, BRONZE_VPC).unionByName(shaped)
             is_partial = True if is_partial or lacks else lacks
     mark = {} if is_partial is None else {PARTIAL: is_partial}
     known = {
@@ -82,11 +88,11 @@ def _read_text(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFram
                 check_header(file, head.first)
             else:
                 headers.append((file, column_names(head.header)))
-        frames.append(text_tasks.text_rows(spark, own, BRONZE_VPC))
+        frames.append(text_tasks.text_rows(spark, own, _TEXT_ROWS))
     if others or not own:
         texts = find_headers(spark, others)
         headers += [(text.file, text.columns) for text in texts.files]
-        frames.append(text_rows(spark, texts, [field.name for field in BRONZE_VPC][:-4]))
+        frames.append(text_rows(spark, texts, VPC_COLUMNS))
     for file, columns in headers:
         twice = sorted({name for name in columns if columns.count(name) > 1})
         if twice:

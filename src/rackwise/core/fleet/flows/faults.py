@@ -17,7 +17,7 @@ What this does not do: choose the rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rackwise.core.fleet.flows.columns import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DIRECTION_SINCE = 5
 NO_UTF8 = "\udcff"
 """The byte 0xff, which is invalid in UTF-8, as Python decodes it."""
 NO_BROKER = 2**31 - 1
@@ -105,6 +104,16 @@ TEXT_FAULTS = (
         hides_bytes=True,
     ),
 )
+GCP_FAULTS = (
+    *(fault for fault in LOG_FAULTS if fault.column != "log_status"),
+    RowFault(reason="malformed:reporter", column="reporter", value="MIDDLE"),
+    *(
+        replace(fault, column="interface_id") if fault.column == "account_id" else fault
+        for fault in TEXT_FAULTS
+        if fault.edit is LineEdit.FIELD
+    ),
+    RowFault(reason="malformed:json", column="end", edit=LineEdit.CUT, hides_bytes=True),
+)
 CANONICAL_FAULTS = (
     RowFault(reason="malformed:kind", column="kind", value="eat"),
     RowFault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
@@ -127,7 +136,9 @@ def faults_of(options: FleetOptions) -> tuple[RowFault, ...]:
     """The faults that files of these options can hold."""
     if options.flow_format is FlowFormat.CANONICAL:
         return CANONICAL_FAULTS
-    later = LATER_FAULTS if options.log_version >= DIRECTION_SINCE else ()
+    if options.flow_format is FlowFormat.GCP:
+        return GCP_FAULTS
+    later = LATER_FAULTS if options.has_direction else ()
     text = TEXT_FAULTS if options.flow_format is FlowFormat.VPC_TEXT else ()
     return (*LOG_FAULTS, *later, *text)
 

@@ -12,6 +12,7 @@ import numpy as np
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.fleet.flows.batch_flows import MALFORMED, NOISE, draw_mixed_flows, part_sizes
 from rackwise.core.fleet.flows.canonical import canonical_columns, canonical_racks, topics_in_rows
+from rackwise.core.fleet.flows.cloud_logs import AS_DRAWN, OUTCOMES_OF, gcp_columns
 from rackwise.core.fleet.flows.columns import FlowNumberColumn, FlowTextColumn, GeneratedFile
 from rackwise.core.fleet.flows.faults import faults_of, spoil_rows
 from rackwise.core.fleet.flows.tally import Tally, add_tallies, outcome_totals, tally_rows
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.fleet.draws import Stream
     from rackwise.core.fleet.flows.traffic import Flows
+    from rackwise.core.fleet.flows.vpc import LoggedRows
     from rackwise.core.fleet.looks.batches import Batches, Metering
     from rackwise.core.model import Cluster
     from rackwise.core.racks import Rack
@@ -166,7 +168,14 @@ def truth(
         clusters=fleet.clusters,
         racks=fleet.racks,
         tally=tally,
-        bill=price_tally(fleet.clusters, fleet.racks, fleet.world, tally, prices),
+        bill=price_tally(
+            fleet.clusters,
+            fleet.racks,
+            fleet.world,
+            tally,
+            prices,
+            is_estimate=fleet.options.flow_format is FlowFormat.GCP,
+        ),
         has_looks=fleet.metering is not None,
     )
 
@@ -249,6 +258,7 @@ def _log_rows(stream: Stream, fleet: GeneratedFleet, drawn: _DrawnFlows, index: 
     options, world, ends, part = fleet.options, fleet.world, fleet.world.endpoints, drawn.part
     count = len(drawn.flows)
     outcome = draw_outcomes(stream, count, None if part is None else part == NOISE)
+    outcome = OUTCOMES_OF.get(options.flow_format, AS_DRAWN)[outcome]
     may_spoil = np.full(count, fill_value=True) if part is None else part == MALFORMED
     flows, rows = log_flows(
         stream,
@@ -266,7 +276,7 @@ def _log_rows(stream: Stream, fleet: GeneratedFleet, drawn: _DrawnFlows, index: 
     is_logged_twice = np.bincount(at, minlength=len(flows)) > 1
     has_bytes = ~np.isin(rows.outcome, WITHOUT_BYTES)
     return _FileRows(
-        columns=log_columns(stream, options, fleet.world, flows, rows),
+        columns=_log_columns(stream, fleet, flows, rows),
         cells={
             "cluster": flows.cluster[at],
             "kind": flows.kind[at],
@@ -281,6 +291,14 @@ def _log_rows(stream: Stream, fleet: GeneratedFleet, drawn: _DrawnFlows, index: 
         bytes=np.where(has_bytes, flows.bytes[at], 0),
         can_spoil=(rows.outcome == KEPT) & ~is_logged_twice[at] & may_spoil[at],
     )
+
+
+def _log_columns(
+    stream: Stream, fleet: GeneratedFleet, flows: Flows, rows: LoggedRows
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
+    if fleet.options.flow_format is FlowFormat.GCP:
+        return gcp_columns(fleet.world, fleet.racks, flows, rows)
+    return log_columns(stream, fleet.options, fleet.world, flows, rows)
 
 
 def _canonical_rows(

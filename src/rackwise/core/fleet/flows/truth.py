@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 FORMAT = "rackwise.truth/1"
 LEVELS = ("region", "zone", "rack", "shelf")
 """Names of the levels, coarsest first, if racks have more than one."""
-MEASURED, APPORTIONED = "measured", "apportioned"
+MEASURED, APPORTIONED, ESTIMATED = "measured", "apportioned", "estimated"
 _NAME = TextForm()
 _NUMBER = IntegerForm(0, 2**63 - 1, "a number from 0 on")
 _SUMS: dict[str, Form] = {
@@ -145,14 +145,18 @@ def price_tally(
     world: Topology,
     tally: Tally,
     prices: Sequence[Price],
+    *,
+    is_estimate: bool = False,
 ) -> PricedRows:
-    """The bill of a tally, row by row. `prices`: rows of one provider.
+    """The bill of a tally, row by row.
+
+    `prices`: rows of one provider. `is_estimate`: whether the bytes of all flows are estimates.
 
     Raises `InvalidPrices` for a day that no row or more than one row covers.
     """
     bytes_: Counter[BillRow] = Counter()
     for row, part in _iter_bill_rows(clusters, racks, world, tally):
-        bytes_[row] += part
+        bytes_[row._replace(quality=ESTIMATED) if is_estimate else row] += part
     names = level_names_of(racks)
     chosen: dict[tuple[str, str, str, int], Price | None] = {}
     amounts: dict[BillRow, Amount] = {}

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from rackwise.core.fleet.world.options import FleetOptions
     from rackwise.core.fleet.world.topology import Topology
 
-KEPT, NO_DATA, SKIP_DATA, REJECTED, NOT_KAFKA, DUPLICATE = range(6)
-OUTCOMES = ("kept", "nodata", "skipdata", "rejected", "not-kafka", "duplicate-side")
+KEPT, NO_DATA, SKIP_DATA, REJECTED, NOT_KAFKA, DUPLICATE, GATEWAY = range(7)
+OUTCOMES = ("kept", "nodata", "skipdata", "rejected", "not-kafka", "duplicate-side", "gateway")
 """Outcome code -> name."""
 
 WITHOUT_BYTES = (NO_DATA, SKIP_DATA)
@@ -59,8 +59,6 @@ OTHER_PORTS = np.array([22, 53, 443, 2181, 8083])
 OWN_PORTS = np.arange(1024, 5024)
 NAME_PORT = 53
 NAME_QUERY_BYTES = 124
-DIRECTION_SINCE = 5
-"""Version of the flow log format that first had a direction."""
 ACCOUNT = "123456789010"
 TCP = 6
 TCP_FLAGS = 18
@@ -113,7 +111,7 @@ def log_flows(
     line_flow = np.concatenate([np.arange(len(flows)), copied])
     is_ingress = np.concatenate([is_ingress, np.ones(len(copied), dtype=bool)])
     outcome = np.concatenate([outcome, np.full(len(copied), DUPLICATE)])
-    if options.log_version < DIRECTION_SINCE:
+    if not options.has_direction:
         own = np.where(is_ingress, flows.receiver[line_flow], flows.sender[line_flow])
         queries = _name_queries(flows, np.unique(own), len(ends.address) - 1)
         line_flow = np.concatenate([line_flow, len(flows) + np.arange(len(queries))])
@@ -154,7 +152,7 @@ def log_columns(
         "action": text_column(action, ("ACCEPT", "REJECT")),
         "log_status": text_column(status, ("OK", "NODATA", "SKIPDATA")),
     }
-    if options.log_version >= DIRECTION_SINCE:
+    if options.has_direction:
         columns |= _columns_since_version_5(stream, ends, rows, sender, receiver, own, is_empty)
     return columns
 

@@ -23,6 +23,8 @@ MAX_DAYS = 3_660
 MAX_FLOWS = 10**11
 MAX_SHARE = 0.5
 LOG_VERSIONS = (2, 5)
+DIRECTION_SINCE = 5
+"""Version of VPC flow logs of AWS that first had a direction."""
 FILE_ROWS = 250_000
 """Greatest number of flows in one file, so that memory does not grow with the flows."""
 MIN_FILES = 4
@@ -35,11 +37,16 @@ LEAST_FLOWS = 100
 
 
 class FlowFormat(StrEnum):
-    """The format of the flow files: VPC flow logs as Parquet or text, or canonical Parquet."""
+    """The format of the flow files."""
 
     VPC = "vpc"
+    """VPC flow logs of AWS as Parquet."""
     VPC_TEXT = "vpc-text"
+    """VPC flow logs of AWS as text."""
     CANONICAL = "canonical"
+    """Canonical flows as Parquet."""
+    GCP = "gcp"
+    """VPC flow logs of Google Cloud as JSON lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +81,12 @@ class FleetOptions:
     """Snapshots of each cluster; from 2 on they meter the traffic of the flows."""
     retention: float = 0.0
     """Share of topics whose oldest records are deleted as new ones come; requires `looks`."""
+
+    @property
+    def has_direction(self) -> bool:
+        """Whether each row of a flow log says which end logged it."""
+        is_versioned = self.flow_format in {FlowFormat.VPC, FlowFormat.VPC_TEXT}
+        return not is_versioned or self.log_version >= DIRECTION_SINCE
 
     @property
     def files_per_day(self) -> int:

@@ -1,7 +1,7 @@
 """Flow formats by name, and their rows as facts: one row in, one row out, with its reason.
 
 ```
-vpc          ->  vpc_facts                          \
+vpc gcp      ->  vpc_facts                          \
 canonical    ->  canonical_facts                     flow_facts -> schemas.FLOW_FACT + reason,
 request-log  ->  request_flows -> canonical_facts   /              source_file, row_offset, raw
 ```
@@ -24,6 +24,7 @@ from rackwise.core.errors import InvalidConfig, InvalidFlows
 from rackwise.core.text import alternatives, escaped
 from rackwise.pipeline.ingest.formats.base import FactOptions, InputFormat
 from rackwise.pipeline.ingest.formats.canonical import CanonicalFormat
+from rackwise.pipeline.ingest.formats.gcp import GcpFormat
 from rackwise.pipeline.ingest.formats.request_log import RequestLogFormat
 from rackwise.pipeline.ingest.formats.vpc import VpcFormat
 
@@ -62,6 +63,7 @@ FORMATS: Mapping[str, InputFormat] = {
         VpcFormat(),
         CanonicalFormat(),
         RequestLogFormat(),
+        GcpFormat(),
     )
 }
 """Name -> format, in the order of the help."""
@@ -164,8 +166,8 @@ def _invalid_columns(error: UnfitColumns) -> InvalidFlows:
     own = [name for name in error.columns if name not in {"source_file", "row_offset"}]
     hint = "add the missing columns to the format of the flow log"
     for each in FORMATS.values():
-        required = each.required_columns()
-        if required and {*required} <= {*own}:
+        required = {name.lower() for name in each.required_columns()}
+        if required and required <= {name.lower() for name in own}:
             hint = f"use --flow-format {each.name}"
     return InvalidFlows(
         f"invalid columns of {escaped(error.where)}: expected {' '.join(error.required)}, got "

@@ -29,6 +29,10 @@ class VpcFormat(InputFormat):
     files = "text or Parquet"
     names_brokers_by_address = True
     client_columns: ClassVar[tuple[str, ...]] = ()
+    is_estimate: ClassVar[bool] = False
+    """Whether the bytes of all rows are estimates."""
+    is_by_file: ClassVar[bool] = True
+    """Whether Parquet files have the columns of the rows."""
     generated_as: ClassVar[tuple[str, ...]] = ("vpc", "vpc-text")
     reasons: ClassVar[Mapping[str, str]] = {
         "malformed:COLUMN": "The value of the column is missing or out of range.",
@@ -85,6 +89,8 @@ class VpcFormat(InputFormat):
             days=options.days,
             has_direction=has_direction(bronze),
             is_exact=options.is_exact,
+            is_estimate=self.is_estimate,
+            is_by_file=self.is_by_file,
         )
 
     @override

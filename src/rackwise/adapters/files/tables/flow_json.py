@@ -1,0 +1,118 @@
+"""Generated flow logs of other clouds as JSON.
+
+```
+Google Cloud   one LogEntry a line, as a sink of Cloud Logging writes them to a bucket
+```
+
+What this does not do: read; decide what is in the rows.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rackwise.adapters.files.tables.flow_text import GZIP_LEVEL
+from rackwise.adapters.files.writing import write_bytes
+from rackwise.core.fleet import FlowTextColumn, LineEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rackwise.core.fleet import FlowNumberColumn, GeneratedFile
+
+Cell: TypeAlias = "str | int | None"
+PROJECT = "generated"
+
+
+def write_gcp_json(path: str | Path, file: GeneratedFile) -> None:
+    """Write VPC flow logs of Google Cloud, whole or not at all; packed if the name ends with `.gz`.
+
+    Raises `InvalidConfig`, `WorldError` where the path cannot be written.
+    """
+    lines = [_dumped(_gcp_entry(row, f"{file.name}-{at}")) for at, row in enumerate(_rows(file))]
+    for spoil in file.spoiled:
+        if spoil.edit is LineEdit.CUT:
+            lines[spoil.row] = lines[spoil.row][: len(lines[spoil.row]) // 2]
+    _write(path, "".join(f"{line}\n" for line in lines))
+
+
+def _gcp_entry(row: Mapping[str, Cell], id_: str) -> dict[str, Any]:
+    connection = {
+        "src_ip": row["srcaddr"],
+        "src_port": row["srcport"],
+        "dest_ip": row["dstaddr"],
+        "dest_port": row["dstport"],
+        "protocol": row["protocol"],
+    }
+    payload = {
+        "connection": _known(connection),
+        "reporter": row["reporter"],
+        # Numbers of 64 bits are texts in the JSON of Google.
+        "bytes_sent": None if row["bytes"] is None else str(row["bytes"]),
+        "packets_sent": None if row["packets"] is None else str(row["packets"]),
+        "start_time": _instant(row["start"]),
+        "end_time": _instant(row["end"]),
+        "src_instance": _gcp_instance(row["src_zone"]),
+        "dest_instance": _gcp_instance(row["dst_zone"]),
+    }
+    return {
+        "insertId": id_,
+        "jsonPayload": _known(payload),
+        "logName": f"projects/{PROJECT}/logs/compute.googleapis.com%2Fvpc_flows",
+        "resource": {
+            "labels": {"project_id": PROJECT, "subnetwork_id": row["interface_id"]},
+            "type": "gce_subnetwork",
+        },
+    }
+
+
+def _gcp_instance(zone: Cell) -> dict[str, Cell] | None:
+    if zone is None:
+        return None
+    return {"project_id": PROJECT, "region": str(zone).rpartition("-")[0], "zone": zone}
+
+
+def _instant(second: Cell) -> Cell:
+    """An epoch second as RFC 3339; a text as it is."""
+    if not isinstance(second, int):
+        return second
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _rows(file: GeneratedFile) -> Iterator[dict[str, Cell]]:
+    """The rows with their edited fields; None where a value is missing."""
+    edits = {spoil.row: spoil for spoil in file.spoiled if spoil.edit is LineEdit.FIELD}
+    columns = [_cells(column) for column in file.columns.values()]
+    for at, cells in enumerate(zip(*columns, strict=True)):
+        row = dict(zip(file.columns, cells, strict=True))
+        if at in edits:
+            row[edits[at].column] = edits[at].text
+        yield row
+
+
+def _cells(column: FlowTextColumn | FlowNumberColumn) -> Sequence[Cell]:
+    if isinstance(column, FlowTextColumn):
+        words = [*column.words, None]
+        return [words[code] for code in column.codes.tolist()]
+    pairs = zip(column.values.tolist(), column.is_missing.tolist(), strict=True)
+    return [None if is_missing else value for value, is_missing in pairs]
+
+
+def _dumped(document: Any) -> str:  # noqa: ANN401 (any JSON)
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _write(path: str | Path, text: str) -> None:
+    """Write text; bytes that are no UTF-8 stand as lone surrogates."""
+    data = text.encode(errors="surrogateescape")
+    if Path(path).suffix == ".gz":
+        data = gzip.compress(data, compresslevel=GZIP_LEVEL, mtime=0)
+    write_bytes(path, data)

@@ -1,0 +1,103 @@
+"""Writes flows as columns of flow logs of other clouds: their outcomes, ends and zones.
+
+These logs have the addresses of pods, so both ends of a flow are the packet's. A zone is the last
+level of a rack. Rows that a format does not have become other rows:
+
+```
+drawn     gcp
+nodata    not-kafka
+skipdata  not-kafka
+rejected  gateway
+```
+
+What this does not do: write JSON (see the adapters).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.fleet.flows.columns import (
+    FlowNumberColumn,
+    FlowTextColumn,
+    number_column,
+    text_column,
+)
+from rackwise.core.fleet.flows.vpc import (
+    GATEWAY,
+    NOT_KAFKA,
+    OUTCOMES,
+    TCP,
+)
+from rackwise.core.fleet.world.options import FlowFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.fleet.flows.traffic import Flows
+    from rackwise.core.fleet.flows.vpc import LoggedRows
+    from rackwise.core.fleet.world.topology import Topology
+    from rackwise.core.racks import Rack
+
+AS_DRAWN = np.arange(len(OUTCOMES))
+
+
+def _outcomes(**instead: int) -> NDArray[np.int64]:
+    """Outcome that was drawn -> outcome of the row; `instead`: name -> code."""
+    return np.array([instead.get(name, code) for code, name in enumerate(OUTCOMES)])
+
+
+OUTCOMES_OF: Mapping[FlowFormat, NDArray[np.int64]] = {
+    FlowFormat.GCP: _outcomes(nodata=NOT_KAFKA, skipdata=NOT_KAFKA, rejected=GATEWAY),
+}
+"""Format -> its outcomes by those that were drawn, if they differ."""
+REPORTERS = ("SRC", "DEST", "SRC_GATEWAY", "DEST_GATEWAY")
+
+
+def gcp_columns(
+    world: Topology, racks: Sequence[Rack], flows: Flows, rows: LoggedRows
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
+    """The columns of VPC flow logs of Google Cloud, with the names of VPC flow logs of AWS."""
+    reporter = rows.is_ingress + 2 * (rows.outcome == GATEWAY)
+    return {
+        **_ends(world, flows, rows),
+        "reporter": text_column(reporter.astype(np.int32), REPORTERS),
+        **_zones(world, racks, flows, rows),
+    }
+
+
+def _ends(
+    world: Topology, flows: Flows, rows: LoggedRows
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
+    """The interface, the two ends, the times and the sizes of each row."""
+    ends, at = world.endpoints, rows.flow
+    sender, receiver = flows.sender[at], flows.receiver[at]
+    own = np.where(rows.is_ingress, receiver, sender)
+    return {
+        "interface_id": text_column(ends.interface[own], ends.interfaces),
+        "srcaddr": text_column(ends.address[sender], ends.words),
+        "dstaddr": text_column(ends.address[receiver], ends.words),
+        "srcport": number_column(flows.sender_port[at]),
+        "dstport": number_column(flows.receiver_port[at]),
+        "protocol": number_column(np.full(len(at), TCP)),
+        "packets": number_column(flows.packets[at]),
+        "bytes": number_column(flows.bytes[at]),
+        "start": number_column(flows.start[at]),
+        "end": number_column(flows.start[at] + flows.window_s[at]),
+    }
+
+
+def _zones(
+    world: Topology, racks: Sequence[Rack], flows: Flows, rows: LoggedRows
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
+    """The zone of each end; missing where the end has no rack."""
+    names = tuple(rack.levels[-1] for rack in racks)
+    rack, at = world.endpoints.rack, rows.flow
+    return {
+        "src_zone": text_column(rack[flows.sender[at]], names),
+        "dst_zone": text_column(rack[flows.receiver[at]], names),
+    }

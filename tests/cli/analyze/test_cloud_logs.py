@@ -1,0 +1,116 @@
+"""`rackwise analyze` on flow logs of other clouds: bytes, dollars and what is not kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyarrow import parquet
+
+from rackwise.adapters.files import read_published, write_snapshot
+from refusals import called
+from small_fleets import GIB, cluster
+
+pytestmark = pytest.mark.spark
+
+BROKER, SECOND, CLIENT, OTHER = "10.0.0.1", "10.0.0.2", "10.8.0.7", "10.8.0.8"
+
+
+def snapshot_file(folder, zones):
+    write_snapshot(cluster(dict(enumerate(zones, start=1))), folder / "demo.json")
+    return folder / "demo.json"
+
+
+def bytes_of(out):
+    """(kind, from rack, to rack, quality) -> bytes and dollars, of the published bill."""
+    published = read_published(out)
+    rows = parquet.read_table(out / published.tables / "gold" / "cross_rack").to_pylist()
+    found = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("kind", "from_rack", "to_rack", "quality"))
+        bytes_, usd = found.get(key, (0, 0))
+        found[key] = (bytes_ + row["bytes"], usd if row["usd"] is None else usd + row["usd"])
+    return found, published.summary
+
+
+def outcomes_of(summary):
+    return {one["reason"]: one["rows"] for one in summary["method"]["outcomes"]}
+
+
+def gcp(source, target, size, *, ports=(40000, 9092), reporter="SRC", zones=(None, None)):
+    payload = {
+        "connection": {
+            "src_ip": source,
+            "src_port": ports[0],
+            "dest_ip": target,
+            "dest_port": ports[1],
+            "protocol": 6,
+        },
+        "reporter": reporter,
+        "bytes_sent": str(size),
+        "packets_sent": "1",
+        "start_time": "2026-11-01T12:00:00Z",
+        "end_time": "2026-11-01T12:00:05Z",
+    }
+    for name, zone in zip(("src_instance", "dest_instance"), zones, strict=True):
+        payload |= {name: {"zone": zone}} if zone else {}
+    return json.dumps({"jsonPayload": payload})
+
+
+def test_google_cloud(spark, tmp_path):
+    """The files of a bucket are in folders by log and day."""
+    assert spark.version
+    a, b, c = ("us-east4-a", "us-east4-b", "us-east4-c")
+    d = "us-east4-d"
+    answered = (9092, 40000)
+    lines = [
+        gcp(CLIENT, BROKER, GIB, zones=(b, a)),
+        gcp(CLIENT, BROKER, GIB + 9, zones=(b, a), reporter="DEST"),
+        gcp(BROKER, CLIENT, 3 * GIB, ports=answered, zones=(a, d)),
+        gcp(BROKER, OTHER, 5, ports=answered),
+        gcp(SECOND, BROKER, 2 * GIB, zones=(b, a)),
+        gcp(SECOND, BROKER, 7, ports=(40000, 22), zones=(b, a)),
+        gcp(CLIENT, BROKER, GIB, zones=(b, a), reporter="DEST_GATEWAY"),
+    ]
+    folder = tmp_path / "flows" / "compute.googleapis.com" / "vpc_flows" / "2026" / "11" / "01"
+    folder.mkdir(parents=True)
+    (folder / "120000_125959_S0.json").write_text("\n".join(lines))
+    code, _, err = called(
+        *("analyze", snapshot_file(tmp_path, (a, b, c)), "--flows", tmp_path / "flows"),
+        *("--flow-format", "gcp", "--provider", "gcp", "--no-plans", "--out", tmp_path / "out"),
+    )
+    assert code == 0, err
+    found, summary = bytes_of(tmp_path / "out")
+    cent = 10_000_000 / 10**9
+    assert {key: (bytes_, float(usd)) for key, (bytes_, usd) in found.items()} == {
+        ("produce", b, a, "estimated"): (GIB, cent),
+        ("fetch", a, d, "estimated"): (3 * GIB, 3 * cent),
+        ("fetch", a, "(unknown)", "estimated"): (5, 0),
+        ("replicate", b, a, "estimated"): (2 * GIB, 2 * cent),
+    }
+    assert outcomes_of(summary) == {
+        "kept": 4,
+        "duplicate-side": 1,
+        "gateway": 1,
+        "not-kafka": 1,
+    }
+    assert summary["method"]["bytes_in"] == 9 * GIB - GIB + 9 + 5 + 7
+
+
+def test_a_name_with_a_colon_is_an_error_with_a_cure(spark, tmp_path):
+    """A sink of Cloud Logging writes such names, and Hadoop opens no local file that has one."""
+    assert spark.version
+    folder = tmp_path / "flows"
+    folder.mkdir()
+    (folder / "12:00:00_12:59:59_S0.json").write_text(gcp(CLIENT, BROKER, 1) + "\n")
+    code, _, err = called(
+        *("analyze", snapshot_file(tmp_path, ("a", "b", "c")), "--flows", folder),
+        *("--flow-format", "gcp", "--no-plans", "--out", tmp_path / "out"),
+    )
+    *_, error, hint = err.splitlines()
+    assert code == 1
+    assert "12:00:00_12:59:59_S0.json" in error
+    assert hint == (
+        "hint: rename local files whose names have a colon, or read them from their bucket"
+    )
+    assert not (tmp_path / "out" / "manifest.json").exists()
