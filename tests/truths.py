@@ -10,7 +10,7 @@ from functools import partial
 import pyarrow.parquet
 
 from rackwise.adapters import files
-from rackwise.adapters.files.tables.flow_json import write_gcp_json
+from rackwise.adapters.files.tables.flow_json import write_azure_json, write_gcp_json
 from rackwise.adapters.files.tables.flow_text import (
     write_document,
     write_flow_text,
@@ -36,7 +36,11 @@ TABLES = {
     "by_quality": ("quality",),
 }
 """Table of the truth -> columns of CROSS_RACK beside the cluster."""
-TEXTS = {FlowFormat.VPC_TEXT: write_flow_text, FlowFormat.GCP: write_gcp_json}
+TEXTS = {
+    FlowFormat.VPC_TEXT: write_flow_text,
+    FlowFormat.GCP: write_gcp_json,
+    FlowFormat.AZURE: write_azure_json,
+}
 """Format of text -> the function that writes a file."""
 ROLL_UPS = ("by_kind", "by_pair", "by_day", "by_topic", "by_group")
 

@@ -53,6 +53,15 @@ CASES |= {
         racks=(Rack("/us-east4/us-east4-a"), Rack("/us-east4/us-east4-b"), Rack("/us/us-west1-a")),
     ),
 }
+CASES |= {
+    "Azure": replace(
+        BASE,
+        seed=109,
+        flow_format=FlowFormat.AZURE,
+        clusters=2,
+        racks=(Rack("1"), Rack("2"), Rack("3")),
+    ),
+}
 WITHOUT_SUBNETS = ("Google Cloud, zones of the log",)
 """Cases whose logs name the zones."""
 SLOW = (

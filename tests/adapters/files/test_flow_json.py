@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
 from plain_flows import rows_of
-from rackwise.adapters.files.tables.flow_json import write_gcp_json
+from rackwise.adapters.files.tables.flow_json import write_azure_json, write_gcp_json
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet import FleetOptions, FlowFormat, LineEdit, flow_file, generate_fleet
 from rackwise.core.json.strict import parse
@@ -82,3 +83,51 @@ def test_lines_that_no_reader_can_take(file, lines):
 def test_packed_files_hold_the_same(file, lines, tmp_path):
     write_gcp_json(tmp_path / "a.json.gz", file)
     assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()).splitlines() == lines
+
+
+@pytest.fixture(scope="module")
+def azure_file():
+    options = replace(OPTIONS, flow_format=FlowFormat.AZURE)
+    return flow_file(generate_fleet(options), 0)[0]
+
+
+@pytest.fixture(scope="module")
+def azure_tuples(azure_file, tmp_path_factory):
+    path = tmp_path_factory.mktemp("azure") / "PT1H.json"
+    write_azure_json(path, azure_file)
+    found = {}
+    for record in document(path.read_bytes())["records"]:
+        (flow,) = record["flowRecords"]["flows"]
+        (group,) = flow["flowGroups"]
+        assert record["macAddress"] not in found
+        found[record["macAddress"]] = group["flowTuples"]
+    return found
+
+
+def test_each_row_is_a_tuple_of_its_interface(azure_file, azure_tuples):
+    rows = [row for row in rows_of(azure_file) if not isinstance(row, str)]
+    assert sum(map(len, azure_tuples.values())) == len(azure_file)
+    whole = {line for lines in azure_tuples.values() for line in lines}
+    seen = 0
+    for row in rows:
+        if None in row.values():
+            continue
+        ends = (row["srcaddr"], row["dstaddr"], row["srcport"], row["dstport"], row["protocol"])
+        letter = {"egress": "O", "ingress": "I"}.get(row["flow_direction"])
+        sizes = (row["packets"], row["bytes"], 0, 0)
+        if row["is_answer"]:
+            ends = (*reversed(ends[:2]), *reversed(ends[2:4]), ends[4])
+            letter = {"O": "I", "I": "O"}.get(letter)
+            sizes = (*sizes[2:], *sizes[:2])
+        cells = (f"{row['start']}123", *ends, letter, row["flow_state"], "NX", *sizes)
+        seen += ",".join(map(str, cells)) in whole
+    assert seen > len(rows) * 0.9
+
+
+def test_states_and_bad_tuples(azure_tuples):
+    cells = [line.split(",") for lines in azure_tuples.values() for line in lines]
+    assert {line[7] for line in cells if len(line) == 13} >= {"B", "C", "E", "D", "X"}
+    assert {len(line) for line in cells} == {12, 13, 14}
+    begun = [line for line in cells if len(line) == 13 and line[7] == "B"]
+    assert {tuple(line[9:]) for line in begun} == {("0",) * 4}
+    assert any(line[10] == "12x" or line[12] == "12x" for line in cells if len(line) == 13)

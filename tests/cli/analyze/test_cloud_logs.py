@@ -114,3 +114,51 @@ def test_a_name_with_a_colon_is_an_error_with_a_cure(spark, tmp_path):
         "hint: rename local files whose names have a colon, or read them from their bucket"
     )
     assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def azure(source, target, sizes, *, direction="O", state="C", port=9092):
+    to, back = ((1, size) if size else (0, 0) for size in sizes)
+    ends = (source, target, 40000, port)
+    return ",".join(map(str, (1_793_534_400_123, *ends, 6, direction, state, "NX", *to, *back)))
+
+
+def test_azure(spark, tmp_path):
+    """Zones cost nothing; the bytes between them are in the bill."""
+    assert spark.version
+    (tmp_path / "subnets.csv").write_text("cidr,rack\n10.8.0.7/32,2\n")
+    tuples = {
+        "client": [
+            azure(CLIENT, BROKER, (GIB, 3 * GIB)),
+            azure(CLIENT, BROKER, (0, 0), state="B"),
+            azure(CLIENT, BROKER, (0, 0), state="D", port=22),
+        ],
+        "broker": [
+            azure(CLIENT, BROKER, (GIB, 3 * GIB), direction="I"),
+            azure(OTHER, BROKER, (0, 5), direction="I", state="E"),
+            azure(SECOND, BROKER, (7, 2 * GIB), direction="I"),
+        ],
+    }
+    for mac, lines in tuples.items():
+        folder = tmp_path / "flows" / "y=2026" / "m=11" / "d=01" / "h=12" / "m=00" / mac
+        folder.mkdir(parents=True)
+        flows = [{"flowGroups": [{"flowTuples": lines}]}]
+        records = [{"macAddress": mac, "flowRecords": {"flows": flows}}]
+        (folder / "PT1H.json").write_text(json.dumps({"records": records}))
+    command = (
+        *("analyze", snapshot_file(tmp_path, ("1", "2", "3")), "--flows", tmp_path / "flows"),
+        *("--flow-format", "azure", "--provider", "azure", "--subnets", tmp_path / "subnets.csv"),
+        *("--no-plans", "--out", tmp_path / "out"),
+    )
+    code, _, err = called(*command)
+    assert code == 0, err
+    found, summary = bytes_of(tmp_path / "out")
+    assert {key: bytes_ for key, (bytes_, _) in found.items()} == {
+        ("produce", "2", "1", "measured"): GIB,
+        ("fetch", "1", "2", "measured"): 3 * GIB,
+        ("fetch", "1", "(unknown)", "measured"): 5,
+        ("replicate", "2", "1", "measured"): 7,
+        ("replicate", "1", "2", "apportioned"): 2 * GIB,
+    }
+    assert {float(usd) for key, (_, usd) in found.items() if "(unknown)" not in key} == {0}
+    assert outcomes_of(summary) == {"kept": 5, "duplicate-side": 2, "nodata": 1, "rejected": 1}
+    assert summary["method"]["bytes_in"] == 2 * 4 * GIB + 2 * GIB + 12

@@ -11,13 +11,15 @@ from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS, input_format
 
 
 def test_names_are_those_of_the_command_line():
-    assert [*FORMATS] == ["vpc", "canonical", "request-log", "gcp"]
+    assert [*FORMATS] == ["vpc", "canonical", "request-log", "gcp", "azure"]
     assert all(each.name == name for name, each in FORMATS.items())
     assert DEFAULT in FORMATS
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InvalidConfig, match="expected vpc, canonical, request-log or gcp, got csv"):
+    with pytest.raises(
+        InvalidConfig, match="expected vpc, canonical, request-log, gcp or azure, got csv"
+    ):
         input_format("csv")
 
 

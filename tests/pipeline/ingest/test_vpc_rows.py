@@ -65,6 +65,7 @@ SOUND = [
     {**NO_DATA, "log_status": "SKIPDATA"},
 ]
 NO_NUMBERS = {fault["bytes"] for fault, _ in FAULTS if "bytes" in fault}
+OTHERS = dict.fromkeys(("src_zone", "dst_zone", "malformed", "raw"))
 
 
 def read(rows):
@@ -72,7 +73,7 @@ def read(rows):
     from rackwise.pipeline.columns.addresses import AddressReader
     from rackwise.pipeline.ingest.vpc_rows import parse_rows
 
-    whole = [ROW | {"malformed": None, "raw": None} | row for row in rows]
+    whole = [ROW | OTHERS | row for row in rows]
     columns = {name: strings(row[name] for row in whole) for name in whole[0]}
     return parse_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
 
@@ -141,7 +142,7 @@ def test_integers_of_parquet_are_read_unchanged():
 
     columns = {
         name: pa.array([text and int(text)] if name in NUMBERS else [text], kind)
-        for name, text in (ROW | {"malformed": None, "raw": None}).items()
+        for name, text in (ROW | OTHERS).items()
         for kind in [NUMBERS.get(name, pa.string())]
     }
     rows = parse_rows(pa.RecordBatch.from_pydict(columns), AddressReader())

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from rackwise.adapters import files
-from rackwise.adapters.files.tables.flow_json import write_gcp_json
+from rackwise.adapters.files.tables.flow_json import write_azure_json, write_gcp_json
 from rackwise.adapters.files.tables.flow_text import (
     write_document,
     write_flow_text,
@@ -215,6 +215,8 @@ def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, GeneratedFile], No
         return write_flow_text, ".log.gz"
     if flow_format is FlowFormat.GCP:
         return write_gcp_json, ".json.gz"
+    if flow_format is FlowFormat.AZURE:
+        return write_azure_json, ".json.gz"
     try:
         from rackwise.pipeline.generate import write_flow_parquet
     except ModuleNotFoundError as error:

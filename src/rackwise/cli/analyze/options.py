@@ -20,7 +20,7 @@ SideName: TypeAlias = Literal["auto", "egress", "broker"]
 DedupeName: TypeAlias = Literal["side", "exact"]
 GoalName: TypeAlias = Literal["repair", "balance"]
 ShapeName: TypeAlias = Literal["even", "random", "messy", "grown", "lost", "uneven"]
-GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp"]
+GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp", "azure"]
 
 Master = Annotated[
     str | None,
@@ -320,8 +320,8 @@ class GenerateOptions:
         GeneratedFormat,
         typer.Option(
             metavar="FORMAT",
-            help="Write flows in this format: vpc (Parquet), vpc-text, canonical (Parquet) or gcp "
-            "(JSON lines).",
+            help="Write flows in this format: vpc (Parquet), vpc-text, canonical (Parquet), gcp "
+            "(JSON lines) or azure (JSON).",
         ),
     ] = "vpc"
     log_version: Annotated[

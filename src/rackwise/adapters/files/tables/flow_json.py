@@ -2,6 +2,7 @@
 
 ```
 Google Cloud   one LogEntry a line, as a sink of Cloud Logging writes them to a bucket
+Azure          one document with the tuples of each interface
 ```
 
 What this does not do: read; decide what is in the rows.
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = "str | int | None"
 PROJECT = "generated"
+MILLIS = "123"
+"""The milliseconds of times."""
 
 
 def write_gcp_json(path: str | Path, file: GeneratedFile) -> None:
@@ -74,6 +77,56 @@ def _gcp_instance(zone: Cell) -> dict[str, Cell] | None:
     if zone is None:
         return None
     return {"project_id": PROJECT, "region": str(zone).rpartition("-")[0], "zone": zone}
+
+
+def write_azure_json(path: str | Path, file: GeneratedFile) -> None:
+    """Write virtual network flow logs of Azure, whole or not at all; packed like `write_gcp_json`.
+
+    Raises `InvalidConfig`, `WorldError` where the path cannot be written.
+    """
+    edits = {spoil.row: spoil.edit for spoil in file.spoiled}
+    tuples: dict[str, list[str]] = {}
+    for at, row in enumerate(_rows(file)):
+        cells = _azure_tuple(row)
+        if edits.get(at) is LineEdit.CUT:
+            del cells[-1]
+        if edits.get(at) is LineEdit.MORE:
+            cells.append("more")
+        tuples.setdefault(str(row["interface_id"]), []).append(",".join(cells))
+    records = [
+        {
+            "time": file.name[:10] + "T00:00:00.0000000Z",
+            "flowLogVersion": 4,
+            "macAddress": interface.removeprefix("eni-").upper()[:12],
+            "category": "FlowLogFlowEvent",
+            "operationName": "FlowLogFlowEvent",
+            "flowRecords": {
+                "flows": [{"aclID": PROJECT, "flowGroups": [{"rule": "Any", "flowTuples": lines}]}]
+            },
+        }
+        for interface, lines in tuples.items()
+    ]
+    _write(path, _dumped({"records": records}) + "\n")
+
+
+def _azure_tuple(row: Mapping[str, Cell]) -> list[str]:
+    """The values of a tuple: of the flow, or of the connection that the flow answers."""
+    start, is_begin = row["start"], row["flow_state"] == "B"
+    here = [row["srcaddr"], row["srcport"], row["packets"], row["bytes"]]
+    there = [row["dstaddr"], row["dstport"], 0, 0]
+    directions = {"egress": "O", "ingress": "I"}
+    if row["is_answer"]:
+        here, there = there, here
+        directions = {"egress": "I", "ingress": "O"}
+    if is_begin:
+        here[2:] = there[2:] = [0, 0]
+    values = [
+        f"{start}{MILLIS}" if isinstance(start, int) else start,
+        *(here[0], there[0], here[1], there[1], row["protocol"]),
+        directions.get(str(row["flow_direction"]), row["flow_direction"]),
+        *(row["flow_state"], "NX", *here[2:], *there[2:]),
+    ]
+    return ["" if value is None else str(value) for value in values]
 
 
 def _instant(second: Cell) -> Cell:

@@ -4,11 +4,14 @@ These logs have the addresses of pods, so both ends of a flow are the packet's. 
 level of a rack. Rows that a format does not have become other rows:
 
 ```
-drawn     gcp
-nodata    not-kafka
-skipdata  not-kafka
-rejected  gateway
+drawn     gcp        azure
+nodata    not-kafka  nodata (state B)
+skipdata  not-kafka  nodata (state B)
+rejected  gateway    rejected (state D)
 ```
+
+A tuple of Azure has both directions of a connection. A flow is one direction, and the other one of
+its tuple is empty. If its sender answers, the tuple is that of the connection to the sender.
 
 What this does not do: write JSON (see the adapters).
 """
@@ -27,8 +30,10 @@ from rackwise.core.fleet.flows.columns import (
 )
 from rackwise.core.fleet.flows.vpc import (
     GATEWAY,
+    NO_DATA,
     NOT_KAFKA,
     OUTCOMES,
+    REJECTED,
     TCP,
 )
 from rackwise.core.fleet.world.options import FlowFormat
@@ -53,8 +58,10 @@ def _outcomes(**instead: int) -> NDArray[np.int64]:
 
 OUTCOMES_OF: Mapping[FlowFormat, NDArray[np.int64]] = {
     FlowFormat.GCP: _outcomes(nodata=NOT_KAFKA, skipdata=NOT_KAFKA, rejected=GATEWAY),
+    FlowFormat.AZURE: _outcomes(skipdata=NO_DATA),
 }
 """Format -> its outcomes by those that were drawn, if they differ."""
+STATES = ("C", "E", "B", "D")
 REPORTERS = ("SRC", "DEST", "SRC_GATEWAY", "DEST_GATEWAY")
 
 
@@ -70,10 +77,26 @@ def gcp_columns(
     }
 
 
-def _ends(
+def azure_columns(
     world: Topology, flows: Flows, rows: LoggedRows
 ) -> dict[str, FlowTextColumn | FlowNumberColumn]:
-    """The interface, the two ends, the times and the sizes of each row."""
+    """The columns of virtual network flow logs of Azure, with the names of VPC flow logs."""
+    count, is_empty = len(rows.flow), rows.outcome == NO_DATA
+    sender = flows.sender[rows.flow]
+    state = np.select([is_empty, rows.outcome == REJECTED], [2, 3], np.arange(count) % 2)
+    is_answer = flows.sender_port[rows.flow] == world.endpoints.port[sender]
+    return {
+        **_ends(world, flows, rows, is_empty),
+        "flow_direction": text_column(rows.is_ingress.astype(np.int32), ("egress", "ingress")),
+        "flow_state": text_column(state, STATES),
+        "is_answer": number_column(is_answer.astype(np.int64)),
+    }
+
+
+def _ends(
+    world: Topology, flows: Flows, rows: LoggedRows, is_empty: NDArray[np.bool_] | None = None
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
+    """The interface, the two ends, the times and the sizes of each row; `is_empty`: no sizes."""
     ends, at = world.endpoints, rows.flow
     sender, receiver = flows.sender[at], flows.receiver[at]
     own = np.where(rows.is_ingress, receiver, sender)
@@ -84,8 +107,8 @@ def _ends(
         "srcport": number_column(flows.sender_port[at]),
         "dstport": number_column(flows.receiver_port[at]),
         "protocol": number_column(np.full(len(at), TCP)),
-        "packets": number_column(flows.packets[at]),
-        "bytes": number_column(flows.bytes[at]),
+        "packets": number_column(flows.packets[at], is_empty),
+        "bytes": number_column(flows.bytes[at], is_empty),
         "start": number_column(flows.start[at]),
         "end": number_column(flows.start[at] + flows.window_s[at]),
     }

@@ -79,6 +79,7 @@ LATER_FAULTS = (
     RowFault(reason="malformed:pkt_dstaddr", column="pkt_dstaddr", value="2001:db8::g"),
     RowFault(reason="malformed:flow_direction", column="flow_direction", value="sideways"),
 )
+LOG_TEXTS = ("bytes", "packets", "protocol", "start")
 TEXT_FAULTS = (
     RowFault(
         reason="malformed:bytes", column="bytes", value="12x", edit=LineEdit.FIELD, hides_bytes=True
@@ -114,6 +115,13 @@ GCP_FAULTS = (
     ),
     RowFault(reason="malformed:json", column="end", edit=LineEdit.CUT, hides_bytes=True),
 )
+AZURE_FAULTS = (
+    *(fault for fault in LOG_FAULTS if fault.column not in {"end", "log_status"}),
+    RowFault(reason="malformed:flow_direction", column="flow_direction", value="sideways"),
+    RowFault(reason="malformed:flow_state", column="flow_state", value="X"),
+    *(fault for fault in TEXT_FAULTS if fault.edit is LineEdit.FIELD and fault.column in LOG_TEXTS),
+    *(fault for fault in TEXT_FAULTS if fault.edit in {LineEdit.CUT, LineEdit.MORE}),
+)
 CANONICAL_FAULTS = (
     RowFault(reason="malformed:kind", column="kind", value="eat"),
     RowFault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
@@ -138,6 +146,8 @@ def faults_of(options: FleetOptions) -> tuple[RowFault, ...]:
         return CANONICAL_FAULTS
     if options.flow_format is FlowFormat.GCP:
         return GCP_FAULTS
+    if options.flow_format is FlowFormat.AZURE:
+        return AZURE_FAULTS
     later = LATER_FAULTS if options.has_direction else ()
     text = TEXT_FAULTS if options.flow_format is FlowFormat.VPC_TEXT else ()
     return (*LOG_FAULTS, *later, *text)

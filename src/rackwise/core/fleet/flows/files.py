@@ -12,7 +12,12 @@ import numpy as np
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.fleet.flows.batch_flows import MALFORMED, NOISE, draw_mixed_flows, part_sizes
 from rackwise.core.fleet.flows.canonical import canonical_columns, canonical_racks, topics_in_rows
-from rackwise.core.fleet.flows.cloud_logs import AS_DRAWN, OUTCOMES_OF, gcp_columns
+from rackwise.core.fleet.flows.cloud_logs import (
+    AS_DRAWN,
+    OUTCOMES_OF,
+    azure_columns,
+    gcp_columns,
+)
 from rackwise.core.fleet.flows.columns import FlowNumberColumn, FlowTextColumn, GeneratedFile
 from rackwise.core.fleet.flows.faults import faults_of, spoil_rows
 from rackwise.core.fleet.flows.tally import Tally, add_tallies, outcome_totals, tally_rows
@@ -298,6 +303,8 @@ def _log_columns(
 ) -> dict[str, FlowTextColumn | FlowNumberColumn]:
     if fleet.options.flow_format is FlowFormat.GCP:
         return gcp_columns(fleet.world, fleet.racks, flows, rows)
+    if fleet.options.flow_format is FlowFormat.AZURE:
+        return azure_columns(fleet.world, flows, rows)
     return log_columns(stream, fleet.options, fleet.world, flows, rows)
 
 

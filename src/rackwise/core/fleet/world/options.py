@@ -47,6 +47,8 @@ class FlowFormat(StrEnum):
     """Canonical flows as Parquet."""
     GCP = "gcp"
     """VPC flow logs of Google Cloud as JSON lines."""
+    AZURE = "azure"
+    """Virtual network flow logs of Azure as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,9 @@
 """Flow formats by name, and their rows as facts: one row in, one row out, with its reason.
 
 ```
-vpc gcp      ->  vpc_facts                          \
-canonical    ->  canonical_facts                     flow_facts -> schemas.FLOW_FACT + reason,
-request-log  ->  request_flows -> canonical_facts   /              source_file, row_offset, raw
+vpc gcp azure  ->  vpc_facts                          \
+canonical      ->  canonical_facts                     flow_facts -> schemas.FLOW_FACT, reason,
+request-log    ->  request_flows -> canonical_facts   /              source_file, row_offset, raw
 ```
 
 No row is dropped here: rows in = rows kept + rows of each other reason, and the same holds for
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rackwise.core.errors import InvalidConfig, InvalidFlows
 from rackwise.core.text import alternatives, escaped
+from rackwise.pipeline.ingest.formats.azure import AzureFormat
 from rackwise.pipeline.ingest.formats.base import FactOptions, InputFormat
 from rackwise.pipeline.ingest.formats.canonical import CanonicalFormat
 from rackwise.pipeline.ingest.formats.gcp import GcpFormat
@@ -64,6 +65,7 @@ FORMATS: Mapping[str, InputFormat] = {
         CanonicalFormat(),
         RequestLogFormat(),
         GcpFormat(),
+        AzureFormat(),
     )
 }
 """Name -> format, in the order of the help."""
