@@ -40,6 +40,7 @@ TEXTS = {
     FlowFormat.VPC_TEXT: write_flow_text,
     FlowFormat.GCP: write_gcp_json,
     FlowFormat.AZURE: write_azure_json,
+    FlowFormat.TGW: write_flow_text,
 }
 """Format of text -> the function that writes a file."""
 ROLL_UPS = ("by_kind", "by_pair", "by_day", "by_topic", "by_group")

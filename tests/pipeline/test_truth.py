@@ -62,6 +62,14 @@ CASES |= {
         racks=(Rack("1"), Rack("2"), Rack("3")),
     ),
 }
+CASES |= {
+    "Transit Gateway": replace(
+        BASE,
+        seed=110,
+        flow_format=FlowFormat.TGW,
+        racks=(Rack("use1-az1"), Rack("use1-az2"), Rack("use1-az4")),
+    ),
+}
 WITHOUT_SUBNETS = ("Google Cloud, zones of the log",)
 """Cases whose logs name the zones."""
 SLOW = (

@@ -162,3 +162,43 @@ def test_azure(spark, tmp_path):
     assert {float(usd) for key, (_, usd) in found.items() if "(unknown)" not in key} == {0}
     assert outcomes_of(summary) == {"kept": 5, "duplicate-side": 2, "nodata": 1, "rejected": 1}
     assert summary["method"]["bytes_in"] == 2 * 4 * GIB + 2 * GIB + 12
+
+
+def tgw(source, target, size, *, ports=(40000, 9092), direction="ingress", zone="use1-az2"):
+    ends = (source, target, *ports, 6, 1, size, 1_793_534_400, 1_793_534_460)
+    return " ".join(map(str, ("tgw-attach-1", zone, *ends, "OK", direction)))
+
+
+def test_transit_gateway(spark, tmp_path):
+    """Clients in another VPC; the sender pays the gateway, and the zone of a sender is known."""
+    assert spark.version
+    a, b, c = ("use1-az1", "use1-az2", "use1-az4")
+    header = (
+        "tgw-attachment-id tgw-src-az-id srcaddr dstaddr srcport dstport protocol packets bytes "
+        "start end log-status flow-direction"
+    )
+    answered = (9092, 40000)
+    lines = [
+        tgw(CLIENT, BROKER, GIB),
+        tgw(CLIENT, BROKER, GIB, direction="egress"),
+        tgw(OTHER, BROKER, 3, zone=a),
+        tgw(BROKER, CLIENT, 5, ports=answered, zone=a),
+        tgw(BROKER, CLIENT, 5, ports=answered, zone=a, direction="egress"),
+    ]
+    (tmp_path / "flows").mkdir()
+    (tmp_path / "flows" / "tgw.log").write_text("\n".join([header, *lines, ""]))
+    code, _, err = called(
+        *("analyze", snapshot_file(tmp_path, (a, b, c)), "--flows", tmp_path / "flows"),
+        *("--flow-format", "tgw", "--provider", "aws-transit-gateway", "--no-plans"),
+        *("--out", tmp_path / "out"),
+    )
+    assert code == 0, err
+    found, summary = bytes_of(tmp_path / "out")
+    assert {key: bytes_ for key, (bytes_, _) in found.items()} == {
+        ("produce", b, a, "measured"): GIB,
+        ("produce", a, a, "measured"): 3,
+        ("fetch", a, "(unknown)", "measured"): 5,
+    }
+    assert float(found["produce", b, a, "measured"][1]) == pytest.approx(0.02)
+    assert outcomes_of(summary) == {"kept": 3, "duplicate-side": 2}
+    assert summary["method"]["bytes_in"] == 2 * GIB + 13

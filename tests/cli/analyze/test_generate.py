@@ -181,7 +181,7 @@ class TestRefused:
             ),
             (
                 ["--flow-format", "request-log"],
-                "invalid --flow-format: expected vpc, vpc-text, canonical, gcp or azure, got ",
+                "invalid --flow-format: expected vpc, vpc-text, canonical, gcp, azure or tgw, got ",
                 "choose one of these for --flow-format",
             ),
             (

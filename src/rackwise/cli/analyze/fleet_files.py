@@ -211,7 +211,7 @@ def _first_day(text: str | None, known: Sequence[Cluster]) -> date:
 
 def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, GeneratedFile], None], str]:
     """The function that writes files of a format, and their suffix. Raises `MissingDependency`."""
-    if flow_format is FlowFormat.VPC_TEXT:
+    if flow_format in {FlowFormat.VPC_TEXT, FlowFormat.TGW}:
         return write_flow_text, ".log.gz"
     if flow_format is FlowFormat.GCP:
         return write_gcp_json, ".json.gz"

@@ -20,7 +20,7 @@ SideName: TypeAlias = Literal["auto", "egress", "broker"]
 DedupeName: TypeAlias = Literal["side", "exact"]
 GoalName: TypeAlias = Literal["repair", "balance"]
 ShapeName: TypeAlias = Literal["even", "random", "messy", "grown", "lost", "uneven"]
-GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp", "azure"]
+GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp", "azure", "tgw"]
 
 Master = Annotated[
     str | None,
@@ -321,7 +321,7 @@ class GenerateOptions:
         typer.Option(
             metavar="FORMAT",
             help="Write flows in this format: vpc (Parquet), vpc-text, canonical (Parquet), gcp "
-            "(JSON lines) or azure (JSON).",
+            "(JSON lines), azure (JSON) or tgw (text).",
         ),
     ] = "vpc"
     log_version: Annotated[

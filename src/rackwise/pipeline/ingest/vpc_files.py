@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from rackwise.pipeline.ingest import text_tasks
 from rackwise.pipeline.ingest.files import naming_files
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 VPC_COLUMNS = (*VPC_REQUIRED, "pkt_srcaddr", "pkt_dstaddr", "flow_direction")
 """The columns that are read from text."""
 _PLACE = ("malformed", "raw", "source_file", "row_offset")
-_TEXT_ROWS = StructType([BRONZE_VPC[name] for name in (*VPC_COLUMNS, *_PLACE)])
 PARTIAL = "rackwise.partial"
 """Metadata key of a bronze column: whether some rows with data lack the value. Without the key,
 only the rows can tell."""
@@ -77,7 +76,29 @@ def has_direction_in_all(rows: DataFrame) -> bool:
 
 
 def _read_text(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool]:
-    """Rows of text, by tasks where they can open the files; whether a file has no directions."""
+    rows, headers = read_log_text(spark, files, VPC_COLUMNS, VPC_REQUIRED)
+    return rows, any("flow_direction" not in header for header in headers)
+
+
+def _read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool | None]:
+    rows = read_log_parquet(spark, files, BRONZE_VPC.names, VPC_REQUIRED)
+    if "flow_direction" not in rows.columns:
+        without = rows.withColumn("flow_direction", F.lit(None).cast("string"))
+        return existing_columns(without, BRONZE_VPC), True
+    return existing_columns(rows, BRONZE_VPC), None
+
+
+def read_log_text(
+    spark: SparkSession,
+    files: Sequence[FlowFile],
+    columns: Sequence[str],
+    required: Sequence[str],
+) -> tuple[DataFrame, list[tuple[str, ...]]]:
+    """The rows of text with a header, as in `text.text_rows`, and the columns of the headers.
+
+    Tasks read the files that they can open, Spark reads the others. Raises `UnfitColumns`,
+    `InvalidFlows`.
+    """
     own = [file for file in files if file.is_dealt]
     others = [file for file in files if not file.is_dealt]
     headers: list[tuple[FlowFile, tuple[str, ...]]] = []
@@ -88,31 +109,38 @@ def _read_text(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFram
                 check_header(file, head.first)
             else:
                 headers.append((file, column_names(head.header)))
-        frames.append(text_tasks.text_rows(spark, own, _TEXT_ROWS))
+        texts_and_place = [StructField(name, StringType()) for name in columns]
+        texts_and_place += [BRONZE_VPC[name] for name in _PLACE]
+        frames.append(text_tasks.text_rows(spark, own, StructType(texts_and_place)))
     if others or not own:
         texts = find_headers(spark, others)
         headers += [(text.file, text.columns) for text in texts.files]
-        frames.append(text_rows(spark, texts, VPC_COLUMNS))
-    for file, columns in headers:
-        twice = sorted({name for name in columns if columns.count(name) > 1})
+        frames.append(text_rows(spark, texts, columns))
+    for file, names in headers:
+        twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise UnfitColumns(
-                where=file.uri, columns=columns, required=VPC_REQUIRED, fault=f"{twice[0]} twice"
+                where=file.uri, columns=names, required=required, fault=f"{twice[0]} twice"
             )
-        check_columns(columns, VPC_REQUIRED, file.uri)
-    rows = reduce(DataFrame.unionByName, frames)
-    return rows, any("flow_direction" not in columns for _, columns in headers)
+        check_columns(names, required, file.uri)
+    return reduce(DataFrame.unionByName, frames), [names for _, names in headers]
 
 
-def _read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool | None]:
+def read_log_parquet(
+    spark: SparkSession,
+    files: Sequence[FlowFile],
+    columns: Sequence[str],
+    required: Sequence[str],
+) -> DataFrame:
+    """Rows of flow logs in Parquet with names in lower case with `_`; `columns`: of known types.
+
+    Raises `UnfitColumns`, `InvalidFlows`.
+    """
     raw, where = read_parquet(spark, files), files[0].uri
     rows = raw.toDF(*(name.replace("-", "_").lower() for name in raw.columns))
-    check_columns(rows.columns, VPC_REQUIRED, where)
+    check_columns(rows.columns, required, where)
     for field in rows.schema.fields:
-        if field.name in BRONZE_VPC.names and field.name != "row_offset":
+        if field.name in columns and field.name != "row_offset":
             is_number = field.name in VPC_NUMBERS
             check_type(field, (*INTEGERS, "string") if is_number else ("string",), where)
-    if "flow_direction" not in rows.columns:
-        without = rows.withColumn("flow_direction", F.lit(None).cast("string"))
-        return existing_columns(without, BRONZE_VPC), True
-    return existing_columns(rows, BRONZE_VPC), None
+    return rows

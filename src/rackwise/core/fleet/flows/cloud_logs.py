@@ -4,10 +4,10 @@ These logs have the addresses of pods, so both ends of a flow are the packet's. 
 level of a rack. Rows that a format does not have become other rows:
 
 ```
-drawn     gcp        azure
-nodata    not-kafka  nodata (state B)
-skipdata  not-kafka  nodata (state B)
-rejected  gateway    rejected (state D)
+drawn     gcp        azure               tgw
+nodata    not-kafka  nodata (state B)    nodata
+skipdata  not-kafka  nodata (state B)    skipdata
+rejected  gateway    rejected (state D)  not-kafka
 ```
 
 A tuple of Azure has both directions of a connection. A flow is one direction, and the other one of
@@ -25,16 +25,20 @@ import numpy as np
 from rackwise.core.fleet.flows.columns import (
     FlowNumberColumn,
     FlowTextColumn,
+    constant_column,
     number_column,
     text_column,
 )
 from rackwise.core.fleet.flows.vpc import (
+    ACCOUNT,
     GATEWAY,
     NO_DATA,
     NOT_KAFKA,
     OUTCOMES,
     REJECTED,
+    SKIP_DATA,
     TCP,
+    WITHOUT_BYTES,
 )
 from rackwise.core.fleet.world.options import FlowFormat
 
@@ -59,8 +63,11 @@ def _outcomes(**instead: int) -> NDArray[np.int64]:
 OUTCOMES_OF: Mapping[FlowFormat, NDArray[np.int64]] = {
     FlowFormat.GCP: _outcomes(nodata=NOT_KAFKA, skipdata=NOT_KAFKA, rejected=GATEWAY),
     FlowFormat.AZURE: _outcomes(skipdata=NO_DATA),
+    FlowFormat.TGW: _outcomes(rejected=NOT_KAFKA),
 }
 """Format -> its outcomes by those that were drawn, if they differ."""
+TGW_VERSION = 6
+"""Version of the format that has all fields of gateways."""
 STATES = ("C", "E", "B", "D")
 REPORTERS = ("SRC", "DEST", "SRC_GATEWAY", "DEST_GATEWAY")
 
@@ -90,6 +97,38 @@ def azure_columns(
         "flow_direction": text_column(rows.is_ingress.astype(np.int32), ("egress", "ingress")),
         "flow_state": text_column(state, STATES),
         "is_answer": number_column(is_answer.astype(np.int64)),
+    }
+
+
+def tgw_columns(
+    world: Topology, racks: Sequence[Rack], flows: Flows, rows: LoggedRows
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
+    """The columns of flow logs of AWS Transit Gateways, in their order.
+
+    A sender is at the ingress of the gateway, where its interface would log egress. The zone of the
+    receiver is that of the sender, as a gateway prefers it.
+    """
+    ends, at = world.endpoints, rows.flow
+    count, own = len(at), np.where(rows.is_ingress, flows.receiver[at], flows.sender[at])
+    is_empty = np.isin(rows.outcome, WITHOUT_BYTES)
+    status = np.select([rows.outcome == NO_DATA, rows.outcome == SKIP_DATA], [1, 2], 0)
+    attachments = tuple(name.replace("eni-", "tgw-attach-") for name in ends.interfaces)
+    zone = _zones(world, racks, flows, rows)["src_zone"]
+    columns = _ends(world, flows, rows, is_empty)
+    del columns["interface_id"]
+    return {
+        "version": number_column(np.full(count, TGW_VERSION)),
+        "resource_type": constant_column("TransitGateway", count),
+        "account_id": constant_column(ACCOUNT, count),
+        "tgw_id": constant_column("tgw-0123456789abcdef0", count),
+        "tgw_attachment_id": text_column(ends.interface[own], attachments),
+        "tgw_src_az_id": zone,
+        "tgw_dst_az_id": zone,
+        **columns,
+        "log_status": text_column(status, ("OK", "NODATA", "SKIPDATA")),
+        "flow_direction": text_column(
+            rows.is_ingress.astype(np.int32), ("ingress", "egress"), is_empty
+        ),
     }
 
 

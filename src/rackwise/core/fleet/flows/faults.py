@@ -122,6 +122,12 @@ AZURE_FAULTS = (
     *(fault for fault in TEXT_FAULTS if fault.edit is LineEdit.FIELD and fault.column in LOG_TEXTS),
     *(fault for fault in TEXT_FAULTS if fault.edit in {LineEdit.CUT, LineEdit.MORE}),
 )
+TGW_FAULTS = (
+    *LOG_FAULTS,
+    RowFault(reason="malformed:flow_direction", column="flow_direction", value="sideways"),
+    RowFault(reason="malformed:flow_direction", column="flow_direction"),
+    *TEXT_FAULTS,
+)
 CANONICAL_FAULTS = (
     RowFault(reason="malformed:kind", column="kind", value="eat"),
     RowFault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
@@ -140,14 +146,19 @@ CANONICAL_FAULTS = (
 )
 
 
+FAULTS_OF: Mapping[FlowFormat, tuple[RowFault, ...]] = {
+    FlowFormat.CANONICAL: CANONICAL_FAULTS,
+    FlowFormat.GCP: GCP_FAULTS,
+    FlowFormat.AZURE: AZURE_FAULTS,
+    FlowFormat.TGW: TGW_FAULTS,
+}
+"""Format -> its faults; those of VPC flow logs of AWS depend on the version."""
+
+
 def faults_of(options: FleetOptions) -> tuple[RowFault, ...]:
     """The faults that files of these options can hold."""
-    if options.flow_format is FlowFormat.CANONICAL:
-        return CANONICAL_FAULTS
-    if options.flow_format is FlowFormat.GCP:
-        return GCP_FAULTS
-    if options.flow_format is FlowFormat.AZURE:
-        return AZURE_FAULTS
+    if (own := FAULTS_OF.get(options.flow_format)) is not None:
+        return own
     later = LATER_FAULTS if options.has_direction else ()
     text = TEXT_FAULTS if options.flow_format is FlowFormat.VPC_TEXT else ()
     return (*LOG_FAULTS, *later, *text)

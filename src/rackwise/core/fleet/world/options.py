@@ -49,6 +49,8 @@ class FlowFormat(StrEnum):
     """VPC flow logs of Google Cloud as JSON lines."""
     AZURE = "azure"
     """Virtual network flow logs of Azure as JSON."""
+    TGW = "tgw"
+    """Flow logs of AWS Transit Gateways as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
