@@ -235,6 +235,7 @@ BRONZE_VPC = _table(
     pkt_srcaddr=(_STRING, "source address of the packet, as behind NAT"),
     pkt_dstaddr=(_STRING, "destination address of the packet, as behind NAT"),
     flow_direction=(_STRING, "egress or ingress, as seen by the interface"),
+    az_id=(_STRING, "zone of the interface, as `use1-az1`; null if the log does not name it"),
     src_zone=(_STRING, "zone of the sender; null if the log does not name it"),
     dst_zone=(_STRING, "zone of the receiver; null if the log does not name it"),
     malformed=(_STRING, "why a line is not a row; else null"),

@@ -226,3 +226,25 @@ def test_a_broker_is_known_from_the_first_snapshot_of_an_hour_that_has_it_as_it_
         *((0, A), (2, C), (2, C)),  # the rack of the second has changed, the third is new
         *((0, A), (0, C), (0, C)),
     ]
+
+
+def test_the_zone_of_the_interface_is_the_rack_of_the_end_that_it_is(spark):
+    """Racks are paths here, and the zone is the level at their end."""
+    nowhere = "192.168.0.1"
+    cases = [
+        ({"srcaddr": nowhere, "az_id": "c"}, C),
+        ({"srcaddr": nowhere, "pkt_srcaddr": nowhere, "az_id": "c"}, C),
+        (answer(dstaddr=nowhere, flow_direction="ingress", az_id="b"), B),
+        ({"srcaddr": UNLOGGED, "az_id": "a"}, C),  # its subnet
+        ({"srcaddr": MEMBER, "az_id": "a"}, C),  # its member
+        ({"srcaddr": nowhere, "az_id": "z"}, 0),
+        ({"srcaddr": nowhere, "az_id": "-"}, 0),
+        # The interface is the broker's, or another end is behind it.
+        ({"srcaddr": nowhere, "flow_direction": "ingress", "az_id": "c"}, 0),
+        (answer(dstaddr=nowhere, az_id="c"), 0),
+        ({"srcaddr": "100.64.0.1", "pkt_srcaddr": nowhere, "az_id": "c"}, 0),
+    ]
+    fleet = fleet_of(spark, {"demo.json": cluster(groups=[READERS])})
+    rows = [{"interface_id": f"eni-{n}"} | row for n, (row, _) in enumerate(cases)]
+    facts = collect_facts(spark, rows, fleet, side="egress")
+    assert [fact.client_rack for fact in facts] == [rack for _, rack in cases]

@@ -65,7 +65,7 @@ SOUND = [
     {**NO_DATA, "log_status": "SKIPDATA"},
 ]
 NO_NUMBERS = {fault["bytes"] for fault, _ in FAULTS if "bytes" in fault}
-OTHERS = dict.fromkeys(("src_zone", "dst_zone", "malformed", "raw"))
+OTHERS = dict.fromkeys(("az_id", "src_zone", "dst_zone", "malformed", "raw"))
 
 
 def read(rows):

@@ -21,7 +21,7 @@ listener -> other end     fetch         or replicate, sender = the listener's br
 
 Bytes are wire bytes, so what clients send with fetch requests counts as produce. The client's rack
 is that of a group member at its address, else that of its subnet, else that of the zone that the
-row names, else unknown.
+row names (for the interface, the zone of the end that has its address), else unknown.
 
 All of this except the duplicates happens in numpy, batch by batch, by lookups in tables that fit in
 memory: the listeners and addresses of brokers, the addresses of group members, the subnets.
@@ -69,7 +69,15 @@ from rackwise.pipeline.ingest.vpc_duplicates import (
     with_duplicates,
 )
 from rackwise.pipeline.ingest.vpc_files import has_direction_in_all
-from rackwise.pipeline.ingest.vpc_rows import ADDRESSES, NO_DATA, SKIP_DATA, TEXTS, parse_rows
+from rackwise.pipeline.ingest.vpc_rows import (
+    ADDRESSES,
+    DIRECTIONS,
+    NO_DATA,
+    SKIP_DATA,
+    TEXTS,
+    ZONES,
+    parse_rows,
+)
 from rackwise.pipeline.schemas import (
     BRONZE_VPC,
     ESTIMATED,
@@ -291,9 +299,20 @@ class _VpcBuilder(FactBuilder):
     def _zone_rack(
         self, rows: VpcRows, places: NDArray[np.int64], is_to: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Rack code of the zone of the end that is no listener; 0 = the row names none we know."""
-        source, target = (rows.texts[name].numbers(self.zones) for name in ("src_zone", "dst_zone"))
-        return np.where(is_to, source[places], target[places])
+        """Rack code of the zone of the end that is no listener; 0 = the row names none we know.
+
+        The zone of the interface is that of the end whose address the interface has: not that of a
+        packet behind NAT.
+        """
+        interface, *ends = (rows.texts[name].numbers(self.zones)[places] for name in ZONES)
+        direction = rows.texts["flow_direction"]
+        found = []
+        for end, word, zone in zip(("src", "dst"), DIRECTIONS, ends, strict=True):
+            is_own = direction.is_any(word)[places] & (
+                rows.addresses[f"{end}_ip"][places] == rows.addresses[f"own_{end}_ip"][places]
+            )
+            found.append(np.where((zone == 0) & is_own, interface, zone))
+        return np.where(is_to, *found)
 
 
 def _before_lookup(rows: VpcRows) -> Reasons:

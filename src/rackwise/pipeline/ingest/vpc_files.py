@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.ingest.files import FlowFile
 
-VPC_COLUMNS = (*VPC_REQUIRED, "pkt_srcaddr", "pkt_dstaddr", "flow_direction")
+VPC_COLUMNS = (*VPC_REQUIRED, "pkt_srcaddr", "pkt_dstaddr", "flow_direction", "az_id")
 """The columns that are read from text."""
 _PLACE = ("malformed", "raw", "source_file", "row_offset")
 PARTIAL = "rackwise.partial"

@@ -56,7 +56,8 @@ LARGEST = 2**63 - 1
 ALWAYS = ("start", "end")
 """Numbers that rows without data have too."""
 ADDRESSES = ("srcaddr", "dstaddr", "pkt_srcaddr", "pkt_dstaddr")
-TEXTS = ("interface_id", "action", "log_status", "flow_direction", "src_zone", "dst_zone")
+ZONES = ("az_id", "src_zone", "dst_zone")
+TEXTS = ("interface_id", "action", "log_status", "flow_direction", *ZONES)
 DIRECTIONS = ("egress", "ingress")
 MISSING = "-"
 OK, NO_DATA, SKIP_DATA = "OK", "NODATA", "SKIPDATA"
