@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -202,3 +203,46 @@ def test_transit_gateway(spark, tmp_path):
     assert float(found["produce", b, a, "measured"][1]) == pytest.approx(0.02)
     assert outcomes_of(summary) == {"kept": 3, "duplicate-side": 2}
     assert summary["method"]["bytes_in"] == 2 * GIB + 13
+
+
+@pytest.mark.parametrize("kind", ["text", "parquet"])
+def test_the_zone_of_an_interface_in_vpc_flow_logs(spark, tmp_path, kind):
+    """The interface of a client logs the client's zone; that of a broker does not."""
+    assert spark.version
+    a, b, c = ("use1-az1", "use1-az2", "use1-az4")
+    row = {
+        "interface-id": "eni-k",
+        "srcaddr": CLIENT,
+        "dstaddr": BROKER,
+        "srcport": 40000,
+        "dstport": 9092,
+        "protocol": 6,
+        "packets": 7,
+        "bytes": GIB,
+        "start": 1_793_534_400,
+        "end": 1_793_534_460,
+        "action": "ACCEPT",
+        "log-status": "OK",
+        "az-id": b,
+        "flow-direction": "egress",
+    }
+    seen = {"interface-id": "eni-b", "az-id": a, "flow-direction": "ingress"}
+    rows = [row, row | seen, row | seen | {"srcaddr": OTHER, "bytes": 5}]
+    (tmp_path / "flows").mkdir()
+    if kind == "text":
+        lines = [" ".join(row), *(" ".join(map(str, each.values())) for each in rows), ""]
+        (tmp_path / "flows" / "vpc.log").write_text("\n".join(lines))
+    else:
+        columns = {name.replace("-", "_"): [each[name] for each in rows] for name in row}
+        parquet.write_table(pa.table(columns), tmp_path / "flows" / "vpc.parquet")
+    code, _, err = called(
+        *("analyze", snapshot_file(tmp_path, (a, b, c)), "--flows", tmp_path / "flows"),
+        *("--provider", "aws", "--no-plans", "--out", tmp_path / "out"),
+    )
+    assert code == 0, err
+    found, summary = bytes_of(tmp_path / "out")
+    assert {key: bytes_ for key, (bytes_, _) in found.items()} == {
+        ("produce", b, a, "measured"): GIB,
+        ("produce", "(unknown)", a, "measured"): 5,
+    }
+    assert outcomes_of(summary) == {"kept": 2, "duplicate-side": 1}
