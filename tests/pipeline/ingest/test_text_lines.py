@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rackwise.pipeline.ingest import text_lines as module
-from rackwise.pipeline.ingest.text_lines import ChangedFile, TextHead, TextPart, text_head
+from rackwise.pipeline.ingest.text_lines import ChangedFile, NoHeader, TextHead, TextPart, text_head
 
 HEADER = "version srcaddr dstaddr bytes"
 ROW = "2 10.0.0.1 10.0.0.2 7"
@@ -62,6 +62,13 @@ def found(part):
     return [row for batch in batches for row in batch.to_pylist()]
 
 
+def parts_of(place, content, parts):
+    return [
+        TextPart(place=str(place), size=len(content), part=part, parts=parts)
+        for part in range(parts)
+    ]
+
+
 def told(rows):
     """Number, reason and line; of a line that is too long, what `naive` keeps of it."""
     return [
@@ -87,10 +94,11 @@ def test_each_line_is_a_row_of_one_part(tmp_path_factory, content, parts, block)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "LONGEST_LINE", LONGEST)
         patch.setattr(module._bytes, "__defaults__", (0, None, block))
-        every = [
-            found(TextPart(place=str(place), size=len(content), part=part, parts=parts))
-            for part in range(parts)
-        ]
+        if wanted is None and content.removeprefix(b"\xef\xbb\xbf").strip(b" \r\n"):
+            with pytest.raises(NoHeader, match="none of them names columns"):
+                [*map(found, parts_of(place, content, parts))]
+            return
+        every = [*map(found, parts_of(place, content, parts))]
         patch.setattr(module._bytes, "__defaults__", (0, None, block))
         assert (text_head(str(place)).header is None) == (wanted is None)
     rows = told(row for part in every for row in part)
@@ -127,6 +135,13 @@ def test_no_row_of_a_broken_gzip_file_counts(tmp_path, monkeypatch, held):
     assert told(found(TextPart(place=str(place), size=place.stat().st_size))) == [
         (0, "malformed:file", None)
     ]
+
+
+def test_lines_without_a_header_are_an_error(tmp_path):
+    """The driver rejects such a file before; no reader of another format may lose its rows."""
+    (tmp_path / "a.log").write_text(f" \n{ROW}\n")
+    with pytest.raises(NoHeader):
+        found(TextPart(place=str(tmp_path / "a.log"), size=len(ROW) + 3))
 
 
 def test_a_file_that_changes_after_it_was_listed_is_rejected(tmp_path):

@@ -83,6 +83,10 @@ class BrokenGzip(Exception):
     """A gzip file that is not a sequence of whole members and nothing else."""
 
 
+class NoHeader(OSError):
+    """A text file without a line that names columns."""
+
+
 class ChangedFile(OSError):
     """A file that has another size than when it was listed."""
 
@@ -126,6 +130,8 @@ class TextPart:
         earlier = _first_header(content.before())
         header = earlier or _first_header(content.rest())
         if header is None:
+            if any(block.strip(b" \n") for block in blocks(content.own())):
+                raise NoHeader("the file has lines, and none of them names columns")
             return
         names = column_names(header.decode(errors="replace"))
         columns = _Columns(names=names, needed=frozenset(needed), coded=frozenset(coded))

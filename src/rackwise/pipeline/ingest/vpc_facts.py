@@ -126,7 +126,7 @@ def vpc_input(
 
     `has_direction`: whether every row with data has a direction; None = only the rows can tell.
     With `is_exact`, facts also have the columns `SAME`. `is_estimate`: whether all bytes are
-    estimates. `is_by_file`: whether Parquet files have the columns of the rows.
+    estimates. `is_by_file`: whether the files have the columns of the rows.
     """
     bits = fact_bits(fleet)
     further = [*SIDE, *(() if has_direction else OWN), *(SAME if is_exact else ())]
@@ -163,7 +163,7 @@ def vpc_input(
         has_directions=has_direction,
         compares_rows=is_exact,
         is_by_file=is_by_file,
-        deals_text=True,
+        deals_text=is_by_file,
     )
 
 

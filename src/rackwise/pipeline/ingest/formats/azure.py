@@ -22,6 +22,7 @@ class AzureFormat(VpcFormat):
     title = "virtual network flow logs of Azure"
     files = "JSON"
     generated_as: ClassVar[tuple[str, ...]] = ("azure",)
+    is_by_file = False
     reasons: ClassVar[Mapping[str, str]] = {
         "malformed:file": "The gzip file is damaged.",
         "malformed:json": "The document or a record of it is not that of flow logs.",
