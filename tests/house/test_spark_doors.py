@@ -42,6 +42,16 @@ def test_nothing_touches_what_connect_lacks_or_what_goes_row_by_row(path):
 
 
 @pytest.mark.parametrize(
+    "path", sorted(PIPELINE.rglob("*.py")), ids=lambda path: str(path.relative_to(PIPELINE))
+)
+def test_nothing_needs_a_spark_newer_than_4_0(path):
+    """Arrow schemas come from `schemas.arrow_schema`, partitions from `tasks.in_own_partitions`."""
+    text = path.read_text(encoding="utf-8")
+    assert "repartitionById" not in text
+    assert "import to_arrow_schema" not in text or path == PIPELINE / "schemas.py"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "spark.sparkContext",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 
 import pytest
@@ -151,6 +152,16 @@ def test_a_file_that_changes_after_it_was_listed_is_rejected(tmp_path):
     place.write_text(f"{HEADER}\n{ROW}\n{ROW}\n")
     with pytest.raises(ChangedFile, match=f"had {size} bytes when it was listed, and has"):
         found(TextPart(place=str(place), size=size))
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_rejected(tmp_path):
+    place = tmp_path / "a.log"
+    place.write_text(f"{HEADER}\n" + f"{ROW}\n" * 2_000_000)
+    batches = TextPart(place=str(place), size=place.stat().st_size).batches(["bytes"], [])
+    assert next(batches).num_rows > 0
+    os.truncate(place, 10_000_000)
+    with pytest.raises(ChangedFile, match="was cut while it was read"):
+        list(batches)
 
 
 @pytest.mark.parametrize(

@@ -58,14 +58,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.text_lines import COLUMNS, FILE, GZIP_WINDOW, OF_FILE
 from rackwise.pipeline.ingest.vpc_files import PARTIAL
 from rackwise.pipeline.ingest.vpc_rows import NO_DATA, OK
-from rackwise.pipeline.schemas import BRONZE_VPC, LONGEST_TEXT
+from rackwise.pipeline.schemas import BRONZE_VPC, LONGEST_TEXT, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -118,7 +117,7 @@ def read_azure_logs(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame
 
 
 def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = to_arrow_schema(BRONZE_VPC, timezone="UTC")
+    schema = arrow_schema(BRONZE_VPC)
     for batch in batches:
         names = batch.column("source_file").to_pylist()
         for name, content in zip(names, batch.column("content"), strict=True):

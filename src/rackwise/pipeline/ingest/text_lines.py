@@ -88,7 +88,7 @@ class NoHeader(OSError):
 
 
 class ChangedFile(OSError):
-    """A file that has another size than when it was listed."""
+    """A file whose size is not that of the list, or changes while the file is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,8 +249,8 @@ class _Lines:
     """The n lines of a block."""
 
     block: bytes
-    numbers: NDArray[np.uint8]
-    """The block as numbers."""
+    octets: NDArray[np.uint8]
+    """The bytes of the block."""
     ends: NDArray[np.int64]
     """Shape (n,): the place of the line feed of each line."""
     starts: NDArray[np.int64]
@@ -260,7 +260,7 @@ class _Lines:
     def of(cls, block: bytes) -> _Lines:
         content = np.frombuffer(block, dtype=np.uint8)
         ends = np.flatnonzero(content == _LINE_FEED)
-        return cls(block=block, numbers=content, ends=ends, starts=np.append(0, ends[:-1] + 1))
+        return cls(block=block, octets=content, ends=ends, starts=np.append(0, ends[:-1] + 1))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -312,18 +312,18 @@ class _Lines:
 
     def _only(self, is_kept: NDArray[np.bool_]) -> bytes:
         """The lines that are kept."""
-        return self.numbers[np.repeat(is_kept, np.diff(self.ends, prepend=-1))].tobytes()
+        return self.octets[np.repeat(is_kept, np.diff(self.ends, prepend=-1))].tobytes()
 
     def _counts(self, byte: int) -> NDArray[np.int64]:
         """How often a byte occurs in each line; shape (n,)."""
-        places = np.flatnonzero(self.numbers == byte)
+        places = np.flatnonzero(self.octets == byte)
         return np.diff(np.searchsorted(places, self.ends), prepend=0)
 
     def _other_charset(self) -> list[int]:
         """The places of the lines that are not UTF-8."""
         if self.block.isascii():
             return []
-        places = np.flatnonzero(self.numbers >= _FIRST_NOT_ASCII)
+        places = np.flatnonzero(self.octets >= _FIRST_NOT_ASCII)
         return [
             place
             for place in np.unique(np.searchsorted(self.ends, places)).tolist()
@@ -411,7 +411,10 @@ def _is_utf8(line: bytes) -> bool:
 def _bytes(
     place: str, begin: int = 0, end: int | None = None, step: int = BLOCK
 ) -> Iterator[bytes]:
-    """The bytes of a file from `begin` to before `end`, without a byte order mark."""
+    """The bytes of a file from `begin` to before `end`, without a byte order mark.
+
+    Raises `ChangedFile` if the file ends before `end`.
+    """
     with Path(place).open("rb") as file:
         file.seek(begin)
         left = sys.maxsize if end is None else end - begin
@@ -419,6 +422,8 @@ def _bytes(
             left -= len(chunk)
             yield chunk.removeprefix(BYTE_ORDER_MARK) if begin == 0 else chunk
             begin += len(chunk)
+    if left and end is not None:
+        raise ChangedFile(f"the file was cut while it was read: {left} bytes are missing")
 
 
 def _line_start(part: TextPart, place: int) -> int:
