@@ -312,7 +312,7 @@ class TestRefused:
             ),
             (
                 ["--flow-format", "csv"],
-                "invalid --flow-format: expected vpc, canonical or",
+                "invalid --flow-format: expected vpc, canonical, request-log, gcp, azure or tgw",
                 "one of",
             ),
             (

@@ -16,7 +16,7 @@ hash leads to the partition of the task. Bucketed tables depend on this hash, so
 in every version.
 
 ```
-key  0 1 2 3 4 ..   hash modulo 3  ->  2 0 0 1 0 ..   keys of tasks 0, 1, 2: 1, 3, 0
+key  0 1 2 3 .. 10 11   hash modulo 3  ->  0 1 0 0 .. 0 2   keys of tasks 0, 1, 2: 0, 1, 11
 ```
 """
 
@@ -117,7 +117,7 @@ def partition_keys(count: int) -> list[int]:
     """For each of `count` partitions, the smallest integer from 0 that Spark puts there.
 
     >>> partition_keys(3)
-    [1, 3, 0]
+    [0, 1, 11]
     """
     tried = 4 * count
     while True:
