@@ -51,6 +51,11 @@ def test_java_gets_an_archive_only_if_there_is_one(tmp_path):
     place.parent.mkdir()
     place.touch()
     assert archive_options(java, env)[0] == f"-XX:SharedArchiveFile={place}"
+    spaced = archive_path(java, {"RACKWISE_CACHE": str(tmp_path / "my cache")})
+    spaced.parent.mkdir()
+    spaced.touch()
+    options = archive_options(java, {"RACKWISE_CACHE": str(tmp_path / "my cache")})
+    assert options[0] == f'"-XX:SharedArchiveFile={spaced}"'
 
 
 @pytest.mark.spark
@@ -69,11 +74,11 @@ def test_a_java_that_runs_already_is_left_alone(spark):
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_later_sessions_take_their_classes_from_the_archive(tmp_path):
-    env = {**os.environ, "RACKWISE_CACHE": str(tmp_path / "cache")}
+    env = {**os.environ, "RACKWISE_CACHE": str(tmp_path / "my cache")}
     command = [Path(sys.executable).with_name("rackwise"), "--json", "spark-cache"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     made = parse(done.stdout.encode(), where="stdout", error=InvalidConfig)
-    assert [Path(made["path"])] == list((tmp_path / "cache").iterdir())
+    assert [Path(made["path"])] == list((tmp_path / "my cache").iterdir())
     assert made["bytes"] == Path(made["path"]).stat().st_size
     assert "Traceback" not in done.stderr
     log = tmp_path / "classes.log"

@@ -48,7 +48,13 @@ def archive_path(java_home: Path, env: Mapping[str, str]) -> Path:
 def archive_options(java_home: Path, env: Mapping[str, str]) -> tuple[str, ...]:
     """The options of Java for the archive; none if there is no archive."""
     path = archive_path(java_home, env)
-    return (f"-XX:SharedArchiveFile={path}", SILENT) if path.is_file() else ()
+    return (_option("SharedArchiveFile", path), SILENT) if path.is_file() else ()
+
+
+def _option(name: str, path: Path) -> str:
+    """An option of Java; Spark divides options at spaces, except in quotes."""
+    option = f"-XX:{name}={path}"
+    return f'"{option}"' if " " in option else option
 
 
 @contextmanager
@@ -71,7 +77,7 @@ def stored_classes(env: Mapping[str, str]) -> Iterator[tuple[Path, tuple[str, ..
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     unfinished = path.with_suffix(f".{os.getpid()}.unfinished")
     try:
-        yield path, (f"-XX:ArchiveClassesAtExit={unfinished}", SILENT)
+        yield path, (_option("ArchiveClassesAtExit", unfinished), SILENT)
         code = _end_java()
         if code or not unfinished.is_file():
             raise ServerDied(
