@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 
 FLOWS, ROUNDS = 5_000_000, 5
-GATES = {FlowFormat.CANONICAL: 8, FlowFormat.VPC: 4, FlowFormat.VPC_TEXT: 25}
+GATES = {FlowFormat.CANONICAL: 8, FlowFormat.VPC: 4, FlowFormat.VPC_TEXT: 8}
 NAMES = {
     FlowFormat.CANONICAL: "canonical flows",
     FlowFormat.VPC: "flow logs in Parquet",
