@@ -17,7 +17,13 @@ HEADER = "version srcaddr dstaddr bytes"
 ROW = "2 10.0.0.1 10.0.0.2 7"
 PIECES = (
     *(b"\n", b"\r\n", b"\r", b"\n\n", b"  ", b" "),
-    *(HEADER.encode(), ROW.encode(), ROW.encode() + b"\n", b"bytes dstaddr"),
+    *(
+        HEADER.encode(),
+        HEADER.encode() + b"\n",
+        ROW.encode(),
+        ROW.encode() + b"\n",
+        b"bytes dstaddr",
+    ),
     *(b"2 \xe2\x82\xac x 1\n", b"a\xff b c d\n", b"\xef\xbb\xbf", b"x" * 40, b"y" * 41 + b"\n"),
 )
 LONGEST = 40
@@ -135,6 +141,18 @@ def test_no_row_of_a_broken_gzip_file_counts(tmp_path, monkeypatch, held):
     place.write_bytes(gzip.compress(f"{HEADER}\n{ROW}\n".encode() * 500)[:-9])
     assert told(found(TextPart(place=str(place), size=place.stat().st_size))) == [
         (0, "malformed:file", None)
+    ]
+
+
+def test_a_header_after_blocks_without_one_is_a_bad_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(module._bytes, "__defaults__", (0, None, len(ROW) + 1))
+    place = tmp_path / "a.log"
+    place.write_text(f"{HEADER}\n{ROW}\n{ROW}\n{ROW}\n{HEADER}\n{ROW}")
+    rows = told(found(TextPart(place=str(place), size=place.stat().st_size)))
+    assert [(number, reason) for number, reason, _ in sorted(rows)] == [
+        *((number, None) for number in (2, 3, 4)),
+        (5, "malformed:header"),
+        (6, None),
     ]
 
 

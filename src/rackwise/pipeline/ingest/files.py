@@ -74,7 +74,7 @@ class FlowFile:
     @property
     def has_local_colon(self) -> bool:
         """Whether it is a local file with a colon in its name, which Spark cannot read."""
-        return self.path.startswith("file:") and ":" in PurePosixPath(self.path).name
+        return self.path.startswith(LOCAL) and ":" in PurePosixPath(self.path).name
 
     @property
     def is_gzip(self) -> bool:
@@ -141,8 +141,9 @@ def read_files(rows: DataFrame) -> tuple[str, ...]:
 def naming_files(column: Column, files: Sequence[FlowFile]) -> Column:
     """`source_file` with the names of the files for `read_files`, unless they are too many."""
     uris = sorted(file.uri for file in files)
-    is_few = len(uris) <= MOST_NUMBERED
-    return column.alias("source_file", metadata={FILES: BETWEEN_NAMES.join(uris)} if is_few else {})
+    is_named = 0 < len(uris) <= MOST_NUMBERED
+    metadata = {FILES: BETWEEN_NAMES.join(uris)} if is_named else {}
+    return column.alias("source_file", metadata=metadata)
 
 
 def with_file_numbers(rows: DataFrame, uris: Sequence[str]) -> DataFrame:

@@ -435,8 +435,7 @@ def _line_start(part: TextPart, place: int) -> int:
         file.seek(at)
         while chunk := file.read(LONGEST_LINE):
             if found := _LINE_END.search(chunk):
-                is_cut = found[0] == b"\r" and found.end() == len(chunk)
-                return at + found.end() + (is_cut and file.read(1) == b"\n")
+                return at + found.end()  # or of the line feed of a cut `\r\n`, a blank line
             at += len(chunk)
     return part.size
 

@@ -279,7 +279,9 @@ class _VpcBuilder(FactBuilder):
         is_guess = near.is_estimated(start_s) | (is_copy & far.is_estimated(start_s))
         is_guess |= self.is_estimate
         client_rack = self.client_racks.find(ip, prefix, near.cluster)
-        client_rack = np.where(client_rack == 0, self._zone_rack(rows, places, is_to), client_rack)
+        if any(rows.texts[name].names for name in ZONES):  # most logs name no zone
+            zone_rack = self._zone_rack(rows, places, is_to)
+            client_rack = np.where(client_rack == 0, zone_rack, client_rack)
         values = {
             "window_s": rows.numbers["end"][places] - rows.numbers["start"][places],
             "cluster": near.cluster,
