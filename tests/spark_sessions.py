@@ -33,12 +33,12 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(scope="session")
 def spark(request):
-    """One session for the whole run: two cores, the small profile, two shuffle partitions."""
+    """One session for the whole run: two cores, the tiny profile, two shuffle partitions."""
     from rackwise.pipeline.runtime.session import session, settings
 
     java = "spark.driver.extraJavaOptions"
     conf = {
-        java: f"{settings(MASTER, 'small', {})[java]} {ROOM}",
+        java: f"{settings(MASTER, 'tiny', {})[java]} {ROOM}",
         "spark.driver.memory": "2g",
         **PAGE,
         **UNSEEN,
@@ -46,13 +46,13 @@ def spark(request):
     if ON_CONNECT:
         yield request.getfixturevalue("connected")
         return
-    with session("rackwise-tests", master=MASTER, profile="small", conf=conf) as made:
+    with session("rackwise-tests", master=MASTER, profile="tiny", conf=conf) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def connect_server(java_home, tmp_path_factory):
-    """A server of Spark Connect, with the conf of the classic session."""
+    """A server of Spark Connect, with the small profile, so that both ways of Spark are tested."""
     from rackwise.pipeline.runtime.session import settings
     from spark_connect import ConnectServer
 

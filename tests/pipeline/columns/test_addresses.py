@@ -132,24 +132,6 @@ def test_the_index_finds_exactly_its_pairs(drawn, apart):
     assert rows.tolist() == [pairs.index(each) if each in pairs else -1 for each in asked]
 
 
-@given(
-    st.sets(
-        st.builds(
-            int.__add__, st.sampled_from([-(2**63), -(2**60), 0, 2**63 - 30]), st.integers(0, 20)
-        )
-    )
-)
-def test_the_lookup_finds_exactly_its_numbers(drawn):
-    from rackwise.pipeline.columns.addresses import NumberLookup
-
-    ordered = sorted(drawn)
-    near = {number + step for number in (*ordered, 0) for step in (-2, -1, 0, 1, 2)}
-    asked = sorted({-(2**63), 2**63 - 1} | {n for n in near if -(2**63) <= n < 2**63})
-    places = NumberLookup(np.array(ordered, dtype=np.int64), np.arange(len(ordered)))
-    found = places.find(np.array(asked, dtype=np.int64))
-    assert found.tolist() == [ordered.index(n) if n in drawn else -1 for n in asked]
-
-
 def test_a_lookup_is_small_when_it_is_sent_to_workers():
     from pyspark.serializers import CloudPickleSerializer
 
@@ -171,3 +153,46 @@ def test_a_full_cache_is_emptied(monkeypatch):
         ip, prefix = reader.read(pa.array(texts, pa.string()))
         known = [addresses.address_number(text or "") for text in texts]
         assert list(zip(ip.tolist(), prefix.tolist(), strict=True)) == known
+
+
+LONGS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 300) | st.sampled_from([-1, 0, 1])
+
+
+class TestNumberLookup:
+    @given(st.sets(LONGS), st.lists(LONGS))
+    def test_it_is_a_dict_before_and_after_it_is_sent_to_a_worker(self, known, others):
+        from pyspark.serializers import CloudPickleSerializer
+
+        from rackwise.pipeline.columns.addresses import NumberLookup
+
+        sent = CloudPickleSerializer()
+        ordered = np.array(sorted(known), dtype=np.int64)
+        values = np.arange(len(known))[::-1].copy()
+        expected = dict(zip(ordered.tolist(), values.tolist(), strict=True))
+        asked = np.array([*others, *known], dtype=np.int64)
+        lookup = NumberLookup(ordered, values)
+        for one in (lookup, sent.loads(sent.dumps(lookup))):
+            found = one.find(asked)
+            assert found.tolist() == [expected.get(number, -1) for number in asked.tolist()]
+
+    def test_numbers_that_share_slots_are_found(self):
+        from rackwise.pipeline.columns.addresses import NumberLookup
+
+        ordered = np.unique(np.random.default_rng(7).integers(0, 2**32, 20_000))
+        lookup = NumberLookup(ordered, np.arange(len(ordered)))
+        assert lookup._is_shared.sum() > 100
+        assert (lookup.find(ordered) == np.arange(len(ordered))).all()
+        assert (lookup.find(ordered + 2**40) == -1).all()
+
+
+class TestAddressReader:
+    @given(st.lists(st.lists(st.sampled_from(["10.0.0.1", "10.0.0.2", "::1", "x", None]))))
+    def test_batches_are_read_as_each_of_them_alone(self, batches):
+        from rackwise.pipeline.columns.addresses import AddressReader
+
+        reader = AddressReader()
+        for texts in (*batches, *batches):
+            column = pa.array(texts, pa.string())
+            for form in (column, column.dictionary_encode()):
+                for found, alone in zip(reader.read(form), AddressReader().read(form), strict=True):
+                    assert found.tolist() == alone.tolist()

@@ -11,6 +11,17 @@ from rackwise.core.errors import SessionConflict, SparkMissing
 from rackwise.pipeline.runtime.session import check_version, large_batches, session, settings
 
 
+def test_the_tiny_profile_is_the_small_one_without_generated_code():
+    small, tiny = (settings("local[2]", name, {}) for name in ("small", "tiny"))
+    added = {key: value for key, value in tiny.items() if small.get(key) != value}
+    assert added == {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    assert small.keys() <= tiny.keys()
+
+
 def test_the_conf_of_the_small_profile():
     small = settings("local[2]", "small", {})
     assert small["spark.sql.shuffle.partitions"] == "2"

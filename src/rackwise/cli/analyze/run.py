@@ -67,10 +67,9 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
     with installed("spark", "analyze"):
         from rackwise.pipeline.job import STEPS, analyze
         from rackwise.pipeline.request import check_request
-        from rackwise.pipeline.runtime.session import SMALL_BELOW_BYTES, session
+        from rackwise.pipeline.runtime.session import profile_for, session
         from rackwise.report import html
 
-        is_small = inputs.input_bytes is not None and inputs.input_bytes < SMALL_BELOW_BYTES
         request = replace(
             _request(inputs, settings, steps.begin),
             standing=standing_days(before.days, settings.out),
@@ -80,7 +79,7 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
         with session(
             master=settings.master,
             remote=settings.remote,
-            profile="small" if is_small else "batch",
+            profile=profile_for(inputs.input_bytes),
             conf=settings.conf,
         ) as spark:
             analysis = analyze(spark, request)

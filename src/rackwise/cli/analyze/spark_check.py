@@ -74,7 +74,7 @@ def spark_check(
         options = options or client_rack_options(variable)
         asked = variable_of(options, variable)
         with (
-            session(master=master, remote=remote, profile="small", conf=settings) as spark,
+            session(master=master, remote=remote, profile="tiny", conf=settings) as spark,
             shell.progress("asking executors"),
         ):
             answers = ask(spark, asked, allow_list(options))

@@ -19,6 +19,7 @@ What this does not do: zone indices (`fe80::1%eth0`); networks, see `subnet_rack
 
 from __future__ import annotations
 
+from collections import deque
 from hashlib import sha256
 from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, TypeAlias
@@ -27,11 +28,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
+from rackwise.core.override import override
 from rackwise.core.subnets import ipv4
 from rackwise.pipeline.columns.arrays import NO_NUMBER, read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
     from pyspark.sql import Column
@@ -40,12 +42,18 @@ NONE = NO_NUMBER
 """The long of a text that is not an address."""
 MOST_CACHED = 2**20
 """Texts in the cache of a reader; the cache is emptied when it has more."""
+MOST_DICTIONARIES = 8
+"""Dictionaries whose numbers a reader keeps: two row groups of four columns."""
 SPARSEST = 16
 """Maximum elements of a table per number in it. Denser numbers, such as broker ids, are looked up
-in a table; sparser numbers are found by binary search."""
+in a table; sparser numbers are looked up by their hash."""
 LARGEST_TABLE = 2**20
-"""Maximum elements of a table, 8 bytes each. Spark sends the table to every worker. A table that
-does not fit the worker's cache is no faster than binary search."""
+"""Maximum elements of a table, 8 bytes each. A larger one does not fit the cache of a processor."""
+SLOTS = 8
+"""Minimum slots of a hash table per number in it."""
+NUMBER_BITS = 64
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio, odd: close numbers get distant slots (Knuth, 6.4)."""
 HALF_BITS = 64
 """Bits of the prefix of an IPv6 address."""
 DIGEST_DIGITS = 15
@@ -68,6 +76,7 @@ class AddressReader:
 
     def __init__(self) -> None:
         self._known: dict[str | None, AddressNumber] = {}  # text -> (ip, prefix)
+        self._read: deque[tuple[pa.Array, NDArray[np.int64]]] = deque(maxlen=MOST_DICTIONARIES)
 
     def read(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Longs `ip` and `prefix` of strings, shape (n,) each; a null is not an address."""
@@ -83,23 +92,32 @@ class AddressReader:
         """
         coded = texts.dictionary_encode()
         # Shape (distinct texts + 1,) each; a copy is contiguous, so that indexing it is faster.
-        ip, prefix = self._numbers(read_texts(coded.dictionary)).T.copy()
+        ip, prefix = self._numbers(coded.dictionary)
         # Shape (n,): a null points to the last element, which is NO_ADDRESS.
         places = coded.indices.cast(pa.int64()).fill_null(len(ip) - 1)
         return ip, prefix, places.to_numpy(zero_copy_only=False)
 
-    def _numbers(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Shape (texts + 1, 2): `ip` and `prefix` of each text and, last, of null."""
+    def _numbers(self, distinct: pa.Array) -> NDArray[np.int64]:
+        """Shape (2, distinct texts + 1): `ip` and `prefix` of each text and, last, of null.
+
+        The batches of a row group have one dictionary, and so have its columns in many logs.
+        """
+        for texts, numbers in self._read:
+            if texts.equals(distinct):
+                return numbers
+        found = [self._number(text) for text in read_texts(distinct)]
+        numbers = np.array([*found, NO_ADDRESS], dtype=np.int64).T.copy()
+        self._read.append((distinct, numbers))
+        return numbers
+
+    def _number(self, text: str | None) -> AddressNumber:
         known = self._known
-        if len(known) > MOST_CACHED:
-            known.clear()
-        numbers = []
-        for text in texts:
-            number = known.get(text)
-            if number is None:
-                number = known[text] = address_number(text)
-            numbers.append(number)
-        return np.array([*numbers, NO_ADDRESS], dtype=np.int64)
+        number = known.get(text)
+        if number is None:
+            if len(known) > MOST_CACHED:
+                known.clear()
+            number = known[text] = NO_ADDRESS if text is None else address_number(text)
+        return number
 
 
 def address_number(text: str) -> AddressNumber:
@@ -161,8 +179,14 @@ class PairIndex:
 class NumberLookup:
     """A value for each of some ascending numbers.
 
-    Numbers that lie close together are looked up in a table, others by binary search. The table has
-    -1 at both ends, for all smaller and larger numbers.
+    Numbers that lie close together are looked up in a table, others by their hash. A slot of the
+    hash table has one number. Where several numbers have one slot, those that are not in it are
+    found by binary search:
+
+    ```
+    numbers  7 42 99      slot(7) = slot(99) = 0      slot  0  1  2  3
+                                                      has   7  .  42 .     is shared  1 0 0 0
+    ```
     """
 
     def __init__(self, ordered: NDArray[np.int64], values: NDArray[np.int64]) -> None:
@@ -172,6 +196,19 @@ class NumberLookup:
         if spread < min(SPARSEST * len(ordered), LARGEST_TABLE):
             self._table = np.full(spread + 3, -1)  # one -1 at each end, for `clip` in `find`
             self._table[ordered - ordered[0] + 1] = values
+            return
+        bits = max((SLOTS * len(ordered) - 1).bit_length(), 1)
+        self._shift = np.uint64(NUMBER_BITS - bits)
+        slots = self._slots(ordered)
+        self._is_shared = np.bincount(slots, minlength=1 << bits) > 1
+        # An empty slot has the number 0 and the value of a number that is not there.
+        self._keys, self._found = np.zeros(1 << bits, dtype=np.int64), np.full(1 << bits, -1)
+        self._keys[slots], self._found[slots] = ordered, values
+
+    @override
+    def __reduce__(self) -> tuple[type, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Only the numbers are sent to workers; each builds its table."""
+        return type(self), (self._ordered, self._values)
 
     def find(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The value of each number, -1 where there is none; shape (n,)."""
@@ -181,5 +218,18 @@ class NumberLookup:
             before = self._ordered[:1] - 1
             found: NDArray[np.int64] = self._table.take(numbers - before, mode="clip")
             return found
+        slots = self._slots(numbers)
+        found = np.where(self._keys[slots] == numbers, self._found[slots], -1)
+        others = np.flatnonzero(self._is_shared[slots] & (found < 0))
+        if len(others):
+            found[others] = self._search(numbers[others])
+        return found
+
+    def _search(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         places = np.minimum(np.searchsorted(self._ordered, numbers), len(self._ordered) - 1)
         return np.where(self._ordered[places] == numbers, self._values[places], -1)
+
+    def _slots(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The slot of each number: the leading bits of its product with `HASH_FACTOR`."""
+        product = numbers.astype(np.int64, copy=False).view(np.uint64) * HASH_FACTOR
+        return (product >> self._shift).view(np.int64)

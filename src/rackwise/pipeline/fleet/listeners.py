@@ -70,35 +70,61 @@ Spans: TypeAlias = "list[tuple[int, BrokerAt]]"
 """First hours, ascending from 0, each with its broker from that hour on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokersAt:
-    """The fields of `BrokerAt` as arrays of shape (n,)."""
+class SpanColumns(NamedTuple):
+    """Fields of `BrokerAt` as arrays, one element per span; element 0 is "no broker"."""
 
     is_carried: NDArray[np.bool_]
     cluster: NDArray[np.int64]
-    """0 if no broker was found."""
     broker: NDArray[np.int64]
     rack: NDArray[np.int64]
-    since: NDArray[np.int64]
     seen_s: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokersAt:
+    """The broker of each of n rows; every array has shape (n,).
+
+    A row has the index of a span. A field is read from the span when it is asked for, because most
+    rows need few fields.
+    """
+
+    spans: SpanColumns
+    places: NDArray[np.int64]
+    """Index of the span of each row; 0 if no broker was found."""
 
     @property
     def is_found(self) -> NDArray[np.bool_]:
         """Whether a broker was found."""
-        is_found: NDArray[np.bool_] = self.cluster != 0
+        is_found: NDArray[np.bool_] = self.places != 0
         return is_found
+
+    @property
+    def cluster(self) -> NDArray[np.int64]:
+        """Cluster codes; 0 if no broker was found."""
+        return self.spans.cluster[self.places]
+
+    @property
+    def broker(self) -> NDArray[np.int64]:
+        """Broker codes; 0 if no broker was found."""
+        return self.spans.broker[self.places]
+
+    @property
+    def rack(self) -> NDArray[np.int64]:
+        """Rack codes; 0 for a broker without rack, and if no broker was found."""
+        return self.spans.rack[self.places]
 
     def is_estimated(self, start_s: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether the broker was seen only later, or another snapshot lacks it."""
-        return self.is_carried | (start_s < self.seen_s)
+        return self.spans.is_carried[self.places] | (start_s < self.spans.seen_s[self.places])
 
-    def at(self, places: NDArray[np.int64]) -> BrokersAt:
-        """The elements at the indices `places`."""
-        return BrokersAt(**{name: getattr(self, name)[places] for name in BrokerAt._fields})
+    def at(self, rows: NDArray[np.int64]) -> BrokersAt:
+        """The brokers of some rows, given by their indices."""
+        return BrokersAt(spans=self.spans, places=self.places[rows])
 
     def or_else(self, other: BrokersAt) -> BrokersAt:
-        """`other` in the rows where no broker was found."""
-        return choose(self.is_found, self, other)
+        """`other`, of the same lookup, in the rows where no broker was found."""
+        places = np.where(self.is_found, self.places, other.places)
+        return BrokersAt(spans=self.spans, places=places)
 
 
 class BrokerLookup:
@@ -114,7 +140,9 @@ class BrokerLookup:
         ]
         none = (-1, *BrokerAt(is_carried=False, cluster=0, broker=0, rack=0, since=0, seen_s=0))
         self._begins, *columns = np.array([none, *every], dtype=np.int64).T.copy()
-        self._columns = dict(zip(BrokerAt._fields, columns, strict=True))
+        fields = dict(zip(BrokerAt._fields, columns, strict=True))
+        own = SpanColumns(**{name: fields[name] for name in SpanColumns._fields})
+        self._spans = own._replace(is_carried=own.is_carried != 0)
         self._is_one_span = len(every) == len(spans)
 
     def find(
@@ -127,18 +155,7 @@ class BrokerLookup:
         else:
             places = np.searchsorted(self._begins, rows << HOUR_BITS | hours, side="right") - 1
             places[rows < 0] = 0
-        found = {name: column[places] for name, column in self._columns.items()}
-        return BrokersAt(**found | {"is_carried": found["is_carried"] != 0})
-
-
-def choose(is_first: NDArray[np.bool_], first: BrokersAt, second: BrokersAt) -> BrokersAt:
-    """`first` where `is_first` is true, else `second`."""
-    return BrokersAt(
-        **{
-            name: np.where(is_first, getattr(first, name), getattr(second, name))
-            for name in BrokerAt._fields
-        }
-    )
+        return BrokersAt(spans=self._spans, places=places)
 
 
 def by_listener(fleet: Fleet) -> BrokerLookup:

@@ -28,7 +28,7 @@ row-level facts first (`summed_facts`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +42,7 @@ from rackwise.pipeline.columns.arrays import as_batch, flags, with_nulls
 from rackwise.pipeline.columns.clock import DAY_S
 from rackwise.pipeline.columns.packing import key_names, place_of
 from rackwise.pipeline.fleet.members import member_places
+from rackwise.pipeline.ingest.facts import packed_columns
 from rackwise.pipeline.ingest.files import file_named
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED
 from rackwise.pipeline.ingest.splits import SplitReader, are_dealt, splits
@@ -77,6 +78,8 @@ GREATEST = 2**63 - 1
 OUTCOME = ("file", "source_file", "reason")
 """Columns by which the rows of all outcomes are counted."""
 MEASURES = ("rows", "high", "low", "first", "last")
+FACTS = ("is_egress", "start", "src_ip", "own_ip")
+"""Further columns of a fact that sums need; see `vpc_facts`."""
 NOT_SUMMED = ("window_start", "window_s", "partition", "packets")
 """Columns of FLOW_FACT that sums do not have."""
 
@@ -107,8 +110,9 @@ def task_columns(bits: Mapping[str, int]) -> StructType:
 def sums_by_task(given: FactInput, fleet: Fleet, files: Sequence[FlowFile]) -> DataFrame:
     """`task_columns` of all tasks; `files`: the flow files."""
     places = member_places(fleet)
+    further = [field for field in given.builder.columns if field.name in FACTS]
     builder = SumBuilder(
-        facts=given.builder,
+        facts=replace(given.builder, columns=packed_columns(given.builder.bits, further)),
         side=given.side,
         members=PairIndex((ip for _, ip in places), (cluster for cluster, _ in places)),
         columns=task_columns(given.builder.bits),
@@ -331,9 +335,18 @@ class _Groups:
         return batches
 
     def _grouped(self, table: pa.Table) -> pa.Table:
-        found = table.group_by(self._keys, use_threads=False).aggregate(self._measures)
+        # A key that is null in all rows, mostly a name of a file, costs as much as any other text.
+        keys = [key for key in self._keys if table.column(key).null_count < table.num_rows]
+        keys = keys or self._keys[:1]
+        found = table.group_by(keys, use_threads=False).aggregate(self._measures)
         names = {f"{name}_{function}": name for name, function in self._measures}
-        return found.rename_columns([names.get(name, name) for name in found.column_names])
+        found = found.rename_columns([names.get(name, name) for name in found.column_names])
+        for key in self._keys:
+            if key not in keys:
+                found = found.append_column(
+                    key, pa.nulls(found.num_rows, table.schema.field(key).type)
+                )
+        return found.select([*self._keys, *(name for name, _ in self._measures)])
 
 
 def _batches(groups: _Groups, what: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

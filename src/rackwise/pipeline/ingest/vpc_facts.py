@@ -49,7 +49,7 @@ from rackwise.pipeline.columns.addresses import NONE, AddressReader
 from rackwise.pipeline.columns.arrays import Reasons, TextColumn, nullable
 from rackwise.pipeline.columns.clock import HOUR_S, day_of
 from rackwise.pipeline.columns.packing import packed_arrays, unpacked
-from rackwise.pipeline.fleet.listeners import BrokerLookup, by_address, by_listener, choose
+from rackwise.pipeline.fleet.listeners import BrokerLookup, by_address, by_listener
 from rackwise.pipeline.fleet.members import ClientRacks, zone_codes
 from rackwise.pipeline.ingest.facts import (
     PLACE,
@@ -89,7 +89,7 @@ from rackwise.pipeline.schemas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import date
 
     from numpy.typing import NDArray
@@ -108,6 +108,7 @@ OWN = ("interface", "own_src_ip", "own_dst_ip", "dst_ip")
 """Columns that identify the address of an interface, where rows have no direction."""
 SAME = ("interface", "src_ip", "dst_ip", "srcport", "dstport", "protocol", "start")
 """Columns in which equal rows agree; `same` has more."""
+_SIDED = tuple(name for name in dict.fromkeys((*SIDE, *OWN, *SAME)) if name != "interface")
 
 
 def vpc_input(
@@ -230,7 +231,7 @@ class _VpcBuilder(FactBuilder):
         is_placed[places] = True
         reasons.add("not-kafka", ~is_placed)
         self.add_other_day(reasons, rows.numbers["start"])
-        columns = _side_columns(rows) | {
+        columns = _side_columns(rows, self.columns.names) | {
             "bytes": nullable(rows.numbers["bytes"]),
             "reason": reasons.column().strings(),
             "raw": rows.raw,
@@ -273,25 +274,27 @@ class _VpcBuilder(FactBuilder):
             np.where(is_to, rows.addresses[f"src_{n}"][places], rows.addresses[f"dst_{n}"][places])
             for n in ("ip", "prefix")
         )
-        far = self.addresses.find(ip, near.cluster, hours)
-        is_copy = far.is_found & (far.broker != near.broker)
-        sender, receiver = choose(is_copy & is_to, far, near), choose(is_to, near, far)
+        cluster, broker, rack = near.cluster, near.broker, near.rack
+        far = self.addresses.find(ip, cluster, hours)
+        far_broker, far_rack = far.broker, far.rack
+        is_copy = far.is_found & (far_broker != broker)
+        is_from_far = is_copy & is_to
         is_guess = near.is_estimated(start_s) | (is_copy & far.is_estimated(start_s))
         is_guess |= self.is_estimate
-        client_rack = self.client_racks.find(ip, prefix, near.cluster)
-        if any(rows.texts[name].names for name in ZONES):  # most logs name no zone
-            zone_rack = self._zone_rack(rows, places, is_to)
-            client_rack = np.where(client_rack == 0, zone_rack, client_rack)
+        client_rack = self.client_racks.find(ip, prefix, cluster)
+        is_open = (client_rack == 0) & ~is_copy
+        if is_open.any() and any(rows.texts[name].names for name in ZONES):
+            client_rack[is_open] = self._zone_rack(rows, places[is_open], is_to[is_open])
         values = {
             "window_s": rows.numbers["end"][places] - rows.numbers["start"][places],
-            "cluster": near.cluster,
+            "cluster": cluster,
             "kind": np.where(is_copy, REPLICATE, np.where(is_to, PRODUCE, FETCH)),
             "quality": np.where(is_guess, ESTIMATED, MEASURED),
             "client_rack": np.where(is_copy, 0, client_rack),
-            "broker": sender.broker,
-            "broker_rack": sender.rack,
-            "peer": np.where(is_copy, receiver.broker, 0),
-            "peer_rack": np.where(is_copy, receiver.rack, 0),
+            "broker": np.where(is_from_far, far_broker, broker),
+            "broker_rack": np.where(is_from_far, far_rack, rack),
+            "peer": np.where(is_copy, np.where(is_to, broker, far_broker), 0),
+            "peer_rack": np.where(is_copy, np.where(is_to, rack, far_rack), 0),
         }
         return places, packed_arrays(values, self.bits) | {
             "client_ip": np.where(is_copy, NONE, ip),
@@ -327,21 +330,18 @@ def _before_lookup(rows: VpcRows) -> Reasons:
     return reasons
 
 
-def _side_columns(rows: VpcRows) -> dict[str, pa.Array]:
-    """Columns that give the end that logged a row; null if the row does not have it."""
+def _side_columns(rows: VpcRows, names: Collection[str]) -> dict[str, pa.Array]:
+    """Those of `names` that give the end that logged a row; null if the row does not have it."""
     direction = rows.texts["flow_direction"]
     is_egress, is_ingress = direction.is_any("egress"), direction.is_any("ingress")
     source, target = rows.addresses["src_ip"], rows.addresses["dst_ip"]
     own = np.where(is_egress, source, np.where(is_ingress, target, NONE))
-    addresses = {"src_ip": source, "dst_ip": target, "own_ip": own} | {
-        name: rows.addresses[name] for name in ("own_src_ip", "own_dst_ip")
-    }
-    ports = {name: rows.numbers[name] for name in ("srcport", "dstport", "protocol", "start")}
-    return {
-        "is_egress": pa.array(is_egress, mask=~direction.is_present),
-        "interface": pa.array(_digests(rows.texts["interface_id"])),
-        **{name: nullable(values) for name, values in (addresses | ports).items()},
-    }
+    numbers = rows.numbers | rows.addresses | {"own_ip": own}
+    columns = {name: nullable(numbers[name]) for name in _SIDED if name in names}
+    columns["is_egress"] = pa.array(is_egress, mask=~direction.is_present)
+    if "interface" in names:
+        columns["interface"] = pa.array(_digests(rows.texts["interface_id"]))
+    return columns
 
 
 def _digests(column: TextColumn) -> NDArray[np.int64]:

@@ -5,8 +5,9 @@ stopped. Only `large_batches` changes its conf, for the time of an action. If no
 one is created and stopped at the end of the `with` block, and the environment of the process is
 restored.
 
-Profiles: `small` starts about 1.5 s sooner and is slower in long jobs. `batch` uses Spark's
-defaults, with a driver of half the memory of the machine and at most 4 GiB.
+Profiles: `batch` uses Spark's defaults, with a driver of half the memory of the machine and at most
+4 GiB. `small` starts about 1.5 s sooner and is slower in long jobs. `tiny` also spares Java the
+code that Spark generates for each query, which takes longer than the rows of a tiny job.
 
 ```
 master   local[2]  spark://..  k8s://..   a driver in this process
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-Profile = Literal["small", "batch"]
+Profile = Literal["tiny", "small", "batch"]
 
 LOG4J2 = Path(__file__).with_name("log4j2.properties")
-SMALL_BELOW_BYTES = 64 * 2**20
-"""Input below this size is processed with the profile `small`."""
+TINY_BELOW_BYTES, SMALL_BELOW_BYTES = 4 * 2**20, 64 * 2**20
+"""Input below these sizes is processed with the profiles `tiny` and `small`."""
 ANSI = "spark.sql.ansi.enabled"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 REMOTE = "SPARK_REMOTE"
@@ -77,7 +78,11 @@ _QUIET = {
 }
 _EXACT = {"spark.sql.session.timeZone": "UTC", ANSI: "true"}
 """The conf of our session on another program's server; the rest of the conf is the server's."""
-_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.daemon.module": "rackwise.pipeline.runtime.worker_daemon",
+}
 _ON_LOOPBACK = {"spark.connect.grpc.binding.address": "127.0.0.1"}
 _CONNECT = (
     "SPARK_CONNECT_MODE_ENABLED",
@@ -95,6 +100,12 @@ _BATCHES = {
 fit the caches of a processor: with four times as many rows, the transfer to Python takes 1.5 times
 as long."""
 _SMALL_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_TINY = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""No generated code, and no plan that is made again in the middle of a query."""
 
 
 @contextmanager
@@ -166,6 +177,17 @@ def check_version(
         )
 
 
+def profile_for(input_bytes: int | None) -> Profile:
+    """The profile for an input of this size; None = unknown.
+
+    >>> profile_for(2**20), profile_for(2**25), profile_for(None)
+    ('tiny', 'small', 'batch')
+    """
+    if input_bytes is None or input_bytes >= SMALL_BELOW_BYTES:
+        return "batch"
+    return "small" if input_bytes >= TINY_BELOW_BYTES else "tiny"
+
+
 def settings(
     master: str,
     profile: Profile,
@@ -174,7 +196,7 @@ def settings(
     java_options: Sequence[str] = (),
 ) -> dict[str, str]:
     """The conf of a session that is created here: key -> value; `java_options`: more options."""
-    is_small = profile == "small"
+    is_small = profile != "batch"
     log = f"-Dlog4j2.configurationFile={LOG4J2.as_uri()}"
     java = [log, *(_SMALL_JAVA if is_small else ()), *java_options]
     return {
@@ -182,6 +204,7 @@ def settings(
         **_TUNED,
         **({_BY_FILE: "true"} if hasattr(socket, "AF_UNIX") else {}),
         **(_LOCAL if is_local(master) else {}),
+        **(_TINY if profile == "tiny" else {}),
         **_shuffle(master, profile),
         "spark.driver.memory": "1g" if is_small else f"{_driver_bytes() // 2**20}m",
         JAVA_OPTIONS: " ".join(java),
@@ -222,7 +245,7 @@ def _create(
 
 def _shuffle(master: str, profile: Profile) -> dict[str, str]:
     """Two tasks of a core after a shuffle. Spark's 200 are for a cluster, and each costs a task."""
-    if profile == "small":
+    if profile != "batch":
         return {"spark.sql.shuffle.partitions": "2"}
     cores = local_cores(master)
     return {} if cores is None else {"spark.sql.shuffle.partitions": str(2 * cores)}
