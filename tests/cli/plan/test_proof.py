@@ -50,7 +50,8 @@ class TestProved:
         plan, snapshot = files(*words)
         code, out, err = called("proof", plan, "--snapshot", snapshot)
         assert (code, err) == (0, "")
-        assert out.splitlines()[1:3] == [
+        assert out.splitlines()[1].startswith("policy   the default policy, sha256 ")
+        assert out.splitlines()[2:4] == [
             "legal    yes: every set follows the rules",
             "fair     yes: no fairer loads exist",
         ]
@@ -85,7 +86,48 @@ class TestProved:
         assert (printed["cost"], printed["lower_bound"]) == (made.totals.moves,) * 2
 
 
+class TestPolicy:
+    RELAXED = 'format = "rackwise.policy/1"\nbalance = { replicas = "off", leaders = "keep" }\n'
+
+    @pytest.fixture
+    def relaxed(self, tmp_path):
+        path = tmp_path / "relaxed.toml"
+        path.write_text(self.RELAXED)
+        return path
+
+    def test_what_it_changes_is_printed(self, files, relaxed):
+        plan, snapshot = files("balance", "--policy", relaxed)
+        code, out, _ = called("proof", plan, "--snapshot", snapshot)
+        assert code == 0
+        assert out.splitlines()[1].startswith(
+            'policy   balance.leaders = "keep", balance.replicas = "off", sha256 '
+        )
+        printed = document(called("proof", plan, "--snapshot", snapshot, "--json")[1])
+        assert printed["policy_settings"] == [
+            'balance.leaders = "keep"',
+            'balance.replicas = "off"',
+        ]
+        assert printed["policy_sha256"] == read_plan(plan).made_from.policy_sha256
+
+    def test_that_of_the_reviewer_is_required(self, files, relaxed, tmp_path):
+        plan, snapshot = files("balance", "--policy", relaxed)
+        assert called("proof", plan, "--snapshot", snapshot, "--policy", relaxed)[0] == 0
+        yours = tmp_path / "yours.toml"
+        yours.write_text('format = "rackwise.policy/1"\n# no setting\n')
+        code, out, _ = called("proof", plan, "--snapshot", snapshot, "--policy", yours)
+        assert code == 2
+        assert out.endswith(f'not that of {yours}: the plan has balance.replicas = "off"\n')
+
+
 class TestNotProved:
+    def test_a_plan_that_names_no_snapshot(self, files):
+        plan, snapshot = files("repair")
+        made = read_plan(plan)
+        write_plan(replace(made, made_from=replace(made.made_from, snapshot_sha256="")), plan)
+        code, _, err = called("proof", plan, "--snapshot", snapshot)
+        assert code == 1
+        assert "expected the hash of the snapshot that the plan was built from, got none" in err
+
     def test_one_needless_move(self, files):
         plan, snapshot = files("repair")
         made = read_plan(plan)

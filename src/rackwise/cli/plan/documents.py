@@ -55,6 +55,10 @@ class ProofDocument:
     """SHA-256 of the plan."""
     snapshot_sha256: str
     """SHA-256 of the snapshot that the plan was built from."""
+    policy_sha256: str
+    """SHA-256 of the text of the policy in the plan."""
+    policy_settings: tuple[str, ...]
+    """The settings of this policy that differ from the default policy, as `key = value`."""
     minimise: str
     """What the plan minimises: `moves`, `bytes` or `usd`."""
     moves: int

@@ -14,14 +14,19 @@ from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from rackwise.cli.plan.documents import ProofDocument
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Plan, Verdict
+    from rackwise.core.policy import Policy
 
 TO = {"moves": "move", "bytes": "copy", "usd": "pay once"}
 """Objective -> verb of the summary line."""
 SHOWN = 12
 """A message shows this many hex digits of a hash."""
+SETTINGS = 6
+"""A line shows this many settings of a policy."""
 
 
 def proof(
@@ -32,38 +37,61 @@ def proof(
     snapshot: Annotated[
         Path, typer.Option(metavar="FILE", help="The snapshot that the plan was built from.")
     ],
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The policy that the plan must have been made under, a TOML file."
+        ),
+    ] = None,
 ) -> int:
     """Verify that a plan is legal and fair, and that no legal and fair plan is cheaper.
 
     Legal: every replica list follows the rules. Fair: the loads are as even as the rules allow.
-    Uses the policy, the price table and the certificate in the plan, and no solver. Also verifies
-    the sizes, sums and brokers that the plan states. Reads only. Exit codes: 0 proved, 2 not
-    proved, 1 error.
+    Uses the policy, the price table and the certificate in the plan, and no solver. Prints what
+    this policy changes; --policy requires that it is yours. Also verifies all else that the plan
+    states. Reads only. Exit codes: 0 proved, 2 not proved, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.adapters import files
     from rackwise.core.planning.proof.certificate import check
     from rackwise.core.planning.proof.stated_totals import false_statements
+    from rackwise.core.policy import DEFAULT_POLICY
+    from rackwise.core.policy.differences import differences
 
     with shell.progress("proof") as advance:
         made = files.read_plan(plan, max_bytes=shell.max_input)
         advance(len(made.moves))
         whole = files.read_snapshot(snapshot, max_bytes=shell.max_input)
         cluster = cluster_of_plan(made, whole, plan_name=str(plan), snapshot_name=str(snapshot))
-        policy = files.plan_policy(made, where=str(plan))
+        rules = files.plan_policy(made, where=str(plan))
+        others = _other_settings(shell, rules, policy)
         advance(len(cluster.partitions))
         rows = files.plan_prices(made, where=str(plan))
-        verdict = check(cluster, policy, made, prices=rows)
+        verdict = check(cluster, rules, made, prices=rows)
+        problems = verdict.problems
         if verdict.is_proved:
-            problems = false_statements(cluster, policy, made, verdict, prices=rows)
-            verdict = replace(verdict, problems=problems)
+            problems = false_statements(cluster, rules, made, verdict, prices=rows)
+        verdict = replace(verdict, problems=(*problems, *others))
+    settings = differences(rules, DEFAULT_POLICY)
     if shell.is_json:
         from rackwise.cli.plan.documents import CODEC
 
-        shell.document(_document(made, verdict), CODEC)
+        shell.document(_document(made, verdict, settings), CODEC)
     else:
-        shell.text(_text(made, verdict, str(plan)))
+        shell.text(_text(made, verdict, settings, str(plan)))
     return 0 if verdict.is_proved else 2
+
+
+def _other_settings(shell: Shell, rules: Policy, path: Path | None) -> Iterator[str]:
+    """The settings of the plan's policy that are not those of a policy file."""
+    if path is None:
+        return
+    from rackwise.adapters import files
+    from rackwise.core.policy.differences import differences
+
+    yours = files.read_policy(path, max_bytes=shell.max_input).policy
+    for setting in differences(rules, yours):
+        yield f"the policy of the plan is not that of {path}: the plan has {setting}"
 
 
 def cluster_of_plan(
@@ -71,15 +99,24 @@ def cluster_of_plan(
 ) -> Cluster:
     """Return the cluster that a plan was built from: its topics, as they were or as assumed.
 
-    Raises `InvalidPlan` for another snapshot.
+    Raises `InvalidPlan` for another snapshot, and for a plan that names none.
     """
     from rackwise.adapters import files
     from rackwise.core.planning.problem.at_rest import assume_target
 
     wanted = plan.made_from.snapshot_sha256
+    if not wanted:
+        raise InvalidPlan(
+            f"{escaped(plan_name)}: expected the hash of the snapshot that the plan was built "
+            "from, got none",
+            wanted="a SHA-256",
+            had=wanted,
+            hint="make the plan with rackwise plan --out",
+            where="$.made_from.snapshot_sha256",
+        )
     cluster = select_topics(snapshot, plan.made_from.topics)
     had = files.fingerprint(cluster)
-    if not wanted or had == wanted:
+    if had == wanted:
         return cluster
     arrived = assume_target(cluster)
     if arrived is not cluster and files.fingerprint(arrived) == wanted:
@@ -94,7 +131,7 @@ def cluster_of_plan(
     )
 
 
-def _text(plan: Plan, verdict: Verdict, name: str) -> str:
+def _text(plan: Plan, verdict: Verdict, settings: Sequence[str], name: str) -> str:
     from rackwise.cli.plan.goals import goal_text
     from rackwise.cli.plan.text import amount, objective_of, proof_text, replication_texts
     from rackwise.cli.tables import labelled_text
@@ -104,7 +141,10 @@ def _text(plan: Plan, verdict: Verdict, name: str) -> str:
     parts += [f"{counted(len(plan.moves), 'partition')} to change"]
     if objective in TO:
         parts.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
+    more = f", {len(settings) - SETTINGS} more" if len(settings) > SETTINGS else ""
+    rules = ", ".join(escaped(setting) for setting in settings[:SETTINGS]) or "the default policy"
     rows = (
+        ("policy", f"{rules}{more}, sha256 {plan.made_from.policy_sha256[:SHOWN]}.."),
         ("legal", "yes: every set follows the rules" if verdict.is_legal else "no"),
         ("fair", "yes: no fairer loads exist" if verdict.is_fair else "no"),
         ("minimal", proof_text(verdict, objective)),
@@ -114,12 +154,14 @@ def _text(plan: Plan, verdict: Verdict, name: str) -> str:
     return f"{', '.join(parts)}\n{labelled_text(rows)}"
 
 
-def _document(plan: Plan, verdict: Verdict) -> ProofDocument:
+def _document(plan: Plan, verdict: Verdict, settings: tuple[str, ...]) -> ProofDocument:
     from rackwise.cli.plan.documents import ProofDocument
 
     return ProofDocument(
         plan_sha256=plan.sha256,
         snapshot_sha256=plan.made_from.snapshot_sha256,
+        policy_sha256=plan.made_from.policy_sha256,
+        policy_settings=settings,
         minimise=plan.minimise,
         moves=len(plan.moves),
         cost=verdict.cost,

@@ -22,18 +22,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rackwise.core.errors import Infeasible, NoFlow
 from rackwise.core.json.canonical import canonical_json, sha256_of
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
 from rackwise.core.planning.leaders.expected import with_steady_costs
-from rackwise.core.planning.leaders.replica_lists import (
-    choose_lists,
-    fair_leaders_of,
-    leader_certificate,
-    leader_groups,
-)
+from rackwise.core.planning.leaders.fair_groups import fair_leaders_of, leader_groups
+from rackwise.core.planning.leaders.replica_lists import choose_lists, leader_certificate
 from rackwise.core.planning.model import (
     Balance,
     Fair,
@@ -43,7 +37,7 @@ from rackwise.core.planning.model import (
     SeenBroker,
     Verdict,
 )
-from rackwise.core.planning.outcome.moves import list_changes, moves_of
+from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
 from rackwise.core.planning.problem.at_rest import check_at_rest
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
@@ -60,11 +54,11 @@ from rackwise.core.policy.format import policy_table
 from rackwise.core.solver import solver_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from rackwise.core.model import Cluster, FairLoads, Ragged
     from rackwise.core.planning.fair_loads.targets import Targets
-    from rackwise.core.planning.model import Certificate, Goal, Minimise, Move, Solver
+    from rackwise.core.planning.model import Certificate, Goal, Minimise, Solver
     from rackwise.core.planning.proof.replication import ProvedReplication
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
@@ -180,20 +174,6 @@ def made_from_of(instance: Instance, policy: Policy) -> MadeFrom:
         ),
         policy=text,
         policy_sha256=sha256_of(policy_table(policy)),
-    )
-
-
-def counts_of(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, int]:
-    """Topic with a move -> number of its partitions."""
-    table = cluster.partitions
-    counts = np.bincount(table.topic, minlength=len(table.topics))
-    moved = {move.topic for move in moves}
-    return MappingProxyType(
-        {
-            topic: int(count)
-            for topic, count in zip(table.topics, counts, strict=True)
-            if topic in moved
-        }
     )
 
 

@@ -6,11 +6,8 @@ import pytest
 
 from planner_vectors import tiny_cases
 from rackwise.core.model import Ragged
-from rackwise.core.planning.leaders.replica_lists import (
-    choose_lists,
-    leader_certificate,
-    leader_groups,
-)
+from rackwise.core.planning.leaders.fair_groups import leader_groups
+from rackwise.core.planning.leaders.replica_lists import choose_lists, leader_certificate
 from rackwise.core.planning.model import Balance, BrokerGroup, Leaders, Repair, Replace
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock

