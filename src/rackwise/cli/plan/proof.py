@@ -14,7 +14,7 @@ from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rackwise.cli.plan.documents import ProofDocument
     from rackwise.core.model import Cluster
@@ -53,8 +53,6 @@ def proof(
     """
     shell: Shell = context.obj
     from rackwise.adapters import files
-    from rackwise.core.planning.proof.certificate import check
-    from rackwise.core.planning.proof.stated_totals import false_statements
     from rackwise.core.policy import DEFAULT_POLICY
     from rackwise.core.policy.differences import differences
 
@@ -62,17 +60,16 @@ def proof(
         made = files.read_plan(plan, max_bytes=shell.max_input)
         advance(len(made.moves))
         whole = files.read_snapshot(snapshot, max_bytes=shell.max_input)
-        cluster = cluster_of_plan(made, whole, plan_name=str(plan), snapshot_name=str(snapshot))
-        rules = files.plan_policy(made, where=str(plan))
-        others = _other_settings(shell, rules, policy)
-        advance(len(cluster.partitions))
-        rows = files.plan_prices(made, where=str(plan))
-        verdict = check(cluster, rules, made, prices=rows)
-        problems = verdict.problems
-        if verdict.is_proved:
-            problems = false_statements(cluster, rules, made, verdict, prices=rows)
-        verdict = replace(verdict, problems=(*problems, *others))
-    settings = differences(rules, DEFAULT_POLICY)
+        advance(len(whole.partitions))
+        yours = None if policy is None else files.read_policy(policy, max_bytes=shell.max_input)
+        verdict = judge(
+            made,
+            whole,
+            yours.policy if yours else None,
+            plan_name=str(plan),
+            snapshot_name=str(snapshot),
+        )
+    settings = differences(files.plan_policy(made, where=str(plan)), DEFAULT_POLICY)
     if shell.is_json:
         from rackwise.cli.plan.documents import CODEC
 
@@ -82,16 +79,31 @@ def proof(
     return 0 if verdict.is_proved else 2
 
 
-def _other_settings(shell: Shell, rules: Policy, path: Path | None) -> Iterator[str]:
-    """The settings of the plan's policy that are not those of a policy file."""
-    if path is None:
-        return
+def judge(
+    plan: Plan, snapshot: Cluster, yours: Policy | None, *, plan_name: str, snapshot_name: str
+) -> Verdict:
+    """Check the proof of a plan and all else that it states.
+
+    `yours`: the policy that the plan must have been made under; None accepts the plan's own.
+
+    Raises `InvalidPlan` for another snapshot, and for a policy or prices that cannot be read;
+    otherwise what `check` raises.
+    """
     from rackwise.adapters import files
+    from rackwise.core.planning.proof.certificate import check
+    from rackwise.core.planning.proof.stated_totals import false_statements
     from rackwise.core.policy.differences import differences
 
-    yours = files.read_policy(path, max_bytes=shell.max_input).policy
-    for setting in differences(rules, yours):
-        yield f"the policy of the plan is not that of {path}: the plan has {setting}"
+    cluster = cluster_of_plan(plan, snapshot, plan_name=plan_name, snapshot_name=snapshot_name)
+    policy = files.plan_policy(plan, where=plan_name)
+    prices = files.plan_prices(plan, where=plan_name)
+    verdict = check(cluster, policy, plan, prices=prices)
+    problems = verdict.problems
+    if verdict.is_proved:
+        problems = false_statements(cluster, policy, plan, verdict, prices=prices)
+    others = () if yours is None else differences(policy, yours)
+    problems += tuple(f"expected your policy, got one with {setting}" for setting in others)
+    return replace(verdict, problems=problems)
 
 
 def cluster_of_plan(

@@ -1,0 +1,190 @@
+"""Plans that somebody edited and sealed again: nothing that they state may be false and proved.
+
+Each forgery changes one value somewhere in the document of a proved plan, and seals it. A plan that
+is still proved must make the same claims. Only evidence may differ (dual prices of any value are
+valid), the name of the solver, words for the same topics, the order behind the leader, and the
+goal, which is then reached as cheaply as can be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from copy import deepcopy
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from planner_vectors import CENTS
+from rackwise.adapters.files import fingerprint, parse_plan, price_table, sealed_for
+from rackwise.adapters.files.plan.format import policy_sha256
+from rackwise.cli.plan.proof import judge
+from rackwise.core.errors import RackwiseError
+from rackwise.core.json.canonical import canonical_json, sha256_of
+from rackwise.core.json.strict import parse
+from rackwise.core.planning.model import (
+    Balance,
+    Drain,
+    Leaders,
+    Repair,
+    Replace,
+    SetReplication,
+)
+from rackwise.core.planning.plan import plan
+from rackwise.core.policy import BalancePolicy, Policy, Slack, TopicBlock
+from small_clusters import small_cluster
+
+ZONES = {1: "/a", 2: "/b", 3: "/c", 4: "/a", 5: "/b", 6: "/c"}
+LISTS = {
+    **{f"t-{number}": [1, 2, 3] for number in range(4)},
+    **{f"u-{number}": [2, 3] for number in range(3)},
+    "v-0": [1, 4, 2],
+}
+SIZES = {name: (place + 1) * 2**30 for place, name in enumerate(LISTS)}
+CLUSTER = small_cluster(ZONES, LISTS, sizes=SIZES)
+SPREAD = Policy(topics=(TopicBlock(match=("t",), topic_spread="even"),))
+FREE = Policy(topics=(TopicBlock(match=("v",), spread={"zone": "off"}),))
+CASES = {
+    "balance": (Policy(), Balance(), {}),
+    "bytes": (Policy(), Balance(), {"minimise": "bytes"}),
+    "dollars": (Policy(), Balance(), {"prices": CENTS, "minimise": "usd"}),
+    "priced": (Policy(), Repair(), {"prices": CENTS}),
+    "slack": (Policy(balance=BalancePolicy(replicas=Slack(1))), Balance(), {}),
+    "topic spread": (SPREAD, Balance(), {}),
+    "drain": (Policy(), Drain((2,)), {}),
+    "replace": (FREE, Replace(((2, 5),)), {}),
+    "replication": (Policy(), SetReplication((("u", 3),)), {}),
+    "leaders": (Policy(), Leaders(), {}),
+}
+FORGERIES = 40
+"""Of each case, in every run."""
+MOST = ("dollars", "topic spread", "leaders")
+"""Cases whose documents have every field between them."""
+EACH = 55
+"""Forgeries of each field of these, in a long run."""
+
+
+def document_of(policy, goal, options):
+    """The document of a plan, as in its file."""
+    made = plan(CLUSTER, policy, goal, **options)
+    made_from = replace(made.made_from, prices=price_table(options.get("prices", ())))
+    data, _ = sealed_for(replace(made, made_from=made_from), CLUSTER)
+    return parse(data, where="plan", error=ValueError)
+
+
+def places(value, path=""):
+    """The path and the steps of every value below this one; an index of a list is `[]`."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            name = key if path.count(".") < 6 else "*"
+            yield f"{path}.{name}", (key,)
+            yield from ((p, (key, *steps)) for p, steps in places(each, f"{path}.{name}"))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield f"{path}[]", (index,)
+            yield from ((p, (index, *steps)) for p, steps in places(each, f"{path}[]"))
+
+
+def forged(value, rng, others):
+    """Another value in the place of this one."""
+    if isinstance(value, bool):
+        return not value
+    if value is None:
+        return rng.choice([0, "a", True, []])
+    if isinstance(value, int):
+        return rng.choice([value + 1, value - 1, 0, -value, value * 2 + 1, None, 2**40])
+    if isinstance(value, str):
+        return rng.choice([value + "x", "", rng.choice(others), None])
+    if isinstance(value, list):
+        longer = [*value, *(value[:1] or [1])]
+        return rng.choice([[], value[1:], value[::-1], longer, None])
+    keys = sorted(value)
+    if not keys:
+        return {"a": 1}
+    key = rng.choice(keys)
+    return rng.choice(
+        [{}, {k: v for k, v in value.items() if k != key}, {**value, key + "0": value[key]}]
+    )
+
+
+def sealed_again(document):
+    """The content of the file of a forged document, with the hash that belongs to it."""
+    body = {key: each for key, each in document.items() if key != "sha256"}
+    return canonical_json({**body, "sha256": sha256_of(body)}).encode()
+
+
+def proved(data, policy):
+    """The plan in a file that `rackwise proof --policy` accepts; None if it does not."""
+    try:
+        made = parse_plan(data, where="plan")
+        verdict = judge(made, CLUSTER, policy, plan_name="plan", snapshot_name="snapshot")
+    except RackwiseError:
+        return None
+    return made if verdict.is_proved else None
+
+
+def claims(made):
+    """A plan without what may differ."""
+    return replace(
+        made,
+        sha256="",
+        solver="",
+        goal=Repair(),
+        made_from=replace(made.made_from, topics=()),
+        moves=tuple(replace(move, after=tuple(sorted(move.after))) for move in made.moves),
+        totals=replace(made.totals, monthly=None),
+        certificates=tuple(replace(c, prices={}, topic_prices=()) for c in made.certificates),
+    )
+
+
+def forge(case, each, seed, most=None):
+    """How often each field was forged, and the forgeries with other claims that are proved.
+
+    `each`: forgeries of a field; `most`: of all.
+    """
+    policy, goal, options = CASES[case]
+    document = document_of(policy, goal, options)
+    real_plan = proved(sealed_again(document), policy)
+    assert real_plan is not None
+    by_path = {}
+    for path, steps in places(document):
+        by_path.setdefault(path, []).append(steps)
+    del by_path[".sha256"]  # the seal, which is always right
+    rng, tried, bad = Random(f"{case} {seed}"), Counter(dict.fromkeys(by_path, 0)), []
+    others = [case, "t", "u", "*", "moves", "/a"]
+    paths = [path for path in sorted(by_path) for _ in range(each)]
+    for path in paths if most is None else rng.sample(paths, most):
+        false, value = document, None
+        while false == document:
+            false = deepcopy(document)
+            *steps, last = rng.choice(by_path[path])
+            parent = false
+            for step in steps:
+                parent = parent[step]
+            parent[last] = value = forged(parent[last], rng, others)
+        if path == ".made_from.policy" and isinstance(value, str):
+            parent["policy_sha256"] = policy_sha256(value)
+        tried[path] += 1
+        found = proved(sealed_again(false), policy)
+        if found is not None and claims(found) != claims(real_plan):
+            bad.append((path, value))
+    return tried, bad
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_forged_statement_is_proved(case):
+    tried, bad = forge(case, 1, seed=1, most=FORGERIES)
+    assert (tried.total(), bad) == (FORGERIES, [])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", MOST)
+def test_every_field_is_forged_many_times(case):
+    tried, bad = forge(case, EACH, seed=2)
+    assert min(tried.values()) == EACH
+    assert bad == []
+
+
+def test_the_snapshot_of_the_cases_is_the_one_that_is_judged():
+    made = parse_plan(sealed_again(document_of(*CASES["balance"])), where="plan")
+    assert made.made_from.snapshot_sha256 == fingerprint(CLUSTER)
