@@ -17,8 +17,9 @@ ROW_BY_ROW |= {
     "registerFunction",
 }
 
-OWN_JAVA = {"runtime/class_archive.py"}
-"""They end the Java of a process that runs one command, and Connect has no Java of its own."""
+OWN_JAVA = {"runtime/class_archive.py", "runtime/running.py"}
+"""One ends the Java of a process that runs one command, and Connect has no Java of its own. The
+other asks the driver how far its jobs are, and a Connect server where there is one."""
 
 
 def used(text):

@@ -99,6 +99,7 @@ from rackwise.pipeline.plans.earlier import (
 )
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, check_shared, claim_folder, run_id
+from rackwise.pipeline.runtime.running import watched
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.summary import (
     LISTED,
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.silver import Silver
     from rackwise.pipeline.request import AnalyzeRequest
+    from rackwise.pipeline.runtime.running import RunningJobs
 
 STEPS = (
     "snapshots",
@@ -168,15 +170,18 @@ def analyze(spark: SparkSession, request: AnalyzeRequest) -> Analysis:
     `InvalidPolicy`; `OutputNotShared`; `QuarantineExceeded` and `BytesLost`, after which nothing
     may be published.
     """
-    return _AnalyzeRun(spark, request).analysis()
+    with watched(spark) as jobs:
+        request.watch(jobs)
+        return _AnalyzeRun(spark, request, jobs).analysis()
 
 
 class _AnalyzeRun:
     """One run, with the state that several steps share."""
 
-    def __init__(self, spark: SparkSession, request: AnalyzeRequest) -> None:
+    def __init__(self, spark: SparkSession, request: AnalyzeRequest, jobs: RunningJobs) -> None:
         self.spark = spark
         self.request = request
+        self.jobs = jobs
         names = names_by_text(request.snapshots)
         self.rates = rates_of(
             replace(row, cluster=names.get(row.cluster, row.cluster)) for row in request.rates
@@ -187,6 +192,7 @@ class _AnalyzeRun:
     def step(self, name: str, which: str = "") -> None:
         """Report the start of a step or of a part of it; a step without work is not reported."""
         self.request.progress(STEPS.index(name) + 1, len(STEPS), f"{name}{which}")
+        self.jobs.begin_step()
 
     def analysis(self) -> Analysis:
         """Run all steps except the caller's; remove the folder of a run that fails."""
@@ -351,6 +357,7 @@ class _AnalyzeRun:
             days=self._requested_days(),
             clients=request.clients,
             is_exact=request.dedupe == "exact",
+            count_rows=self.jobs.count_rows(),
         )
         silver = write_silver(
             rows,
@@ -362,6 +369,7 @@ class _AnalyzeRun:
             folder=f"{folder}/silver",
             keeps_facts="facts" in request.keep,
         )
+        self.jobs.end_rows(silver.outcomes.rows_in)
         silver.outcomes.check_quarantine(request.max_quarantine)
         return silver
 

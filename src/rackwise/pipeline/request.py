@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.vpc_duplicates import Side
     from rackwise.pipeline.plans.earlier import EarlierResult
     from rackwise.pipeline.plans.task import Planning
+    from rackwise.pipeline.runtime.running import RunningJobs
 
 RUN_ID_DIGITS = 12
 RUNS = "runs"
@@ -109,6 +110,8 @@ class AnalyzeRequest:
     """None creates no plans; the run replaces its policy and prices by those of the request."""
     progress: Callable[[int, int, str], None] = lambda _number, _of, _name: None
     """Receives the number of a step, the number of steps, and the step's name."""
+    watch: Callable[[RunningJobs], None] = lambda _jobs: None
+    """Receives the jobs of the run, whose state can be asked until the run ends."""
 
     @property
     def options(self) -> dict[str, Any]:

@@ -92,9 +92,11 @@ class TestResult:
         assert "$12.60" in text
         assert text.splitlines()[-1] == str(out / "report.html")
         assert len(text.splitlines()) <= 25
-        steps = [line for line in err.splitlines() if line[:1].isdigit()]
+        steps = [line for line in err.splitlines() if line[:1].isdigit() and "  " in line]
         assert [step.split("/")[0] for step in steps] == [str(number) for number in range(1, 13)]
         assert all(step.split("/")[1][:2] == "12" and step.endswith(" s") for step in steps)
+        assert f"silver: flow facts  {len([*demo_flows()])} rows, " in steps[2]
+        assert [step for step in steps if "rows" in step] == [steps[2]]
 
     def test_the_folder_holds_everything_and_the_manifest_points_at_the_tables(self, demo):
         out, _, _ = demo

@@ -201,7 +201,7 @@ def test_a_task_has_one_sum_whatever_the_times_of_the_rows(spark, tmp_path):
     fleet = fleet_of(spark)
     bronze = read_bronze(spark, files, "vpc")
     given = input_format("vpc").fact_input(bronze, fleet, buckets_of(fleet), FactOptions())
-    (row,) = sums_by_task(given, fleet, files).where(f"what = {SUM}").collect()
+    (row,) = sums_by_task(given, fleet, FactOptions(), files).where(f"what = {SUM}").collect()
     assert (row["rows"], row["low"], row["first"], row["last"]) == (50, 50_000, NOON, NOON + 60)
 
 

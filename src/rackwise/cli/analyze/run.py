@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from rackwise.cli.analyze.days import (
     standing_days,
     tables_place,
 )
+from rackwise.cli.analyze.steps import shown_steps
 from rackwise.cli.shell import installed, version
 from rackwise.core.errors import PlanFailures, RackwiseError
 from rackwise.core.findings import Severity
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from rackwise.cli.analyze.inputs import Inputs
     from rackwise.cli.analyze.settings import Settings
+    from rackwise.cli.analyze.steps import Steps
     from rackwise.cli.shell import Shell
     from rackwise.pipeline.job import Analysis
     from rackwise.pipeline.request import AnalyzeRequest
@@ -36,26 +37,6 @@ SHOWN = 5
 """Clusters without a plan that are listed one by one."""
 
 
-class _Steps:
-    """Prints each step on stderr when it is done: `4/9 gold: traffic  12 s`."""
-
-    def __init__(self, shell: Shell) -> None:
-        self._shell = shell
-        self._running: tuple[str, float] | None = None
-
-    def begin(self, number: int, of: int, name: str) -> None:
-        """End the running step and begin another one."""
-        self.end()
-        self._running = (f"{number}/{of} {name}", time.monotonic())
-
-    def end(self) -> None:
-        """End the running step."""
-        if self._running is not None:
-            name, since = self._running
-            self._shell.note(f"{name}  {time.monotonic() - since:.0f} s")
-        self._running = None
-
-
 def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
     """Run the pipeline and publish its result.
 
@@ -63,25 +44,29 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
     `settings.out` stays as it is.
     """
     before = files.read_days(settings.out)
-    steps = _Steps(shell)
-    with installed("spark", "analyze"):
+    with installed("spark", "analyze"), shown_steps(shell) as steps:
         from rackwise.pipeline.job import STEPS, analyze
         from rackwise.pipeline.request import check_request
+        from rackwise.pipeline.runtime.running import ui_place
         from rackwise.pipeline.runtime.session import profile_for, session
         from rackwise.report import html
 
         request = replace(
-            _request(inputs, settings, steps.begin),
+            _request(inputs, settings, steps),
             standing=standing_days(before.days, settings.out),
             earlier=earlier_result(shell, settings.out) if before.days else None,
         )
         check_request(request)
+        steps.wait_for("starting Spark")
         with session(
             master=settings.master,
             remote=settings.remote,
             profile=profile_for(inputs.input_bytes),
             conf=settings.conf,
         ) as spark:
+            steps.abandon()
+            if place := ui_place(spark):
+                shell.note(place)
             analysis = analyze(spark, request)
         steps.begin(len(STEPS), len(STEPS), STEPS[-1])
         _publish(settings.out, analysis, html.render, before)
@@ -92,7 +77,7 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
 def _request(
     inputs: Inputs,
     settings: Settings,
-    progress: Callable[[int, int, str], None],
+    steps: Steps,
 ) -> AnalyzeRequest:
     from rackwise.pipeline.plans.task import Planning
     from rackwise.pipeline.request import AnalyzeRequest
@@ -132,7 +117,8 @@ def _request(
         extrapolate=settings.extrapolate,
         digests=inputs.digests,
         planning=planning,
-        progress=progress,
+        progress=steps.begin,
+        watch=steps.watch,
     )
 
 

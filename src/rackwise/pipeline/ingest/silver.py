@@ -155,7 +155,7 @@ def _by_tasks(
     if given.needs_rows:
         return None
     try:
-        by_task = options.store(sums_by_task(given, fleet, files), "sum")
+        by_task = options.store(sums_by_task(given, fleet, options, files), "sum")
     except spark_failures() as error:
         if (damaged := damaged_file(error)) is None:
             raise

@@ -51,7 +51,7 @@ from rackwise.pipeline.ingest.vpc_rows import OK
 from rackwise.pipeline.schemas import FLOW_FACT, KINDS, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.ingest.facts import FactBuilder, FactInput
     from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.vpc_duplicates import Side
 
 SUM, LOGGED, BAD, COUNT = range(4)
@@ -107,7 +108,9 @@ def task_columns(bits: Mapping[str, int]) -> StructType:
     )
 
 
-def sums_by_task(given: FactInput, fleet: Fleet, files: Sequence[FlowFile]) -> DataFrame:
+def sums_by_task(
+    given: FactInput, fleet: Fleet, options: FactOptions, files: Sequence[FlowFile]
+) -> DataFrame:
     """`task_columns` of all tasks; `files`: the flow files."""
     places = member_places(fleet)
     further = [field for field in given.builder.columns if field.name in FACTS]
@@ -116,6 +119,7 @@ def sums_by_task(given: FactInput, fleet: Fleet, files: Sequence[FlowFile]) -> D
         side=given.side,
         members=PairIndex((ip for _, ip in places), (cluster for cluster, _ in places)),
         columns=task_columns(given.builder.bits),
+        count_rows=options.count_rows,
     )
     if not given.is_by_file or not are_dealt(files, deals_text=given.deals_text):
         return given.rows.mapInArrow(builder, builder.columns)
@@ -211,6 +215,8 @@ class SumBuilder:
     """Addresses and clusters of group members."""
     columns: StructType
     """The columns of the result, see `task_columns`."""
+    count_rows: Callable[[int], None] | None = None
+    """Receives the number of rows of each batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The malformed rows of each batch, then all sums."""
@@ -224,6 +230,8 @@ class SumBuilder:
         for batch in batches:
             whole = with_nulls(batch, needed)
             rows += batch.num_rows
+            if self.count_rows is not None:
+                self.count_rows(batch.num_rows)
             high_part, low_part = raw_bytes(whole.column("bytes"))
             high, low = high + high_part, low + low_part
             facts = self.facts.build(whole, reader)

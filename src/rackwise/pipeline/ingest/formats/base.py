@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     from pyspark.sql import DataFrame, SparkSession
@@ -39,6 +39,8 @@ class FactOptions:
     """Whether facts need the column `same`, which is equal for equal rows."""
     persist: Persist | None = None
     """Stores rows that several lookups read; None = Spark computes them for each."""
+    count_rows: Callable[[int], None] | None = None
+    """Receives, in tasks that add up rows, the number of rows that were read."""
 
     def store(self, rows: DataFrame, name: str) -> DataFrame:
         """The same rows, stored if they can be."""
