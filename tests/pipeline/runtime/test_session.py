@@ -37,6 +37,14 @@ def test_a_local_master_has_two_partitions_of_a_shuffle_for_each_core(master, pa
     assert settings(master, "batch", {})["spark.sql.shuffle.partitions"] == str(partitions)
 
 
+@pytest.mark.parametrize("profile", ["small", "batch"])
+def test_a_local_master_lists_files_in_few_tasks(profile):
+    """Spark's own number is a task for each of up to 10,000 files."""
+    key = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+    assert settings("local[3]", profile, {})[key] == "6"
+    assert key not in settings("spark://host:7077", profile, {})
+
+
 def test_the_conf_of_the_caller_wins():
     assert settings("local", "small", {"spark.driver.memory": "3g"})["spark.driver.memory"] == "3g"
 

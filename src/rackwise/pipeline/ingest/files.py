@@ -1,7 +1,8 @@
 """Flow files of a run: lists them, and replaces their names by numbers on the way to Python.
 
-Spark lists the files, so a path can be on any store that Spark can read. File names are long, and
-every row has one. Rows that go to Python and back, or to a temporary table, have a number instead:
+Spark lists the files, so a path can be on any store that Spark can read; plain folders of this
+machine are listed without it (`local_files`). File names are long, and every row has one. Rows that
+go to Python and back, or to a temporary table, have a number instead:
 
 ```
 source_file  file:/day/a.parquet     with_file_numbers ->  file 0     file_named ->  file:/day/a..
@@ -22,7 +23,9 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
+from rackwise.pipeline.ingest.local_files import LOCAL, local_places
 from rackwise.pipeline.ingest.text_lines import GZIP, OTHER_CODECS
+from rackwise.pipeline.runtime.running import has_local_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
 MOST_NUMBERED = 1_000
 """Maximum number of files with a number; their names are text in Spark's plan and event log."""
 BETWEEN_NAMES = "\n"
-LOCAL = "file:"
 PARQUET = (".parquet", ".parq")
 FILES = "rackwise.files"
 """Metadata key of a column `source_file`: the URIs of all files, with `BETWEEN_NAMES`."""
@@ -92,11 +94,26 @@ def escape_glob(path: str) -> str:
 
 
 def files_at(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:
-    """The files at paths (files, folders, globs), in order of their names; an action.
+    """The files at paths (files, folders, globs), in order of their names.
 
     Empty files, and names that begin with `_` or `.`, are left out. Raises Spark's
     `AnalysisException` if a path does not exist.
     """
+    if has_local_paths(spark) and (files := local_files(paths)) is not None:
+        return files
+    return listed_by_spark(spark, paths)
+
+
+def local_files(paths: Sequence[str]) -> tuple[FlowFile, ...] | None:
+    """The result of `files_at` without Spark; None if Spark has to list the files."""
+    places = local_places(paths)
+    if places is None:
+        return None
+    return tuple(FlowFile(uri=uri, path=path, size=size) for uri, path, size in sorted(places))
+
+
+def listed_by_spark(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:
+    """The result of `files_at` from Spark's own listing; an action."""
     found = (
         spark.read.format("binaryFile")
         .option("recursiveFileLookup", "true")

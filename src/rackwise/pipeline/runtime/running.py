@@ -1,4 +1,4 @@
-"""Tells how far the running Spark jobs are, and where Spark shows them.
+"""What the driver of a session tells: how far its jobs are, its UI, its own file system.
 
 A caller asks from any thread, for example once per second. Nothing runs on the executors for it:
 
@@ -126,6 +126,14 @@ def watched(spark: SparkSession) -> Iterator[RunningJobs]:
         jobs.end()
         if is_remote():
             spark.removeProgressHandler(handler)
+
+
+def has_local_paths(spark: SparkSession) -> bool:
+    """Whether a path without a scheme is a file of this machine, which this process can list."""
+    if is_remote():
+        return False
+    defaults = spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS")  # noqa: SLF001
+    return str(spark.conf.get("fs.defaultFS", defaults)).startswith("file:")
 
 
 def ui_place(spark: SparkSession) -> str | None:

@@ -205,7 +205,7 @@ def settings(
         **({_BY_FILE: "true"} if hasattr(socket, "AF_UNIX") else {}),
         **(_LOCAL if is_local(master) else {}),
         **(_TINY if profile == "tiny" else {}),
-        **_shuffle(master, profile),
+        **_tasks(master, profile),
         "spark.driver.memory": "1g" if is_small else f"{_driver_bytes() // 2**20}m",
         JAVA_OPTIONS: " ".join(java),
         **conf,
@@ -243,12 +243,20 @@ def _create(
         return _with(builder.master(master or ALL_CORES), wanted).getOrCreate()
 
 
-def _shuffle(master: str, profile: Profile) -> dict[str, str]:
-    """Two tasks of a core after a shuffle. Spark's 200 are for a cluster, and each costs a task."""
-    if profile != "batch":
-        return {"spark.sql.shuffle.partitions": "2"}
+def _tasks(master: str, profile: Profile) -> dict[str, str]:
+    """Two tasks of a core after a shuffle and to list files, if Spark runs on this machine.
+
+    Spark's own 200 and 10,000 are for a cluster. A task of one file takes longer to start than to
+    list the file.
+    """
     cores = local_cores(master)
-    return {} if cores is None else {"spark.sql.shuffle.partitions": str(2 * cores)}
+    if cores is None:
+        return {} if profile == "batch" else {"spark.sql.shuffle.partitions": "2"}
+    count = str(2 * cores)
+    return {
+        "spark.sql.shuffle.partitions": count if profile == "batch" else "2",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": count,
+    }
 
 
 def local_cores(master: str) -> int | None:
