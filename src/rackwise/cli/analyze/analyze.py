@@ -26,6 +26,11 @@ def analyze(context: typer.Context, options: AnalyzeOptions) -> int:
     shell: Shell = context.obj
     settings = parse_settings(options)
     inputs = read_inputs(shell, options)
+    if options.explain_plan:
+        from rackwise.cli.analyze.explain import explain_plan
+
+        explain_plan(shell, inputs, settings)
+        return 0
     analysis = run_analysis(shell, inputs, settings)
     show(shell, analysis, settings.out)
     return exit_code(analysis, inputs, is_requested=options.exit_code)

@@ -1,4 +1,4 @@
-"""The documents of `rackwise generate`, `stream` and `spark-check`."""
+"""The documents of `rackwise analyze --explain-plan`, `generate`, `stream` and `spark-check`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NewType
 
 from rackwise.cli.documents import ReadingFindingDocument
 from rackwise.core.json.codec import Codec
+from rackwise.pipeline.ingest.explain.model import Estimate, FileKind, FlowReading, SparkEngine
 from rackwise.pipeline.stream.counts import CompactCounts
 from rackwise.report.shape import SUMMARY
 
@@ -16,8 +17,33 @@ if TYPE_CHECKING:
 Summary = NewType("Summary", dict[str, Any])
 """A summary of a run, `rackwise.summary/1`."""
 
-CODEC: Final = Codec(names={"CompactCounts": CompactCounts}, forms={Summary: SUMMARY})
+_SHARED: Final = (CompactCounts, Estimate, FileKind, FlowReading, SparkEngine)
+
+CODEC: Final = Codec(names={each.__name__: each for each in _SHARED}, forms={Summary: SUMMARY})
 """The codec of these documents, with the parts that are declared elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzePlanDocument:
+    """What a run of `rackwise analyze` would do."""
+
+    format: Literal["rackwise.analyze-plan/1"] = "rackwise.analyze-plan/1"
+    snapshots: int
+    """Number of snapshots that were read."""
+    skipped: int
+    """Number of snapshots that could not be read."""
+    clusters: int
+    """Number of clusters."""
+    brokers: int
+    """Number of brokers of the last snapshots of all clusters."""
+    partitions: int
+    """Number of partitions of the last snapshots of all clusters."""
+    flow_format: str
+    """Format of the flow files."""
+    engine: SparkEngine
+    """The Spark that executes the run."""
+    flows: FlowReading
+    """The flow files, and how the run reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

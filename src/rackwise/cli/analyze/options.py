@@ -228,6 +228,14 @@ class AnalyzeOptions(BillOptions):
         typer.Option(metavar="GOAL", help="Plan each cluster for this goal: repair or balance."),
     ] = "repair"
     no_plans: Annotated[bool, typer.Option("--no-plans", help="Create no plans.")] = False
+    explain_plan: Annotated[
+        bool,
+        typer.Option(
+            "--explain-plan",
+            help="Only print what the run would read, how, on which Spark, and the expected time; "
+            "read no rows and write nothing.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,10 +66,7 @@ def splits(
     file is one part.
     """
     numbers = {uri: number for number, uri in enumerate(uris)}
-    parts = [
-        (file, 1 if whole or file.is_gzip else max(1, -(-file.size // SPLIT_BYTES)))
-        for file in files
-    ]
+    parts = [(file, 1 if whole else part_count(file)) for file in files]
     rows = [
         (
             numbers.get(file.uri),
@@ -80,10 +77,24 @@ def splits(
         for part in range(count)
     ]
     sizes = [file.size // count for file, count in parts for _ in range(count)]
-    count = max(1, min(max(task_count(spark), sum(sizes) // SPLIT_BYTES), len(rows)))
+    count = reading_tasks(task_count(spark), sizes)
     dealt = [(task, *row) for task, row in zip(task_keys(sizes, count), rows, strict=True)]
     frame = spark.createDataFrame(dealt, _SPLITS)
     return in_own_partitions(frame, count).drop("task")
+
+
+def part_count(file: FlowFile) -> int:
+    """The number of parts of a file."""
+    return 1 if file.is_gzip else max(1, -(-file.size // SPLIT_BYTES))
+
+
+def reading_tasks(least: int, sizes: Sequence[int]) -> int:
+    """The number of tasks that read parts of these bytes; `least`: that keep all cores busy.
+
+    >>> reading_tasks(4, [10, 10]), reading_tasks(4, [SPLIT_BYTES] * 9)
+    (2, 9)
+    """
+    return max(1, min(max(least, sum(sizes) // SPLIT_BYTES), len(sizes)))
 
 
 class UnreadableFile(Exception):

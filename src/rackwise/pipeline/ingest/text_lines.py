@@ -192,7 +192,7 @@ def text_head(place: str) -> TextHead:
     try:
         for block in blocks(content):
             first = first or next((one for one in block.split(b"\n") if one.strip(b" ")), None)
-            if (header := _header_in(block)) is not None:
+            if (header := header_in(block)) is not None:
                 return TextHead(header=header.decode(errors="replace"))
     except BrokenGzip:
         return TextHead(is_broken=True)
@@ -236,10 +236,11 @@ def _with_line_feeds(text: bytes) -> bytes:
 
 
 def _first_header(content: Iterable[bytes]) -> bytes | None:
-    return next((line for block in blocks(content) if (line := _header_in(block))), None)
+    return next((line for block in blocks(content) if (line := header_in(block))), None)
 
 
-def _header_in(block: bytes) -> bytes | None:
+def header_in(block: bytes) -> bytes | None:
+    """The first header line in some bytes of a flow log."""
     lines = _Lines.of(block)
     return next((lines.line(place) for place in lines.headers()), None)
 

@@ -23,6 +23,7 @@ class AzureFormat(VpcFormat):
     files = "JSON"
     generated_as: ClassVar[tuple[str, ...]] = ("azure",)
     is_by_file = False
+    has_row_per_line = False
     reasons: ClassVar[Mapping[str, str]] = {
         "malformed:file": "The gzip file is damaged.",
         "malformed:json": "The document or a record of it is not that of flow logs.",

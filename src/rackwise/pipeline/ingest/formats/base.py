@@ -65,6 +65,12 @@ class InputFormat(ABC):
     """Columns of the table of clients that can match rows of this format."""
     generated_as: ClassVar[tuple[str, ...]] = ()
     """Formats of `rackwise generate` whose files are of this format."""
+    is_by_file: ClassVar[bool] = False
+    """Whether the files have the columns of the rows, so that tasks read them."""
+    deals_text: ClassVar[bool] = False
+    """Whether tasks read text files, too, if they read files at all."""
+    has_row_per_line: ClassVar[bool] = False
+    """Whether each line of a text file is a row, except for headers and bad lines."""
     reasons: ClassVar[Mapping[str, str]]
     """Reason why a row does not count -> what it means, in the order in which they are tested."""
 

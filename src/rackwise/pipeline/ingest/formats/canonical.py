@@ -32,6 +32,7 @@ class CanonicalFormat(InputFormat):
     names_brokers_by_address = False
     client_columns: ClassVar[tuple[str, ...]] = ("client_id", "client_group")
     generated_as: ClassVar[tuple[str, ...]] = ("canonical",)
+    is_by_file: ClassVar[bool] = True
     reasons: ClassVar[Mapping[str, str]] = {
         "malformed:COLUMN": "The value of the column is missing, unknown or out of range.",
         "other-day": "The window starts outside --from and --to.",

@@ -29,6 +29,7 @@ class RequestLogFormat(CanonicalFormat):
     names_brokers_by_address = True
     client_columns: ClassVar[tuple[str, ...]] = ("client_id", "client_group", "principal")
     generated_as: ClassVar[tuple[str, ...]] = ()
+    is_by_file: ClassVar[bool] = False
     reasons: ClassVar[Mapping[str, str]] = {
         "malformed:line": "The line is too long.",
         "malformed:charset": "The line is not UTF-8.",

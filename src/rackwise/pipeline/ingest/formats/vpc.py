@@ -32,7 +32,8 @@ class VpcFormat(InputFormat):
     is_estimate: ClassVar[bool] = False
     """Whether the bytes of all rows are estimates."""
     is_by_file: ClassVar[bool] = True
-    """Whether the files have the columns of the rows, so that tasks read them."""
+    deals_text: ClassVar[bool] = True
+    has_row_per_line: ClassVar[bool] = True
     generated_as: ClassVar[tuple[str, ...]] = ("vpc", "vpc-text")
     reasons: ClassVar[Mapping[str, str]] = {
         "malformed:COLUMN": "The value of the column is missing or out of range.",

@@ -1,0 +1,1 @@
+"""What a run of `analyze` would do, found without reading a row."""
