@@ -283,3 +283,27 @@ def test_a_large_table_keeps_its_rows(spark):
     lists = [(1 + i % 3, 1 + (i + 1) % 3) for i in range(5000)]
     fleet = frames_of(spark, {"demo.json": cluster(topics={"t": lists}, size=3)})
     assert fleet.partitions.groupBy().sum("bytes").collect()[0][0] == 15_000
+
+
+def test_a_fleet_of_many_snapshots_is_made_column_by_column():
+    """All columns of all snapshots at once would take three times as many bytes per row."""
+    import tracemalloc
+
+    from rackwise.pipeline.fleet.fleet import histories
+    from rackwise.pipeline.fleet.fleet_columns import Codes, Names, tables
+    from rackwise.pipeline.fleet.snapshots import read_snapshots
+
+    hours, partitions = 20, 5_000
+    value = cluster(topics={"t": [(1 + i % 3, 1 + (i + 1) % 3) for i in range(partitions)]})
+    looks = {f"{h}.json": _with(value, taken_at=f"2026-11-01T{h:02}:00:00Z") for h in range(hours)}
+    history = histories(read_snapshots(*parsed(looks))[0])
+    (snapshots,) = history.values()
+    names = Names.of(snapshots, racks=(), groups=(), topics=())
+    codes = Codes.of(names)
+    tables(history, names, codes)  # loads what is loaded once
+    tracemalloc.start()
+    table, _ = tables(history, names, codes)["partitions"]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert table.num_rows == hours * partitions
+    assert peak / table.num_rows < 25

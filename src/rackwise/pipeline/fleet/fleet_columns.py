@@ -287,17 +287,35 @@ def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
 
 
 def _partitions(rows: Sequence[tuple[Snapshot, Snapshot | None]], codes: Codes) -> pa.Table:
+    """PARTITION of all snapshots, each column in one chunk: Spark stops reading at an empty chunk.
+
+    A fleet has millions of rows. So one column after another is made of all snapshots and joined,
+    and the parts of at most one column are in memory.
+    """
     target = schemas.arrow_schema(schemas.PARTITION)
-    parts = [_partition_columns(snapshot, following, codes, target) for snapshot, following in rows]
-    return pa.concat_tables(parts).combine_chunks()  # Spark stops reading at an empty chunk
+    makers = [_partition_columns(snapshot, following, codes) for snapshot, following in rows]
+    columns = [
+        pa.chunked_array(
+            [makers_of[place]().cast(field.type) for makers_of in makers], field.type
+        ).combine_chunks()
+        for place, field in enumerate(target)
+    ]
+    return pa.Table.from_arrays(columns, schema=target)
 
 
 def _partition_columns(
-    snapshot: Snapshot, following: Snapshot | None, codes: Codes, target: pa.Schema
-) -> pa.Table:
+    snapshot: Snapshot, following: Snapshot | None, codes: Codes
+) -> tuple[Callable[[], pa.Array], ...]:
+    """What makes each column of PARTITION for one snapshot."""
     table = snapshot.cluster.partitions
     coded = codes.broker_codes(snapshot.name)
-    topics = np.array([codes.topics[topic] for topic in table.topics], dtype=np.int32)
+    count = len(table)
+    valid_from, valid_to = _validity(snapshot, following)
+    time = pa.timestamp("us", tz="UTC")
+
+    def topics() -> pa.Array:
+        known = np.array([codes.topics[topic] for topic in table.topics], dtype=np.int32)
+        return pa.array(known[table.topic] if count else np.zeros(0, dtype=np.int32))
 
     def lists(ragged: Ragged) -> pa.Array:
         return pa.ListArray.from_arrays(
@@ -305,23 +323,21 @@ def _partition_columns(
             pa.array(coded(ragged.values).astype(np.int32)),
         )
 
-    count = len(table)
-    valid_from, valid_to = _validity(snapshot, following)
-    time = pa.timestamp("us", tz="UTC")
-    columns = [
-        pa.array(np.full(count, codes.clusters[snapshot.name], dtype=np.int32)),
-        pa.array(topics[table.topic] if count else np.zeros(0, dtype=np.int32)),
-        pa.array(table.partition),
-        lists(table.placed),
-        pa.array(np.where(table.leader >= 0, coded(table.leader), 0).astype(np.int32)),
-        lists(table.isr),
-        pa.array(table.bytes, mask=table.bytes < 0),
-        pa.array(np.full(count, valid_from, dtype=np.int64)).cast(time),
-        pa.array(
-            np.full(count, valid_to or 0, dtype=np.int64), mask=np.full(count, valid_to is None)
-        ).cast(time),
-    ]
-    return pa.Table.from_arrays(columns, names=target.names).cast(target)
+    def times(value: int | None) -> pa.Array:
+        mask = np.full(count, value is None)
+        return pa.array(np.full(count, value or 0, dtype=np.int64), mask=mask).cast(time)
+
+    return (
+        lambda: pa.array(np.full(count, codes.clusters[snapshot.name], dtype=np.int32)),
+        topics,
+        lambda: pa.array(table.partition),
+        lambda: lists(table.placed),
+        lambda: pa.array(np.where(table.leader >= 0, coded(table.leader), 0).astype(np.int32)),
+        lambda: lists(table.isr),
+        lambda: pa.array(table.bytes, mask=table.bytes < 0),
+        lambda: times(valid_from),
+        lambda: times(valid_to),
+    )
 
 
 def _table(rows: Sequence[tuple[Any, ...]], schema: StructType) -> tuple[pa.Table, StructType]:
