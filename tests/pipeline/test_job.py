@@ -464,7 +464,6 @@ def test_a_tables_folder_that_spark_cannot_see(spark, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     check_shared(spark, str(tmp_path / "tables"))
-    check_shared(spark, "s3a://lake/tables")
     unseen = "/proc/self/cwd/tables"
     with pytest.raises(OutputNotShared) if ON_CONNECT else nullcontext() as refused:
         check_shared(spark, unseen)

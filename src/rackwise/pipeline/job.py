@@ -20,7 +20,9 @@ same tables and the same summary; few Spark actions, each over as few rows as po
 
 The tables of a run are in a folder of their own, `<tables>/runs/<run_id>[-N]`. They
 are read only after the caller publishes a manifest that names the folder, so a run that fails or is
-killed leaves the last result unchanged. The run id is a digest of all inputs, so equal inputs have
+killed leaves the last result unchanged. A run that fails removes its folder, also from a store. The
+caller remembers the URI of a run, so that the next one removes what a killed run has left there
+(`AnalyzeRequest.unpublished`). The run id is a digest of all inputs, so equal inputs have
 equal ids.
 
 The days that an earlier run computed, and this one does not, stay in the result. Their rows are
@@ -33,6 +35,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -101,6 +104,7 @@ from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_cluster
 from rackwise.pipeline.request import check_request, check_shared, claim_folder, run_id
 from rackwise.pipeline.runtime.running import watched
 from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.runtime.stores.folders import remove_folders
 from rackwise.pipeline.summary import (
     LISTED,
     cross_by_cluster,
@@ -200,16 +204,32 @@ class _AnalyzeRun:
         self.step("snapshots")
         check_request(request)
         check_shared(self.spark, request.tables)
+        self._remove_unpublished()
         files = flow_files(self.spark, request.flows) if request.flows else ()
         report = self._cost_report()
         run = run_id(request, files, report.files if report else ())
         folder = claim_folder(self.spark, request.tables, run)
+        is_stored = "://" in folder
+        if is_stored:
+            request.claim(folder)
         try:
             return self._run_steps(files, report, run, folder)
         except BaseException:
-            if "://" not in folder:
+            if not is_stored:
                 shutil.rmtree(folder)
+            else:
+                with suppress(Exception):  # Spark may be what has failed; the next run removes it
+                    if remove_folders(self.spark, [folder]) is None:
+                        request.release(folder)
             raise
+
+    def _remove_unpublished(self) -> None:
+        """Remove the tables of killed runs; a note if one is left."""
+        for uri in self.request.unpublished:
+            if reason := remove_folders(self.spark, [uri]):
+                self.notes.append(f"the tables of a killed run at {uri} are not removed: {reason}")
+            else:
+                self.request.release(uri)
 
     def _cost_report(self) -> CostReport | None:
         """The provider's own bill; None if it is not given."""

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from rackwise.core.constants import DEFAULT_PROVIDER
 from rackwise.core.errors import OutputNotShared
@@ -21,9 +22,12 @@ from rackwise.core.text import escaped
 from rackwise.core.traffic import named_levels, prices_of, rates_of
 from rackwise.pipeline.fleet.fleet import histories
 from rackwise.pipeline.fleet.snapshots import require_addresses
+from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.formats import DEFAULT, input_format
-from rackwise.pipeline.ingest.text import failure_line, spark_failures
+from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 from rackwise.pipeline.runtime.remotes import is_local
+from rackwise.pipeline.runtime.stores.filesystems import check_no_password
+from rackwise.pipeline.runtime.stores.folders import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,6 +110,12 @@ class AnalyzeRequest:
     """Role of each other input file -> SHA-256 of its content."""
     notes: tuple[str, ...] = ()
     """What a reader must know of the inputs; they are notes of the summary."""
+    unpublished: tuple[str, ...] = ()
+    """URIs of tables that killed runs have left; they are removed first."""
+    claim: Callable[[str], None] = lambda _uri: None
+    """Receives the URI of the tables of this run, before the first of them is written."""
+    release: Callable[[str], None] = lambda _uri: None
+    """Receives the URI of tables that are removed."""
     planning: Planning | None = None
     """None creates no plans; the run replaces its policy and prices by those of the request."""
     progress: Callable[[int, int, str], None] = lambda _number, _of, _name: None
@@ -189,13 +199,17 @@ def check_request(request: AnalyzeRequest) -> None:
 
 
 def check_shared(spark: SparkSession, folder: str) -> None:
-    """Check that a remote Spark sees the same content in a local folder as this process.
+    """Check that Spark can write to a URI, or sees the content that this process has in a folder.
 
-    This process writes a file, and Spark reads it. Raises `OutputNotShared`.
+    In a folder, this process writes a file, and a remote Spark reads it. Raises `OutputNotShared`.
     """
+    check_no_password("--tables", [folder], OutputNotShared)
     from pyspark.sql import is_remote
 
-    if "://" in folder or (is_local(spark.conf.get("spark.master") or "") and not is_remote()):
+    if "://" in folder:
+        check_writable(spark, folder, probe=f"{PROBE}{uuid4().hex}")
+        return
+    if is_local(spark.conf.get("spark.master") or "") and not is_remote():
         return
     Path(folder).mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, prefix=PROBE) as file:
@@ -234,7 +248,7 @@ def _exists(spark: SparkSession, folder: str) -> bool:
 
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        reader.load(folder).schema  # noqa: B018 (Connect reads the folder only on a request)
+        reader.load(escape_glob(folder)).schema  # noqa: B018 (Connect reads only on a request)
     except AnalysisException:
         return False
     return True

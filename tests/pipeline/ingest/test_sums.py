@@ -320,7 +320,8 @@ def test_columns_are_those_of_spark_whatever_their_form(tmp_path):
     needed = StructType(
         [StructField(name, StringType() if name != "bytes" else LongType()) for name in names]
     )
-    split = {"file": None, "name": "file:/a", "path": str(path), "size": 1, "part": 0, "parts": 1}
+    split = {"file": None, "name": "file:/a", "path": str(path), "size": path.stat().st_size}
+    split |= {"modified_s": None, "part": 0, "parts": 1}
     reader = SplitReader(needed=needed, coded=("action",), work=iter)
     (batch,) = reader([pa.RecordBatch.from_pylist([split])])
     assert batch.to_pydict() == {

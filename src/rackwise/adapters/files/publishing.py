@@ -254,7 +254,7 @@ def publish(
             version = _sha256(place) if place.exists() else None
             if after is not None and version != after.version:
                 raise _changed(out)
-            old = _known_tables(folder)
+            old = known_tables(folder)
             run = free_run(folder / RUNS, run_id)
             _write_run(work, folder / RUNS / run, _with_manifest(run_id, files, tables, days))
             work.sync(folder / RUNS)
@@ -346,7 +346,7 @@ def _changed(out: str | Path) -> Conflict:
     )
 
 
-def _known_tables(folder: Path) -> set[str]:
+def known_tables(folder: Path) -> set[str]:
     """Where the tables of the result in DIR are, of all its days."""
     if not (folder / MANIFEST).exists():
         return set()

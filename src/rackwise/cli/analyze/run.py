@@ -44,7 +44,11 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
     `settings.out` stays as it is.
     """
     before = files.read_days(settings.out)
-    with installed("spark", "analyze"), shown_steps(shell) as steps:
+    with (
+        installed("spark", "analyze"),
+        files.table_claims(settings.out) as claims,
+        shown_steps(shell) as steps,
+    ):
         from rackwise.pipeline.job import STEPS, analyze
         from rackwise.pipeline.request import check_request
         from rackwise.pipeline.runtime.running import ui_place
@@ -55,6 +59,9 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
             _request(inputs, settings, steps),
             standing=standing_days(before.days, settings.out),
             earlier=earlier_result(shell, settings.out) if before.days else None,
+            unpublished=claims.abandoned(),
+            claim=claims.claim,
+            release=claims.release,
         )
         check_request(request)
         steps.wait_for("starting Spark")
@@ -70,6 +77,7 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
             analysis = analyze(spark, request)
         steps.begin(len(STEPS), len(STEPS), STEPS[-1])
         _publish(settings.out, analysis, html.render, before)
+        claims.release(analysis.tables)
         steps.end()
     return analysis
 

@@ -1,8 +1,12 @@
 """Flow files of a run: lists them, and replaces their names by numbers on the way to Python.
 
-Spark lists the files, so a path can be on any store that Spark can read; plain folders of this
-machine are listed without it (`local_files`). File names are long, and every row has one. Rows that
-go to Python and back, or to a temporary table, have a number instead:
+Plain folders of this machine are listed here (`local_files`), other paths of this machine by Spark.
+Tasks list URIs of stores (`runtime.stores.listing`): then a run needs no jar of the store, and no
+credentials where the driver is. Where tasks cannot, because the store is not one of
+`runtime.stores.filesystems` or rejects their credentials, Spark lists and reads, if it can.
+
+File names are long, and every row has one. Rows that go to Python and back, or to a temporary
+table, have a number instead:
 
 ```
 source_file  file:/day/a.parquet     with_file_numbers ->  file 0     file_named ->  file:/day/a..
@@ -17,18 +21,21 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.local_files import LOCAL, local_places
 from rackwise.pipeline.ingest.text_lines import GZIP, OTHER_CODECS
+from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 from rackwise.pipeline.runtime.running import has_local_paths
+from rackwise.pipeline.runtime.stores.filesystems import check_no_password, store_uri
+from rackwise.pipeline.runtime.stores.listing import ListingFailed, list_stores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -38,6 +45,8 @@ BETWEEN_NAMES = "\n"
 PARQUET = (".parquet", ".parq")
 FILES = "rackwise.files"
 """Metadata key of a column `source_file`: the URIs of all files, with `BETWEEN_NAMES`."""
+NO_SUCH_PATH = "PATH_NOT_FOUND"
+"""The error condition of Spark for a path without a file."""
 _NO_HOST = re.compile("^file:///")
 _PATTERN = re.compile(r"([\[\]{}*?,\\])")
 
@@ -52,6 +61,14 @@ class FlowFile:
     """The file as Spark lists it."""
     size: int
     """Bytes."""
+    modified_s: int | None = None
+    """The second of the last change, since 1970, of a file of a store that a task listed; else
+    None."""
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether a task has listed it on a store, so that tasks can open it."""
+        return self.modified_s is not None
 
     @property
     def pattern(self) -> str:
@@ -61,11 +78,12 @@ class FlowFile:
     @property
     def is_dealt(self) -> bool:
         """Whether tasks can open it, if it is text of a format that they read."""
-        return self.path.startswith(LOCAL) and not self.path.endswith(OTHER_CODECS)
+        is_opened = self.is_stored or self.path.startswith(LOCAL)
+        return is_opened and not self.path.endswith(OTHER_CODECS)
 
     @property
     def place(self) -> str:
-        """The path of a file that tasks can open."""
+        """The path or URI of a file that tasks can open."""
         return self.path.removeprefix(LOCAL)
 
     @property
@@ -96,8 +114,8 @@ def escape_glob(path: str) -> str:
 def files_at(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:
     """The files at paths (files, folders, globs), in order of their names.
 
-    Empty files, and names that begin with `_` or `.`, are left out. Raises Spark's
-    `AnalysisException` if a path does not exist.
+    Empty files, and names that begin with `_` or `.`, are left out. Raises what `spark_failures`
+    has, for example if a path does not exist.
     """
     if has_local_paths(spark) and (files := local_files(paths)) is not None:
         return files
@@ -126,17 +144,75 @@ def listed_by_spark(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile
 
 
 def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:
-    """`files_at` for `--flows`; raises `InvalidFlows` if a path does not exist."""
+    """The files of `--flows`, in order of their names; an action.
+
+    Raises `InvalidFlows` if a path does not exist or cannot be listed.
+    """
+    check_no_password("--flows", paths, InvalidFlows)
+    found: set[FlowFile] = set()
+    for places, is_stored in (
+        ([path for path in paths if store_uri(path) is None], False),
+        ([path for path in paths if store_uri(path) is not None], True),
+    ):
+        if places:
+            found.update(_stored_files(spark, places) if is_stored else _listed(spark, places))
+    return tuple(sorted(found, key=lambda file: file.uri))
+
+
+def _stored_files(spark: SparkSession, uris: Sequence[str]) -> Iterable[FlowFile]:
+    """The files at URIs of stores, as tasks list them; as Spark does where tasks cannot."""
+    try:
+        listed = list_stores(spark, uris)
+    except ListingFailed as failure:
+        if failure.fault in {"denied", "unopened"}:
+            try:
+                return files_at(spark, uris)
+            except spark_failures():
+                pass  # the store has said why
+        raise _no_files([failure.place], failure.reason, failure) from failure
+    return [
+        FlowFile(
+            uri=encoded(file.place), path=file.place, size=file.size, modified_s=file.modified_s
+        )
+        for file in listed
+    ]
+
+
+def _listed(spark: SparkSession, paths: Sequence[str]) -> Iterable[FlowFile]:
     try:
         return files_at(spark, paths)
-    except AnalysisException as error:
-        had = ", ".join(escaped(path) for path in paths)
-        raise InvalidFlows(
-            f"expected flow files at {had}, got none: Spark reports {error.getCondition()}",
-            wanted="files, folders or globs",
-            had=had,
-            hint="check the paths of --flows; a remote path needs its scheme, such as s3a://",
-        ) from error
+    except spark_failures() as error:
+        raise _no_files(paths, f"Spark reports {failure_line(error)}", error) from error
+
+
+def _no_files(paths: Sequence[str], reason: str, error: Exception) -> InvalidFlows:
+    had = ", ".join(escaped(path) for path in paths)
+    hint = "check the paths of --flows; a remote path needs its scheme, such as s3a://"
+    if isinstance(error, ListingFailed) and error.fault != "missing":
+        hint = "check the URI, and the credentials and the endpoint in the environment of Spark"
+    return InvalidFlows(
+        f"expected flow files at {had}, got none: {escaped(reason)}",
+        wanted="files, folders or globs",
+        had=had,
+        hint=hint,
+    )
+
+
+def encoded(place: str) -> str:
+    """A URI as `_metadata.file_path` writes it: characters that no URI may have are encoded.
+
+    >>> encoded("s3a://lake/a b/c%20é.log")
+    's3a://lake/a%20b/c%2520é.log'
+    """
+    scheme, mark, rest = place.partition("://")
+    return (
+        scheme
+        + mark
+        + "".join(
+            each if each > "\x7f" and each.isprintable() else quote(each, safe="/_-!.~'()*,;:$&+=@")
+            for each in rest
+        )
+    )
 
 
 def find_repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]:

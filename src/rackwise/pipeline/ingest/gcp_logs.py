@@ -133,7 +133,7 @@ def entry_rows(lines: DataFrame) -> DataFrame:
 
 def _exported_rows(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
     """`schemas.BRONZE_VPC` of Parquet files. Raises `UnfitColumns`, `InvalidFlows`."""
-    raw, where = read_parquet(spark, files), files[0].uri
+    raw, where = read_parquet(spark, files, wanted=(PAYLOAD.lower(),)), files[0].uri
     check_columns(raw.columns, (PAYLOAD,), where)
     field = raw.schema[PAYLOAD]
     if not isinstance(field.dataType, StructType):

@@ -9,10 +9,11 @@ from pyspark.sql.types import StringType, TimestampNTZType, TimestampType
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
-from rackwise.pipeline.ingest.text import failure_line, spark_failures
+from rackwise.pipeline.ingest.parquet_tasks import parquet_rows
+from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructField, StructType
@@ -41,8 +42,15 @@ class UnfitColumns(Exception):
         """What is wrong: `no bytes`, or `bytes twice`."""
 
 
-def read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
-    """All columns of Parquet files, and the file and index of each row. Raises `InvalidFlows`."""
+def read_parquet(
+    spark: SparkSession, files: Sequence[FlowFile], *, wanted: Collection[str]
+) -> DataFrame:
+    """The columns of Parquet files, and the file and index of each row. Raises `InvalidFlows`.
+
+    `wanted`: columns in lower case with `_`; others may be null.
+    """
+    if all(file.is_stored for file in files):
+        return parquet_rows(spark, files, wanted=frozenset(wanted) - RESERVED, left_out=RESERVED)
     try:
         rows = (
             spark.read.option("mergeSchema", "true")

@@ -17,8 +17,7 @@ then         counted by file and reason                     row outcomes
              quarantine    malformed:*
 ```
 
-What this does not do: decide the reason of a row (`formats`); remove temporary tables from a store
-behind a URI.
+What this does not do: decide the reason of a row (`formats`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
@@ -48,14 +46,16 @@ from rackwise.pipeline.ingest.sums import (
     task_counts,
 )
 from rackwise.pipeline.ingest.tables import store, write_table
-from rackwise.pipeline.ingest.text import spark_failures, with_line_numbers
+from rackwise.pipeline.ingest.text import with_line_numbers
+from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.runtime.stores.folders import remove_folders
 from rackwise.pipeline.schemas import FLOW_FACT, FLOW_SUM, QUARANTINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
@@ -95,7 +95,8 @@ def write_silver(
     Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when a file cannot be read or
     the bytes do not fit into 63 bits.
     """
-    options = replace(options, persist=store_in(folder))
+    stages: list[str] = []
+    options = replace(options, persist=store_in(folder, stages))
     given = input_format(format).fact_input(bronze, fleet, buckets, options)
     added = _by_tasks(given, fleet, options, files)
     if added is None:
@@ -121,9 +122,7 @@ def write_silver(
         whole = write_table(facts.where(F.col("reason") == KEPT), f"{folder}/flow_fact", FLOW_FACT)
         outcomes.check_kept(whole.rows, whole.bytes or 0)
     kept_by_file = [row for row in by_reason if row.reason == KEPT]
-    if "://" not in folder:
-        for stage in Path(folder).glob("_*"):
-            shutil.rmtree(stage)
+    _remove(bronze.sparkSession, stages)
     return Silver(
         sums=bronze.sparkSession.read.schema(FLOW_SUM).parquet(escape_glob(f"{folder}/flow_sum")),
         outcomes=outcomes,
@@ -175,9 +174,22 @@ def count_rows(bronze: DataFrame) -> RowCounts:
     return RowCounts(row.rows, _whole(row) or 0)
 
 
-def store_in(folder: str) -> Persist:
-    """Store rows for `flow_facts` below `folder`; `write_silver` removes them."""
-    return lambda df, name: store(df, f"{folder}/_{name}")
+def store_in(folder: str, stages: list[str]) -> Persist:
+    """Store rows for `flow_facts` below `folder`; `stages` receives where, to be removed."""
+
+    def persist(df: DataFrame, name: str) -> DataFrame:
+        stages.append(f"{folder}/_{name}")
+        return store(df, stages[-1])
+
+    return persist
+
+
+def _remove(spark: SparkSession, stages: Sequence[str]) -> None:
+    """Remove temporary tables; one that a store keeps goes with the folder of the run."""
+    remove_folders(spark, [stage for stage in stages if "://" in stage])
+    for stage in stages:
+        if "://" not in stage:
+            shutil.rmtree(stage)
 
 
 def quarantined_rows(rows: DataFrame, files: Sequence[FlowFile]) -> DataFrame:

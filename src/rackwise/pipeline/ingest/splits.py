@@ -16,12 +16,17 @@ Rows of a task are those that Spark's reader would give: columns by lower-case n
 texts are cut, and each row has the number of its file and its place there. Texts stay coded as in
 the file, so that each distinct one is looked at once.
 
-Limits: files that the tasks open as local files. Files of other stores, and text of compressions
-other than gzip, are read by Spark.
+A task opens a file of this machine, or of a store (`runtime.stores.filesystems`). A file whose size
+or time is not that of the list is an error, before its first row and after its last one.
+
+Limits: text of compressions other than gzip, and files that Spark has listed on a store, are read
+by Spark.
 """
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +40,13 @@ from rackwise.pipeline.columns.arrays import cut_texts
 from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
 from rackwise.pipeline.ingest.files import PARQUET
 from rackwise.pipeline.ingest.text_lines import TextPart
+from rackwise.pipeline.runtime.stores.filesystems import (
+    ChangedFile,
+    check_unchanged,
+    open_place,
+    shown,
+    store_uri,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,7 +61,13 @@ ROWS = 2**16
 """Rows of a batch."""
 LONGEST_FAILURE = 300
 """Characters of a message."""
-_SPLITS = "task int, file int, name string, path string, size long, part int, parts int"
+_CHANGED = (f"{ChangedFile.__name__}: ", f"{FileNotFoundError.__name__}: ", "NO_SUCH_KEY")
+"""What a message has if the file is not the one that was listed."""
+STORE_BUFFER = 2**23
+"""Bytes that a task reads from a store at a time, for each column of a Parquet file."""
+_SPLITS = (
+    "task int, file int, name string, path string, size long, modified_s long, part int, parts int"
+)
 
 
 def are_dealt(files: Sequence[FlowFile], *, deals_text: bool) -> bool:
@@ -60,7 +78,7 @@ def are_dealt(files: Sequence[FlowFile], *, deals_text: bool) -> bool:
 def splits(
     spark: SparkSession, files: Sequence[FlowFile], uris: Sequence[str], *, whole: bool = False
 ) -> DataFrame:
-    """`file, name, path, size, part, parts` of each part, in tasks of similar loads.
+    """`file, name, path, size, modified_s, part, parts` of each part, in tasks of similar loads.
 
     `file`: index in `uris`, null if the file is not there; then `name` is its URI. `whole`: each
     file is one part.
@@ -71,7 +89,7 @@ def splits(
         (
             numbers.get(file.uri),
             None if file.uri in numbers else file.uri,
-            *(file.place, file.size, part, count),
+            *(file.place, file.size, file.modified_s, part, count),
         )
         for file, count in parts
         for part in range(count)
@@ -122,9 +140,18 @@ class SplitReader:
         )
 
     def _rows(
-        self, *, file: int | None, name: str | None, path: str, size: int, part: int, parts: int
+        self,
+        *,
+        file: int | None,
+        name: str | None,
+        path: str,
+        size: int,
+        modified_s: int | None,
+        part: int,
+        parts: int,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a part of a file."""
+        check_unchanged(path, size, modified_s)
         needed = self.needed.names
         if path.endswith(PARQUET):
             rows = _parquet_rows(path, needed, self.coded, part, parts)
@@ -138,6 +165,8 @@ class SplitReader:
                 "source_file": pa.array([name], pa.string()).take(zeros),
             }
             yield pa.RecordBatch.from_pydict(arrays)
+        if modified_s is not None:
+            check_unchanged(path, size, modified_s)
 
 
 def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBatch]:
@@ -146,7 +175,7 @@ def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBat
         try:
             batch = next(rows, None)
         except (OSError, pa.ArrowException) as error:
-            reason = str(error).partition("\n")[0]
+            reason = shown(error, os.environ)
             raise UnreadableFile(f"{path}: {type(error).__name__}: {reason}") from None
         if batch is None:
             return
@@ -162,11 +191,14 @@ def damaged_file(error: Exception) -> InvalidFlows | None:
     if line is None:
         return None
     had = line.removeprefix(marks[0])[:LONGEST_FAILURE]
+    is_changed = any(mark in line for mark in _CHANGED)
     return InvalidFlows(
         f"expected flow files that can be read, got a damaged one: {escaped(had)}",
         wanted="readable files",
         had=had,
-        hint="download the file again, or omit it",
+        hint="run the command again when nothing writes to the files"
+        if is_changed
+        else "download the file again, or omit it",
     )
 
 
@@ -174,18 +206,24 @@ def _parquet_rows(
     place: str, needed: Sequence[str], coded: Sequence[str], part: int, parts: int
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a part of a Parquet file: the columns that it has, and `row_offset`."""
-    footer = parquet.read_metadata(place)
-    kinds = {field.name: field.type for field in footer.schema.to_arrow_schema()}
-    own = {column.replace("-", "_").lower(): column for column in kinds}
-    columns = {column: own[column] for column in needed if column in own}
-    texts = [own[name] for name in coded if name in own and pa.types.is_string(kinds[own[name]])]
-    with parquet.ParquetFile(
-        place,
-        metadata=footer,
-        buffer_size=2**20,
-        coerce_int96_timestamp_unit="us",
-        read_dictionary=texts,
-    ) as content:
+    with ExitStack() as opened:
+        source = place if store_uri(place) is None else opened.enter_context(open_place(place))
+        footer = parquet.read_metadata(source)
+        kinds = {field.name: field.type for field in footer.schema.to_arrow_schema()}
+        own = {column.replace("-", "_").lower(): column for column in kinds}
+        columns = {column: own[column] for column in needed if column in own}
+        texts = [
+            own[name] for name in coded if name in own and pa.types.is_string(kinds[own[name]])
+        ]
+        content = opened.enter_context(
+            parquet.ParquetFile(
+                source,
+                metadata=footer,
+                buffer_size=2**20 if source is place else STORE_BUFFER,
+                coerce_int96_timestamp_unit="us",
+                read_dictionary=texts,
+            )
+        )
         first = 0
         for group in range(content.num_row_groups):
             if group % parts == part:

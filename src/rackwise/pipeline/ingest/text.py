@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
@@ -46,6 +45,7 @@ from rackwise.pipeline.ingest.text_lines import (
     column_names,
     is_whole_gzip,
 )
+from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 from rackwise.pipeline.schemas import LONGEST_TEXT
 
 if TYPE_CHECKING:
@@ -195,20 +195,6 @@ def with_line_numbers(spark: SparkSession, bad: DataFrame, files: Sequence[FlowF
         .withColumnsRenamed({"line": "row_offset"})
     )
     return bad.where(F.col("row_offset").isNotNull()).unionByName(numbered.select(bad.columns))
-
-
-def spark_failures() -> tuple[type[Exception], ...]:
-    """The exceptions that a failed action raises, on classic Spark and on Connect."""
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-
-    return (PySparkException, Py4JJavaError)
-
-
-def failure_line(error: Exception) -> str:
-    """The line of a failure that has its cause; in Spark it begins with `[CONDITION]`."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    line = next((line for line in lines if "[" in line), lines[0])
-    return escaped(line[max(line.find("["), 0) :][:200])
 
 
 def _unreadable(error: Exception, files: Sequence[FlowFile]) -> InvalidFlows:

@@ -36,7 +36,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -44,6 +43,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from rackwise.pipeline.columns.arrays import cut_texts
+from rackwise.pipeline.runtime.stores.filesystems import ChangedFile, open_place
 from rackwise.pipeline.schemas import LONGEST_TEXT
 
 if TYPE_CHECKING:
@@ -87,10 +87,6 @@ class NoHeader(OSError):
     """A text file without a line that names columns."""
 
 
-class ChangedFile(OSError):
-    """A file whose size is not that of the list, or changes while the file is read."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextHead:
     """What is found up to the header of a text file."""
@@ -108,7 +104,7 @@ class TextPart:
     """A part of a flow log as text."""
 
     place: str
-    """The path of the file."""
+    """The path of the file, or its URI."""
     size: int
     """Bytes of the file when it was listed."""
     part: int = 0
@@ -120,8 +116,6 @@ class TextPart:
         `coded`: columns that are codes of their texts. A gzip file that is not whole is one row.
         Raises `OSError`.
         """
-        if (now := Path(self.place).stat().st_size) != self.size:
-            raise ChangedFile(f"the file had {self.size} bytes when it was listed, and has {now}")
         try:
             content = self._content()
         except BrokenGzip:
@@ -416,7 +410,7 @@ def _bytes(
 
     Raises `ChangedFile` if the file ends before `end`.
     """
-    with Path(place).open("rb") as file:
+    with open_place(place) as file:
         file.seek(begin)
         left = sys.maxsize if end is None else end - begin
         while left and (chunk := file.read(min(step, left))):
@@ -432,7 +426,7 @@ def _line_start(part: TextPart, place: int) -> int:
     if place in {0, part.size}:
         return place
     at = place - 1  # a line begins at `place` if one ends just before it
-    with Path(part.place).open("rb") as file:
+    with open_place(part.place) as file:
         file.seek(at)
         while chunk := file.read(LONGEST_LINE):
             if found := _LINE_END.search(chunk):

@@ -8,7 +8,8 @@ text_rows    tasks read parts of files              a row each, with texts and t
 The rows are needed only where rows are compared with each other or kept. Otherwise the tasks that
 read the parts add them up (`sums`), and no row leaves them.
 
-What this does not do: read files of other stores or compressions (`text`).
+What this does not do: read text of other compressions, or files that Spark has listed on a store
+(`text`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from rackwise.pipeline.columns.arrays import as_batch
 from rackwise.pipeline.ingest.splits import SplitReader, damaged_file, readable, splits
-from rackwise.pipeline.ingest.text import spark_failures
 from rackwise.pipeline.ingest.text_lines import TextHead, text_head
+from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:

@@ -136,7 +136,7 @@ def read_log_parquet(
 
     Raises `UnfitColumns`, `InvalidFlows`.
     """
-    raw, where = read_parquet(spark, files), files[0].uri
+    raw, where = read_parquet(spark, files, wanted=(*columns, *required)), files[0].uri
     rows = raw.toDF(*(name.replace("-", "_").lower() for name in raw.columns))
     check_columns(rows.columns, required, where)
     for field in rows.schema.fields:

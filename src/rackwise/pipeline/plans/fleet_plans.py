@@ -45,9 +45,9 @@ from rackwise.pipeline import schemas
 from rackwise.pipeline.fleet.tasks import in_tasks, task_count
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.tables import write_arrow
-from rackwise.pipeline.ingest.text import failure_line, spark_failures
 from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
 from rackwise.pipeline.plans.task import empty_row, failed_row, plan_task
+from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 from rackwise.pipeline.runtime.session import large_batches
 
 if TYPE_CHECKING:

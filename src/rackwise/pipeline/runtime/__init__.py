@@ -1,1 +1,1 @@
-"""Spark sessions, and the Java that runs them."""
+"""Spark sessions, the Java that runs them, and the stores of their files."""

@@ -36,6 +36,7 @@ from rackwise.core.text import escaped
 from rackwise.pipeline.runtime.class_archive import archive_options
 from rackwise.pipeline.runtime.java import HINT, find_java
 from rackwise.pipeline.runtime.remotes import check_answers, check_is_free, host_of, is_local, shown
+from rackwise.pipeline.runtime.store_settings import store_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -202,6 +203,7 @@ def settings(
     return {
         **_QUIET,
         **_TUNED,
+        **store_settings(os.environ),
         **({_BY_FILE: "true"} if hasattr(socket, "AF_UNIX") else {}),
         **(_LOCAL if is_local(master) else {}),
         **(_TINY if profile == "tiny" else {}),

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -40,7 +39,8 @@ from rackwise.core.billed.zones import REGIONAL, region_of_usage
 from rackwise.core.errors import InvalidBilled
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.files import FlowFile, files_at
-from rackwise.pipeline.ingest.text import failure_line, spark_failures
+from rackwise.pipeline.runtime.failures import failure_line, spark_failures
+from rackwise.pipeline.runtime.stores.filesystems import check_no_password
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -92,13 +92,14 @@ def cost_report_files(
     Other files are neither CSV nor Parquet, such as manifests. Raises `InvalidBilled` if there is
     no file, and for a ZIP file, which Spark does not read.
     """
+    check_no_password("--billed", paths, InvalidBilled)
     try:
         files = files_at(spark, paths)
-    except AnalysisException as error:
+    except spark_failures() as error:
         had = ", ".join(escaped(path) for path in paths)
         raise InvalidBilled(
             f"invalid --billed: expected files at {had}, got none: Spark reports "
-            f"{error.getCondition()}",
+            f"{failure_line(error)}",
             wanted="files, folders or globs",
             had=had,
             hint="check the paths of --billed; a remote path needs its scheme, such as s3a://",

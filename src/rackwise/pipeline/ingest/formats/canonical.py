@@ -77,7 +77,7 @@ class CanonicalFormat(InputFormat):
             )
         if not files:
             return spark.createDataFrame([], BRONZE_INPUT)
-        rows = read_parquet(spark, files)
+        rows = read_parquet(spark, files, wanted=FLOW_INPUT.names)
         where = files[0].uri
         check_columns(rows.columns, self.required_columns(), where)
         for field in rows.schema.fields:

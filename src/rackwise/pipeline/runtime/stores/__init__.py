@@ -1,0 +1,1 @@
+"""Object stores and HDFS: files that tasks open, and folders of tables there."""
