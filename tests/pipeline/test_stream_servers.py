@@ -122,7 +122,7 @@ def test_a_batch_survives_the_kill_of_an_executor(brokers, tmp_path, java_home):
         with Looking(lambda: len(rows(tmp_path))) as reader:
             command += ["--master", cluster.master, *conf]
             process = started("-m", "rackwise.cli", "--json", *command)
-            tasks = "stream/epoch=*/batch_id=0/attempt=*/_temporary/0/_temporary/*"
+            tasks = "stream/epoch=*/batch_id=0/attempt=*/_tasks/*"
             until(lambda: [*(tmp_path / "out").glob(tasks)], "a task to write", timeout_s=300)
             before = cluster.executors()
             os.kill(before[0][0], signal.SIGKILL)
@@ -131,7 +131,7 @@ def test_a_batch_survives_the_kill_of_an_executor(brokers, tmp_path, java_home):
     assert (report["batches"], report["kept"], report["bytes"]) == (1, MANY, 100 * MANY)
     assert offsets(tmp_path).total() == len(offsets(tmp_path)) == MANY
     assert reader.seen == [0, MANY]
-    left = list((tmp_path / "out").rglob("_temporary"))
+    left = [*(tmp_path / "out").rglob("_temporary"), *(tmp_path / "out").rglob("_tasks")]
     assert left == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import asdict
 from datetime import date
 
@@ -10,79 +11,11 @@ import pytest
 from rackwise.core.errors import ConnectorMissing, InvalidConfig, InvalidFlows
 from rackwise.pipeline.stream.store import Batch, Store
 from refusals import called, check_refused
-from telemetry import AT_MS, KAFKA, ROW, arriving, message
+from telemetry import KAFKA, ROW, arriving, message
 
 DAY = date(2026, 11, 1)
 DAY_NUMBER = 20758
 TOKEN = f"{7:016x}"
-HUGE = b'{"v":1,"x":"' + b"x" * (1 << 20) + b'"}'
-
-REASONS = [
-    (message(), "kept"),
-    (message(rows=[]), "kept"),
-    (message(rows=[("fetch", None, None, 1, 0)]), "kept"),
-    (message(revision=None), "kept"),
-    (HUGE, "malformed:size"),
-    (None, "malformed:json"),
-    (b"", "malformed:json"),
-    (b"\xff\xfe", "malformed:json"),
-    (message().replace(b'"e1"', b'"e\xff"'), "malformed:json"),
-    (b'{"v":1', "malformed:json"),
-    (b"[1]", "malformed:json"),
-    (message(v="one"), "malformed:json"),
-    (message(v=2), "malformed:version"),
-    (message(""), "malformed:emitter"),
-    (message(cluster=None), "malformed:cluster"),
-    (message(window_start_ms=-1), "malformed:window_start_ms"),
-    (message(window_start_ms=None), "malformed:window_start_ms"),
-    (message(window_start_ms=-(2**63), window_ms=2**63 - 1), "malformed:window_start_ms"),
-    (message(window_ms=0), "malformed:window_ms"),
-    (message(window_ms=86_400_001), "malformed:window_ms"),
-    (message(revision=-1), "malformed:revision"),
-    (message(rows=[ROW, ROW[:4]]), "malformed:rows"),
-    (message().replace(b'"rows": [[', b'"rows": [null, ['), "malformed:rows"),
-    (message(rows=[("steal", *ROW[1:])]), "malformed:kind"),
-    (message(rows=[(None, *ROW[1:])]), "malformed:kind"),
-    (message(rows=[(*ROW[:2], -1, 1, 1)]), "malformed:partition"),
-    (message(rows=[(*ROW[:3], None, 1)]), "malformed:broker_id"),
-    (message(rows=[(*ROW[:3], 2**31, 1)]), "malformed:broker_id"),
-    (message(rows=[(*ROW[:4], -5)]), "malformed:bytes"),
-    (message(rows=[(*ROW[:4], 1.5)]), "malformed:bytes"),
-    (message(rows=[(*ROW[:4], 2**63)]), "malformed:bytes"),
-    (message(minute=-3 * 24 * 60), "kept"),
-    (message(minute=-3 * 24 * 60 - 1), "too-late"),
-]
-
-
-@pytest.mark.spark
-class TestMessages:
-    @pytest.mark.connect
-    def test_each_message_has_one_reason_and_malformed_ones_keep_their_text(self, spark):
-        from rackwise.pipeline.stream.messages import TELEMETRY, messages
-
-        values = [value for value, _ in REASONS]
-        kafka = spark.createDataFrame(arriving(values), KAFKA)
-        found = messages(kafka)
-        assert tuple(found.columns) == TELEMETRY
-        rows = sorted(found.collect(), key=lambda row: row.kafka_offset)
-        assert [row.reason for row in rows] == [reason for _, reason in REASONS]
-        assert [row.raw is not None for row in rows] == [
-            value is not None and reason != "kept" for value, reason in REASONS
-        ]
-        assert max(len(row.raw) for row in rows if row.raw) == 4096
-        assert {row.day for row in rows[:-2]} == {DAY_NUMBER}
-        assert [row.day for row in rows[-2:]] == [DAY_NUMBER - 3, DAY_NUMBER]
-        first = rows[0]
-        assert (first.emitter, first.window_start_ms, first.client_rack) == ("e1", AT_MS, "/eu/a")
-        assert [tuple(row) for row in first.rows] == [ROW]
-
-    def test_the_plan_has_no_python_in_it(self, spark, capsys):
-        from rackwise.pipeline.stream.messages import messages
-
-        messages(spark.createDataFrame(arriving([message()]), KAFKA)).explain()
-        plan = capsys.readouterr().out
-        assert "Physical Plan" in plan
-        assert "EvalPython" not in plan
 
 
 @pytest.mark.spark
@@ -157,10 +90,7 @@ class TestBatches:
             )
         ):
             keep_batch(spark.createDataFrame(rows, KAFKA), number, store=store, token=TOKEN)
-        not_committed = spark.createDataFrame(arriving([message("e5")], first=20), KAFKA)
-        from rackwise.pipeline.stream.messages import messages
-
-        messages(not_committed).write.parquet(store.folder(TOKEN, 4, "0"))
+        shutil.copytree(store.folder_of(store.batches()[0]), store.folder(TOKEN, 4, "0"))
         counts, folder = compact(spark, str(tmp_path), DAY)
         assert asdict(counts) == {
             "messages": 7,

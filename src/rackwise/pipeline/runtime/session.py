@@ -1,7 +1,7 @@
 """Creates every Spark session: finds Java, sets the conf, the log file and the Python to use.
 
 A session that is already active belongs to the caller's program. It is used as it is and never
-stopped. Only `large_batches` changes its conf, for the time of an action. If no session is active,
+stopped. Only `batches_of` changes its conf, for the time of an action. If no session is active,
 one is created and stopped at the end of the `with` block, and the environment of the process is
 restored.
 
@@ -40,6 +40,7 @@ from rackwise.pipeline.runtime.store_settings import store_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -93,10 +94,7 @@ _CONNECT = (
     *("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP"),
 )
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-_BATCHES = {
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    "spark.sql.execution.arrow.maxRecordsPerBatch": str(2**15),
-}
+_MOST_ROWS, _MOST_BYTES = 2**15, 2**31 - 1
 """With this limit in bytes, Spark does not measure a batch after each row. Larger batches do not
 fit the caches of a processor: with four times as many rows, the transfer to Python takes 1.5 times
 as long."""
@@ -214,14 +212,23 @@ def settings(
     }
 
 
-@contextmanager
-def large_batches(spark: SparkSession) -> Iterator[None]:
+def large_batches(spark: SparkSession) -> AbstractContextManager[None]:
     """Limit Arrow batches to Python by rows only, for the actions inside; restored afterwards.
 
     With a limit in bytes, which is the default, Spark measures the batch again after every row.
     """
-    before = {key: spark.conf.get(key) or "" for key in _BATCHES}
-    for key, value in _BATCHES.items():
+    return batches_of(spark, _MOST_ROWS, _MOST_BYTES)
+
+
+@contextmanager
+def batches_of(spark: SparkSession, rows: int, most_bytes: int) -> Iterator[None]:
+    """Limit Arrow batches to Python by rows and bytes, as `large_batches` does."""
+    limits = {
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(most_bytes),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(rows),
+    }
+    before = {key: spark.conf.get(key) or "" for key in limits}
+    for key, value in limits.items():
         spark.conf.set(key, value)
     try:
         yield

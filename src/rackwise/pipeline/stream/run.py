@@ -2,7 +2,8 @@
 
 ```
 Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `kafka.source`
-       ->  `stream.messages`                                    one row each, with its reason
+       ->  `stream.messages`, in Python tasks                   one row each, with its reason
+       ->  files and sums of each task, counts to the driver    `stream.tasks`
        ->  a folder per batch, and a folder with its sums       `stream.sums`
        ->  then the mark of the batch                           `stream.store`, exactly once
 ```
@@ -16,21 +17,24 @@ What this does not do: compute prices; the nightly `compact` does.
 from __future__ import annotations
 
 import secrets
+import shutil
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pyarrow import parquet
 from pyspark.errors import AnalysisException, StreamingQueryException
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import BytesLost, ConnectorMissing, InvalidConfig, WorldError
 from rackwise.core.text import escaped
-from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.ingest.tables import write_table
-from rackwise.pipeline.runtime.session import large_batches
-from rackwise.pipeline.stream.messages import bytes_of_rows, messages
+from rackwise.pipeline.runtime.session import batches_of
+from rackwise.pipeline.schemas import arrow_schema
+from rackwise.pipeline.stream.messages import MESSAGES, kafka_columns
 from rackwise.pipeline.stream.store import SUMS, Batch, Store, token_of
 from rackwise.pipeline.stream.sums import SUMS_TABLE, sums
+from rackwise.pipeline.stream.tasks import COUNTS, TaskFiles, TaskWriter, Total, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,6 +48,10 @@ CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 PACKAGES = "spark.jars.packages"
 JARS = ("spark.jars", PACKAGES)
 MOST_OFFSETS = 1_000_000
+TASKS = "_tasks"
+"""The folder of the files of tasks, in that of an attempt; it is gone when the batch counts."""
+ROWS, BYTES = 2**13, 2**22
+"""Maximum messages and bytes of an Arrow batch; one message may have a MiB, with 50,000 rows."""
 SET_BY_SPARK = (
     "auto.offset.reset",
     "key.deserializer",
@@ -169,13 +177,18 @@ def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> N
         store.tidy(committed)
         return
     attempt = secrets.token_hex(4)
-    folder = store.folder(token, batch_id, attempt)
-    spark = rows.sparkSession
-    with large_batches(spark):
-        messages(rows).write.parquet(folder)
-    written = spark.read.parquet(folder)
-    batch = _count_batch(written, batch_id, token, attempt)
-    summed = write_table(sums(written), store.folder_of(batch, table=SUMS), SUMS_TABLE)
+    folder = Path(store.folder(token, batch_id, attempt))
+    found, by_task = _written(rows, folder)
+    batch = Batch(
+        token=token,
+        batch_id=batch_id,
+        attempt=attempt,
+        reasons=found.reasons,
+        bytes=found.bytes,
+        offsets=found.offsets,
+        days=found.days,
+    )
+    summed = write_table(sums(by_task), store.folder_of(batch, table=SUMS), SUMS_TABLE)
     if summed.bytes != batch.bytes:
         raise BytesLost(
             f"expected {batch.bytes} bytes in the sums of batch {batch_id}, got {summed.bytes}; "
@@ -184,41 +197,26 @@ def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> N
             had=summed.bytes,
             hint="this is a fault of Rackwise, not of your messages; please report it",
         )
+    shutil.rmtree(folder / TASKS)
     store.commit(batch)
 
 
-def _count_batch(written: DataFrame, batch_id: int, token: str, attempt: str) -> Batch:
-    """The counts of a batch, from one Spark action over the written files."""
-    is_kept = F.col("reason") == KEPT
-    found = (
-        written.groupBy("reason", "kafka_topic", "kafka_partition")
-        .agg(
-            F.count("*").alias("messages"),
-            F.sum(F.when(is_kept, bytes_of_rows())).alias("bytes"),
-            F.min("kafka_offset").alias("first"),
-            F.max("kafka_offset").alias("last"),
-            F.min("day").alias("from"),
-            F.max("day").alias("to"),
-        )
-        .collect()
-    )
-    reasons: dict[str, int] = {}
-    offsets: dict[str, tuple[int, int]] = {}
-    for row in found:
-        reasons[row.reason] = reasons.get(row.reason, 0) + row.messages
-        key = f"{row.kafka_topic}-{row.kafka_partition}"
-        first, last = offsets.get(key, (row["first"], row["last"]))
-        offsets[key] = (min(first, row["first"]), max(last, row["last"]))
-    days = [day for row in found for day in (row["from"], row["to"])]
-    return Batch(
-        token=token,
-        batch_id=batch_id,
-        attempt=attempt,
-        reasons=dict(sorted(reasons.items())),
-        bytes=sum(row.bytes or 0 for row in found),
-        offsets=dict(sorted(offsets.items())),
-        days=(min(days), max(days)) if days else None,
-    )
+def _written(rows: DataFrame, folder: Path) -> tuple[Total, DataFrame]:
+    """Write the messages to a folder; their counts, and the sums of the tasks."""
+    spark = rows.sparkSession
+    tasks = folder / TASKS
+    tasks.mkdir(parents=True)
+    with batches_of(spark, ROWS, BYTES):
+        counts = kafka_columns(rows).mapInArrow(TaskWriter(str(tasks)), COUNTS).collect()
+    found = total(counts)
+    files = [TaskFiles.of(str(tasks), name) for name in found.files]
+    for file in files:
+        file.messages.rename(folder / file.messages.name)
+    if not files:
+        parquet.write_table(arrow_schema(MESSAGES).empty_table(), folder / "none.parquet")
+    paths = [str(file.sums) for file in files]
+    frame = spark.read.schema(SUMS_TABLE)
+    return found, frame.parquet(*paths) if paths else spark.createDataFrame([], SUMS_TABLE)
 
 
 def _source(spark: SparkSession, options: StreamOptions) -> DataFrame:
