@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import urllib.request
 from contextlib import ExitStack, suppress
@@ -18,6 +19,8 @@ from rackwise.adapters.sandbox.ready import wait_until_true
 SPARK_HOME = Path(pyspark.__file__).parent
 READY_S = 120
 VARIABLE = "CLIENT_RACK"
+SOURCES = os.environ.get("PYTHONPATH")
+"""Where executors find another Rackwise than the installed one."""
 
 
 def connector_jars():
@@ -54,6 +57,7 @@ class SparkCluster:
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
             "spark.jars": connector_jars(),
+            **({"spark.executorEnv.PYTHONPATH": SOURCES} if SOURCES else {}),
         }
 
     def __enter__(self):

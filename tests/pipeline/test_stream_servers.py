@@ -135,6 +135,21 @@ def test_a_batch_survives_the_kill_of_an_executor(brokers, tmp_path, java_home):
     assert left == []
 
 
+def test_the_connector_comes_from_maven_central(brokers, tmp_path):
+    """Into an empty cache; the second run needs no repository."""
+    name = topic(brokers, "central")
+    ivy = ["--master", "local[2]", "--conf", f"spark.jars.ivy={tmp_path / 'ivy'}"]
+    command = reading(brokers.bootstrap, name, tmp_path, *ivy, jars=False)
+    for environment in ({}, {"DEFAULT_ARTIFACT_REPOSITORY": "http://127.0.0.1:1/"}):
+        send(brokers.bootstrap, name, [message(), message(v=2)])
+        code, out, err = ended(started("-m", "rackwise.cli", *command, **environment))
+        assert code == 0, err
+        assert out.startswith("2 messages in 1 new batch: 1 kept, 100 bytes")
+        assert "resolv" not in err.lower()
+        assert len(err.splitlines()) <= 1
+    assert [*(tmp_path / "ivy").rglob("kafka-clients-*.jar")]
+
+
 STORED = Path(__file__).with_name("stored_stream")
 
 
@@ -169,7 +184,7 @@ def test_a_run_continues_from_a_stored_checkpoint(brokers, stored_topic, stored,
     ("spoil", "said"),
     [
         (lambda home: spoiled(home / "mark" / "rackwise.json", "stream/1", "stream/2"), "stream/1"),
-        (lambda home: spoiled(home / "mark" / "offsets" / "1", "}", ""), "it was cut, or changed"),
+        (lambda home: spoiled(home / "mark" / "offsets" / "1", "}", ""), "that was cut or changed"),
         (lambda home: (home / "mark" / "offsets" / "1").unlink(), "the last is 1"),
     ],
 )

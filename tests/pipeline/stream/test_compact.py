@@ -62,7 +62,7 @@ def test_two_compactions_of_one_stream_wait_for_each_other(stream, tmp_path, mon
     monkeypatch.setattr(Shell, "warn", warn)
     assert called(*stream)[0] == 0
     os.close(descriptor)
-    assert warnings == [f"another compaction is at work in {folder}; it is waited for"]
+    assert warnings == [f"waiting for another compaction in {folder}"]
 
 
 def test_rows_of_clients_for_which_telemetry_has_no_column_are_reported(stream, tmp_path):

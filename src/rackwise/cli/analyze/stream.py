@@ -116,13 +116,7 @@ def run(
     _check_connector(connector, kafka_option, client_config)
     with installed("spark", "read telemetry"):
         from rackwise.pipeline.runtime.session import session
-        from rackwise.pipeline.stream.run import (
-            StreamOptions,
-            connector_conf,
-            finish,
-            start,
-            usable_conf,
-        )
+        from rackwise.pipeline.stream.run import StreamOptions, finish, start, usable_conf
         from rackwise.pipeline.stream.store import Store
 
         options = StreamOptions(
@@ -137,12 +131,9 @@ def run(
         store = Store(str(out))
         before = {(each.token, each.batch_id) for each in store.batches()}
         settings = _pairs("--conf", conf or ())
-        source = None
-        if connector == PYTHON:
-            source = _python_topic(options, client_config)
-        else:
-            settings = connector_conf(settings)
-        with session(master=master, profile="small", conf=usable_conf(settings)) as spark:
+        source = _python_topic(options, client_config) if connector == PYTHON else None
+        usable = usable_conf(settings, master=master, is_jvm=source is None)
+        with session(master=master, profile="small", conf=usable) as spark:
             finish(start(spark, options, source))
     new = [each for each in store.batches() if (each.token, each.batch_id) not in before]
     _show_run(shell, new)

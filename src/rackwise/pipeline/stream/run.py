@@ -16,6 +16,7 @@ What this does not do: compute prices; the nightly `compact` does.
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.tables import write_table
 from rackwise.pipeline.runtime.session import batches_of
 from rackwise.pipeline.schemas import arrow_schema
+from rackwise.pipeline.stream.connector import connector_conf, coordinate_for
 from rackwise.pipeline.stream.messages import MESSAGES, kafka_columns
 from rackwise.pipeline.stream.store import SUMS, Batch, Store, token_of
 from rackwise.pipeline.stream.sums import SUMS_TABLE, sums
@@ -44,14 +46,12 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.kafka.records import KafkaTopic
 
-CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
-PACKAGES = "spark.jars.packages"
-JARS = ("spark.jars", PACKAGES)
 MOST_OFFSETS = 1_000_000
 TASKS = "_tasks"
 """The folder of the files of tasks, in that of an attempt; it is gone when the batch counts."""
 ROWS, BYTES = 2**13, 2**22
 """Maximum messages and bytes of an Arrow batch; one message may have a MiB, with 50,000 rows."""
+_PYTHON_ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
 SET_BY_SPARK = (
     "auto.offset.reset",
     "key.deserializer",
@@ -99,15 +99,6 @@ class StreamOptions:
                 )
 
 
-def connector_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """The conf plus Spark's Kafka connector for the running version, unless the conf names jars."""
-    import pyspark
-
-    if any(key in conf for key in JARS):
-        return dict(conf)
-    return {**conf, PACKAGES: f"{CONNECTOR}:{pyspark.__version__}"}
-
-
 def start(
     spark: SparkSession, options: StreamOptions, python: KafkaTopic | None = None
 ) -> StreamingQuery:
@@ -135,11 +126,18 @@ def start(
     return writer.trigger(processingTime=options.interval).start()
 
 
-def usable_conf(conf: Mapping[str, str]) -> Mapping[str, str]:
-    """An empty conf if a session is active; that session's connector is checked on first use."""
+def usable_conf(
+    conf: Mapping[str, str], *, master: str | None = None, is_jvm: bool = True
+) -> Mapping[str, str]:
+    """The conf of a new session, with Spark's connector if `is_jvm`; empty if one is active.
+
+    The connector of an active session is checked on first use. Raises `ConnectorMissing`.
+    """
     from pyspark.sql import SparkSession
 
-    return conf if SparkSession.getActiveSession() is None else {}
+    if SparkSession.getActiveSession() is not None:
+        return {}
+    return connector_conf(conf, master=master) if is_jvm else conf
 
 
 def finish(query: StreamingQuery) -> None:
@@ -147,7 +145,7 @@ def finish(query: StreamingQuery) -> None:
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
-        cause = escaped(str(error).splitlines()[0])
+        cause = _cause(str(error))
         raise WorldError(
             f"Spark ended the stream: {cause}",
             wanted="running",
@@ -156,6 +154,17 @@ def finish(query: StreamingQuery) -> None:
         ) from error
     finally:
         query.stop()
+
+
+def _cause(text: str) -> str:
+    r"""The first line, and the error of Python that ended a task or a batch, if there is one.
+
+    >>> _cause("Query failed: Traceback\n  File x\nModuleNotFoundError: No module named 'x'\n")
+    "Query failed: Traceback: ModuleNotFoundError: No module named 'x'"
+    """
+    first, *rest = text.splitlines() or [""]
+    errors = [line for line in rest if _PYTHON_ERROR.match(line)]
+    return escaped(": ".join([first, *errors[-1:]]))
 
 
 def batch_writer(out: str, token: str) -> Callable[[DataFrame, int], None]:
@@ -232,7 +241,7 @@ def _source(spark: SparkSession, options: StreamOptions) -> DataFrame:
         loaded = reader.load()
         loaded.schema  # noqa: B018 (Connect loads the source on the first request)
     except AnalysisException as error:
-        package = f"{CONNECTOR}:{spark.version}"
+        package = coordinate_for(spark)
         raise ConnectorMissing(
             "expected a Spark session with Spark's Kafka connector, got one without it",
             wanted=package,
