@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 MOST_OFFSETS = 1_000_000
 TASKS = "_tasks"
 """The folder of the files of tasks, in that of an attempt; it is gone when the batch counts."""
-ROWS, BYTES = 2**13, 2**22
+ROWS, BYTES = 2**11, 2**21
 """Maximum messages and bytes of an Arrow batch; one message may have a MiB, with 50,000 rows."""
 _PYTHON_ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
 SET_BY_SPARK = (

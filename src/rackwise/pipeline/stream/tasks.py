@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row
 
-HELD_BYTES = 2**25
+HELD_BYTES = 2**23
 """Bytes of messages that a task keeps before it writes them."""
 _KEYS = ("reason", "kafka_topic", "kafka_partition")
 _MEASURES = {
