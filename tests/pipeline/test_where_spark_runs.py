@@ -56,7 +56,7 @@ def words(home, out):
     flows = ["--flows", home / "flows", "--subnets", home / "subnets.csv"]
     return [
         "analyze",
-        home / "cluster-0.json.gz",
+        home / "cluster-0-0.json.gz",
         "--out",
         out,
         *flows,
