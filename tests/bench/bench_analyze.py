@@ -5,6 +5,8 @@ Pairs, in CPU seconds of whole process trees:
 ```
 analyze on Spark, VPC Parquet, less that of 1,000 flows / the bill of the same files in DuckDB
 analyze of 1,000 flows on Spark / 20 CPU seconds
+analyze of all flows less that of 1,000 / that of a tenth less that of 1,000
+most memory of the Python of a task, all flows / 600 MB
 ```
 
 The bill in DuckDB is SQL of its own over the files: listeners, the side that logged a flow, racks
@@ -21,15 +23,19 @@ import sys
 import tempfile
 from ipaddress import ip_network
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from duckdb_process import installed
 from pairs import tell
-from process_tree import cpu_s
+from process_tree import cpu_s, used
+
+if TYPE_CHECKING:
+    from process_tree import Use
 
 FLOWS, FEW = 20_000_000, 1_000
 CORES = 2
-GATE, FIXED_GATE = 2.5, 1
-FIXED_S = 20
+GATE, FIXED_GATE, GROWTH_GATE, MEMORY_GATE = 2.5, 1, 11, 1
+FIXED_S, TASK_MB = 20, 600
 LEVELS = "region,zone"
 UNKNOWN = "(unknown)"
 RACKWISE = str(Path(sys.executable).with_name("rackwise"))
@@ -106,12 +112,12 @@ def generate(folder: Path, flows: int) -> Path:
     return folder
 
 
-def analyzed(fleet: Path) -> float:
-    """CPU seconds of `analyze`; the result is in `out` of the fleet."""
+def analyzed(fleet: Path) -> Use:
+    """What `analyze` uses; the result is in `out` of the fleet."""
     inputs = [str(fleet / "snapshots"), "--flows", str(fleet / "flows")]
     options = ["--subnets", str(fleet / "subnets.csv"), "--provider", "aws", "--levels", LEVELS]
     where = ["--master", f"local[{CORES}]", "--no-plans", "--out", str(fleet / "out")]
-    return cpu_s([RACKWISE, "analyze", *inputs, *options, *where])
+    return used([RACKWISE, "analyze", *inputs, *options, *where])
 
 
 def in_duckdb(fleet: Path) -> tuple[dict[tuple[str, str, str], int], float]:
@@ -163,14 +169,18 @@ def bill_of(fleet: Path) -> dict[tuple[str, str, str], int]:
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else FLOWS
     with tempfile.TemporaryDirectory() as home:
-        few = analyzed(generate(Path(home, "few"), FEW))
+        few = analyzed(generate(Path(home, "few"), FEW)).cpu_s
+        tenth = analyzed(generate(Path(home, "tenth"), count // 10)).cpu_s
         fleet = generate(Path(home, "many"), count)
-        ours = analyzed(fleet)
+        use = analyzed(fleet)
+        ours, task_mb = use.cpu_s, use.most_mb["python"] / CORES
         bill, peer = in_duckdb(fleet)
         if bill != bill_of(fleet):
             raise SystemExit("the two bills differ")
     print(
-        f"{FEW} flows {few:.1f} s, {count} flows {ours:.1f} s, DuckDB {peer:.1f} s", file=sys.stderr
+        f"{FEW} flows {few:.1f} s, {count // 10} {tenth:.1f} s, {count} {ours:.1f} s, "
+        f"DuckDB {peer:.1f} s, {task_mb:.0f} MB",
+        file=sys.stderr,
     )
     tell(
         f"analyze of {count:,} flows in VPC Parquet on Spark, less {FEW:,} / DuckDB, CPU",
@@ -178,3 +188,13 @@ if __name__ == "__main__":
         gate=GATE,
     )
     tell(f"analyze of {FEW:,} flows on Spark / {FIXED_S} CPU s", few / FIXED_S, gate=FIXED_GATE)
+    tell(
+        f"analyze of {count:,} flows / of a tenth, each less {FEW:,}, CPU",
+        (ours - few) / (tenth - few),
+        gate=GROWTH_GATE,
+    )
+    tell(
+        f"memory of a Python task, {count:,} flows / {TASK_MB} MB",
+        task_mb / TASK_MB,
+        gate=MEMORY_GATE,
+    )
