@@ -1,6 +1,7 @@
 """`import rackwise` is light, and its public names are those that are promised."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -30,6 +31,18 @@ def loaded(statement: str) -> list[str]:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     return json.JSONDecoder().decode(done.stdout)
+
+
+SOURCES = Path(rackwise.__file__).parent
+IMPORTED = re.compile(r"from (\S+) import \w+ as (\w+)")
+
+
+@pytest.mark.parametrize("door", sorted(SOURCES.rglob("__init__.pyi")), ids=str)
+def test_no_name_of_a_front_door_is_hidden_by_the_module_that_has_it(door):
+    """Python sets a module as an attribute of its package, so the name would become the module."""
+    package = ".".join(["rackwise", *door.parent.relative_to(SOURCES).parts])
+    found = IMPORTED.findall(door.read_text())
+    assert [name for source, name in found if source == f"{package}.{name}"] == []
 
 
 def test_import_rackwise_loads_nothing_heavy():

@@ -1,5 +1,7 @@
 from rackwise.adapters.files.bounded_read import MAX_BYTES as MAX_BYTES
 from rackwise.adapters.files.bounded_read import read_bytes as read_bytes
+from rackwise.adapters.files.claimed_tables import TableClaims as TableClaims
+from rackwise.adapters.files.claimed_tables import table_claims as table_claims
 from rackwise.adapters.files.plan.format import policy_sha256 as policy_sha256
 from rackwise.adapters.files.plan.read import parse_plan as parse_plan
 from rackwise.adapters.files.plan.read import plan_policy as plan_policy
@@ -36,8 +38,6 @@ from rackwise.adapters.files.split import parse_split as parse_split
 from rackwise.adapters.files.split import read_split as read_split
 from rackwise.adapters.files.split import split_text as split_text
 from rackwise.adapters.files.split import write_split as write_split
-from rackwise.adapters.files.table_claims import TableClaims as TableClaims
-from rackwise.adapters.files.table_claims import table_claims as table_claims
 from rackwise.adapters.files.tables.owners import parse_owners as parse_owners
 from rackwise.adapters.files.tables.owners import read_owners as read_owners
 from rackwise.adapters.files.tables.prices import parse_prices as parse_prices
