@@ -42,6 +42,12 @@ def probe(context: typer.Context, what: str) -> int:
         finally:
             shell.note("cleaning up")
             sys.stdin.readline()
+    if what == "memory":
+        bytearray(2**62)
+    if what == "array":
+        import numpy as np
+
+        np.zeros(2**50)
     if what == "bug":
         raise KeyError("hidden\\x1b")
     if what == "disk":
@@ -110,6 +116,23 @@ class TestExitCodes:
                 (
                     "error: /data/x: No space left on device\n"
                     "hint: check the disk and the target of the output\n"
+                ),
+            ),
+            (
+                "memory",
+                1,
+                (
+                    "error: memory exhausted: an allocation failed\n"
+                    "hint: use a machine with more memory, or fewer topics with --topics\n"
+                ),
+            ),
+            (
+                "array",
+                1,
+                (
+                    "error: memory exhausted: Unable to allocate 8.00 PiB for an array with shape "
+                    "(1125899906842624,) and data type float64\n"
+                    "hint: use a machine with more memory, or fewer topics with --topics\n"
                 ),
             ),
             (
@@ -211,7 +234,10 @@ class TestStreams:
 
 
 class TestSignals:
-    @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+    @pytest.mark.parametrize(
+        ("number", "code"),
+        [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)],
+    )
     def test_one_ends_the_command_in_order(self, number, code):
         with started("probe", "wait") as process:
             assert process.stderr.readline() == "waiting\n"

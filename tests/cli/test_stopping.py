@@ -15,7 +15,7 @@ from rackwise.cli.stopping import SIGNALS, Stopping, end_on_signal
 from small_clusters import small_cluster
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_a_wait_and_is_remembered(number):
     before = signal.getsignal(number)
     with Stopping() as stop:
@@ -38,6 +38,18 @@ def test_without_a_signal_a_wait_comes_to_its_end():
         stop.wait(0)
         assert not stop.is_asked
         assert stop.code == 3
+
+
+def test_under_nohup_a_closed_terminal_stops_nothing():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Stopping() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            stop.wait(1)
+            assert not stop.is_asked
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(("writes", "code"), [(True, 3), (False, 130)])
@@ -69,7 +81,7 @@ HELD = (
 SOON_S = 20.0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_search_that_holds_python_ends_at_once_and_leaves_nothing(number, tmp_path):
     out = tmp_path / "plan.json"
     snapshot = tmp_path / "snapshot.json"

@@ -1,7 +1,8 @@
 """Entry point: global options, exit codes, and the one place where errors become text.
 
 Exit codes: 0 done or nothing to do, 1 error, 2 differences found, 3 stopped after a part was
-written, 4 rejected before the first write, 130/143/141 after SIGINT, SIGTERM or a closed stdout.
+written, 4 rejected before the first write, 130 after SIGINT, 143 after SIGTERM, 129 after SIGHUP,
+141 after a closed stdout.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typer.exceptions import Exit, TyperException
 
 from rackwise.cli.app import COMMANDS, build_app, build_help_app
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
+from rackwise.cli.stopping import heeded
 from rackwise.core.errors import RackwiseError, WorldError
 from rackwise.core.text import escaped
 
@@ -30,7 +32,8 @@ VALUED = ("--color", "--max-input")
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Errors that a user can cause are not raised."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGTERM, *heeded([signal.SIGHUP])):
+        signal.signal(number, _terminate)
     _open_streams()
     shell = Shell.of(global_options(arguments))
     try:
@@ -62,8 +65,13 @@ def _call(arguments: list[str], shell: Shell) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except Terminated:
-        return 128 + signal.SIGTERM
+    except Terminated as stop:
+        return 128 + stop.number
+    except MemoryError as error:
+        if shell.is_debug:
+            raise
+        shell.error(_from_memory(error))
+        return 1
     except Exception as error:
         if shell.is_debug or isinstance(error, OSError):
             raise
@@ -84,10 +92,21 @@ def _from_system(error: OSError) -> WorldError:
     )
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+def _from_memory(error: MemoryError) -> WorldError:
+    """Convert an allocation that failed; numpy and Arrow say how large it was."""
+    asked = escaped(str(error).partition("\n")[0]) or "an allocation failed"
+    return WorldError(
+        f"memory exhausted: {asked}",
+        wanted="more memory",
+        had=asked,
+        hint="use a machine with more memory, or fewer topics with --topics",
+    )
+
+
+def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
     """Stop in order at the first signal. A second signal ends the process at once."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    raise Terminated
+    signal.signal(number, signal.SIG_DFL)
+    raise Terminated(number)
 
 
 def _open_streams() -> None:

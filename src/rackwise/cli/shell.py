@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -46,7 +47,11 @@ CHOICE = re.compile(
 
 
 class Terminated(BaseException):
-    """Raised when SIGTERM arrives."""
+    """Raised when SIGTERM or SIGHUP arrives."""
+
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class Color(StrEnum):

@@ -1,4 +1,7 @@
-"""SIGINT and SIGTERM: their effect on commands that write and on commands that compute.
+"""SIGINT, SIGTERM and SIGHUP: their effect on commands that write and on commands that compute.
+
+A terminal that is closed sends SIGHUP, which ends a command as SIGTERM does. Under `nohup` SIGHUP
+is ignored, and stays so.
 
 The first signal asks a command that writes to stop; the second ends it. The handler only records
 the signal and writes a byte into a pipe, which ends a wait at once.
@@ -16,17 +19,22 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import FrameType, TracebackType
     from typing import Self
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = 3
 """The exit code if something was written."""
 
 
+def heeded(numbers: Iterable[signal.Signals]) -> tuple[signal.Signals, ...]:
+    """Those of these signals that nobody told the process to ignore, as `nohup` does."""
+    return tuple(each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN)
+
+
 class Stopping:
-    """Handles both signals inside a `with` block, in the main thread."""
+    """Handles these signals inside a `with` block, in the main thread."""
 
     def __init__(self) -> None:
         self._number: int | None = None
@@ -59,7 +67,7 @@ class Stopping:
             select.select([], [], [], ms / 1000)
 
     def __enter__(self) -> Self:
-        for number in SIGNALS:
+        for number in (signal.SIGINT, signal.SIGTERM, *heeded([signal.SIGHUP])):
             self._before[number] = signal.signal(number, self._take)
         return self
 
@@ -84,19 +92,16 @@ class Stopping:
 
 @contextmanager
 def end_on_signal() -> Iterator[None]:
-    """Let either signal end the process while the block computes and writes nothing.
+    """Let a signal end the process while the block computes and writes nothing.
 
     The operating system ends it, without waiting for Python. An ignored signal stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-    for number in taken:
-        signal.signal(number, signal.SIG_DFL)
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in heeded(SIGNALS)}
     try:
         yield
     finally:
-        for number in taken:
-            signal.signal(number, before[number])
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -187,7 +187,14 @@ class TestHalfWay:
         return result
 
     @pytest.mark.parametrize(
-        "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+        "number",
+        [
+            signal.SIGINT,
+            *(
+                pytest.param(each, marks=pytest.mark.long)
+                for each in (signal.SIGTERM, signal.SIGHUP)
+            ),
+        ],
     )
     def test_a_signal_keeps_the_throttle_and_tells_how_to_go_on(
         self, admin, cluster, called, path, number

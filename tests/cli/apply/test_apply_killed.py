@@ -155,7 +155,7 @@ def test_a_way_back_that_is_killed_is_gone_on_with(lines, admin, cluster, scene,
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("lines", range(1, LINES, 3))
 def test_a_signal_after_a_line_ends_it_and_it_is_gone_on_with(
     lines, number, admin, cluster, scene, state, called
@@ -165,7 +165,7 @@ def test_a_signal_after_a_line_ends_it_and_it_is_gone_on_with(
     status = exit_status_after(lines, number, cluster, "apply", path, *THROTTLED)
     types = [line.type for each in state.glob("*/*.journal") for line in read_lines(each)]
     wrote = {"throttle_set", "batch_result"} & set(types)
-    unwritten = {"SIGINT": 130, "SIGTERM": 143}[number]
+    unwritten = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}[number]
     assert status in ({0, 3} if wrote else {unwritten, 3}), journal_text(state)
     check_done(called("resume", path), admin, PLANNED, before, state)
 

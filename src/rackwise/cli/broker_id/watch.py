@@ -16,6 +16,7 @@ from rackwise.cli.broker_id.options import (
     open_cluster,
 )
 from rackwise.cli.shell import Shell, Terminated
+from rackwise.cli.stopping import heeded
 from rackwise.core.errors import Unreachable
 from rackwise.core.text import escaped
 
@@ -71,7 +72,9 @@ def watch(
         is_stopping = True
         signal.signal(number, signal.SIG_DFL)
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {
+        number: signal.signal(number, stop) for number in (signal.SIGTERM, *heeded([signal.SIGHUP]))
+    }
     try:
         with open_cluster(
             shell,
@@ -106,7 +109,8 @@ def watch(
     except Terminated:
         shell.note("stopped")
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return 0
 
 

@@ -51,6 +51,7 @@ from rackwise.cli.place.serve_options import (
 )
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
+from rackwise.cli.stopping import heeded
 from rackwise.core.errors import PartialRacks
 from rackwise.core.text import escaped
 
@@ -201,16 +202,17 @@ async def _serve(
 
     loop = asyncio.get_running_loop()
     server = await listen(config, current.answer)
+    ends = (signal.SIGTERM, signal.SIGINT, *heeded([signal.SIGHUP]))
     signals: list[int] = []
     stopping: list[asyncio.Task[None]] = []
 
     def end(number: int) -> None:
         signals.append(number)
-        for each in (signal.SIGTERM, signal.SIGINT):
+        for each in ends:
             loop.remove_signal_handler(each)
         stopping.append(loop.create_task(server.stop()))
 
-    for each in (signal.SIGTERM, signal.SIGINT):
+    for each in ends:
         loop.add_signal_handler(each, end, each)
     is_over = threading.Event()
     if again is not None:
