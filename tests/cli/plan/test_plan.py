@@ -30,6 +30,7 @@ RACKS = {1: "/a", 2: "/b", 3: "/c", 4: "/a", 5: "/b", 6: "/c"}
 BLIND = {"t-0": [1, 4, 2], "t-1": [1, 2, 3], "t-2": [2, 3, 1], "t-3": [3, 1, 2]}
 GOOD = {"t-0": [1, 2, 3], "t-1": [4, 5, 6], "t-2": [2, 3, 1], "t-3": [5, 6, 4]}
 SIZES = dict.fromkeys(BLIND, 2**30)
+IN_ONE_RACK = {f"t-{number}": [1, 4] if number % 2 else [2, 5] for number in range(12)}
 
 
 @pytest.fixture
@@ -113,6 +114,38 @@ class TestGoals:
         *_, plan = run_plan(["drain", "1"])
         assert {move.partition for move in plan.moves} == {0, 1, 2, 3}
         assert all(1 not in move.after for move in plan.moves)
+
+
+class TestRackUnaware:
+    """KIP-36: a reassignment that ignores racks."""
+
+    DRAIN = ("drain", "1", "--disable-rack-aware")
+
+    def test_only_replicas_of_the_drained_broker_move(self, run_plan):
+        assert run_plan(["drain", "1"], IN_ONE_RACK)[3].totals.moves == 12
+        code, out, err, plan = run_plan([*self.DRAIN], IN_ONE_RACK)
+        assert (code, err) == (2, "")
+        assert plan.totals.moves == 6
+        assert all(move.before == (1, 4) for move in plan.moves)
+        assert "proved: no fair and legal plan costs less than 6 replicas" in out
+
+    def test_brokers_without_a_rack_are_no_error(self, tmp_path):
+        snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
+        write_snapshot(small_cluster({1: "/a", 2: None, 3: "/a"}, {"t-0": [1, 2]}), snapshot)
+        words = ["plan", "drain", "1", "--snapshot", snapshot, "--out", out]
+        code, _, err = called(*words)
+        assert code == 1
+        assert "expected a rack on every live broker, got 1 broker of 3" in err
+        assert called(*words, "--disable-rack-aware")[0] == 2
+        (move,) = read_plan(out).moves
+        assert move.after in {(3, 2), (2, 3)}
+
+    def test_the_proof_names_the_policy(self, run_plan, tmp_path):
+        run_plan([*self.DRAIN], IN_ONE_RACK)
+        words = ["proof", tmp_path / "plan.json", "--snapshot", tmp_path / "s.json"]
+        code, out, _ = called(*words)
+        assert code == 0
+        assert out.splitlines()[1].startswith('policy   racks.missing = "unaware", topics = [')
 
 
 class TestMadeFrom:

@@ -116,6 +116,13 @@ def plan(
         bool,
         typer.Option("--rebalance", help="Also balance all loads, for the goals drain and set-rf."),
     ] = False,
+    disable_rack_aware: Annotated[
+        bool,
+        typer.Option(
+            "--disable-rack-aware",
+            help="Ignore the racks of the brokers, as Kafka's option of this name does.",
+        ),
+    ] = False,
     assume: Annotated[
         Literal["target"] | None,
         typer.Option(help="Plan as if running reassignments were complete."),
@@ -171,6 +178,7 @@ def plan(
             minimise=minimise,
             prices=prices,
             provider=provider,
+            is_rack_unaware=disable_rack_aware,
         )
         job = replace(
             job,
@@ -262,6 +270,7 @@ def gather_job(
     minimise: Minimise | None,
     prices: Path | None,
     provider: str | None,
+    is_rack_unaware: bool = False,
 ) -> PlanJob:
     """Read the policy and the prices of a plan."""
     from rackwise.core.planning.problem.goals import resolve_goal
@@ -274,6 +283,14 @@ def gather_job(
         read = files.read_policy(policy, max_bytes=shell.max_input)
         read.check(resolve_goal(goal, cluster, read.policy).cluster)
         found, text = read.policy, read.text
+    if is_rack_unaware:
+        from rackwise.core.json.canonical import canonical_json
+        from rackwise.core.policy.format import policy_table
+        from rackwise.core.policy.rack_unaware import rack_unaware
+        from rackwise.core.view import View
+
+        found = rack_unaware(found, View(cluster, found).levels)
+        text = canonical_json(policy_table(found))
     least = minimise or found.cost.minimise
     if prices is None and found.cost.prices is not None and policy is not None:
         prices = policy.parent / found.cost.prices
