@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from planner_vectors import CENTS
-from rackwise.adapters.files import fingerprint, parse_plan, price_table, sealed_for
+from rackwise.adapters.files import fingerprint, parse_plan, sealed_for
 from rackwise.adapters.files.plan.format import policy_sha256
 from rackwise.cli.plan.proof import judge
 from rackwise.core.errors import RackwiseError
@@ -67,8 +67,7 @@ EACH = 55
 def document_of(policy, goal, options):
     """The document of a plan, as in its file."""
     made = plan(CLUSTER, policy, goal, **options)
-    made_from = replace(made.made_from, prices=price_table(options.get("prices", ())))
-    data, _ = sealed_for(replace(made, made_from=made_from), CLUSTER)
+    data, _ = sealed_for(made, CLUSTER, options.get("prices", ()))
     return parse(data, where="plan", error=ValueError)
 
 

@@ -25,7 +25,7 @@ from rackwise.pipeline import schemas
 from rackwise.pipeline.bill.rates import own_rack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, MonthlyChange, Move, Plan
@@ -48,8 +48,8 @@ class Planning:
     """One of `GOALS`."""
     parse: Callable[[bytes], Cluster]
     """The parser of snapshots."""
-    sealed: Callable[[Plan, Cluster], tuple[bytes, str]]
-    """A plan and its cluster -> content and hash of the plan file."""
+    sealed: Callable[[Plan, Cluster, Sequence[Price]], tuple[bytes, str]]
+    """A plan, its cluster and its prices -> content and hash of the plan file."""
     policy: Policy = DEFAULT_POLICY
     prices: tuple[Price, ...] = ()
     """Rows of one provider."""
@@ -91,14 +91,9 @@ def _plan_row(snapshot: Mapping[str, Any], planning: Planning) -> dict[str, Any]
     row = empty_row(snapshot["cluster"], planning)
     try:
         cluster = planning.parse(zlib.decompress(snapshot["packed"]))
-        result = plan(
-            cluster,
-            planning.policy,
-            planning.goal,
-            minimise=minimise,
-            prices=_usable_prices(cluster, planning),
-        )
-        columns = _plan_columns(result, *planning.sealed(result, cluster))
+        prices = _usable_prices(cluster, planning)
+        result = plan(cluster, planning.policy, planning.goal, minimise=minimise, prices=prices)
+        columns = _plan_columns(result, *planning.sealed(result, cluster, prices))
         if snapshot["earlier"] is not None:
             earlier = planning.parse(zlib.decompress(snapshot["earlier"]))
             columns |= _monthly_columns(_metered_change(result, earlier, cluster, planning))

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.adapters.files.plan.format import PLAN
 from rackwise.adapters.files.snapshot.write import fingerprint
+from rackwise.adapters.files.tables.prices import price_table
 from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.json.canonical import canonical_json
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rackwise.core.json.canonical import Json
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Move, Plan
+    from rackwise.core.traffic import Price
 
 
 def write_plan(plan: Plan, path: str | Path) -> None:
@@ -58,9 +60,14 @@ def sealed(plan: Plan) -> Plan:
     return replace(plan, sha256=_written(plan)[1])
 
 
-def sealed_for(plan: Plan, cluster: Cluster) -> tuple[bytes, str]:
-    """The content of the file of a plan for a cluster as it was read, and the hash in it."""
-    made_from = replace(plan.made_from, snapshot_sha256=fingerprint(cluster))
+def sealed_for(plan: Plan, cluster: Cluster, prices: Sequence[Price] = ()) -> tuple[bytes, str]:
+    """The content of the file of a plan for a cluster as it was read, and the hash in it.
+
+    `prices`: those that the plan was made with.
+    """
+    made_from = replace(
+        plan.made_from, snapshot_sha256=fingerprint(cluster), prices=price_table(prices)
+    )
     return _written(replace(plan, made_from=made_from))
 
 
