@@ -158,6 +158,15 @@ def status(page, table):
     )
 
 
+def wait_for(page, expression, value):
+    """Until an expression of the page has this value, for at most 20 s."""
+    for _ in range(200):
+        if (found := page.run(expression)) == value:
+            return
+        page.run("new Promise(done => setTimeout(done, 100))")
+    assert found == value
+
+
 def choose(page, name):
     """Choose a cluster with the select, as a reader does."""
     page.run(
@@ -433,12 +442,10 @@ class TestChoice:
         page.open(folder / "a week.html", width=1280)
         fragment = urlencode({"cluster": self.NAME, "at": "blast"})
         page.open_at(file, fragment)
-        page.run("new Promise(done => setTimeout(done, 500))")
-        assert page.run("document.getElementById('cluster').value") == self.NAME
+        wait_for(page, "document.getElementById('cluster').value", self.NAME)
         assert {text for text, *_ in column(page, "table-blast", "cluster")} == {self.NAME}
         page.run("document.querySelector('nav a[href=\"#plans\"]').click()")
-        page.run("new Promise(done => setTimeout(done, 100))")
-        assert page.run("location.hash") == f"#cluster={self.NAME}&at=plans"
+        wait_for(page, "location.hash", f"#cluster={self.NAME}&at=plans")
         assert page.run("document.getElementById('cluster').value") == self.NAME
         page.run("history.back()")
         page.run("new Promise(done => setTimeout(done, 200))")

@@ -18,7 +18,7 @@ from typer.exceptions import Exit, TyperException
 
 from rackwise.cli.app import COMMANDS, build_app, build_help_app
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
-from rackwise.cli.stopping import heeded
+from rackwise.cli.stopping import not_ignored
 from rackwise.core.errors import RackwiseError, WorldError
 from rackwise.core.text import escaped
 
@@ -32,7 +32,7 @@ VALUED = ("--color", "--max-input")
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Errors that a user can cause are not raised."""
-    for number in (signal.SIGTERM, *heeded([signal.SIGHUP])):
+    for number in (signal.SIGTERM, *not_ignored([signal.SIGHUP])):
         signal.signal(number, _terminate)
     _open_streams()
     shell = Shell.of(global_options(arguments))

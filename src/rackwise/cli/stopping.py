@@ -28,7 +28,7 @@ STOPPED = 3
 """The exit code if something was written."""
 
 
-def heeded(numbers: Iterable[signal.Signals]) -> tuple[signal.Signals, ...]:
+def not_ignored(numbers: Iterable[signal.Signals]) -> tuple[signal.Signals, ...]:
     """Those of these signals that nobody told the process to ignore, as `nohup` does."""
     return tuple(each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN)
 
@@ -67,7 +67,7 @@ class Stopping:
             select.select([], [], [], ms / 1000)
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM, *heeded([signal.SIGHUP])):
+        for number in (signal.SIGINT, signal.SIGTERM, *not_ignored([signal.SIGHUP])):
             self._before[number] = signal.signal(number, self._take)
         return self
 
@@ -99,7 +99,7 @@ def end_on_signal() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in heeded(SIGNALS)}
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in not_ignored(SIGNALS)}
     try:
         yield
     finally:

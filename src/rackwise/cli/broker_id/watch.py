@@ -16,7 +16,7 @@ from rackwise.cli.broker_id.options import (
     open_cluster,
 )
 from rackwise.cli.shell import Shell, Terminated
-from rackwise.cli.stopping import heeded
+from rackwise.cli.stopping import not_ignored
 from rackwise.core.errors import Unreachable
 from rackwise.core.text import escaped
 
@@ -73,7 +73,8 @@ def watch(
         signal.signal(number, signal.SIG_DFL)
 
     before = {
-        number: signal.signal(number, stop) for number in (signal.SIGTERM, *heeded([signal.SIGHUP]))
+        number: signal.signal(number, stop)
+        for number in (signal.SIGTERM, *not_ignored([signal.SIGHUP]))
     }
     try:
         with open_cluster(

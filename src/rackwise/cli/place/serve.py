@@ -51,7 +51,7 @@ from rackwise.cli.place.serve_options import (
 )
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
-from rackwise.cli.stopping import heeded
+from rackwise.cli.stopping import not_ignored
 from rackwise.core.errors import PartialRacks
 from rackwise.core.text import escaped
 
@@ -202,7 +202,7 @@ async def _serve(
 
     loop = asyncio.get_running_loop()
     server = await listen(config, current.answer)
-    ends = (signal.SIGTERM, signal.SIGINT, *heeded([signal.SIGHUP]))
+    ends = (signal.SIGTERM, signal.SIGINT, *not_ignored([signal.SIGHUP]))
     signals: list[int] = []
     stopping: list[asyncio.Task[None]] = []
 
