@@ -158,3 +158,8 @@ def test_totals_of_leader_plans_are_checked():
 def test_plan_without_moves_is_checked():
     empty = replace(CLUSTER, partitions=PartitionTable.of([]), topics={})
     assert false_sentences(empty, plan(empty)) == ()
+
+
+def test_a_plan_of_an_older_version_states_no_monthly_change():
+    older = replace(MADE, totals=replace(MADE.totals, monthly=None))
+    assert false_sentences(CLUSTER, older) == ()
