@@ -19,9 +19,10 @@ from rackwise.adapters.sandbox import (
     locked_jars,
     resolve,
 )
-from rackwise.adapters.sandbox.fetch import MAVEN_CENTRAL, fetch, repository_of
+from rackwise.adapters.sandbox.fetch import fetch, repository_of
 from rackwise.adapters.sandbox.lock import Jar, JarLocations
 from rackwise.adapters.sandbox.ports import free_ports
+from rackwise.core.constants import MAVEN_CENTRAL
 from rackwise.core.errors import InvalidConfig, JarMissing
 
 BODY = b"a jar, for all that is asked here\n" * 5000

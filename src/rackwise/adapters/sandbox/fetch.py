@@ -16,6 +16,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rackwise.core.constants import MAVEN_CENTRAL
 from rackwise.core.errors import InvalidConfig, JarMissing
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.sandbox.lock import Jar, JarLocations
 
-MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 THREADS = 4
 TRIES = 2
 ANSWER_S = 20.0

@@ -79,7 +79,7 @@ GREATEST = 2**63 - 1
 OUTCOME = ("file", "source_file", "reason")
 """Columns by which the rows of all outcomes are counted."""
 MEASURES = ("rows", "high", "low", "first", "last")
-FACTS = ("is_egress", "start", "src_ip", "own_ip")
+SIDE_FACTS = ("is_egress", "start", "src_ip", "own_ip")
 """Further columns of a fact that sums need; see `vpc_facts`."""
 NOT_SUMMED = ("window_start", "window_s", "partition", "packets")
 """Columns of FLOW_FACT that sums do not have."""
@@ -113,7 +113,7 @@ def sums_by_task(
 ) -> DataFrame:
     """`task_columns` of all tasks; `files`: the flow files."""
     places = member_places(fleet)
-    further = [field for field in given.builder.columns if field.name in FACTS]
+    further = [field for field in given.builder.columns if field.name in SIDE_FACTS]
     builder = SumBuilder(
         facts=replace(given.builder, columns=packed_columns(given.builder.bits, further)),
         side=given.side,

@@ -31,6 +31,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
+from rackwise.core.constants import MAVEN_CENTRAL
 from rackwise.core.errors import ConnectorMissing
 from rackwise.core.text import escaped
 from rackwise.pipeline.runtime.java import find_java
@@ -43,7 +44,6 @@ REPOSITORIES, IVY_SETTINGS, IVY = (
     f"spark.jars.{name}" for name in ("repositories", "ivySettings", "ivy")
 )
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-CENTRAL = "https://repo1.maven.org/maven2/"
 CENTRAL_INSTEAD = "DEFAULT_ARTIFACT_REPOSITORY"
 ANSWER_S = 10.0
 """Seconds that a repository has for an answer."""
@@ -104,7 +104,7 @@ class _NoAnswer(Exception):
 def repositories(conf: Mapping[str, str], env: Mapping[str, str]) -> list[str]:
     """Addresses with a slash at the end, in the order in which Spark asks them."""
     more = [each.strip() for each in conf.get(REPOSITORIES, "").split(",")]
-    places = [*filter(None, more), env.get(CENTRAL_INSTEAD) or CENTRAL]
+    places = [*filter(None, more), env.get(CENTRAL_INSTEAD) or MAVEN_CENTRAL]
     return [place if place.endswith("/") else f"{place}/" for place in places]
 
 

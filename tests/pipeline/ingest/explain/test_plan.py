@@ -75,6 +75,17 @@ class TestTasksRead:
         assert found.rows.quality == "estimate"
         assert found.rows.low == pytest.approx(40_000, rel=0.3)
 
+    def test_files_of_a_store_are_read_by_tasks_and_not_opened_before(self):
+        files = [
+            FlowFile(uri=uri, path=uri, size=300 * 2**20, modified_s=1_795_000_000)
+            for uri in ("s3a://lake/a.log", "s3a://lake/b.parquet")
+        ]
+        found = planned_reading(files, input_format("vpc"), "side", 2)
+        assert (found.reader, found.reasons) == ("tasks", ())
+        assert (found.splits, found.tasks) == (6, 4)
+        assert found.rows == unknown("files that only tasks or Spark open are not counted")
+        assert found.cpu_s == unknown("the rows are not known")
+
     @pytest.mark.spark
     @pytest.mark.connect
     def test_the_splits_are_those_of_the_run(self, spark):
@@ -123,10 +134,10 @@ class TestSparkReads:
         found = planned_reading(files, input_format("vpc"), "side", 2)
         assert [kind.kind for kind in found.kinds] == ["parquet", "text.bz2"]
         assert found.reasons == (
-            "1 file is in no local folder",
+            "1 file is on a store that tasks cannot open",
             "1 file is compressed, but not with gzip",
         )
-        assert found.rows == unknown("files that this machine cannot open are not counted")
+        assert found.rows == unknown("files that only tasks or Spark open are not counted")
 
     @pytest.mark.parametrize("name", ["a.parquet", "a.log", "a.log.gz", "a.log.zst"])
     @pytest.mark.parametrize("flow_format", ["vpc", "canonical"])

@@ -104,14 +104,30 @@ COUNT = MADE.made_from.partitions["t"]
             "expected certificates of moves, leaders, got moves, leaders, moves",
         ),
         (replace(MADE, hypothetical=True), "expected a plan for a real cluster, got one for a hyp"),
-        (with_partitions(t=COUNT + 1), f"topic t: expected {COUNT} partitions, got {COUNT + 1}"),
-        (with_partitions(), f"topic t: expected {COUNT} partitions, got not known"),
-        (with_partitions(t=COUNT, u=1), "topic u: expected not known partitions, got 1"),
+        (
+            with_partitions(t=COUNT + 1),
+            f"topic t: expected {COUNT} partitions, got {COUNT + 1} partitions",
+        ),
+        (with_partitions(), f"topic t: expected {COUNT} partitions, got no number of partitions"),
+        (
+            with_partitions(t=COUNT, u=1),
+            "topic u: expected no number of partitions, got 1 partition",
+        ),
     ],
 )
 def test_false_statements_about_the_proof_are_named(forged, sentence):
     [problem] = false_sentences(CLUSTER, forged)
     assert problem.startswith(sentence)
+
+
+def test_a_plan_for_a_hypothetical_cluster_says_so():
+    imagined = replace(CLUSTER, source="suppose")
+    made = plan(imagined)
+    assert made.hypothetical
+    assert false_sentences(imagined, made) == ()
+    assert false_sentences(imagined, replace(made, hypothetical=False)) == (
+        "expected a plan for a hypothetical cluster, got one for a real cluster",
+    )
 
 
 def test_wider_groups_are_false():

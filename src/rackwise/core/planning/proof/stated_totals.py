@@ -35,7 +35,7 @@ from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.planning.proof.applied import apply_moves
 from rackwise.core.planning.proof.bound import UNITS
 from rackwise.core.planning.proof.replication import OBJECTIVE, UNIT
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,14 +80,16 @@ def _false_origin(instance: Instance, plan: Plan) -> Iterator[str]:
     counts = counts_of(cluster, plan.moves)
     stated = plan.made_from.partitions
     for topic in sorted(counts.keys() | stated.keys()):
-        if counts.get(topic) != stated.get(topic):
-            yield (
-                f"topic {escaped(topic)}: expected {_text(counts.get(topic))} partitions, "
-                f"got {_text(stated.get(topic))}"
-            )
+        wanted, had = (
+            counted(some[topic], "partition") if topic in some else "no number of partitions"
+            for some in (counts, stated)
+        )
+        if wanted != had:
+            yield f"topic {escaped(topic)}: expected {wanted}, got {had}"
     if plan.hypothetical != (cluster.source == "suppose"):
-        real, other = ("a real", "a hypothetical")[:: -1 if plan.hypothetical else 1]
-        yield f"expected a plan for {other} cluster, got one for {real} cluster"
+        kinds = ("a real", "a hypothetical")
+        wanted, had = kinds[not plan.hypothetical], kinds[plan.hypothetical]
+        yield f"expected a plan for {wanted} cluster, got one for {had} cluster"
 
 
 def _false_moves(

@@ -79,7 +79,7 @@ def explain(
     engine = _engine_here(master, remote, conf)
     files = local_files(flows) if engine else None
     if engine is None or files is None:
-        with session(master=master, remote=remote, profile="small", conf=conf) as spark:
+        with session(master=master, remote=remote, profile="tiny", conf=conf) as spark:
             engine = _engine_of(spark, remote)
             files = flow_files(spark, flows) if flows else ()
     return Explained(
@@ -134,7 +134,7 @@ def planned_reading(
         )
     samples = {
         kind: sample(
-            [file for file in some if file.is_dealt], has_row_per_line=known.has_row_per_line
+            [file for file in some if _is_opened(file)], has_row_per_line=known.has_row_per_line
         )
         for kind, some in groups.items()
     }
@@ -161,6 +161,11 @@ def planned_reading(
     )
 
 
+def _is_opened(file: FlowFile) -> bool:
+    """Whether the plan may look into it: credentials of a store are those of the executors."""
+    return file.is_dealt and not file.is_stored
+
+
 def _by_kind(files: Sequence[FlowFile]) -> dict[str, list[FlowFile]]:
     """Kind of `FileKind` -> its files, in order of the kinds."""
     found: defaultdict[str, list[FlowFile]] = defaultdict(list)
@@ -182,9 +187,11 @@ def _why_spark(
         reasons.append("--dedupe exact compares rows with each other")
     if not known.is_by_file:
         reasons.append(f"Spark reads {known.title} into columns")
-    elsewhere = sum(not file.path.startswith(LOCAL) for file in files)
+    elsewhere = sum(not (file.is_stored or file.path.startswith(LOCAL)) for file in files)
     if elsewhere:
-        reasons.append(f"{counted(elsewhere, 'file')} {are(elsewhere)} in no local folder")
+        reasons.append(
+            f"{counted(elsewhere, 'file')} {are(elsewhere)} on a store that tasks cannot open"
+        )
     packed = sum(file.path.endswith(OTHER_CODECS) for file in files)
     if packed:
         reasons.append(f"{counted(packed, 'file')} {are(packed)} compressed, but not with gzip")
@@ -220,8 +227,8 @@ def _rows(
     files: Sequence[FlowFile], kinds: Sequence[FileKind], samples: Mapping[str, FileSample]
 ) -> tuple[Estimate, int]:
     """The rows of all files, and those of text files among them."""
-    if not all(file.is_dealt for file in files):
-        return unknown("files that this machine cannot open are not counted"), 0
+    if not all(map(_is_opened, files)):
+        return unknown("files that only tasks or Spark open are not counted"), 0
     found = {kind.kind: rows_in(samples[kind.kind], kind.bytes) for kind in kinds}
     missing = [kind for kind, rows in found.items() if rows is None]
     if missing:
