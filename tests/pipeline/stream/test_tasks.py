@@ -48,6 +48,16 @@ def test_the_counts_are_those_of_the_files(tmp_path, monkeypatch, held_bytes):
     assert found.days == (min(days), max(days))
 
 
+def test_a_task_writes_what_it_keeps_once_it_is_too_much(tmp_path, monkeypatch):
+    """So its memory does not grow with the topic."""
+    batches = [kafka_batch([message()])] * 6
+    for held_bytes, parts in ((1, 6), (tasks.HELD_BYTES, 1)):
+        monkeypatch.setattr(tasks, "HELD_BYTES", held_bytes)
+        (name,) = returned(tmp_path, batches).files
+        for path in TaskFiles.of(str(tmp_path), name):
+            assert pyarrow.parquet.read_metadata(path).num_row_groups == parts
+
+
 def test_sums_have_a_row_for_each_window_and_key(tmp_path):
     rng = random.Random(7)
     sent, expected = [], {}
