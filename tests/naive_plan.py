@@ -15,6 +15,7 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from naive_audit import World, placed, spread
+from naive_scope import NaiveLimits, limited_sets
 from rackwise.core.model import Broker, Cluster, Partition
 from rackwise.core.policy import Policy, Slack, TopicBlock
 
@@ -32,7 +33,7 @@ class Question:
     """The question; `policy` includes the goal: drains, replication, balance off.
 
     `usd`: rack of the leader, rack of the new replica, bytes -> price. `replace`: old -> new
-    broker; only new ones take replicas, and a partition on an old one must be on its new one.
+    broker; a partition on an old one must be on its new one.
     """
 
     cluster: Cluster
@@ -41,6 +42,8 @@ class Question:
     usd: Callable[[Rack | None, Rack | None, int], int] = field(default=lambda *_: 0)
     replace: Mapping[int, int] = field(default_factory=dict)
     keeps_sets: bool = False
+    limits: NaiveLimits | None = None
+    """What a limited goal names; None if every partition must keep the rules."""
     day: Callable[[Rack | None, Rack | None, int], int] | None = None
     """Rack of the leader, rack of a follower, bytes per second -> price of a day."""
 
@@ -72,11 +75,12 @@ class Question:
         if self.keeps_sets:
             yield frozenset(placed(p))
             return
+        if self.limits is not None:
+            yield from limited_sets(self, self.limits, p)
+            return
         pinned = set(dict(self.world.rules(p.topic).pin).get(p.partition, ()))
         pinned |= {self.replace[id_] for id_ in placed(p) if id_ in self.replace}
         closed = set(self.policy.brokers.exclude)
-        if self.replace:
-            closed |= set(self.brokers) - set(self.replace.values())
         free = set(self.brokers) - (closed - self.held(p))
         for chosen in combinations(sorted(free), self.size(p)):
             if pinned <= set(chosen) and self.keeps_spread(p, chosen):
@@ -116,6 +120,14 @@ class Question:
         leader = self.leader(p)
         return self.usd(None if leader is None else racks[leader], racks[broker], p.bytes or 0)
 
+    def is_frozen(self, p: Partition) -> bool:
+        """Whether the partition keeps its list, dead replicas included."""
+        return (
+            self.limits is not None
+            and not self.limits.touches(p)
+            and len(self.held(p) & set(self.brokers)) < len(placed(p))
+        )
+
     def cost(self, p: Partition, chosen: frozenset[int]) -> int:
         return sum(self.price(p, id_) for id_ in chosen - self.held(p))
 
@@ -153,7 +165,9 @@ class Question:
         preferred = next(iter(placed(p)), None)
         dropped = preferred is not None and preferred not in chosen
         replication = (self.replication(p, chosen),) if self.has_replication else ()
-        rest = (second, int(dropped), int(chosen != set(placed(p))))
+        is_frozen = self.is_frozen(p)
+        touched = chosen != set(placed(p)) and not is_frozen
+        rest = (second, int(dropped and not is_frozen), int(touched))
         return (self.cost(p, chosen), *replication, *rest)
 
     @cached_property
@@ -291,6 +305,11 @@ class Question:
             count *= len(sets)
         return count
 
+    def whole_sets(self, row: int) -> list[frozenset[int]]:
+        """The legal sets of a row, with the unusable brokers of a list that must not change."""
+        p = self.partitions[row]
+        return [frozenset(placed(p))] if self.is_frozen(p) else self.options[row]
+
     def is_legal(self, row: int, chosen: Iterable[int]) -> bool:
         return frozenset(chosen) in set(self.options[row])
 
@@ -357,6 +376,13 @@ def of_goal(cluster: Cluster, policy: Policy, goal: Any, **more: Any) -> Questio
         cluster = replace(
             cluster,
             brokers=(*cluster.brokers, *(Broker(id=i, rack=rack) for i, rack in goal.brokers)),
+        )
+    if name in {"Drain", "Replace", "SetReplication", "Add"} and not goal.repair:
+        leaving = goal.brokers if name == "Drain" else dict(getattr(goal, "pairs", ()))
+        more["limits"] = NaiveLimits(
+            leaving=frozenset(() if name == "Add" else leaving),
+            sizes=getattr(goal, "by_topic", ()),
+            balances=getattr(goal, "rebalance", name == "Add"),
         )
     asked = replace(policy, brokers=brokers, balance=balance, topics=topics)
     return Question(cluster, asked, keeps_sets=name == "Leaders", **more)

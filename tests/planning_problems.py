@@ -24,7 +24,7 @@ from rackwise.core.planning.model import (
     SetReplication,
 )
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.policy import (
     AtLeast,
     BalancePolicy,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from naive_plan import Question
     from rackwise.core.planning.model import Plan, Solver
+    from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.policy import Spread
 
 TREES = st.sampled_from(
@@ -88,7 +89,7 @@ class Problem(NamedTuple):
     @property
     def instance(self) -> Instance:
         """The same as columns."""
-        instance = Instance.of(*self[:3], minimise=self.minimise, prices=self.prices)
+        instance = instance_of(*self[:3], minimise=self.minimise, prices=self.prices)
         return with_steady_costs(instance, self.prices)
 
     def plan(self, solver: Solver) -> Plan:
@@ -230,34 +231,36 @@ def plan_policies(draw: st.DrawFn, cluster: Cluster) -> Policy:
 
 
 @st.composite
-def goals(draw: st.DrawFn, cluster: Cluster) -> Goal:
-    """Any goal for which the cluster has the brokers."""
+def goals(draw: st.DrawFn, cluster: Cluster, *, is_limited: bool = False) -> Goal:
+    """Any goal for which the cluster has the brokers; `is_limited`: one that may leave faults."""
     ids = [broker.id for broker in cluster.brokers]
     live = [broker.id for broker in cluster.brokers if broker.is_live]
     racks = [broker.rack for broker in cluster.brokers if broker.rack is not None]
+    repairs = not is_limited and draw(st.booleans())
     found: list[Goal] = [
-        Balance(),
-        Balance(),
-        Repair(),
-        Drain((draw(st.sampled_from(ids)),), rebalance=draw(st.booleans())),
-        SetReplication((("*", draw(st.integers(1, 3))),), rebalance=draw(st.booleans())),
-        Add(((10, draw(st.sampled_from(racks))),)),
+        *([] if is_limited else [Balance(), Balance(), Repair()]),
+        Drain((draw(st.sampled_from(ids)),), rebalance=draw(st.booleans()), repair=repairs),
+        SetReplication(
+            (("*", draw(st.integers(1, 3))),), rebalance=draw(st.booleans()), repair=repairs
+        ),
+        Add(((10, draw(st.sampled_from(racks))),), repair=repairs),
     ]
     pair = draw(st.permutations(ids))
     if pair[1] in live:
-        found.append(Replace(((pair[0], pair[1]),)))
+        found.append(Replace(((pair[0], pair[1]),), repair=repairs))
     return draw(st.sampled_from(found))
 
 
 @st.composite
-def problems(draw: st.DrawFn, *, has_rates: bool = False) -> Problem:
+def problems(draw: st.DrawFn, *, has_rates: bool = False, is_limited: bool = False) -> Problem:
     """A cluster, a policy, a goal and what to minimise; the goal fits the policy.
 
-    `has_rates`: with rates and random prices, so that replication is an objective.
+    `has_rates`: with rates and random prices, so that replication is an objective. `is_limited`:
+    the goal may leave broken rules elsewhere.
     """
     cluster = draw(small_worlds(has_rates=has_rates))
     policy = draw(plan_policies(cluster))
-    goal = draw(goals(cluster))
+    goal = draw(goals(cluster, is_limited=is_limited))
     minimise = draw(st.sampled_from(["moves", "moves", "bytes", "usd"]))
     per_byte = PER_BYTE
     if has_rates:

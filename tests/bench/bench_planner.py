@@ -27,7 +27,7 @@ from rackwise.adapters.files.plan.write import write_plan
 from rackwise.core.planning.fair_loads.targets import targets_of
 from rackwise.core.planning.model import Balance
 from rackwise.core.planning.plan import never_stop, plan
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.by_rack import by_rack
@@ -158,7 +158,7 @@ def main() -> None:
     ]
     tell("check / plan, 300 x 60,000", statistics.median(check_share), gate=0.1)
     million = generated_cluster("random", 300, 3, 1_000_000, 3)
-    instance = Instance.of(million, Policy(), Balance())
+    instance = instance_of(million, Policy(), Balance())
     targets = targets_of(instance)
     apart = seconds(lambda: by_rack(instance, targets.ranges, should_stop=never_stop))
     whole = seconds(lambda: by_flow(instance, targets, should_stop=never_stop))

@@ -180,7 +180,7 @@ class TestInfeasible:
             'format = "rackwise.policy/1"\n'
             '[[topics]]\nmatch = ["*"]\nspread = { zone = "distinct" }\n'
         )
-        words = ["--snapshot", tmp_path / "s.json", "--policy", policy]
+        words = ["--snapshot", tmp_path / "s.json", "--policy", policy, "--repair"]
         code, out, err = called("plan", "drain", "3", *words)
         assert (code, out) == (1, "")
         assert (

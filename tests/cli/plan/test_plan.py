@@ -122,7 +122,7 @@ class TestRackUnaware:
     DRAIN = ("drain", "1", "--disable-rack-aware")
 
     def test_only_replicas_of_the_drained_broker_move(self, run_plan):
-        assert run_plan(["drain", "1"], IN_ONE_RACK)[3].totals.moves == 12
+        assert run_plan(["drain", "1", "--repair"], IN_ONE_RACK)[3].totals.moves == 12
         code, out, err, plan = run_plan([*self.DRAIN], IN_ONE_RACK)
         assert (code, err) == (2, "")
         assert plan.totals.moves == 6

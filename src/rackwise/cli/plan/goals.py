@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from rackwise.core.constants import GREATEST_ID, GREATEST_REPLICATION
 from rackwise.core.errors import InvalidConfig
@@ -32,11 +32,22 @@ USES: Final[Mapping[str, str]] = {
 TOPICS_SHOWN = 12
 REBALANCING = ("drain", "set-rf")
 """Goals that accept `--rebalance`. Without it they move only what they must."""
+LIMITED = ("drain", "replace", "set-rf", "add")
+"""Goals that accept `--repair`. Without it they leave broken rules elsewhere as they are."""
 
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
-def parse_goal(name: GoalName, words: Sequence[str], *, rebalance: bool = False) -> Goal:
+class Extent(NamedTuple):
+    """How far a goal reaches beyond what it names."""
+
+    rebalance: bool = False
+    repair: bool = False
+
+
+def parse_goal(
+    name: GoalName, words: Sequence[str], *, rebalance: bool = False, repair: bool = False
+) -> Goal:
     """Parse a goal from its name and the words after it. Raises `InvalidConfig`."""
     if rebalance and name not in REBALANCING:
         raise InvalidConfig(
@@ -45,11 +56,19 @@ def parse_goal(name: GoalName, words: Sequence[str], *, rebalance: bool = False)
             had=name,
             hint="omit --rebalance: the goals balance and add rebalance anyway",
         )
+    if repair and name not in LIMITED:
+        raise InvalidConfig(
+            f"--repair requires the goal {', '.join(LIMITED[:-1])} or {LIMITED[-1]}, got {name}",
+            wanted=" or ".join(LIMITED),
+            had=name,
+            hint="omit --repair: the goals repair and balance repair every partition anyway",
+        )
     if not words and name in _PARSERS:
         _reject(name, f"expected what to {name.partition('-')[0]}, got nothing", had="")
     if words and name in _PLAIN:
         _reject(name, f'expected nothing after the goal, got "{escaped(words[0])}"', had=words[0])
-    return _PARSERS[name](words, rebalance) if name in _PARSERS else _plain(name)
+    extent = Extent(rebalance, repair)
+    return _PARSERS[name](words, extent) if name in _PARSERS else _plain(name)
 
 
 def goal_text(goal: Goal) -> str:
@@ -57,17 +76,18 @@ def goal_text(goal: Goal) -> str:
     from rackwise.core.planning import model as goals
 
     match goal:
-        case goals.Drain(brokers=brokers, rebalance=rebalance):
+        case goals.Drain(brokers=brokers):
             text = f"drain {','.join(map(str, brokers))}"
         case goals.Replace(pairs=pairs):
-            return f"replace {' '.join(f'{old}={new}' for old, new in pairs)}"
-        case goals.SetReplication(by_topic=by_topic, rebalance=rebalance):
+            text = f"replace {' '.join(f'{old}={new}' for old, new in pairs)}"
+        case goals.SetReplication(by_topic=by_topic):
             text = f"set-rf {' '.join(f'{escaped(glob)}={size}' for glob, size in by_topic)}"
         case goals.Add(brokers=added):
-            return f"add {' '.join(f'{broker}={escaped(rack.text)}' for broker, rack in added)}"
+            text = f"add {' '.join(f'{broker}={escaped(rack.text)}' for broker, rack in added)}"
         case _:
             return next(name for name, kind in _kinds().items() if isinstance(goal, kind))
-    return f"{text} --rebalance" if rebalance else text
+    extent = (name for name in Extent._fields if getattr(goal, name, False))
+    return " ".join([text, *(f"--{name}" for name in extent)])
 
 
 def check_globs(name: str, globs: Iterable[str], cluster: Cluster) -> None:
@@ -134,15 +154,15 @@ def _plain(name: str) -> Goal:
     return goal
 
 
-def _drain(words: Sequence[str], rebalance: bool) -> Goal:
+def _drain(words: Sequence[str], extent: Extent) -> Goal:
     from rackwise.core.planning.model import Drain
 
     brokers = [parse_broker_id("drain", text) for word in words for text in word.split(",")]
     _once("drain", brokers)
-    return Drain(brokers=tuple(sorted(brokers)), rebalance=rebalance)
+    return Drain(tuple(sorted(brokers)), extent.rebalance, extent.repair)
 
 
-def _replace(words: Sequence[str], _rebalance: bool) -> Goal:
+def _replace(words: Sequence[str], extent: Extent) -> Goal:
     from rackwise.core.planning.model import Replace
 
     pairs = []
@@ -151,24 +171,25 @@ def _replace(words: Sequence[str], _rebalance: bool) -> Goal:
         pairs.append((parse_broker_id("replace", old), parse_broker_id("replace", new)))
     _once("replace", [old for old, _ in pairs])
     _once("replace", [broker for pair in pairs for broker in pair])
-    return Replace(pairs=tuple(sorted(pairs)))
+    return Replace(tuple(sorted(pairs)), extent.repair)
 
 
-def _set_replication(words: Sequence[str], rebalance: bool) -> Goal:
+def _set_replication(words: Sequence[str], extent: Extent) -> Goal:
     from rackwise.core.planning.model import SetReplication
 
-    return SetReplication(by_topic=tuple(map(parse_replication, words)), rebalance=rebalance)
+    by_topic = tuple(map(parse_replication, words))
+    return SetReplication(by_topic, extent.rebalance, extent.repair)
 
 
-def _add(words: Sequence[str], _rebalance: bool) -> Goal:
+def _add(words: Sequence[str], extent: Extent) -> Goal:
     from rackwise.core.planning.model import Add
 
     added = [parse_broker_rack("add", word) for word in words]
     _once("add", [broker for broker, _ in added])
-    return Add(brokers=tuple(sorted(added)))
+    return Add(tuple(sorted(added)), extent.repair)
 
 
-_PARSERS: dict[str, Callable[[Sequence[str], bool], Goal]] = {
+_PARSERS: dict[str, Callable[[Sequence[str], Extent], Goal]] = {
     "drain": _drain,
     "replace": _replace,
     "set-rf": _set_replication,

@@ -116,6 +116,14 @@ def plan(
         bool,
         typer.Option("--rebalance", help="Also balance all loads, for the goals drain and set-rf."),
     ] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair",
+            help="Also repair the partitions that the goal does not touch, for the goals drain, "
+            "replace, set-rf and add.",
+        ),
+    ] = False,
     disable_rack_aware: Annotated[
         bool,
         typer.Option(
@@ -162,7 +170,7 @@ def plan(
     check_time_limit(time_limit)
     cap_nano = parse_price_cap(price_cap)
     check_places((out, kafka_json, rollback_json))
-    parsed_goal = parse_goal(goal, words or [], rebalance=rebalance)
+    parsed_goal = parse_goal(goal, words or [], rebalance=rebalance, repair=repair)
     with shell.progress("plan", total=None if price_rules else READ + SEARCH + WRITE) as advance:
         cluster = select_topics(source.read(shell), topics or ["*"])
         cluster = at_rest(cluster, assume_target=assume is not None)

@@ -157,13 +157,24 @@ def _text(plan: Plan, verdict: Verdict, settings: Sequence[str], name: str) -> s
     rules = ", ".join(escaped(setting) for setting in settings[:SETTINGS]) or "the default policy"
     rows = (
         ("policy", f"{rules}{more}, sha256 {plan.made_from.policy_sha256[:SHOWN]}.."),
-        ("legal", "yes: every set follows the rules" if verdict.is_legal else "no"),
+        ("legal", _legal_text(plan) if verdict.is_legal else "no"),
         ("fair", "yes: no fairer loads exist" if verdict.is_fair else "no"),
         ("minimal", proof_text(verdict, objective)),
         *(("", text) for text in replication_texts(verdict)),
         *(("problem", escaped(problem)) for problem in verdict.problems),
     )
     return f"{', '.join(parts)}\n{labelled_text(rows)}"
+
+
+def _legal_text(plan: Plan) -> str:
+    """Format what the sets follow: the rules, or the rules within the scope of the goal."""
+    if not plan.left:
+        return "yes: every set follows the rules"
+    left = ", ".join(f"{escaped(one.rule)} {one.partitions}" for one in plan.left)
+    return (
+        "yes, within the goal: no partition breaks a rule more than before; "
+        f"partitions that still break one: {left}"
+    )
 
 
 def _document(plan: Plan, verdict: Verdict, settings: tuple[str, ...]) -> ProofDocument:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.goals import goal_text
 from rackwise.cli.tables import aligned_lines, arrow_column, columns_text, labelled_text, size_text
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, escaped, names_text
 from rackwise.core.traffic import NANO, exact_dollars
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def summary_text(plan: Plan) -> str:
     rows = (
         ("goal", _goal(plan)),
         ("moves", _moves(totals)),
+        *_left(plan),
         ("leaders", _leaders(totals)),
         ("bytes", _bytes(totals)),
         ("price", _price(totals)),
@@ -98,7 +99,26 @@ def _moves(totals: Totals) -> str:
         f"{counted(totals.moves, 'replica')} in {counted(totals.partitions, 'partition')} "
         f"(at least {totals.partitions_at_least} in any such plan); "
         f"{totals.repair_moves} required by rules, {totals.balance_moves} for fair loads"
+        f"{_goal_moves(totals)}"
     )
+
+
+def _goal_moves(totals: Totals) -> str:
+    if totals.goal_moves is None or totals.goal_moves == totals.moves:
+        return ""
+    return f"; {totals.goal_moves} belong to the goal"
+
+
+def _left(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Format what the plan leaves broken: one row per rule."""
+    label = "left"
+    for one in plan.left:
+        named = names_text(list(map(escaped, one.examples)), of=one.partitions)
+        verb = "breaks" if one.partitions == 1 else "break"
+        yield label, f"{counted(one.partitions, 'partition')} {verb} {escaped(one.rule)}: {named}"
+        label = ""
+    if plan.left:
+        yield "", "the goal does not touch them; --repair or the goal repair moves them"
 
 
 def _leaders(totals: Totals) -> str:

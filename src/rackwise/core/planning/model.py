@@ -89,6 +89,8 @@ class Drain:
     """Ids of the brokers to empty."""
     rebalance: bool = False
     """Whether to make the loads of the other brokers fair as well."""
+    repair: Annotated[bool, OMITTED] = False
+    """Whether to repair the partitions that the goal does not touch as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class Replace:
 
     pairs: tuple[BrokerPair, ...]
     """(old, new) broker ids."""
+    repair: Annotated[bool, OMITTED] = False
+    """Whether every other partition must keep the rules, or the plan is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,8 @@ class SetReplication:
     """(glob, replicas) of topics; later pairs win."""
     rebalance: bool = False
     """Whether to make the loads fair as well."""
+    repair: Annotated[bool, OMITTED] = False
+    """Whether to repair the partitions that the goal does not touch as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +121,18 @@ class Add:
 
     brokers: tuple[BrokerRack, ...]
     """(id, rack) of the new brokers."""
+    repair: Annotated[bool, OMITTED] = False
+    """Whether to repair the partitions that break a rule as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaders:
     """Choose the leaders again; every partition keeps its brokers."""
+
+
+def is_limited(goal: Goal) -> bool:
+    """Whether a plan leaves broken rules as they are where the goal changes nothing."""
+    return isinstance(goal, Drain | Replace | SetReplication | Add) and not goal.repair
 
 
 Goal: TypeAlias = Repair | Balance | Drain | Replace | SetReplication | Add | Leaders
@@ -315,6 +328,8 @@ class Totals:
     """The steady cost of replication before the plan."""
     steady_after: Steady | None = None
     """The steady cost of replication after the plan."""
+    goal_moves: Annotated[Count | None, OMITTED] = None
+    """Replicas added for the goal itself; absent if it names no brokers and no topics."""
     monthly: Annotated[MonthlyChange | None, OMITTED] = None
     """The change of the monthly bill; absent in plans of older versions."""
 
@@ -377,6 +392,18 @@ class Verdict:
         return f"{'heuristic' if self.is_heuristic else 'gap'} {self.gap}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftViolation:
+    """A rule that partitions break after the plan, because the goal does not touch them."""
+
+    rule: NameText
+    """Name of the rule."""
+    partitions: Count
+    """Number of partitions that break it."""
+    examples: Annotated[tuple[NameText, ...], OMITTED] = ()
+    """The first of them: `orders-4`."""
+
+
 class SeenBroker(NamedTuple):
     """A broker as the plan found it."""
 
@@ -426,3 +453,5 @@ class Plan:
     """SHA-256 of the canonical plan file without this field; empty until it is written."""
     hypothetical: bool = False
     """Whether the plan was made from a hypothetical cluster."""
+    left: Annotated[tuple[LeftViolation, ...], OMITTED] = ()
+    """The violations that the plan leaves as they are, by rule; `plan repair` repairs them."""

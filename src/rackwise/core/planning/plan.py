@@ -37,11 +37,12 @@ from rackwise.core.planning.model import (
     SeenBroker,
     Verdict,
 )
+from rackwise.core.planning.outcome.left_violations import left_violations
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
 from rackwise.core.planning.problem.at_rest import check_at_rest
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.planning.proof.bound import certify, infeasible
 from rackwise.core.planning.proof.fair_replicas import fairness_problems
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster, FairLoads, Ragged
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.model import Certificate, Goal, Minimise, Solver
+    from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.proof.replication import ProvedReplication
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
@@ -82,7 +84,7 @@ def fair_loads(
 
     Raises what `plan` raises for a cluster and a policy.
     """
-    instance = Instance.of(cluster, policy, goal)
+    instance = instance_of(cluster, policy, goal)
     _check_possible(instance)
     fair = fair_of(instance, targets_of(instance))
     leaders = fair_leaders_of(instance, instance.held)
@@ -113,7 +115,7 @@ def plan(
     a level has no price, and `MissingDependency` without ortools.
     """
     check_at_rest(cluster)
-    instance = Instance.of(cluster, policy, goal, minimise=minimise, prices=prices)
+    instance = instance_of(cluster, policy, goal, minimise=minimise, prices=prices)
     made_from = made_from_of(instance, policy)
     if isinstance(goal, Leaders):
         return _leaders_plan(instance, made_from, prices)
@@ -158,6 +160,7 @@ def plan(
         ),
         verdict=_verdict(instance, sets, certificate, replication, should_stop),
         hypothetical=cluster.source == "suppose",
+        left=left_violations(instance, leaders.lists),
     )
 
 
@@ -186,6 +189,8 @@ def _search_sets(
     instance: Instance, targets: Targets, solver: Solver, should_stop: Callable[[], bool]
 ) -> tuple[Ragged, str]:
     """The sets, and the name and version of the solver that found them."""
+    if len(instance) and instance.is_frozen.all():
+        return instance.held, "none"
     if should_stop():
         cheapest = cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True)
         return cheapest.sets, "none"

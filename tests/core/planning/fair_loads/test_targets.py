@@ -15,7 +15,7 @@ from rackwise.core.planning.fair_loads import targets as fair_module
 from rackwise.core.planning.fair_loads.ranges import even_shares
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
 from rackwise.core.planning.model import Balance, BrokerGroup, Fair
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.policy import (
     AtLeast,
@@ -30,6 +30,7 @@ from small_clusters import small_cluster
 
 if TYPE_CHECKING:
     from naive_plan import Question
+    from rackwise.core.planning.problem.instance import Instance
 
 
 FEWER = settings(max_examples=max(10, settings().max_examples // 2))
@@ -101,7 +102,7 @@ def test_closed_forms_and_networks_agree(problem: Problem) -> None:
 
 
 def fair(cluster_racks: dict[int, str], lists: dict[str, list[int]], policy: Policy) -> Fair:
-    instance = Instance.of(small_cluster(cluster_racks, lists), policy, Balance())
+    instance = instance_of(small_cluster(cluster_racks, lists), policy, Balance())
     return fair_of(instance, targets_of(instance))
 
 
@@ -162,14 +163,14 @@ class TestSlack:
 def test_all_brokers_drained() -> None:
     cluster = small_cluster({1: "/a"}, {})
     policy = Policy(brokers=BrokerPolicy(drain=(1,)))
-    instance = Instance.of(cluster, policy, Balance())
+    instance = instance_of(cluster, policy, Balance())
     assert fair_of(instance, targets_of(instance)).groups == ()
 
 
 def test_capped_topics_share_their_caps() -> None:
     racks = {1: "/a", 2: "/b"}
     block = TopicBlock(match=("*",), topic_spread="even")
-    instance = Instance.of(
+    instance = instance_of(
         small_cluster(racks, {"a-0": [1], "b-0": [1], "c-0": [1], "c-1": [2], "c-2": [1]}),
         Policy(topics=(block,)),
         Balance(),
@@ -192,7 +193,7 @@ def test_leaders_have_own_ranges() -> None:
 
 
 def test_numbers_of_groups_are_exact_integers() -> None:
-    instance = Instance.of(small_cluster({1: "/a"}, {"t-0": [1]}), Policy(), Balance())
+    instance = instance_of(small_cluster({1: "/a"}, {"t-0": [1]}), Policy(), Balance())
     ranges = targets_of(instance).ranges
     assert ranges is not None
     assert ranges.low.dtype == ranges.high.dtype == ranges.group.dtype == np.int64

@@ -6,7 +6,7 @@ import pytest
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.eligible import electable, may_lead
 from rackwise.core.planning.model import Balance, Drain, Replace
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
 
@@ -15,7 +15,7 @@ RACKS = {1: "/a", 2: "/a", 3: "/b", 4: "/c", 5: "/c"}
 
 def electable_ids(lists, policy, goal=None, racks=RACKS):
     """Ids of the brokers that may lead each partition, if all keep their replicas."""
-    instance = Instance.of(small_cluster(racks, lists), policy, goal or Balance())
+    instance = instance_of(small_cluster(racks, lists), policy, goal or Balance())
     found = electable(instance, instance.held)
     return [[int(instance.brokers[b]) for b in found.sets.row(row)] for row in range(len(lists))]
 
@@ -58,7 +58,7 @@ def test_eligible_leader_stays_if_leaders_are_kept(leaders):
 def test_replacing_broker_leads_what_the_old_one_led():
     lists = {"t-0": [3, 1], "t-1": [1, 3]}
     cluster = small_cluster({1: "/a", 2: "/a", 3: "/b"}, lists)
-    instance = Instance.of(cluster, Policy(), Replace(((1, 2),)))
+    instance = instance_of(cluster, Policy(), Replace(((1, 2),)))
     found = electable(instance, Ragged.of([[0, 1], [0, 1]]))
     assert instance.brokers.tolist() == [2, 3]
     assert [found.sets.row(0), found.sets.row(1)] == [(1,), (0,)]
@@ -68,17 +68,17 @@ def test_replacing_broker_leads_what_the_old_one_led():
 def test_drained_replacing_broker_leads_nothing():
     cluster = small_cluster({1: "/a", 2: "/a", 3: "/b"}, {"t-0": [1, 3]})
     draining = Policy(brokers=BrokerPolicy(drain=(2,)))
-    instance = Instance.of(cluster, draining, Replace(((1, 2),)))
+    instance = instance_of(cluster, draining, Replace(((1, 2),)))
     assert electable(instance, Ragged.of([[0]])).sets.row(0) == (0,)
 
 
 def test_drained_broker_is_in_no_set():
     cluster = small_cluster(RACKS, {"t-0": [1, 3]})
-    instance = Instance.of(cluster, policy(), Drain((1,)))
+    instance = instance_of(cluster, policy(), Drain((1,)))
     assert [int(instance.brokers[b]) for b in may_lead(instance, instance.held).row(0)] == [3]
 
 
 def test_rows_without_members_stay_empty():
-    instance = Instance.of(small_cluster(RACKS, {"t-0": [1]}), policy(no_lead=(1,)), Balance())
+    instance = instance_of(small_cluster(RACKS, {"t-0": [1]}), policy(no_lead=(1,)), Balance())
     assert may_lead(instance, Ragged.empty(1)).lengths.tolist() == [0]
     assert np.array_equal(electable(instance, Ragged.empty(1)).preferred, [0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Balance, Move
 from rackwise.core.planning.outcome.moves import list_changes, moves_of
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.policy import AuditPolicy, BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
 
@@ -25,7 +25,7 @@ def moves(
     sizes: dict[str, int | None] | None = None,
 ) -> tuple[Move, ...]:
     cluster = small_cluster(RACKS, lists, sizes=sizes, dead=[5])
-    instance = Instance.of(cluster, policy or Policy(), Balance())
+    instance = instance_of(cluster, policy or Policy(), Balance())
     return moves_of(instance, list_changes(instance, Ragged.of(after)), ())
 
 

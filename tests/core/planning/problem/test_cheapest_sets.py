@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from planning_problems import problems
 from rackwise.core.planning.model import Balance, Repair
 from rackwise.core.planning.problem.cheapest_sets import NEVER, BrokerPrices, cheapest_sets
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of as posed_instance
 from rackwise.core.policy import AtLeast, BrokerPolicy, Policy, RackCount, TopicBlock
 from small_clusters import small_cluster
 
@@ -17,7 +17,7 @@ ZONES = {1: "/a", 2: "/a", 3: "/b", 4: "/b"}
 
 def instance_of(lists, policy=None, racks=None, **more):
     cluster = small_cluster(racks or ZONES, lists, **more)
-    return Instance.of(cluster, policy or Policy(), Repair())
+    return posed_instance(cluster, policy or Policy(), Repair())
 
 
 def sets_of(instance, offers):
@@ -166,5 +166,5 @@ def test_no_legal_set_is_cheaper(problem, data):
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_class_without_replicas(partitions):
     lists = {f"t-{number}": [] for number in range(partitions)}
-    instance = Instance.of(small_cluster(ZONES, lists), Policy(), Balance())
+    instance = posed_instance(small_cluster(ZONES, lists), Policy(), Balance())
     assert sets_of(instance, BrokerPrices.flat(instance)) == [[]] * partitions

@@ -12,7 +12,7 @@ from planner_vectors import CENTS, GB, VECTORS
 from rackwise.core.errors import InvalidPrices, InvalidSnapshot
 from rackwise.core.planning.model import Balance
 from rackwise.core.planning.problem.copy_prices import CopyCosts, sources
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.policy import Policy, RackPolicy
 from rackwise.core.traffic import Price
 from rackwise.core.view import View
@@ -30,7 +30,7 @@ DAY = date(2026, 1, 1)
 
 def costs_of(cluster: Cluster, prices: Sequence[Price], *levels: str) -> CopyCosts:
     policy = Policy(racks=RackPolicy(levels=levels))
-    return Instance.of(cluster, policy, Balance(), minimise="usd", prices=prices).costs
+    return instance_of(cluster, policy, Balance(), minimise="usd", prices=prices).costs
 
 
 def price(level: str, out: int, into: int, *, region: str = "*", gb: int = 2**30) -> Price:
@@ -62,7 +62,7 @@ class TestMovesAndBytes:
 
     @pytest.mark.parametrize(("minimise", "wanted"), [("moves", [1, 1]), ("bytes", [7, 9])])
     def test_rack_does_not_change_the_cost(self, minimise: str, wanted: list[int]) -> None:
-        costs = Instance.of(self.CLUSTER, Policy(), Balance(), minimise=minimise).costs
+        costs = instance_of(self.CLUSTER, Policy(), Balance(), minimise=minimise).costs
         assert costs.at(np.array([0, 1]), np.array([0, 0])).tolist() == wanted
         assert table(costs, np.array([0, 1])).tolist() == [[wanted[0]] * 2, [wanted[1]] * 2]
 
@@ -71,7 +71,7 @@ class TestMovesAndBytes:
             {1: "/a", 2: "/b"}, {"t-0": [1], "t-1": [2]}, sizes={"t-0": 7, "t-1": None}
         )
         with pytest.raises(InvalidSnapshot, match="got no size of 1 of 2 partitions"):
-            Instance.of(cluster, Policy(), Balance(), minimise="bytes")
+            instance_of(cluster, Policy(), Balance(), minimise="bytes")
 
 
 class TestDollars:

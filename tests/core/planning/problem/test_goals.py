@@ -30,7 +30,7 @@ STILL = BalancePolicy(replicas="off", leaders="keep")
 class TestGoalsAsPolicies:
     def test_balance_and_leaders_use_the_policy_unchanged(self) -> None:
         for goal in (Balance(), Leaders()):
-            assert resolve_goal(goal, CLUSTER, POLICY) == (CLUSTER, POLICY, None, ())
+            assert resolve_goal(goal, CLUSTER, POLICY) == (CLUSTER, POLICY, None, (), None)
 
     def test_repair_keeps_loads_and_leaders(self) -> None:
         assert resolve_goal(Repair(), CLUSTER, POLICY).policy == replace(POLICY, balance=STILL)

@@ -13,7 +13,9 @@ from planning_problems import Problem, problems
 from rackwise.core.errors import InvalidConfig, InvalidPolicy, PartialRacks
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Balance, Drain, Replace
-from rackwise.core.planning.problem.instance import Instance, contains, parts, sets_of
+from rackwise.core.planning.problem.goal_instance import instance_of as posed_instance
+from rackwise.core.planning.problem.instance import Instance, contains, sets_of
+from rackwise.core.planning.problem.partition_class import parts
 from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.policy import (
     AtLeast,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 class TestColumns:
     def test_brokers_are_ordered_by_path_then_id(self) -> None:
         cluster = small_cluster({1: "/b/x", 2: "/a/z", 3: "/a", 4: "/a/z"}, {"t-0": [4, 1]})
-        instance = Instance.of(cluster, Policy(), Balance())
+        instance = posed_instance(cluster, Policy(), Balance())
         assert instance.brokers.tolist() == [3, 2, 4, 1]
         assert instance.held.row(0) == (2, 3)
         assert instance.preferred.tolist() == [2]
@@ -42,7 +44,7 @@ class TestColumns:
         cluster = small_cluster(
             {1: "/a", 2: "/a", 3: "/b"}, {"t-0": [1, 3], "t-1": [2, 3]}, dead=[1]
         )
-        instance = Instance.of(cluster, Policy(), Drain((3,)))
+        instance = posed_instance(cluster, Policy(), Drain((3,)))
         assert instance.brokers.tolist() == [2]
         assert [instance.held.row(row) for row in range(2)] == [(), (0,)]
         assert instance.preferred.tolist() == [-1, 0]
@@ -50,26 +52,28 @@ class TestColumns:
     def test_replication_of_the_policy_wins(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/b"}, {"a-0": [1], "t-0": [1]})
         policy = Policy(topics=(TopicBlock(match=("t",), replication=2),))
-        instance = Instance.of(cluster, policy, Balance())
+        instance = posed_instance(cluster, policy, Balance())
         assert instance.replicas.tolist() == [1, 2]
         assert [kind.replicas for kind in instance.classes] == [1, 2]
 
     def test_replacing_brokers_are_pinned_in_place_of_old_ones(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/b", 3: "/b"}, {"t-0": [1, 2], "t-1": [1, 3]})
-        instance = Instance.of(cluster, Policy(), Replace(((2, 3),)))
+        instance = posed_instance(cluster, Policy(), Replace(((2, 3),), repair=True))
         assert [instance.pins.row(row) for row in range(2)] == [(1,), ()]
-        assert instance.is_open.tolist() == [False, True]
+        assert instance.is_open.tolist() == [True, True]
+        limited = posed_instance(cluster, Policy(), Replace(((2, 3),)))
+        assert limited.is_open.tolist() == [False, True]
 
     def test_an_empty_list_pins_nothing(self) -> None:
         block = TopicBlock(match=("t",), pin={0: ()})
         cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1]})
-        instance = Instance.of(cluster, Policy(topics=(block,)), Balance())
+        instance = posed_instance(cluster, Policy(topics=(block,)), Balance())
         assert not len(instance.pins.values)
 
     def test_pins_on_unusable_brokers_are_recorded(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1], "t-1": [1]}, dead=[2])
         block = TopicBlock(match=("t",), pin={0: (1, 2), 1: (1,)}, replication=2)
-        instance = Instance.of(cluster, Policy(topics=(block,)), Balance())
+        instance = posed_instance(cluster, Policy(topics=(block,)), Balance())
         assert instance.lost_pins.tolist() == [0]
         assert "t-0: expected usable pinned brokers, got an unusable one" in infeasible_partitions(
             instance
@@ -78,7 +82,7 @@ class TestColumns:
         assert not instance.legal(Ragged.of([[0], [0]]))[0]
 
     def test_empty_cluster(self) -> None:
-        instance = Instance.of(small_cluster({1: "/a"}, {}), Policy(), Balance())
+        instance = posed_instance(small_cluster({1: "/a"}, {}), Policy(), Balance())
         assert (len(instance), instance.classes, infeasible_partitions(instance)) == (0, (), [])
 
 
@@ -95,24 +99,26 @@ class TestRacklessBrokers:
     def test_partial_racks_are_rejected(self) -> None:
         cluster = small_cluster({1: "/a", 2: None, 3: None}, self.LISTS, dead=[3])
         with pytest.raises(PartialRacks, match="1 broker of 2 without a rack: 2"):
-            Instance.of(cluster, Policy(), Balance())
+            posed_instance(cluster, Policy(), Balance())
 
     @pytest.mark.parametrize("missing", ["one-rack", "unaware"])
     def test_policy_decides(self, missing: str) -> None:
         cluster = small_cluster({1: "/a", 2: None, 3: None}, self.LISTS)
         policy = Policy(racks=RackPolicy(missing=missing))
-        instance = Instance.of(cluster, policy, Balance())
+        instance = posed_instance(cluster, policy, Balance())
         assert is_legal(instance, 0, [0, 1]) == (missing == "unaware")
 
     def test_no_racks_at_all(self) -> None:
-        instance = Instance.of(small_cluster({1: None, 2: None}, self.LISTS), Policy(), Balance())
+        instance = posed_instance(
+            small_cluster({1: None, 2: None}, self.LISTS), Policy(), Balance()
+        )
         assert instance.leaves == 1
         assert is_legal(instance, 0, [0, 1])
 
     def test_dollars_require_racks(self) -> None:
         cluster = small_cluster({1: None, 2: None}, self.LISTS)
         with pytest.raises(PartialRacks):
-            Instance.of(cluster, Policy(), Balance(), minimise="usd")
+            posed_instance(cluster, Policy(), Balance(), minimise="usd")
 
 
 def instance_of(problem: Problem) -> Instance | None:
@@ -192,18 +198,18 @@ class TestReasons:
         ],
     )
     def test_reason_has_rule_expected_and_got(self, block: TopicBlock, reason: str) -> None:
-        instance = Instance.of(self.CLUSTER, Policy(topics=(block,)), Balance())
+        instance = posed_instance(self.CLUSTER, Policy(topics=(block,)), Balance())
         assert infeasible_partitions(instance) == [reason]
 
     def test_one_usable_broker(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1, 2]}, dead=[2])
-        instance = Instance.of(cluster, Policy(), Balance())
+        instance = posed_instance(cluster, Policy(), Balance())
         assert infeasible_partitions(instance) == ["t-0: expected 2 usable brokers, got 1"]
 
     def test_pin_on_an_excluded_broker(self) -> None:
         block = TopicBlock(match=("*",), pin={0: (2,)})
         policy = Policy(brokers=BrokerPolicy(exclude=(2,)), topics=(block,))
-        instance = Instance.of(self.CLUSTER, policy, Balance())
+        instance = posed_instance(self.CLUSTER, policy, Balance())
         assert infeasible_partitions(instance) == [
             "t-0: expected pinned brokers that accept replicas, got broker 2"
         ]
@@ -230,7 +236,7 @@ def test_broker_twice_in_sets_of_any_order() -> None:
     racks = {1: "/a", 2: "/a", 3: "/b", 4: "/b"}
     cluster = small_cluster(racks, {"t-0": [1, 3], "t-1": [2, 4]})
     policy = Policy(topics=(TopicBlock(match=("*",), replication=3),))
-    instance = Instance.of(cluster, policy, Balance())
+    instance = posed_instance(cluster, policy, Balance())
     assert instance.legal(Ragged.of([[3, 0, 1], [2, 0, 2]])).tolist() == [True, False]
     assert instance.legal(Ragged.of([[3, 0, 3], [2, 0, 1]])).tolist() == [False, True]
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Balance, BrokerGroup
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.dual_prices import MOST_PRICE, LoadLimits, dual_prices_of
 from rackwise.core.policy import Policy, TopicBlock
 from small_clusters import small_cluster
@@ -12,7 +12,7 @@ from small_clusters import small_cluster
 
 def prices_for(lists, sets, groups, caps=None, policy=None):
     cluster = small_cluster(dict.fromkeys(range(1, 5), "/a"), lists)
-    instance = Instance.of(cluster, policy or Policy(), Balance())
+    instance = instance_of(cluster, policy or Policy(), Balance())
     return dual_prices_of(instance, Ragged.of(sets), LoadLimits.of(instance, groups, caps or {}))
 
 
@@ -57,6 +57,6 @@ def test_cap_that_forces_a_move_has_a_price():
 def test_broker_missing_from_a_cap_has_no_limit():
     policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
     cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
-    instance = Instance.of(cluster, policy, Balance())
+    instance = instance_of(cluster, policy, Balance())
     limits = LoadLimits.of(instance, [], {"t": {1: 1}})
     assert limits.caps.tolist() == [[1, len(instance)]]

@@ -8,7 +8,7 @@ from planning_problems import problems
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Repair
 from rackwise.core.planning.problem.cheapest_sets import NEVER
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, PricedSets
 from rackwise.core.policy import Policy
 from small_clusters import small_cluster
@@ -27,7 +27,7 @@ def lengths(graph):
 
 def test_example_of_the_module_docstring():
     cluster = small_cluster({1: "/a", 2: "/a", 3: "/a", 4: "/b"}, {"t-0": [1, 4], "t-1": [1, 4]})
-    instance = Instance.of(cluster, Policy(), Repair())
+    instance = instance_of(cluster, Policy(), Repair())
     graph = ExchangeGraph.of(PricedSets.of(instance, Ragged.of([[0, 3], [1, 3]])))
     found = lengths(graph)
     assert found[0, 1] == found[0, 2] == 1
@@ -39,7 +39,7 @@ def test_example_of_the_module_docstring():
 def test_rack_keeps_its_least_number():
     racks = {1: "/a", 2: "/a", 3: "/b", 4: "/b", 5: "/c", 6: "/c"}
     cluster = small_cluster(racks, {"t-0": [1, 2, 3, 5]})
-    instance = Instance.of(cluster, Policy(), Repair())
+    instance = instance_of(cluster, Policy(), Repair())
     found = lengths(ExchangeGraph.of(PricedSets.of(instance, instance.held)))
     assert found[2, 5] == NEVER
     assert found[2, 3] == found[0, 3] == found[0, 5] == 1
@@ -47,7 +47,7 @@ def test_rack_keeps_its_least_number():
 
 def test_empty_graph():
     cluster = small_cluster({1: "/a"}, {})
-    instance = Instance.of(cluster, Policy(), Repair())
+    instance = instance_of(cluster, Policy(), Repair())
     graph = ExchangeGraph.of(PricedSets.of(instance, Ragged.of([])))
     assert lengths(graph).tolist() == [[0]]
 

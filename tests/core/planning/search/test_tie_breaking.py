@@ -10,7 +10,7 @@ from planner_vectors import CENTS
 from rackwise.core.model import Ragged
 from rackwise.core.planning.fair_loads.targets import topic_caps
 from rackwise.core.planning.model import Balance, Minimise
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of as posed_instance
 from rackwise.core.planning.search import tie_breaking as ties
 from rackwise.core.planning.search.tie_breaking import (
     TRIES,
@@ -22,6 +22,7 @@ from rackwise.core.policy import BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
 
 if TYPE_CHECKING:
+    from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.traffic import Price
 
 RACKS = {1: "/a", 2: "/b", 3: "/a", 4: "/b", 5: "/a"}
@@ -38,7 +39,7 @@ def instance_of(
 ) -> Instance:
     cluster = small_cluster(racks or RACKS, lists, sizes=sizes, leaders=leaders)
     prices: tuple[Price, ...] = CENTS if minimise == "usd" else ()
-    return Instance.of(cluster, policy or Policy(), Balance(), minimise=minimise, prices=prices)
+    return posed_instance(cluster, policy or Policy(), Balance(), minimise=minimise, prices=prices)
 
 
 def sets_of(instance: Instance, *lists: list[int]) -> Ragged:

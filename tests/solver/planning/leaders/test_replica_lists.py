@@ -9,7 +9,7 @@ from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.fair_groups import leader_groups
 from rackwise.core.planning.leaders.replica_lists import choose_lists, leader_certificate
 from rackwise.core.planning.model import Balance, BrokerGroup, Leaders, Repair, Replace
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of as posed_instance
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
 
@@ -18,7 +18,7 @@ RACKS = {1: "/a", 2: "/b", 3: "/c", 4: "/a", 5: "/b", 6: "/c"}
 
 def instance_of(lists, goal=None, policy=None, *, racks=RACKS, dead=()):
     cluster = small_cluster(racks, lists, dead=dead)
-    return Instance.of(cluster, policy or Policy(), goal or Balance())
+    return posed_instance(cluster, policy or Policy(), goal or Balance())
 
 
 def sets_of(instance, *ids):
@@ -48,7 +48,7 @@ def test_replacing_broker_takes_the_place_of_the_old_one():
 
 def test_chosen_leader_takes_the_place_of_a_leader_without_heir():
     lists = {"t-0": [6, 1], "t-1": [6, 1]}
-    instance = instance_of(lists, Replace(((2, 4),)), dead=[6])
+    instance = instance_of(lists, Replace(((2, 4),), repair=True), dead=[6])
     found = choose_lists(instance, sets_of(instance, [1, 4], [1, 4]))
     assert lists_of(found) == [(1, 4), (4, 1)]
 
@@ -132,7 +132,7 @@ SOLVED = [case for case in tiny_cases() if case.expect["feasible"]]
 def test_sets_of_the_vectors_get_their_lists(case):
     policy, goal = case.asked
     cluster = case.cluster
-    instance = Instance.of(cluster, policy, goal)
+    instance = posed_instance(cluster, policy, goal)
     wanted = {f"{row[0]}-{row[1]}": tuple(row[2]) for row in case.expect["plan"]}
     names = [cluster.partitions.name(row) for row in range(len(instance))]
     found = choose_lists(instance, sets_of(instance, *(wanted[name] for name in names)))

@@ -14,7 +14,7 @@ from proved_plans import grown, with_certificate
 from rackwise.core.errors import Infeasible, InvalidPolicy, OptimumTooLarge
 from rackwise.core.planning.model import Balance, Leaders, Move, TopicPrice
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.bound import bound
 from rackwise.core.planning.proof.certificate import check, lower_bound
 from rackwise.core.planning.proof.dual_prices import MOST_PRICE
@@ -122,7 +122,7 @@ class TestPrices:
     def test_prices_outside_groups_keep_the_bound_valid(self):
         cluster, made = grown()
         loose = replace(made.certificates[0], groups=(), prices={1: 5, 4: -5})
-        instance = Instance.of(cluster, Policy(), Balance())
+        instance = instance_of(cluster, Policy(), Balance())
         assert bound(instance, loose) <= 0
 
     def test_cluster_without_legal_sets(self):
@@ -163,7 +163,7 @@ def test_verdict_of_any_placement_equals_brute_force(problem, data):
     anything = st.lists(st.sampled_from(ids), min_size=1, max_size=4, unique=True).map(frozenset)
     chosen = [
         data.draw(st.sampled_from(sets) if data.draw(st.integers(0, 9)) else anything)
-        for sets in question.options
+        for sets in map(question.whole_sets, range(len(question.options)))
     ]
     moves = tuple(
         Move(
@@ -178,13 +178,14 @@ def test_verdict_of_any_placement_equals_brute_force(problem, data):
         if x != set(p.replicas)
     )
     verdict = check(problem.cluster, problem.policy, replace(made, moves=moves), prices=PRICES)
-    wrong = [row for row, x in enumerate(chosen) if not question.is_legal(row, x)]
+    wrong = [row for row, x in enumerate(chosen) if x not in question.whole_sets(row)]
     named = {problem.partition(":")[0] for problem in verdict.problems}
     assert verdict.is_legal == (not wrong)
     assert {
         f"{question.partitions[row].topic}-{question.partitions[row].partition}" for row in wrong
     } <= named
     if not wrong:
+        chosen = [x & set(question.brokers) for x in chosen]
         loads = tuple(sum(b in x for x in chosen) for b in question.brokers)
         over = [
             topic

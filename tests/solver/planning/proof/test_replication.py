@@ -22,7 +22,7 @@ from rackwise.core.planning.model import (
     SetReplication,
 )
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.replication import MOST_WEIGHT, replication_bound
 from rackwise.core.planning.proof.stated_totals import false_statements
@@ -144,7 +144,7 @@ class TestChoice:
 class TestExpectedLeader:
     @staticmethod
     def of(lists, goal, policy=QUIET, **options):
-        instance = Instance.of(rated(lists, **options), policy, goal)
+        instance = instance_of(rated(lists, **options), policy, goal)
         found = expected_leaders(instance)
         return [int(instance.brokers[at]) if at >= 0 else None for at in found.tolist()]
 
@@ -169,7 +169,7 @@ class TestExpectedLeader:
 
     def test_the_goal_leaders_has_no_such_objective(self):
         cluster = rated({"t-0": [1, 3]})
-        instance = Instance.of(cluster, QUIET, Leaders())
+        instance = instance_of(cluster, QUIET, Leaders())
         assert with_steady_costs(instance, CENTS).steady is None
         assert plan(cluster, QUIET, Leaders(), prices=CENTS).verdict.replication is None
 

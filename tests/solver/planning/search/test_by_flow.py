@@ -13,7 +13,7 @@ from rackwise.core.planning.fair_loads.targets import Targets, targets_of
 from rackwise.core.planning.model import Balance, Drain, Minimise, Repair
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.problem.copy_costs import stages_before_squares
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.by_rack import are_racks_independent, by_rack, needs_flow
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from naive_plan import Question
     from rackwise.core.model import Ragged
     from rackwise.core.planning.model import Goal
+    from rackwise.core.planning.problem.instance import Instance
 
 
 FEWER = settings(max_examples=max(10, settings().max_examples // 2))
@@ -110,7 +111,7 @@ def solved(
     sizes: dict[str, int | None] | None = None,
 ) -> tuple[Instance, Targets]:
     cluster = small_cluster(racks or RACKS, lists, sizes=sizes)
-    instance = Instance.of(cluster, policy or Policy(), goal or Balance(), minimise=minimise)
+    instance = instance_of(cluster, policy or Policy(), goal or Balance(), minimise=minimise)
     return instance, targets_of(instance)
 
 
@@ -226,7 +227,7 @@ class TestLargeSizes:
         cluster = small_cluster(
             {1: "/a", 2: "/a", 3: "/a"}, {"t-0": [1], "t-1": [2]}, dead=[1], sizes={"t-0": 2**51}
         )
-        instance = Instance.of(cluster, Policy(), Repair(), minimise="bytes")
+        instance = instance_of(cluster, Policy(), Repair(), minimise="bytes")
         sets = by_flow(instance, targets_of(instance), should_stop=never_stop)
         assert instance.loads(sets).tolist() == [1, 1]
         assert instance.cost(sets) == 2**51

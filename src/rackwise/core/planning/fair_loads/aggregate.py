@@ -13,6 +13,9 @@ source --- aggregate of 40, 3 replicas ---- /a  0..40 --- broker 1 (at most 40)
 The lower bound of a rack is supplied to it directly; the root of the aggregate keeps the rest.
 Topics with caps form aggregates of their own, with a node for each broker before the broker.
 
+A frozen partition of n replicas is n aggregates of one pinned replica each, because only the
+number of such replicas on each broker matters.
+
 Limits: this module ignores costs, and the current replicas except those on excluded brokers.
 """
 
@@ -37,10 +40,15 @@ if TYPE_CHECKING:
 SOURCE, SINK = 0, 1
 
 
+FROZEN = -1
+"""The class of a replica of a frozen partition."""
+
+
 class Aggregate(NamedTuple):
     """Partitions with the same legal sets; brokers are indexes, ascending."""
 
     class_number: int
+    """Index into the classes of the instance, or `FROZEN`."""
     topic: int
     """Topic of the table if it has caps, else -1."""
     pins: tuple[int, ...]
@@ -57,6 +65,8 @@ def aggregates_of(
     `by_topic`: keep capped topics apart.
     """
     chosen = np.arange(len(instance), dtype=np.int64) if rows is None else rows
+    found = _frozen_replicas(instance, chosen[instance.is_frozen[chosen]], by_topic=by_topic)
+    chosen = chosen[~instance.is_frozen[chosen]]
     topic = instance.topic[chosen].astype(np.int64)
     capped = instance.is_capped[topic] & by_topic if len(chosen) else topic > 0
     width = len(instance.is_capped) + 1
@@ -67,7 +77,6 @@ def aggregates_of(
         holds_closed = np.zeros(len(held), dtype=np.bool_)
         holds_closed[held.rows[~instance.is_open[held.values]]] = True
         is_special |= holds_closed[chosen]
-    found: Counter[Aggregate] = Counter()
     plain, numbers = np.unique(keys[~is_special], return_counts=True)
     for key, number in zip(plain.tolist(), numbers.tolist(), strict=True):
         found[Aggregate(key // width, key % width - 1, (), ())] += number
@@ -76,6 +85,22 @@ def aggregates_of(
         closed = tuple(b for b in held.row(row) if not instance.is_open[b])
         found[Aggregate(key // width, key % width - 1, instance.pins.row(row), closed)] += 1
     return found
+
+
+def _frozen_replicas(
+    instance: Instance, rows: NDArray[np.int64], *, by_topic: bool
+) -> Counter[Aggregate]:
+    """The replicas of frozen rows as aggregates of one pinned replica."""
+    held = instance.held.take(rows)
+    topic = instance.topic[rows[held.rows]].astype(np.int64)
+    aggregate = np.where(instance.is_capped[topic], topic, -1) if by_topic else topic * 0 - 1
+    keys, numbers = np.unique(np.stack([aggregate, held.values]), axis=1, return_counts=True)
+    return Counter(
+        {
+            Aggregate(FROZEN, topic, (broker,), ()): number
+            for (topic, broker), number in zip(keys.T.tolist(), numbers.tolist(), strict=True)
+        }
+    )
 
 
 class AggregateNetwork:
@@ -110,11 +135,13 @@ class AggregateNetwork:
         return self.network.push(SOURCE, SINK)
 
     def _add_aggregate(self, aggregate: Aggregate, size: int) -> None:
+        for b in aggregate.pins:
+            self._supply_node(self._entry_node(aggregate.topic, b), size)
+        if aggregate.class_number == FROZEN:
+            return
         class_ = self.instance.classes[aggregate.class_number]
         allowed = np.flatnonzero(self.instance.is_open).tolist()
         allowed = sorted({*allowed, *aggregate.closed} - set(aggregate.pins))
-        for b in aggregate.pins:
-            self._supply_node(self._entry_node(aggregate.topic, b), size)
         by_leaf: dict[int, list[int]] = {}
         for b in allowed:
             by_leaf.setdefault(int(self.instance.leaf[b]), []).append(b)

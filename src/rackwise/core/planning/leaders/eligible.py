@@ -9,6 +9,9 @@ set     1 /a   2 /a   3 /b     1         the first rack with a broker that may l
 even    1 2 3, 1 led before    1 2 3     with `keep`: 1
 ```
 
+A frozen partition keeps its list: its present leader alone may lead, and none if that one is not
+usable.
+
 A replacing broker leads what the replaced broker led. Brokers that are not usable, dead or to be
 drained, lead nothing.
 
@@ -51,6 +54,11 @@ def electable(instance: Instance, sets: Ragged) -> Electable:
         for old, new in instance.goal.pairs:
             heir = np.where(instance.view.preferred == old, index.get(new, -1), -1)
             found = _reduce_to_broker(found, heir)
+    frozen = np.flatnonzero(instance.is_frozen)
+    if len(frozen):
+        members = sets.take(frozen)
+        stays = members.values == preferred[frozen][members.rows]
+        found = found.replaced(frozen, members.keep(stays))
     return Electable(found, preferred)
 
 

@@ -11,7 +11,7 @@ behind are spread evenly. This is another choice of leaders, among the remaining
 set, in which the second of the list changes as rarely as possible. It is made only if leaders must
 be even too.
 
-If only leaders are chosen, lists keep all their brokers, dead ones included.
+If only leaders are chosen, lists keep all their brokers, dead ones included. So do frozen lists.
 
 Limits: this module does not choose sets.
 """
@@ -52,9 +52,11 @@ def choose_lists(instance: Instance, sets: Ragged) -> ChosenLists:
     candidates, preferred = electable(instance, sets)
     weights = dict(enumerate(instance.weights.tolist()))
     chosen = choose_leaders(candidates, preferred, weights=weights)
-    members = (
-        instance.view.placed if isinstance(instance.goal, Leaders) else _broker_ids(instance, sets)
-    )
+    placed = instance.view.placed
+    members = placed if isinstance(instance.goal, Leaders) else _broker_ids(instance, sets)
+    frozen = np.flatnonzero(instance.is_frozen)
+    if len(frozen):
+        members = members.replaced(frozen, placed.take(frozen))
     lists = _order_lists(instance, members, [chosen.leader])
     balance = instance.view.policy.balance
     if balance.failover and balance.leaders == "even":
@@ -128,7 +130,8 @@ def _second_replicas(
     weights: Mapping[int, int],
 ) -> NDArray[np.int64]:
     """The heir of each leader, spread evenly: usable brokers, -1 if there is none."""
-    others = may_lead(instance, sets.keep(sets.values != leader[sets.rows]))
+    is_free = ~instance.is_frozen[sets.rows]
+    others = may_lead(instance, sets.keep((sets.values != leader[sets.rows]) & is_free))
     index = {id_: number for number, id_ in enumerate(instance.brokers.tolist())}
     has_second = lists.lengths > 1
     ids = np.append(lists.values, -1)[np.where(has_second, lists.offsets[:-1] + 1, -1)]

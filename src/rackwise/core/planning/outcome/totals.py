@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.model import Totals
+from rackwise.core.planning.model import Add, Drain, Replace, SetReplication, Totals
 from rackwise.core.planning.outcome.dollars import copy_prices, copy_totals, steady_states
 from rackwise.core.planning.outcome.monthly import monthly_change
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
@@ -56,6 +56,7 @@ def totals_of(
     found = leader_totals(instance, change, lists, prices)
     return replace(
         found,
+        goal_moves=_goal_moves(instance, change),
         repair_moves=forced,
         balance_moves=found.moves - forced,
         partitions_at_least=fewest_touched(instance, offers, sets),
@@ -85,6 +86,16 @@ def leader_totals(
         steady_after=after,
         monthly=monthly_change(view, lists, tariff),
     )
+
+
+def _goal_moves(instance: Instance, change: ListChanges) -> int | None:
+    """Replicas that are added for the goal itself; None if it names no brokers and no topics."""
+    goal = instance.goal
+    if isinstance(goal, Add):
+        return int(np.isin(change.added.values, [id_ for id_, _ in goal.brokers]).sum())
+    if isinstance(goal, Drain | Replace | SetReplication):
+        return int(change.added.lengths[instance.is_touched[change.rows]].sum())
+    return None
 
 
 def prices_of_certificate(instance: Instance, certificate: Certificate) -> BrokerPrices:
@@ -150,6 +161,7 @@ def fewest_touched(instance: Instance, offers: BrokerPrices, sets: Ragged) -> in
 def _is_legal_unchanged(instance: Instance) -> NDArray[np.bool_]:
     """Rows whose placed set is legal unchanged: bool [rows]."""
     is_whole = instance.held.lengths == instance.view.placed.lengths
+    is_whole |= instance.is_frozen
     rows = np.flatnonzero(is_whole & (instance.held.lengths == instance.replicas))
     found = np.zeros(len(instance), dtype=np.bool_)
     found[rows] = instance.legal(instance.held)[rows]

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.model import Ragged
-from rackwise.core.view import blocks, distinct
+from rackwise.core.view import View, blocks, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,7 +124,23 @@ def cheapest_sets(
             ids = np.sort(found.forced_ids[:, : chunk.class_.replicas], axis=1)
             chosen[offsets[chunk.rows][:, None] + np.arange(ids.shape[1])] = ids
     values[instance.lost_pins] = NEVER
+    frozen = np.flatnonzero(instance.is_frozen)
+    values[frozen] = _held_values(instance, offers, frozen)
+    if with_sets:
+        held = instance.held.take(frozen)
+        places = np.repeat(offsets[frozen] - held.offsets[:-1], held.lengths)
+        chosen[places + np.arange(len(held.values))] = held.values
     return CheapestSets(values, Ragged(offsets, chosen) if with_sets else Ragged.empty(len(values)))
+
+
+def _held_values(
+    instance: Instance, offers: BrokerPrices, rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The cost of what rows hold, int64 [rows]."""
+    held = instance.held.take(rows)
+    owners, brokers = rows[held.rows], held.values.astype(np.int64)
+    prices = offers.table[offers.row_class[owners], brokers]
+    return View.sums(held, prices + instance.held_cost_at(owners, instance.leaf[brokers]))
 
 
 class _Chunk(NamedTuple):
@@ -154,15 +170,16 @@ class _Chunk(NamedTuple):
 
 
 def _chunks(instance: Instance, offers: BrokerPrices) -> Iterator[_Chunk]:
-    if not len(instance):
+    active = np.flatnonzero(~instance.is_frozen)
+    if not len(active):
         return
-    codes, examples = distinct([instance.class_of, _pin_codes(instance)])
-    for code, example in enumerate(examples.tolist()):
+    codes, examples = distinct([instance.class_of[active], _pin_codes(instance, active)])
+    for code, example in enumerate(active[examples].tolist()):
         class_ = instance.classes[int(instance.class_of[example])]
         if not class_.is_possible or not class_.replicas:
             continue
         width = sum(map(len, class_.low)) if class_.has_boxes else len(instance.brokers)
-        of_code = np.flatnonzero(codes == code)
+        of_code = active[codes == code]
         for same, (held, pins) in blocks(instance.held, instance.pins, rows=of_code):
             step = max(1, _CELLS // (width + held.shape[1] + 1))
             for at in range(0, len(same), step):
@@ -170,13 +187,14 @@ def _chunks(instance: Instance, offers: BrokerPrices) -> Iterator[_Chunk]:
                 yield _chunk(instance, offers, class_, same[part], (held[part], pins[part]))
 
 
-def _pin_codes(instance: Instance) -> NDArray[np.int64]:
+def _pin_codes(instance: Instance, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """A code for each row: equal for rows with pins in the same racks, 0 for rows without pins."""
-    codes = np.zeros(len(instance), dtype=np.int64)
+    codes = np.zeros(len(rows), dtype=np.int64)
     known: dict[tuple[int, ...], int] = {(): 0}
-    for row in np.flatnonzero(instance.pins.lengths).tolist():
-        racks = tuple(sorted(instance.leaf[list(instance.pins.row(row))].tolist()))
-        codes[row] = known.setdefault(racks, len(known))
+    pins = instance.pins.take(rows)
+    for at in np.flatnonzero(pins.lengths).tolist():
+        racks = tuple(sorted(instance.leaf[list(pins.row(at))].tolist()))
+        codes[at] = known.setdefault(racks, len(known))
     return codes
 
 

@@ -14,6 +14,9 @@ SetReplication(t=3)      a last block: t has replication 3                   off
 Add(((9, /a),))          unchanged; broker 9 is added, live and empty        as the policy says
 ```
 
+The last four goals are limited: what breaks a rule elsewhere stays as it is (`goal_scope`). With
+`repair` they are not, and every partition must keep the rules.
+
 Limits: this module does not define the rules (`partition_class`) and searches nothing.
 """
 
@@ -45,6 +48,26 @@ class ResolvedGoal(NamedTuple):
     """The only brokers that take replicas; None if all may."""
     heirs: tuple[tuple[int, int], ...] = ()
     """(old, new) brokers: new holds what old held."""
+    touched: TouchedPart | None = None
+    """What the goal touches; None for a goal about the whole cluster."""
+
+    @property
+    def limits(self) -> TouchedPart | None:
+        """What a limited goal touches; None if every partition must keep the rules."""
+        return None if self.touched is None or self.touched.repairs else self.touched
+
+
+class TouchedPart(NamedTuple):
+    """The part of a cluster that a goal touches."""
+
+    leaving: tuple[int, ...] = ()
+    """Brokers whose replicas must go."""
+    first_block: int | None = None
+    """The first block of the policy that the goal has added, for topics of another size."""
+    balances: bool = False
+    """Whether partitions that the goal does not touch may move for even loads."""
+    repairs: bool = False
+    """Whether every partition must keep the rules all the same."""
 
 
 def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
@@ -52,24 +75,32 @@ def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
     if isinstance(goal, Repair):
         return ResolvedGoal(cluster, _keep_loads_and_leaders(policy))
     if isinstance(goal, Add):
-        return ResolvedGoal(_add_brokers(cluster, goal.brokers), policy)
+        added = _add_brokers(cluster, goal.brokers)
+        touched = TouchedPart(balances=True, repairs=goal.repair)
+        return ResolvedGoal(added, policy, touched=touched)
     if isinstance(goal, Drain):
         drained = _add_drained(policy, goal.brokers)
-        return ResolvedGoal(
-            cluster, drained if goal.rebalance else _keep_loads_and_leaders(drained)
-        )
+        touched = TouchedPart(goal.brokers, None, goal.rebalance, goal.repair)
+        kept = drained if goal.rebalance else _keep_loads_and_leaders(drained)
+        return ResolvedGoal(cluster, kept, touched=touched)
     if isinstance(goal, Replace):
         _check_pairs(goal, cluster)
         olds, news = zip(*goal.pairs, strict=True)
         return ResolvedGoal(
-            cluster, _keep_loads_and_leaders(_add_drained(policy, olds)), news, goal.pairs
+            cluster,
+            _keep_loads_and_leaders(_add_drained(policy, olds)),
+            None if goal.repair else news,
+            goal.pairs,
+            TouchedPart(olds, repairs=goal.repair),
         )
     if isinstance(goal, SetReplication):
         blocks = tuple(
             TopicBlock(match=(glob,), replication=count) for glob, count in goal.by_topic
         )
         sized = replace(policy, topics=(*policy.topics, *blocks))
-        return ResolvedGoal(cluster, sized if goal.rebalance else _keep_loads_and_leaders(sized))
+        touched = TouchedPart((), len(policy.topics), goal.rebalance, goal.repair)
+        kept = sized if goal.rebalance else _keep_loads_and_leaders(sized)
+        return ResolvedGoal(cluster, kept, touched=touched)
     return ResolvedGoal(cluster, policy)
 
 

@@ -124,3 +124,8 @@ class PartitionClass:
                 after = racks - (found == 1)[nodes][:, None] + (found == 0)[nodes][None, :]
                 legal &= stays | (after >= wanted)
         return legal
+
+
+def parts(rows: NDArray[np.int64], width: int, cells: int = 1 << 23) -> list[NDArray[np.int64]]:
+    """Rows in parts whose tables of `width` columns fit into memory."""
+    return np.array_split(rows, 1 + len(rows) * width // cells)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rackwise.core.planning.problem.instance import parts
+from rackwise.core.planning.problem.partition_class import parts
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def infeasible_partitions(instance: Instance) -> list[str]:
     for row in instance.lost_pins.tolist():
         found[row] = "expected usable pinned brokers, got an unusable one"
     for number, class_ in enumerate(instance.classes):
-        rows = np.flatnonzero(instance.class_of == number)
+        rows = np.flatnonzero((instance.class_of == number) & ~instance.is_frozen)
         for part in parts(rows, instance.leaves):
             room = rack_capacity(instance, part)
             for at in np.flatnonzero(~rack_bounds(class_, room).is_possible).tolist():

@@ -9,7 +9,9 @@ after                     the set {1 2 3}, in indexes of usable brokers; judged 
 ```
 
 A row without a move keeps its replicas and is judged as well: a broken rule that the plan leaves
-broken is a problem of the plan. Replicas on brokers that are not usable are in no legal set.
+broken is a problem of the plan, unless the goal does not touch the partition. A row that the goal
+does not touch must keep its list. Replicas on brokers that are not usable are in no other legal
+set.
 
 Limits: costs, loads and the order within a list are not checked here.
 """
@@ -78,7 +80,8 @@ def apply_moves(
         ]
         return AppliedMoves(sets, moved, tuple(problems), tuple(reasons))
     is_legal = instance.legal(sets)
-    is_legal[misplaced] = False
+    is_legal[misplaced[~instance.is_frozen[misplaced]]] = False
+    is_legal[instance.is_frozen & ~moved.equal_rows(placed)] = False
     wrong = np.flatnonzero(~is_legal).tolist()
     illegal = tuple(f"{instance.name(row)}: {_fault(instance, moved, row)}" for row in wrong)
     return AppliedMoves(sets, moved, tuple(problems), illegal)
@@ -160,6 +163,8 @@ def _fault(instance: Instance, lists: Ragged, row: int) -> str:
 
 def _faults(instance: Instance, brokers: Sequence[int], row: int) -> Iterator[str]:
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
+    if instance.is_frozen[row]:
+        yield "expected the same list, because the goal does not touch the partition, got another"
     wanted = int(instance.replicas[row])
     if len(set(brokers)) < len(brokers):
         yield f"expected distinct brokers, got {_list(brokers)}"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, cast
 
 from rackwise.core.planning.leaders.expected import with_steady_costs
 from rackwise.core.planning.model import Balance, Certificate, Leaders, Verdict
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.applied import apply_moves
 from rackwise.core.planning.proof.bound import UNITS, bound, ignored_prices
 from rackwise.core.planning.proof.fair_leaders import judge_leaders
@@ -50,10 +50,10 @@ def lower_bound(
     """The least cost of any plan with these groups and caps.
 
     `prices`: price rows of one provider, required if the certificate is about dollars. Raises what
-    `Instance.of` and `bound` raise.
+    `instance_of` and `bound` raise.
     """
     minimise = cast("Minimise", certificate.objective)
-    instance = Instance.of(cluster, policy, goal, minimise=minimise, prices=prices)
+    instance = instance_of(cluster, policy, goal, minimise=minimise, prices=prices)
     return bound(instance, certificate)
 
 
@@ -62,10 +62,10 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
 
     Everything but the moves and the prices is recomputed from cluster and policy. `prices`: price
     rows of one provider, required if the plan is about dollars; without them, the price of
-    replication is not judged. Raises what `Instance.of` raises,
+    replication is not judged. Raises what `instance_of` raises,
     and `Infeasible`.
     """
-    instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
+    instance = instance_of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
     instance = with_steady_costs(instance, prices)
     after = apply_moves(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
     by_leaders = next((one for one in plan.certificates if one.objective == "leaders"), None)

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.planning.problem.cheapest_sets import NEVER
-from rackwise.core.planning.problem.instance import parts
+from rackwise.core.planning.problem.partition_class import parts
 from rackwise.core.view import blocks, distinct
 
 if TYPE_CHECKING:
@@ -170,16 +170,17 @@ class _ClassRows(NamedTuple):
 
 def _class_rows(placement: PricedSets) -> Iterator[_ClassRows]:
     instance, sets = placement.instance, placement.sets
-    if not len(instance):
+    active = np.flatnonzero(~instance.is_frozen)
+    if not len(active):
         return
     is_pinned = np.zeros(len(sets.values), dtype=np.bool_)
     if len(instance.pins.values):
         pins, width = instance.pins, len(instance.brokers)
         is_pinned = contains_sorted(pins, sets.rows, sets.values.astype(np.int64), width)
-    codes, examples = distinct([instance.class_of])
-    for code, example in enumerate(examples.tolist()):
+    codes, examples = distinct([instance.class_of[active]])
+    for code, example in enumerate(active[examples].tolist()):
         class_ = instance.classes[int(instance.class_of[example])]
-        for some in parts(np.flatnonzero(codes == code), instance.leaves + class_.replicas):
+        for some in parts(active[codes == code], instance.leaves + class_.replicas):
             for rows, (index,) in blocks(sets, rows=some):
                 counts = instance.leaf_counts(sets.take(rows))
                 yield _ClassRows(

@@ -13,7 +13,7 @@ Dollars without prices are false, because nobody can recompute them. Prices of b
 any are valid, and `certificate` recomputes the bound that they give.
 
 Limits: this module checks no lists, loads or costs (`certificate` does). It does not check the name
-of the solver, and no monthly change if the plan has none.
+of the solver, and no monthly change or moves of the goal if the plan has none.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from rackwise.core.planning.leaders.fair_groups import (
     leader_groups,
 )
 from rackwise.core.planning.model import Fair, Leaders, SeenBroker
+from rackwise.core.planning.outcome.left_violations import left_violations
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
-from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.applied import apply_moves
 from rackwise.core.planning.proof.bound import UNITS
 from rackwise.core.planning.proof.replication import OBJECTIVE, UNIT
@@ -41,7 +42,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import BrokerGroup, Cut, Move, Plan, Totals, Verdict
+    from rackwise.core.planning.model import (
+        BrokerGroup,
+        Cut,
+        LeftViolation,
+        Move,
+        Plan,
+        Totals,
+        Verdict,
+    )
+    from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.proof.applied import AppliedMoves
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
@@ -57,9 +67,9 @@ def false_statements(
 ) -> tuple[str, ...]:
     """False statements of a plan, one sentence each; `verdict`: the result of `check`.
 
-    `prices`: the price rows that the plan was made with. Raises what `Instance.of` raises.
+    `prices`: the price rows that the plan was made with. Raises what `instance_of` raises.
     """
-    instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
+    instance = instance_of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
     after = apply_moves(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
     return (
         *_false_origin(instance, plan),
@@ -112,6 +122,11 @@ def _false_moves(
             yield from _different_fields(name, move, stated_move)
     if plan.totals.monthly is None:
         found = replace(found, monthly=None)
+    if plan.totals.goal_moves is None:
+        found = replace(found, goal_moves=None)
+    left = left_violations(instance, after.lists)
+    if left != plan.left:
+        yield f"expected violations left {_left_text(left)}, got {_left_text(plan.left)}"
     if [(move.topic, move.partition) for move in moves] != list(stated):
         yield "the moves are not in execution order"
     yield from _different_fields("totals", found, plan.totals)
@@ -163,6 +178,12 @@ def _different_fields(
         had, stated_value = getattr(found, field.name), getattr(stated, field.name)
         if had != stated_value:
             yield f"{name}: expected {field.name} {_text(had)}, got {_text(stated_value)}"
+
+
+def _left_text(left: Sequence[LeftViolation]) -> str:
+    """`spread-even 3 (t-0, t-1, t-2)`; `none` if there are none."""
+    texts = (f"{one.rule} {one.partitions} ({', '.join(one.examples)})" for one in left)
+    return escaped("; ".join(texts)) or "none"
 
 
 def _text(value: object) -> str:

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rackwise.core.planning.problem.instance import contains
 from rackwise.core.planning.problem.rack_bounds import (
     RackCapacity,
     fresh_racks,
@@ -101,14 +102,17 @@ class _Builder:
         )
 
     def _blocks(self) -> Iterator[tuple[PartitionClass, NDArray[np.int64], bool]]:
-        """Blocks of rows of one class, those without pins and excluded brokers separately."""
+        """Blocks of rows of one class, those without pins and excluded brokers separately.
+
+        Frozen rows are in no block: all their replicas are pins.
+        """
         instance = self.instance
         is_special = instance.pins.lengths > 0
         if not instance.is_open.all():
             held = instance.held
             is_special[held.rows[~instance.is_open[held.values]]] = True
         for number, class_ in enumerate(instance.classes):
-            of_kind = instance.class_of == number
+            of_kind = (instance.class_of == number) & ~instance.is_frozen
             for special in (False, True):
                 rows = np.flatnonzero(of_kind & (is_special == special))
                 if len(rows):
@@ -163,10 +167,7 @@ class _Builder:
         """(position in rows, broker) of the held replicas that are not pinned."""
         held = self.instance.held.take(rows)
         at, brokers = held.rows, held.values.astype(np.int64)
-        if not len(self.instance.pins.values):
-            return at, brokers
-        keys = self.instance.pins.rows * self.width + self.instance.pins.values
-        is_free = ~np.isin(rows[at] * self.width + brokers, keys)
+        is_free = ~contains(self.instance.pins.take(rows), at, brokers, self.width)
         return at[is_free], brokers[is_free]
 
     def _add_box_nodes(
@@ -281,11 +282,12 @@ class _Builder:
         """Arcs from nodes of racks (-1 = none) to each broker that is new to the row."""
         instance = self.instance
         at, brokers = held
+        pins = instance.pins.take(rows)
         known = np.sort(
             np.concatenate(
                 [
                     rows[at] * self.width + brokers,
-                    instance.pins.rows * self.width + instance.pins.values,
+                    rows[pins.rows] * self.width + pins.values,
                 ]
             )
         )

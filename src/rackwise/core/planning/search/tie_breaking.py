@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.model import Ragged
+from rackwise.core.planning.problem.instance import contains
 from rackwise.core.view import View, distinct
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def is_untouched(instance: Instance, sets: Ragged) -> NDArray[np.bool_]:
         & (instance.held.lengths == sets.lengths)
         & (instance.view.placed.lengths == sets.lengths)
     )
-    return same
+    return same | instance.is_frozen
 
 
 class _SingleMove(NamedTuple):
@@ -259,9 +260,9 @@ def sort_targets(instance: Instance, sets: Ragged) -> Ragged:
     sizes = np.diff(np.append(first, len(cells)))
     alone = np.zeros(len(cells), dtype=np.bool_)
     alone[order[first[sizes == 1]]] = True
-    pinned = instance.pins.rows * len(instance.brokers) + instance.pins.values
-    is_free = ~np.isin(rows * len(instance.brokers) + brokers, pinned)
-    moved = np.flatnonzero(is_new & alone & is_free)
+    moved = np.flatnonzero(is_new & alone)
+    is_pinned = contains(instance.pins, rows[moved], brokers[moved], len(instance.brokers))
+    moved = moved[~is_pinned]
     topic = instance.topic[rows[moved]].astype(np.int64)
     aggregate = np.where(instance.is_capped[topic], topic + 1, 0)
     by_row = moved[np.lexsort((rows[moved], leaf[moved], aggregate))]
