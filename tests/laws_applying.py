@@ -9,7 +9,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 from rackwise.core.applying.actions import Alter, Elect, SetThrottles
-from rackwise.core.applying.journal.lines import BatchIntent, ElectIntent, ThrottleIntent
+from rackwise.core.applying.journal.lines import (
+    BatchIntent,
+    Begin,
+    ElectIntent,
+    End,
+    ThrottleIntent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +26,22 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import Move
 
 Moves: TypeAlias = "Mapping[PartitionId, Move]"
+
+
+def check_budget(world: ModelledKafka) -> None:
+    """No run begins more moves than its budget; a killed run and the next ones are one run."""
+    begun: set[PartitionId] = set()
+    most, is_killed = None, False
+    for line in world.journal:
+        if isinstance(line, Begin):
+            if not is_killed or line.mode != "apply" or line.next_moves != most:
+                begun.clear()
+            most, is_killed = line.next_moves, line.mode == "apply"
+        elif isinstance(line, End):
+            is_killed = False
+        elif isinstance(line, BatchIntent) and line.act == "move":
+            begun.update(line.partitions)
+            assert most is None or len(begun) <= most, "a run begins more than its budget"
 
 
 def check_announced(moves: Moves, world: ModelledKafka, action: Action) -> None:

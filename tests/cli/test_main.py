@@ -334,7 +334,7 @@ class TestGlobalOptions:
     def test_no_sizes(self, text):
         with pytest.raises(InvalidConfig, match="expected a size such as 256MiB") as raised:
             size_in_bytes(text)
-        assert raised.value.hint == "units: B kB MB GB KiB MiB GiB; a bare number is bytes"
+        assert raised.value.hint == "units: B kB MB GB TB KiB MiB GiB TiB; a bare number is bytes"
 
 
 class Terminal:

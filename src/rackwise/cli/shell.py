@@ -28,9 +28,11 @@ UNITS = {
     "kB": 10**3,
     "MB": 10**6,
     "GB": 10**9,
+    "TB": 10**12,
     "KiB": 2**10,
     "MiB": 2**20,
     "GiB": 2**30,
+    "TiB": 2**40,
 }
 MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|s|min|h|d)")
@@ -71,7 +73,7 @@ def version() -> str:
 
 def size_in_bytes(text: str) -> int:
     """Parse `256MiB` to 268435456. Raises `InvalidConfig` for another unit, and for 0 or less."""
-    digits = text.rstrip("BkKMGi")
+    digits = text.rstrip("BkKMGTi")
     unit = text[len(digits) :]
     if not digits.isascii() or not digits.isdigit() or unit not in UNITS or int(digits) == 0:
         raise InvalidConfig(

@@ -127,19 +127,6 @@ class TestApply:
         until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
         assert not [*state.glob("*/*.journal")]
 
-    def test_the_first_moves_alone_and_then_the_rest(self, admin, called, tmp_path):
-        create(admin, NAME, BEFORE)
-        path = plan_file(tmp_path / "p.json", admin, AFTER)
-        code, out, err = called("apply", path, "--first", "1")
-        assert (code, out.splitlines()[0]) == (
-            0,
-            "3 moves: 1 done, 0 failed, 0 skipped, 2 dropped",
-        )
-        assert f"2 moves left out of this run; to see their state: rackwise status {path}" in err
-        shown(admin, NAME, {0: [2, 1], 1: [1, 2], 2: [2, 0], 3: [0, 1]})
-        code, out, err = called("apply", path)
-        assert (code, out) == (0, "3 moves: 3 done, 0 failed, 0 skipped, 0 dropped\n"), err
-
 
 class Watching:
     """Keeps what the throttles were, as often as it can look, until the block ends."""
@@ -320,7 +307,7 @@ def test_a_rate_that_is_none(admin, called, tmp_path, rate):
     del admin
     code, out, err = called("apply", str(tmp_path / "none"), f"--throttle={rate}", "--json")
     assert (code, out) == (1, "")
-    assert document(err)["hint"].startswith("use one of the units B kB MB GB KiB MiB GiB")
+    assert document(err)["hint"].startswith("use one of the units B kB MB GB TB KiB MiB GiB TiB")
 
 
 def test_throttles_of_nobody_here_are_not_ours(admin, called):

@@ -107,12 +107,10 @@ def test_how_far_it_is():
 
 
 def test_options_become_limits():
-    made = ApplyOptions(
-        throttle="50MB", bytes_in_flight="1GiB", first=3, no_elect=True, stall=5, down=7
-    )
+    made = ApplyOptions(throttle="50MB", bytes_in_flight="1GiB", no_elect=True, stall=5, down=7)
     assert made.rate == 50_000_000
     caps = made.caps
-    assert (caps.bytes_in_flight, caps.first, caps.elect) == (2**30, 3, False)
+    assert (caps.bytes_in_flight, caps.elect) == (2**30, False)
     assert (caps.stall_ms, caps.down_ms, caps.at_once, caps.per_broker) == (5000, 7000, 200, 5)
     assert ApplyOptions().rate is None
 
@@ -126,7 +124,8 @@ def test_a_number_of_bytes_that_is_none(option, text):
         ApplyOptions(**{option: text})
     assert raised.value.where == "--" + option.replace("_", "-")
     assert raised.value.hint == (
-        "use one of the units B kB MB GB KiB MiB GiB; a number without a unit is bytes, never bits"
+        "use one of the units B kB MB GB TB KiB MiB GiB TiB; a number without a unit is "
+        "bytes, never bits"
     )
 
 

@@ -14,6 +14,7 @@ from hypothesis.stateful import (
 from applied_plans import move, plan_of
 from laws_applying import (
     check_announced,
+    check_budget,
     check_caps,
     check_final,
     check_lists,
@@ -22,6 +23,7 @@ from laws_applying import (
 )
 from modelled_kafka import ModelledKafka
 from rackwise.core.applying.actions import Begun, Finish, Interrupted, Looked
+from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.journal.codec import fields_of, line_of
 from rackwise.core.applying.model import Caps, ThrottleKey
 from rackwise.core.applying.start import resume
@@ -57,8 +59,9 @@ class AnyRun(RuleBasedStateMachine):
         lag_ms=st.sampled_from([0, 2_500]),
         broker_priors=st.tuples(rates, rates),
         topic_priors=st.tuples(throttled, throttled),
+        most_moves=st.none() | st.integers(1, 3),
     )
-    def begin(self, changes, caps, rate, lag_ms, broker_priors, topic_priors) -> None:
+    def begin(self, changes, caps, rate, lag_ms, broker_priors, topic_priors, most_moves) -> None:
         """A cluster with an operator's throttles, and a first run."""
         self.plan = plan_of(
             *(
@@ -78,13 +81,14 @@ class AnyRun(RuleBasedStateMachine):
         self.prior = self.world.copy().configs()
         self.added: dict[ThrottleKey, str] = {}
         self.outcome = None
+        self.budget = Budget(moves=most_moves)
         self.leaders = {}
         self.start_run()
 
     def start_run(self, mode="apply") -> None:
         """Start the first run, or one that knows only the journal of its file."""
         lines = [line_of(fields_of(line)) for line in self.world.journal]
-        state = resume(self.plan, lines, self.caps, self.rate, mode=mode)
+        state = resume(self.plan, lines, self.caps, self.rate, mode=mode, budget=self.budget)
         self.state, due = step(state, Begun(at_ms=self.world.now_ms))
         self.due = list(due)
         self.outcome = None
@@ -188,6 +192,7 @@ class AnyRun(RuleBasedStateMachine):
     def lists_are_of_the_plan(self) -> None:
         """At every moment each list is one that the plan allows."""
         check_lists(self.moves, self.world)
+        check_budget(self.world)
 
     def teardown(self) -> None:
         """Without further faults, the runs complete the plan and leave nothing of this tool."""
@@ -197,6 +202,7 @@ class AnyRun(RuleBasedStateMachine):
             self.world.start(broker)
         self.world.refusals.clear()
         self.world.speed = 10
+        self.budget = Budget()
         self.finish_run()
         for _ in range(MOST_RUNS):
             if self.outcome.is_reached and self.outcome.mode == "apply":

@@ -145,10 +145,10 @@ class TestThrottles:
 
 
 class TestScope:
-    def test_dropped_partitions_and_those_after_the_first_are_left_out(self):
-        state = start(PLAN, Caps(first=2), dropped={A})
+    def test_dropped_partitions_are_left_out(self):
+        state = start(PLAN, dropped={A})
         classes = [state.partitions[each].class_ for each in (A, B, C)]
-        assert classes == ["dropped", "not_started", "dropped"]
+        assert classes == ["dropped", "not_started", "not_started"]
 
     def test_without_elections_every_leader_counts_as_elected(self):
         assert start(PLAN, Caps(elect=False)).partitions[A].is_elected
@@ -161,9 +161,7 @@ class TestScope:
 
 
 class TestCaps:
-    @pytest.mark.parametrize(
-        "name", ["at_once", "per_broker", "bytes_in_flight", "first", "down_ms"]
-    )
+    @pytest.mark.parametrize("name", ["at_once", "per_broker", "bytes_in_flight", "down_ms"])
     def test_a_limit_of_0_is_rejected(self, name):
         with pytest.raises(
             InvalidConfig, match=f"invalid {name}: expected a number of 1 or more, got 0"

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
+from rackwise.core.applying.budget import Budget, room_of
 from rackwise.core.applying.model import Caps, ObservedPartition, Progress
 from rackwise.core.applying.start import start
 from rackwise.core.applying.window import capacity_in_use, is_pending, next_batch
@@ -29,7 +30,8 @@ def _begun(state, foreign=None):
     ready = [
         which for which, each in state.partitions.items() if each.is_certain and is_pending(each)
     ]
-    batch, changes = next_batch(state, ready, foreign or {})
+    room = room_of(Budget(), (), state.moves, 0)
+    batch, changes = next_batch(state, ready, foreign or {}, room)
     return [f"{topic}-{number}" for topic, number in batch], changes
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rackwise.cli.app import with_option_groups
+from rackwise.cli.apply.budget import BudgetOptions
 from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     has_ended,
@@ -16,6 +17,7 @@ from rackwise.cli.apply.run import (
     run_preflight,
     show,
     show_check,
+    start_budget,
 )
 
 if TYPE_CHECKING:
@@ -23,10 +25,14 @@ if TYPE_CHECKING:
 
 
 @with_option_groups()
-def apply(context: typer.Context, target: Target, options: ApplyOptions) -> int:
+def apply(
+    context: typer.Context, target: Target, options: ApplyOptions, budget: BudgetOptions
+) -> int:
     """Execute a plan on its cluster. If the run is killed, rackwise resume continues it.
 
-    Exit codes: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first write.
+    With --next, --most-bytes, --until or --for, a run starts only a part of the moves; the same
+    command continues later. Exit codes: 0 done, 1 error, 3 moves are left, 4 rejected before the
+    first write.
     """
     shell: Shell = context.obj
     with open_session(shell, target) as session:
@@ -35,7 +41,11 @@ def apply(context: typer.Context, target: Target, options: ApplyOptions) -> int:
         if options.check or is_done:
             show_check(shell, len(session.plan.moves), len(found.dropped), is_done=is_done)
             return 0
-        state = initial_state(session, options.caps, rate=options.rate, dropped=found.dropped)
+        limits = start_budget(shell, session, budget)
+        state = initial_state(
+            session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
+        )
         outcome, code = run(shell, session, state, label="apply")
-        show(shell, session, outcome, target)
+        again = target.command("apply", options, budget) if limits.is_limited else None
+        show(shell, session, outcome, target, again=again)
     return code

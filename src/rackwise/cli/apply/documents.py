@@ -50,6 +50,16 @@ class AppliedDocument:
     """Whether the run reached its end."""
     has_written: bool
     """Whether the cluster was asked for a change."""
+    begun: int
+    """Moves that the run has started, with those of killed runs that it continues."""
+    bytes_done: int
+    """Bytes of the copies of moves that are done."""
+    bytes_left: int
+    """Bytes of the copies of moves that are not done, of those that the run left out too."""
+    unknown_sizes: int
+    """Moves with copies of unknown size, which neither sum contains."""
+    next_command: str | None
+    """The command that continues if the run has used its budget; else null."""
     stop: str | None
     """Why the run ended early; null if it did not."""
     text: str | None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -52,10 +53,6 @@ BytesInFlight = Annotated[
         metavar="SIZE", help="Move at most this many bytes at once. The default is no limit."
     ),
 ]
-First = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Execute only the first N moves of the plan."),
-]
 Alongside = Annotated[
     bool,
     typer.Option(
@@ -81,6 +78,19 @@ Check = Annotated[
 ]
 
 
+def given(group: object) -> list[str]:
+    """The options of a group that differ from their defaults, as words of a command line."""
+    words: list[str] = []
+    for each in fields(group):  # type: ignore[arg-type]
+        value = getattr(group, each.name)
+        if value == each.default:
+            continue
+        words.append(f"--{each.name.rstrip('_').replace('_', '-')}")
+        if value is not True:
+            words.append(shlex.quote(str(value)))
+    return words
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The plan and the cluster as the user named them."""
@@ -89,9 +99,10 @@ class Target:
     bootstrap_server: Bootstrap
     client_config: ClientConfig = None
 
-    def command(self, verb: str) -> str:
-        """The command line that continues with this plan."""
-        return resume_line(verb, self.plan, self.bootstrap_server, self.client_config)
+    def command(self, verb: str, *groups: object) -> str:
+        """The command line that continues with this plan, with the options of these groups."""
+        line = resume_line(verb, self.plan, self.bootstrap_server, self.client_config)
+        return escaped(" ".join([line, *(each for group in groups for each in given(group))]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +114,6 @@ class ApplyOptions:
     at_once: AtOnce = 200
     per_broker: PerBroker = 5
     bytes_in_flight: BytesInFlight = None
-    first: First = None
     alongside: Alongside = False
     allow_partial: AllowPartial = False
     no_elect: NoElect = False
@@ -118,7 +128,7 @@ class ApplyOptions:
     @property
     def rate(self) -> int | None:
         """Throttle in bytes per second and broker; None: no throttle."""
-        return _bytes("--throttle", self.throttle)
+        return parse_bytes("--throttle", self.throttle)
 
     @property
     def caps(self) -> Caps:
@@ -126,8 +136,7 @@ class ApplyOptions:
         return Caps(
             at_once=self.at_once,
             per_broker=self.per_broker,
-            bytes_in_flight=_bytes("--bytes-in-flight", self.bytes_in_flight),
-            first=self.first,
+            bytes_in_flight=parse_bytes("--bytes-in-flight", self.bytes_in_flight),
             stall_ms=self.stall * 1000,
             down_ms=self.down * 1000,
             elect=not self.no_elect,
@@ -135,7 +144,7 @@ class ApplyOptions:
         )
 
 
-def _bytes(option: str, text: str | None) -> int | None:
+def parse_bytes(option: str, text: str | None) -> int | None:
     """Bytes, or bytes per second, of an option. Raises `InvalidConfig`."""
     if text is None:
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rackwise.cli.app import with_option_groups
+from rackwise.cli.apply.budget import BudgetOptions
 from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     has_ended,
@@ -17,6 +18,7 @@ from rackwise.cli.apply.run import (
     run_preflight,
     show,
     show_check,
+    start_budget,
 )
 from rackwise.core.errors import NothingToResume
 
@@ -26,13 +28,16 @@ if TYPE_CHECKING:
 
 
 @with_option_groups(without=("check",))
-def resume(context: typer.Context, target: Target, options: ApplyOptions) -> int:
+def resume(
+    context: typer.Context, target: Target, options: ApplyOptions, budget: BudgetOptions
+) -> int:
     """Continue a plan from its journal and the state of the cluster.
 
-    Without --throttle, the throttle of the last run is kept. Changes by others are reported and not
-    undone. A plan that was cancelled, rolled back or completed is not started again; use rackwise
-    apply for that. Exit codes: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first
-    write.
+    Without --throttle, the throttle of the last run is kept. Without --next, --most-bytes, --until
+    and --for, a run that was killed is continued within its own limits. Changes by others are
+    reported and not undone. A plan that was cancelled, rolled back or completed is not started
+    again; use rackwise apply for that. Exit codes: 0 done, 1 error, 3 moves are left, 4 rejected
+    before the first write.
     """
     shell: Shell = context.obj
     from rackwise.core.applying.start import history_of
@@ -50,9 +55,13 @@ def resume(context: typer.Context, target: Target, options: ApplyOptions) -> int
                 )
             show_check(shell, len(session.plan.moves), len(found.dropped), is_done=True)
             return 0
-        state = initial_state(session, options.caps, rate=options.rate, dropped=found.dropped)
+        limits = start_budget(shell, session, budget, inherits=True)
+        state = initial_state(
+            session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
+        )
         outcome, code = run(shell, session, state, label="resume")
-        show(shell, session, outcome, target)
+        again = target.command("resume", options, budget) if limits.is_limited else None
+        show(shell, session, outcome, target, again=again)
     return code
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import Plan
 
 
-@with_option_groups(without=("first", "check"))
+@with_option_groups(without=("check",))
 def rollback(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     """Cancel running moves, then execute the reverse of the completed ones, with its own journal.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from rackwise.cli.apply.meter import RunMeter
-from rackwise.cli.apply.text import outcome_document, outcome_text, throttle_text
+from rackwise.cli.apply.text import budget_lines, outcome_document, outcome_text, throttle_text
 from rackwise.cli.shell import drop_stdout, installed
 from rackwise.cli.source import utc_now
 from rackwise.cli.stopping import STOPPED, Stopping
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.files.journal import Journal
     from rackwise.adapters.kafka.applying.world import World
+    from rackwise.cli.apply.budget import BudgetOptions
     from rackwise.cli.apply.options import ApplyOptions, Target
     from rackwise.cli.shell import Shell
+    from rackwise.core.applying.budget import Budget
     from rackwise.core.applying.journal.lines import Line
     from rackwise.core.applying.model import (
         ApplyState,
@@ -148,6 +151,7 @@ def run_preflight(shell: Shell, session: ApplySession, options: ApplyOptions) ->
         session.plan,
         facts,
         sent=journalled_requests(session),
+        has_begun=_has_begun(session),
         allow_partial=options.allow_partial,
         alongside=options.alongside,
     )
@@ -174,10 +178,9 @@ def _print_throttle(
     if rate is None:
         return
     keys = [(move.topic, move.partition) for move in session.plan.moves]
-    moves = [*zip(session.plan.moves, keys, strict=True)][: options.caps.first]
     left = remaining(
         (move, Progress(seen=facts.partitions.get(key)))
-        for move, key in moves
+        for move, key in zip(session.plan.moves, keys, strict=True)
         if key not in dropped
     )
     if not left.total and not left.unknown:
@@ -188,6 +191,14 @@ def _print_throttle(
         shell.warn(f"{text}; for more, interrupt and set a rate such as --throttle 50MB")
     else:
         shell.note(text)
+
+
+def _has_begun(session: ApplySession) -> bool:
+    """Whether an earlier run did a part of the plan, and nothing undid it."""
+    from rackwise.core.applying.start import history_of
+
+    history = history_of(session.lines)
+    return history.begin is not None and not history.was_cancelled and not history.is_finished
 
 
 def journalled_requests(session: ApplySession) -> Mapping[PartitionId, RequestStatus]:
@@ -204,11 +215,40 @@ def initial_state(
     rate: int | None = None,
     mode: Mode = "apply",
     dropped: Collection[PartitionId] = (),
+    budget: Budget | None = None,
 ) -> ApplyState:
-    """The first state of a run, from the plan and its journal."""
+    """The first state of a run, from the plan and its journal; without a budget it has no limit."""
+    from rackwise.core.applying.budget import Budget
     from rackwise.core.applying.start import resume
 
-    return resume(session.plan, session.lines, caps, rate, mode=mode, dropped=dropped)
+    return resume(
+        session.plan,
+        session.lines,
+        caps,
+        rate,
+        mode=mode,
+        dropped=dropped,
+        budget=budget or Budget(),
+    )
+
+
+def start_budget(
+    shell: Shell, session: ApplySession, options: BudgetOptions, *, inherits: bool = False
+) -> Budget:
+    """The budget of the run that begins now; printed if there is any limit.
+
+    `inherits`: without options, take the budget of a run that was killed.
+    """
+    from rackwise.cli.apply.budget import budget_text
+    from rackwise.core.applying.start import history_of
+
+    history, now = history_of(session.lines), datetime.fromisoformat(utc_now())
+    clock_ms = session.world.clock_ms()
+    budget = options.budget(now, clock_ms, killed=history.open_run, inherits=inherits)
+    if budget.is_limited:
+        begun = len(history.begun) if history.continues(budget) else 0
+        shell.note(budget_text(budget, now, begun))
+    return budget
 
 
 def require_journal(session: ApplySession, target: Target) -> None:
@@ -259,27 +299,42 @@ def run(
 def _code(outcome: Outcome, stop: Stopping, *, had_begun: bool) -> int:
     if outcome.is_reached:
         return 0
-    if outcome.has_written or had_begun:
+    if outcome.stop == "budget" or outcome.has_written or had_begun:
         return STOPPED
     return stop.code if stop.is_asked else 1
 
 
 def show(
-    shell: Shell, session: ApplySession, outcome: Outcome, target: Target, *, verb: str = "resume"
+    shell: Shell,
+    session: ApplySession,
+    outcome: Outcome,
+    target: Target,
+    *,
+    verb: str = "resume",
+    again: str | None = None,
 ) -> None:
-    """Print the outcome on stdout, and the next command on stderr."""
+    """Print the outcome on stdout, and the next command on stderr.
+
+    `again`: the command line of a run with a budget; if the budget is spent it is the next command.
+    """
     texts = session.world.texts
+    onward = again if outcome.stop == "budget" else None
     try:
         if shell.is_json:
-            shell.document(outcome_document(session.plan, outcome, texts, session.journal.path))
+            shell.document(
+                outcome_document(session.plan, outcome, texts, session.journal.path, onward)
+            )
         else:
-            shell.text(outcome_text(outcome, texts))
+            lines = [outcome_text(outcome, texts)]
+            if again is not None:
+                lines += budget_lines(session.plan, outcome, onward)
+            shell.text("\n".join(lines))
     except BrokenPipeError:
         drop_stdout()
     if outcome.dropped:
         left = counted(len(outcome.dropped), "move")
         shell.note(f"{left} left out of this run; to see their state: {target.command('status')}")
-    if outcome.is_reached:
+    if outcome.is_reached or (onward is not None and not outcome.throttles_left):
         return
     if outcome.throttles_left and not outcome.skipped:
         left = counted(len(outcome.throttles_left), "throttle")
@@ -308,4 +363,4 @@ def show_nothing(shell: Shell, session: ApplySession, text: str, *, mode: Mode) 
     from rackwise.core.applying.model import Outcome
 
     outcome = Outcome(mode=mode, classes={}, codes={})
-    shell.document(outcome_document(session.plan, outcome, {}, session.journal.path))
+    shell.document(outcome_document(session.plan, outcome, {}, session.journal.path, None))

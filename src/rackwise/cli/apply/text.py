@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rackwise.core.applying.budget import copied_bytes
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -29,16 +30,46 @@ def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
     """
     lines = [counts_text(outcome)]
     shown = outcome.classes
-    if outcome.mode == "cancel":
+    if outcome.mode == "cancel" or outcome.stop == "budget":
         shown = {key: each for key, each in shown.items() if each != "not_started"}
     lines += class_lines(shown, outcome.codes, texts)
     lines += [f"? {name_of(each)}  leader not elected" for each in outcome.not_elected]
     lines += [f"throttle-left     {key_text(each)}" for each in outcome.throttles_left]
     lines += [f"throttle-changed  {key_text(each)}" for each in outcome.throttles_changed]
-    if outcome.stop is not None:
+    if outcome.stop is not None and outcome.stop != "budget":
         why = "" if outcome.text is None else f": {escaped(outcome.text)}"
         lines.append(f"ended early, {outcome.stop}{why}")
     return "\n".join(lines)
+
+
+def budget_lines(plan: Plan, outcome: Outcome, onward: str | None) -> list[str]:
+    """The bytes of the plan that are copied and left; if the budget is spent, why, and what next.
+
+    `onward`: the next command; None: the budget is not spent.
+    """
+    from rackwise.report.formats import bytes_text
+
+    done, left, unknown = plan_bytes(plan, outcome)
+    sizes = f", {counted(unknown, 'move')} of unknown size" if unknown else ""
+    lines = [f"bytes   {bytes_text(done)} copied, {bytes_text(left)} left{sizes}"]
+    if onward is not None:
+        lines.append(f"budget  spent: {escaped(outcome.text or '')}")
+        lines.append(f"next    {onward}")
+    return lines
+
+
+def plan_bytes(plan: Plan, outcome: Outcome) -> tuple[int, int, int]:
+    """Bytes of the copies of moves that are done, and of the others; moves of unknown size."""
+    done = left = unknown = 0
+    for move in plan.moves:
+        size = copied_bytes(move)
+        if size is None:
+            unknown += 1
+        elif outcome.classes.get((move.topic, move.partition)) == "done":
+            done += size
+        else:
+            left += size
+    return done, left, unknown
 
 
 def counts_text(outcome: Outcome) -> str:
@@ -79,11 +110,16 @@ def class_lines(
 
 
 def outcome_document(
-    plan: Plan, outcome: Outcome, texts: Mapping[PartitionId, str], journal: Path
+    plan: Plan,
+    outcome: Outcome,
+    texts: Mapping[PartitionId, str],
+    journal: Path,
+    onward: str | None,
 ) -> AppliedDocument:
-    """The outcome as a document."""
+    """The outcome as a document; `onward`: the next command if the budget is spent."""
     from rackwise.cli.apply.documents import AppliedDocument
 
+    bytes_done, bytes_left, unknown_sizes = plan_bytes(plan, outcome)
     return AppliedDocument(
         plan=plan.sha256,
         cluster_id=plan.cluster_id,
@@ -95,6 +131,11 @@ def outcome_document(
         dropped=len(outcome.dropped),
         is_reached=outcome.is_reached,
         has_written=outcome.has_written,
+        begun=outcome.begun,
+        bytes_done=bytes_done,
+        bytes_left=bytes_left,
+        unknown_sizes=unknown_sizes,
+        next_command=onward,
         stop=outcome.stop,
         text=outcome.text,
         partitions=partition_rows(outcome.classes, outcome.codes, texts),

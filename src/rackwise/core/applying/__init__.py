@@ -10,6 +10,7 @@ step              step(state, observation) -> state, actions
   decide            what a run does after it has read the cluster
   observe           what one reading of the cluster changes in the state
   window            which partitions are started next
+    budget            how much a run may begin, and until when
   stop_conditions   why no new move is started
   throttles/        setting and clearing replication throttles
 reverse           the plan that undoes what is done

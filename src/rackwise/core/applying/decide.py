@@ -9,6 +9,7 @@ The first row that applies is executed:
 ```
 apply    a signal arrived                          wind down
          a target is dead for too long             cancel its partitions
+         nothing moves, the budget is spent        clear throttles, end
          a throttle is requested and not set       set it
          done, the preferred replica is no leader  elect
          capacity is free, no pause                start moves
@@ -30,6 +31,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rackwise.core.applying.budget import room_of, spent_text
 from rackwise.core.applying.journal.lines import PartitionLine
 from rackwise.core.applying.observe import apply_look
 from rackwise.core.applying.partition_class import is_in_cancel_order
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rackwise.core.applying.actions import Looked
+    from rackwise.core.applying.budget import BudgetRoom
     from rackwise.core.applying.journal.lines import Line
     from rackwise.core.applying.model import ApplyState, PartitionClass, PartitionId, Progress
     from rackwise.core.planning.model import Move
@@ -118,13 +121,17 @@ def _apply(state: ApplyState, look: Looked) -> Step:
     undo = _cancel_or_reorder(state, dead_targets(state, look.at_ms), look.at_ms)
     if undo is not None:
         return undo
+    if _is_budget_spent(state, look.at_ms):
+        why = spent_text(_budget_room(state, look.at_ms), state.budget)
+        return wind_down(state, "budget", why)
     if lacks_throttle(state):
         return begin_setting(state)
     leaders = _electable(state, look.at_ms)
     if leaders:
         return elect(state, leaders[: state.caps.elect_at_once], look.at_ms)
     if not state.pauses:
-        batch, changes = next_batch(state, _startable(state, look.at_ms), look.foreign)
+        ready = _startable(state, look.at_ms)
+        batch, changes = next_batch(state, ready, look.foreign, _budget_room(state, look.at_ms))
         if batch:
             return move(state, batch, look.at_ms, changes=changes)
     return wind_down(state, "paused") if _is_waiting_useless(state, look.at_ms) else wait(state)
@@ -138,6 +145,28 @@ def _has_open_work(state: ApplyState) -> bool:
         or awaits_election(each)
         or (not each.is_certain and each.class_ != "dropped")
         for each in state.partitions.values()
+    )
+
+
+def _budget_room(state: ApplyState, at_ms: int) -> BudgetRoom:
+    return room_of(state.budget, state.begun, state.moves, at_ms)
+
+
+def _is_budget_spent(state: ApplyState, at_ms: int) -> bool:
+    """Whether nothing is under way, and no move that is left fits in the budget."""
+    if not state.budget.is_limited:
+        return False
+    if any(
+        is_under_way(each) or awaits_election(each) or (not each.is_certain)
+        for each in state.partitions.values()
+        if each.class_ != "dropped"
+    ):
+        return False
+    room = _budget_room(state, at_ms)
+    return not any(
+        room.fits(partition, state.moves[partition])
+        for partition in state.queried
+        if is_pending(state.partitions[partition])
     )
 
 

@@ -2,6 +2,7 @@
 
 ```
 Caps               limits: how much moves at once, how long to wait
+Budget             how much a run may begin, and until when; see `budget`
 ObservedPartition  one partition as the cluster shows it now
 Progress           one partition of the plan: its requests, and its class
 Entry              one throttle that this tool set: the value before, the values set
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from rackwise.core.applying.budget import Budget
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -62,8 +64,9 @@ because a target was dead for too long. `dropped`: not part of this run."""
 RateConflict: TypeAlias = Literal["keep", "max", "ours"]
 """Which rate holds where an operator has set one: the operator's, the larger one, ours."""
 
-Stop: TypeAlias = Literal["interrupted", "paused", "throttle", "unreachable", "fatal"]
-"""Why a run ended early. `paused`: no new move was allowed and nothing moved any more."""
+Stop: TypeAlias = Literal["interrupted", "paused", "budget", "throttle", "unreachable", "fatal"]
+"""Why a run ended early. `paused`: no new move was allowed and nothing moved any more. `budget`: no
+move that is left fits in the budget of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +85,6 @@ class Caps:
     """Partitions in one request."""
     elect_at_once: int = 200
     """Preferred elections in one request."""
-    first: int | None = None
-    """Only the first N moves of the plan; None: all."""
     stall_ms: int = 600_000
     """Time without a byte of progress after which no new move is started."""
     down_ms: int = 60_000
@@ -234,6 +235,8 @@ class Outcome:
     """Throttles of this tool that are still set."""
     throttles_changed: tuple[ThrottleKey, ...] = ()
     """Throttles of this tool that others changed."""
+    begun: int = 0
+    """Moves that count for the budget of the run."""
     stop: Stop | None = None
     text: str | None = None
     """Text of the error that ended the run."""
@@ -311,6 +314,9 @@ class ApplyState:
     """Throttle in bytes per second; None: no throttle."""
     phase: Phase = "new"
     partitions: Mapping[PartitionId, Progress] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
+    begun: frozenset[PartitionId] = frozenset()
+    """Partitions that were requested in this run, which count for its budget."""
     ledger: Mapping[ThrottleKey, Entry] = field(default_factory=dict)
     """Throttles that this tool set and did not restore yet."""
     target_throttles: Mapping[ThrottleKey, str] = field(default_factory=dict)

@@ -12,8 +12,9 @@ a reassignment that is not ours            runs                 ForeignReassignm
 free disk of the receivers, less reserve   too little           NoRoom
 ```
 
-Each difference belongs to moves, so that `allow_partial` can leave out only these. A move that the
-journal knows is not compared with `before` any more: its state is a class and not a difference.
+Each difference belongs to moves, so that `allow_partial` can leave out only these. Once a part of
+the plan was executed, lists are not compared with `before` any more: what others changed is a class
+of that move and not a difference.
 
 What this does not do: check what is unknown (an unknown size or disk counts as enough); lock
 anything: the cluster may change right after the check.
@@ -100,20 +101,24 @@ def check_plan(
     facts: ClusterFacts,
     *,
     sent: Mapping[PartitionId, RequestStatus] = NOTHING_SENT,
+    has_begun: bool = False,
     allow_partial: bool = False,
     alongside: bool = False,
 ) -> PreflightResult:
     """Check whether the plan may run, or may continue where `sent` has moves of the journal.
 
-    Raises `WrongCluster`, `ForeignReassignment`, `StalePlan` or `NoRoom`.
+    `has_begun`: an earlier run did a part of the plan. What others changed since is then a class of
+    these moves, and the others go on. Raises `WrongCluster`, `ForeignReassignment`, `StalePlan` or
+    `NoRoom`.
     """
     check_cluster(plan, facts.cluster_id)
     if not alongside:
         _check_foreign(plan, facts, sent)
+    has_begun = has_begun or any(each != "none" for each in sent.values())
     stale = {
         id_: what
         for move in plan.moves
-        if (what := _difference(plan, move, facts, sent))
+        if (what := _difference(plan, move, facts, sent, has_begun=has_begun))
         for id_ in [(move.topic, move.partition)]
     }
     if stale and not allow_partial:
@@ -154,19 +159,23 @@ def _check_foreign(
 
 
 def _difference(
-    plan: Plan, move: Move, facts: ClusterFacts, sent: Mapping[PartitionId, RequestStatus]
+    plan: Plan,
+    move: Move,
+    facts: ClusterFacts,
+    sent: Mapping[PartitionId, RequestStatus],
+    *,
+    has_begun: bool,
 ) -> str | None:
     """What changed for one move since the plan was made; None where nothing did."""
     id_ = (move.topic, move.partition)
     name = f"{move.topic}-{move.partition}"
     class_ = _class_of(move, facts, sent)
     if class_ == "not_started":
-        has_begun = any(each != "none" for each in sent.values())
         changes = list(_broker_changes(plan, move, facts, is_new=not has_begun))
         if not has_begun:
             changes.extend(_topic_changes(plan, move.topic, facts))
         return f"{name}: {'; '.join(changes)}" if changes else None
-    if class_ == "done" or sent.get(id_, "none") != "none":
+    if class_ == "done" or has_begun:
         return None
     seen = facts.partitions.get(id_)
     if seen is None:

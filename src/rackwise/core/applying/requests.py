@@ -120,7 +120,8 @@ def move(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int, *, chang
     """Start these moves."""
     targets = tuple((each, state.moves[each].after) for each in batch)
     alter = Alter(targets=targets, allow_replication_factor_change=changes)
-    return _request(state, "move", alter, at_ms)
+    begun = state.begun.union(batch)
+    return _request(replace(state, begun=begun), "move", alter, at_ms)
 
 
 def cancel(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int) -> Step:
@@ -221,6 +222,7 @@ def finish(state: ApplyState) -> Step:
         ),
         throttles_left=tuple(sorted(state.ledger)),
         throttles_changed=tuple(sorted(state.changed_throttles)),
+        begun=len(state.begun),
         stop=state.stop,
         text=state.text,
         has_written=state.has_written,

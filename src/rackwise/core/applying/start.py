@@ -14,6 +14,7 @@ partition moving            sent              partition cancelled, target_dead  
 elect_result elected        the leader is not requested again
 throttle_intent             a throttle of ours; the first old value is the one to restore
 throttle_restored           not ours any more
+begin                       a killed run with the same budget is continued: its moves count
 end                         the next run may request again what others cancelled; a done move
                             with its leader elected is not ours any more: it may be undone
 ```
@@ -30,6 +31,7 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.journal.lines import (
     BatchIntent,
     BatchResult,
@@ -72,6 +74,10 @@ class History:
     """Number of the last request."""
     begin: Begin | None = None
     """First line of the last run."""
+    open_run: Begin | None = None
+    """First line of the last run that moved partitions, if that run was killed."""
+    begun: set[PartitionId] = field(default_factory=set)
+    """Partitions that the last run requested, together with the killed runs that it continues."""
     throttle: int | None = None
     """Throttle of the last run that moved partitions."""
     is_ended: bool = False
@@ -94,6 +100,10 @@ class History:
         missing = self.end.failed + self.end.skipped + self.end.dropped
         return self.end.stop is None and not missing
 
+    def continues(self, budget: Budget) -> bool:
+        """Whether a run with this budget continues the last one, which was killed."""
+        return self.open_run is not None and self.open_run.budget.limits == budget.limits
+
     @singledispatchmethod
     def add(self, line: object) -> None:
         """Fold one more line; a line without state is ignored."""
@@ -106,11 +116,18 @@ class History:
             self.mode, self.end = line.mode, None
         if line.mode == "apply":
             self.throttle = line.throttle
+            if not self.continues(line.budget):
+                self.begun.clear()
+            self.open_run = line
+        elif line.mode == "cancel":
+            self.open_run = None
 
     @add.register
     def _(self, line: BatchIntent) -> None:
         self.batch = max(self.batch, line.batch)
         sent: RequestStatus = "intent" if line.act == "move" else "cancelling"
+        if line.act == "move":
+            self.begun.update(line.partitions)
         self.sent.update(dict.fromkeys(line.partitions, sent))
         for each in (self.elected, self.external, self.done, self.awaiting_election):
             each.difference_update(line.partitions)
@@ -159,7 +176,7 @@ class History:
     def _(self, line: End) -> None:
         self.is_ended = True
         if self.begin is not None and self.begin.mode != "restore":
-            self.end = line
+            self.end, self.open_run = line, None
         self.sent.update(dict.fromkeys(self.external, "intent"))
         self.external.clear()
         self.sent.update(dict.fromkeys(self.done - self.awaiting_election, "none"))
@@ -180,13 +197,14 @@ def start(
     *,
     mode: Mode = "apply",
     dropped: Collection[PartitionId] = (),
+    budget: Budget = Budget(),  # noqa: B008, it is frozen
 ) -> ApplyState:
     """The first state of a run without a journal.
 
     `throttle`: bytes per second; `dropped`: partitions to leave out. Raises `InvalidConfig` for a
     rate that Kafka does not accept.
     """
-    return resume(plan, (), caps, throttle, mode=mode, dropped=dropped)
+    return resume(plan, (), caps, throttle, mode=mode, dropped=dropped, budget=budget)
 
 
 def resume(
@@ -197,11 +215,13 @@ def resume(
     *,
     mode: Mode = "apply",
     dropped: Collection[PartitionId] = (),
+    budget: Budget = Budget(),  # noqa: B008, it is frozen
 ) -> ApplyState:
     """The first state of a run that continues from a journal.
 
-    Without `throttle` the throttle of the last run is kept. Raises `InvalidConfig` for a rate that
-    Kafka does not accept, `InvalidPlan` for a journal of another plan.
+    A killed run with the same budget is continued: its moves count. Without `throttle` the throttle
+    of the last run is kept. Raises `InvalidConfig` for a rate that Kafka does not accept,
+    `InvalidPlan` for a journal of another plan.
     """
     if throttle is not None and not 1 <= throttle <= MOST_RATE:
         raise InvalidConfig(
@@ -227,6 +247,8 @@ def resume(
         mode=mode,
         rate=throttle if mode == "apply" else None,
         partitions=_initial_progress(moves, history, caps, frozenset(dropped)),
+        budget=budget,
+        begun=frozenset(history.begun if history.continues(budget) else ()),
         ledger=history.ledger,
         batch=history.batch,
     )
@@ -254,11 +276,10 @@ def _initial_progress(
 ) -> dict[PartitionId, Progress]:
     """The first progress of every move, in the order of the plan."""
     progress = {}
-    for place, partition in enumerate(moves):
-        is_dropped = partition in dropped or (caps.first is not None and place >= caps.first)
+    for partition in moves:
         each = Progress(
             sent=history.sent.get(partition, "none"),
             is_elected=not caps.elect or partition in history.elected,
         )
-        progress[partition] = replace(each, class_="dropped") if is_dropped else each
+        progress[partition] = replace(each, class_="dropped") if partition in dropped else each
     return progress

@@ -107,7 +107,16 @@ def _begun(state: ApplyState, seen: Begun) -> Step:
     dropped = tuple(
         partition for partition, each in state.partitions.items() if each.class_ == "dropped"
     )
-    line = Begin(plan=state.plan, mode=state.mode, throttle=state.rate, dropped=dropped)
+    line = Begin(
+        plan=state.plan,
+        mode=state.mode,
+        throttle=state.rate,
+        dropped=dropped,
+        next_moves=state.budget.moves,
+        most_bytes=state.budget.bytes,
+        until=state.budget.until,
+        lasts_ms=state.budget.lasts_ms,
+    )
     state = replace(state, progress_ms=seen.at_ms)
     return journal_first(
         (line,), begin_clearing(state) if state.mode == "restore" else look(state, seen.at_ms)

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from rackwise.core.applying.budget import BudgetRoom
     from rackwise.core.applying.model import (
         ApplyState,
         Caps,
@@ -121,8 +122,12 @@ def next_batch(
     state: ApplyState,
     ready: Iterable[PartitionId],
     foreign: Mapping[PartitionId, ObservedPartition],
+    budget: BudgetRoom,
 ) -> tuple[tuple[PartitionId, ...], bool]:
-    """The partitions of `ready` to start now, and whether lengths of lists change."""
+    """The partitions of `ready` to start now, and whether lengths of lists change.
+
+    `budget`: what is left of it; what is started is taken from it.
+    """
     room = capacity_in_use(state, foreign)
     batch: list[PartitionId] = []
     changes: bool | None = None
@@ -134,7 +139,8 @@ def next_batch(
         if changes is not None and does_change != changes:
             continue
         adding, leader = brokers_to_add(move, seen), _leader(seen)
-        if room.fits(adding, leader, move.bytes):
+        if budget.fits(partition, move) and room.fits(adding, leader, move.bytes):
+            budget.take(partition, move)
             room.take(adding, leader, move.bytes)
             batch.append(partition)
             changes = does_change

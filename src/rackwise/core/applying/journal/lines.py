@@ -2,7 +2,7 @@
 
 ```
 type               announces or reports
-begin              a run: its mode, throttle, and the partitions that it leaves out
+begin              a run: its mode, throttle, budget, and the partitions that it leaves out
 throttle_intent    throttle keys about to be set: value before, new value
 throttle_set       which keys were set, which were not
 batch_intent       partitions about to be reassigned or cancelled
@@ -24,7 +24,10 @@ What this does not do: files, checks, order. `start.resume` folds the lines into
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, TypeAlias
+
+from rackwise.core.applying.budget import Budget
+from rackwise.core.json.declare import OMITTED
 
 if TYPE_CHECKING:
     from rackwise.core.applying.model import (
@@ -49,6 +52,24 @@ class Begin:
     """Bytes per second; None: no throttle."""
     dropped: tuple[PartitionId, ...]
     """Partitions that the run leaves out."""
+    next_moves: Annotated[int | None, OMITTED] = None
+    """Moves that the run may begin; None: no limit."""
+    most_bytes: Annotated[int | None, OMITTED] = None
+    """Bytes of the copies that the run may begin; None: no limit."""
+    until: Annotated[str | None, OMITTED] = None
+    """Time after which the run begins no move, UTC; None: no limit."""
+    lasts_ms: Annotated[int | None, OMITTED] = None
+    """Length of the run, if it was given as a length."""
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the run."""
+        return Budget(
+            moves=self.next_moves,
+            bytes=self.most_bytes,
+            until=self.until,
+            lasts_ms=self.lasts_ms,
+        )
 
 
 class Setting(NamedTuple):

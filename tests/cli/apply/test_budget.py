@@ -1,0 +1,224 @@
+"""`apply --next`, `--most-bytes`, `--until` and `--for`: one window after another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from kafka.structs import TopicPartition
+
+from hand_made_plans import lists, plan_file, shown
+from kafka_topics import NAME, document
+from kafka_traffic import create, produce, until
+from rackwise.cli.apply.budget import BudgetOptions, budget_text, end_of, time_text
+from rackwise.core.applying.budget import Budget
+from rackwise.core.applying.journal.lines import Begin
+from rackwise.core.errors import InvalidConfig
+
+BERLIN = ZoneInfo("Europe/Berlin")
+KATHMANDU = ZoneInfo("Asia/Kathmandu")
+EVENING = datetime(2026, 11, 26, 22, 0, tzinfo=UTC)
+TESTS = Path(__file__).parents[2]
+
+
+class TestEnd:
+    @pytest.mark.parametrize(
+        ("text", "now", "zone", "end"),
+        [
+            ("05:00", "2026-11-26T22:00:00Z", BERLIN, "2026-11-27T04:00:00Z"),
+            ("05:00", "2026-11-27T03:59:59Z", BERLIN, "2026-11-27T04:00:00Z"),
+            ("05:00", "2026-11-27T04:00:00Z", BERLIN, "2026-11-28T04:00:00Z"),
+            ("23:30:15", "2026-11-26T22:00:00Z", BERLIN, "2026-11-26T22:30:15Z"),
+            ("05:00", "2026-11-26T22:00:00Z", KATHMANDU, "2026-11-26T23:15:00Z"),
+            # the day that begins summer time has no 02:30, the one that ends it has two
+            ("02:30", "2026-03-28T22:00:00Z", BERLIN, "2026-03-29T01:30:00Z"),
+            ("02:30", "2026-10-24T22:00:00Z", BERLIN, "2026-10-25T00:30:00Z"),
+            ("05:00", "2026-03-28T22:00:00Z", BERLIN, "2026-03-29T03:00:00Z"),
+            ("2026-12-01T05:00", "2026-11-26T22:00:00Z", BERLIN, "2026-12-01T04:00:00Z"),
+            ("2026-12-01T05:00+02:00", "2026-11-26T22:00:00Z", BERLIN, "2026-12-01T03:00:00Z"),
+        ],
+    )
+    def test_a_clock_time_is_the_next_one_in_the_zone(self, text, now, zone, end):
+        assert end_of(text, datetime.fromisoformat(now), zone) == datetime.fromisoformat(end)
+
+    def test_without_a_zone_it_is_that_of_the_machine(self):
+        local = EVENING.astimezone()
+        text = f"{local + timedelta(minutes=1):%H:%M}"
+        assert end_of(text, EVENING) == EVENING + timedelta(minutes=1)
+
+    def test_a_date_that_is_past_is_rejected(self):
+        with pytest.raises(InvalidConfig, match=r"expected a time after 2026-11-26 23:00:00 CET"):
+            end_of("2026-11-26T05:00", EVENING, BERLIN)
+
+    @pytest.mark.parametrize(
+        "text", ["5", "25:00", "", "soon", "2026-11-27", "05:00+01:00", "0500"]
+    )
+    def test_another_text_is_rejected(self, text):
+        with pytest.raises(InvalidConfig, match=r"invalid --until: expected a time such as 05:00"):
+            BudgetOptions(until=text)
+
+    def test_the_zone_is_printed(self):
+        assert time_text(EVENING, BERLIN) == "2026-11-26 23:00:00 CET (UTC+01:00)"
+
+
+class TestBudget:
+    @pytest.mark.parametrize(
+        ("options", "budget"),
+        [
+            ({}, Budget()),
+            ({"next_": 5}, Budget(moves=5)),
+            ({"most_bytes": "2TB"}, Budget(bytes=2 * 10**12)),
+            (
+                {"until": "05:00"},
+                Budget(until="2026-11-27T04:00:00Z", end_ms=7 + 5 * 3_600_000 + 3_600_000),
+            ),
+            (
+                {"for_": "4h"},
+                Budget(until="2026-11-27T02:00:00Z", lasts_ms=4 * 3_600_000, end_ms=14_400_007),
+            ),
+        ],
+    )
+    def test_options_become_a_budget(self, options, budget):
+        assert BudgetOptions(**options).budget(EVENING, 7, zone=BERLIN) == budget
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"for_": "4 h"}, {"for_": ""}, {"most_bytes": "0"}, {"until": "05:00", "for_": "4h"}],
+    )
+    def test_what_is_no_budget_is_rejected(self, options):
+        with pytest.raises(InvalidConfig):
+            BudgetOptions(**options)
+
+    def killed(self, **fields):
+        return Begin(plan="5" * 64, mode="apply", throttle=None, dropped=(), **fields)
+
+    def test_a_killed_run_of_four_hours_keeps_its_end(self):
+        made = BudgetOptions(for_="4h")
+        end = made.budget(EVENING, 0).until
+        killed = self.killed(until=end, lasts_ms=4 * 3_600_000)
+        later = made.budget(EVENING + timedelta(hours=1), 0, killed=killed)
+        assert (later.until, later.end_ms) == (end, 3 * 3_600_000)
+        next_night = made.budget(EVENING + timedelta(days=1), 0, killed=killed)
+        assert next_night.until == "2026-11-28T02:00:00Z"
+        other = BudgetOptions(for_="5h").budget(EVENING, 0, killed=killed)
+        assert other.until == "2026-11-27T03:00:00Z"
+
+    def test_resume_without_options_takes_the_budget_of_a_killed_run(self):
+        killed = self.killed(next_moves=5, most_bytes=9, until="2026-11-27T04:00:00Z")
+        made = BudgetOptions().budget(EVENING, 0, killed=killed, inherits=True)
+        assert made.limits == (5, 9, "2026-11-27T04:00:00Z")
+        assert BudgetOptions().budget(EVENING, 0, killed=killed) == Budget()
+        assert BudgetOptions().budget(EVENING, 0, killed=self.killed(), inherits=True) == Budget()
+        past = EVENING + timedelta(days=1)
+        late = BudgetOptions().budget(past, 0, killed=killed, inherits=True)
+        assert late.limits == made.limits
+        assert late.end_ms is not None
+        assert late.end_ms < 0, "it starts nothing"
+        own = BudgetOptions(next_=7).budget(EVENING, 0, killed=killed, inherits=True)
+        assert own == Budget(moves=7)
+
+    def test_a_budget_is_told_with_its_zone(self):
+        made = BudgetOptions(next_=1, most_bytes="1TiB", until="05:00")
+        assert budget_text(made.budget(EVENING, 0, zone=BERLIN), EVENING, 1, BERLIN) == (
+            "budget: at most 1 move; at most 1.00 TiB of copies; no new move after "
+            "2026-11-27 05:00:00 CET (UTC+01:00), in 6 hours; 1 move of the killed run count"
+        )
+
+
+BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
+AFTER = {(NAME, 0): (2, 1), (NAME, 1): (1, 0), (NAME, 3): (1, 0)}
+FIRST = {0: [2, 1], 1: [1, 2], 2: [2, 0], 3: [0, 1]}
+DONE = {0: [2, 1], 1: [1, 0], 2: [2, 0], 3: [1, 0]}
+
+
+@pytest.mark.kafka
+class TestRuns:
+    @pytest.fixture
+    def cluster(self, kraft_cluster):
+        return kraft_cluster
+
+    @pytest.fixture
+    def path(self, admin, tmp_path):
+        create(admin, NAME, BEFORE)
+        return plan_file(tmp_path / "p.json", admin, AFTER)
+
+    def test_the_same_command_goes_on_the_next_night(self, admin, cluster, called, path):
+        """It began with exit code 0, and did nothing when it was called again."""
+        words = ("apply", path, "--next", "1")
+        code, out, err = called(*words)
+        command = f"rackwise apply {path} --bootstrap-server {cluster.bootstrap} --next 1"
+        assert (code, out.splitlines()) == (
+            3,
+            [
+                "3 moves: 1 done, 0 failed, 2 skipped, 0 dropped",
+                "bytes   0 bytes copied, 0 bytes left",
+                "budget  spent: 1 move was begun",
+                f"next    {command}",
+            ],
+        ), err
+        assert "budget: at most 1 move\n" in err
+        shown(admin, NAME, FIRST)
+        assert called("status", path)[0] == 2
+        code, out, err = called(*words, "--json")
+        printed = document(out)
+        assert (code, printed["done"], printed["begun"], printed["stop"]) == (3, 2, 1, "budget"), (
+            err
+        )
+        assert printed["next_command"] == command
+        code, out, err = called(*words)
+        assert (code, out.splitlines()[0]) == (
+            0,
+            "3 moves: 3 done, 0 failed, 0 skipped, 0 dropped",
+        ), err
+        shown(admin, NAME, DONE)
+        assert called(*words)[:2] == (0, "3 moves: nothing to do\n")
+
+    def test_killed_in_its_window_it_goes_on_within_the_same_budget(
+        self, admin, cluster, called, path
+    ):
+        words = ["apply", path, "--next", "2", "--at-once", "1", "--for", "1h"]
+        command = [sys.executable, str(TESTS / "killed_command.py"), "6", "SIGKILL", *words]
+        subprocess.run(
+            [*command, "--bootstrap-server", cluster.bootstrap], check=False, capture_output=True
+        )
+        code, out, err = called(*words, "--json")
+        printed = document(out)
+        assert (code, printed["begun"], printed["done"]) == (3, 2, 2), err
+        assert " of the killed run count" in err
+        assert called(*words)[0] == 0
+        shown(admin, NAME, DONE)
+
+    @pytest.mark.long
+    def test_a_move_that_others_changed_does_not_hold_up_the_rest(self, admin, called, path):
+        """The next night ended with exit code 4, and moved nothing."""
+        assert called("apply", path, "--next", "1")[0] == 3
+        admin.alter_partition_reassignments({TopicPartition(NAME, 1): [2, 0]})
+        until(lambda: lists(admin, NAME)[1] == [2, 0], "a list that somebody else changed")
+        code, out, err = called("apply", path)
+        assert code == 3, err
+        assert out.splitlines() == [
+            "3 moves: 2 done, 1 failed, 0 skipped, 0 dropped",
+            f"! {NAME}-1  diverged",
+        ]
+        shown(admin, NAME, {0: [2, 1], 1: [2, 0], 2: [2, 0], 3: [1, 0]})
+
+    def test_a_move_that_is_larger_than_the_budget_is_never_begun(
+        self, admin, cluster, called, path, tmp_path
+    ):
+        produce(cluster.bootstrap, {(NAME, 0): 5})
+        path = plan_file(tmp_path / "sized.json", admin, AFTER)
+        for done in (2, 2):
+            code, out, err = called("apply", path, "--most-bytes", "1kB", "--json")
+            printed = document(out)
+            assert (code, printed["done"], printed["skipped"]) == (3, done, 1), err
+            assert printed["text"] == (
+                "no move that is left fits in the remaining 1000 of 1000 bytes"
+            )
+            assert printed["bytes_done"] == 0
+            assert printed["bytes_left"] > 5_000
+        assert not printed["has_written"]
+        shown(admin, NAME, {0: [0, 1], 1: [1, 0], 2: [2, 0], 3: [1, 0]})
