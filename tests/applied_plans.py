@@ -12,6 +12,7 @@ from rackwise.core.applying.actions import (
     Finish,
     Interrupted,
     ReadThrottles,
+    ThrottleAsked,
     ThrottlesRead,
 )
 from rackwise.core.applying.journal.lines import PartitionLine, Pause
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from modelled_kafka import RequestFate
-    from rackwise.core.applying.actions import Action, Observation
+    from rackwise.core.applying.actions import Action, Observation, ThrottleRequest
     from rackwise.core.applying.model import ApplyState, Outcome
 
 MOST_STEPS = 20_000
@@ -88,12 +89,13 @@ def run(
     intervene: Intervene = _goes_well,
     *,
     signal: Callable[[ApplyState, Action], bool] = _never,
+    ask: Callable[[ApplyState, Action], ThrottleRequest | None] = lambda _state, _action: None,
 ) -> Outcome:
     """Execute a run to its end.
 
     `intervene` is called before each action. It may change the cluster, and returns the outcome of
     the action, or an observation that the run gets in place of the outcome. `signal`: a signal
-    arrives before this action.
+    arrives before this action. `ask`: another throttle is requested before this action.
     """
     state, due = step(state, Begun(at_ms=world.now_ms))
     for _ in range(MOST_STEPS):
@@ -103,6 +105,13 @@ def run(
             if signal(state, action):
                 state, nothing = step(state, Interrupted(at_ms=world.now_ms))
                 assert nothing == ()
+            request = ask(state, action)
+            if request is not None:
+                asked = ThrottleAsked(at_ms=world.now_ms, asked=request)
+                state, lines = step(state, asked)
+                for each in lines:
+                    assert isinstance(each, AppendLine), "a request for a throttle asks nothing"
+                    world.execute(each)
             fate = intervene(state, action)
             seen = world.execute(action, fate) if isinstance(fate, str) else fate
             if isinstance(action, Finish):

@@ -56,6 +56,7 @@ COMMANDS = {
     "status": Command(
         "apply.status", "Show which moves of a plan are done, running or not started"
     ),
+    "throttle": Command("apply.throttle", "Change the throttle of the running moves of a plan"),
     "throttles": Command(
         "apply.throttles", "List replication throttles, and those that a run left behind"
     ),

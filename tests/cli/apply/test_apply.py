@@ -191,7 +191,7 @@ class TestHalfWay:
         assert code == 3
         assert "ended early, interrupted" in out
         assert "warning: throttle: 1 byte/s at each broker; 2" in err
-        assert "or more (incoming of broker 2); for more, interrupt and set a rate" in err
+        assert "or more (incoming of broker 2); for more, set a larger rate with" in err
         assert f"to continue: rackwise resume {path} --bootstrap-server {cluster.bootstrap}" in err
         assert throttles(admin).brokers[2] == {RATES[1]: "1"}
         code, out, err = called("status", path)

@@ -129,8 +129,7 @@ class TestTrouble:
 
         assert run(start(plan, Caps(at_once=1), 5), world, intervene).is_reached
         told = (
-            "the throttle of 5 bytes/s there may be why: interrupt, then rackwise resume with a "
-            "larger --throttle"
+            "the throttle of 5 bytes/s there may be why: run rackwise throttle with a larger rate"
         )
         assert pauses(world) == [(f"no byte came in 600 seconds into broker 3; {told}",)]
         assert "go" in kinds(world)

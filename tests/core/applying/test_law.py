@@ -22,7 +22,14 @@ from laws_applying import (
     check_throttled,
 )
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying.actions import Begun, Finish, Interrupted, Looked
+from rackwise.core.applying.actions import (
+    Begun,
+    Finish,
+    Interrupted,
+    Looked,
+    ThrottleAsked,
+    ThrottleRequest,
+)
 from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.journal.codec import fields_of, line_of
 from rackwise.core.applying.model import Caps, ThrottleKey
@@ -91,6 +98,7 @@ class AnyRun(RuleBasedStateMachine):
         state = resume(self.plan, lines, self.caps, self.rate, mode=mode, budget=self.budget)
         self.state, due = step(state, Begun(at_ms=self.world.now_ms))
         self.due = list(due)
+        self.is_between_steps = True
         self.outcome = None
 
     def act(self, fate) -> None:
@@ -103,6 +111,7 @@ class AnyRun(RuleBasedStateMachine):
         if self.rate is not None:
             check_throttled(self.world, action)
         seen = self.world.execute(action, fate)
+        self.is_between_steps = seen is not None
         if isinstance(seen, Looked):
             self.leaders.update({which: each.leader for which, each in seen.partitions.items()})
         if isinstance(action, Finish):
@@ -153,6 +162,16 @@ class AnyRun(RuleBasedStateMachine):
         """A signal arrives once or twice."""
         self.state, due = step(self.state, Interrupted(at_ms=self.world.now_ms))
         assert due == ()
+
+    @precondition(lambda self: self.rate is not None and self.is_between_steps)
+    @rule(rate=st.sampled_from([500, 4_000]))
+    def another_throttle_is_requested(self, rate) -> None:
+        """Another rate is requested while the run goes on."""
+        asked = ThrottleRequest(rate=rate, request=str(self.world.now_ms))
+        self.state, due = step(self.state, ThrottleAsked(at_ms=self.world.now_ms, asked=asked))
+        for action in due:
+            self.world.execute(action)
+            self.rate = rate
 
     @rule(broker=st.sampled_from(BROKERS))
     def a_broker_dies(self, broker) -> None:

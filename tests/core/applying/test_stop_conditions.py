@@ -109,7 +109,7 @@ class TestStall:
     @pytest.mark.parametrize(
         ("rate", "advice"),
         [
-            (7, "may be why: interrupt, then rackwise resume with a larger --throttle"),
+            (7, "may be why: run rackwise throttle with a larger rate"),
             (
                 10 * 2**20,
                 (

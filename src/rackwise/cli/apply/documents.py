@@ -34,7 +34,7 @@ class AppliedDocument:
     """SHA-256 of the plan."""
     cluster_id: str | None
     """Id of the cluster."""
-    mode: Literal["apply", "cancel", "restore"]
+    mode: Literal["apply", "cancel", "restore", "throttle"]
     """What the run did."""
     moves: int
     """Moves of the plan."""
@@ -126,6 +126,21 @@ class StatusDocument:
     """Process that runs the plan."""
     since: str | None
     """When that process began, UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottleChangeDocument:
+    """The throttle that the running moves of a plan have now."""
+
+    format: Literal["rackwise.throttle-change/1"] = "rackwise.throttle-change/1"
+    plan: str
+    """SHA-256 of the plan."""
+    rate: int | None
+    """Bytes per second at each broker; null if no move is running."""
+    pid: str | None
+    """Process that runs the plan and has set the throttle; null if this command has set it."""
+    kept: Mapping[str, Mapping[str, str]]
+    """Broker -> config key -> rate that an operator has set, and that holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from rackwise.cli.apply.text import rate_text
 from rackwise.cli.shell import LINE_EVERY_S, QUIET_S
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class RunMeter:
         self._started = time.monotonic()
         self._printed_s = self._started - LINE_EVERY_S + QUIET_S
         self._pauses: tuple[str, ...] = ()
+        self._request: str | None = None
         self._bar: Any = None
         self._room = 0
 
@@ -47,6 +49,9 @@ class RunMeter:
             self._shell.note(
                 f"paused, starting no new move: {reasons}" if reasons else "continuing"
             )
+        if state.rate_request not in {None, self._request}:
+            self._request = state.rate_request
+            self._shell.note(f"throttle: {rate_text(state.rate or 0)} at each broker from now on")
         now = time.monotonic()
         if now - self._started < QUIET_S:
             return

@@ -6,6 +6,7 @@ import os
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rackwise.cli.apply.meter import RunMeter
@@ -188,7 +189,7 @@ def _print_throttle(
     eta = eta_at(left, rate)
     text = throttle_text(rate, left, eta)
     if may_cause_stall(rate, options.caps) or (eta.seconds or 0) > LONGEST_S:
-        shell.warn(f"{text}; for more, interrupt and set a rate such as --throttle 50MB")
+        shell.warn(f"{text}; for more, set a larger rate with rackwise throttle")
     else:
         shell.note(text)
 
@@ -282,6 +283,7 @@ def run(
 
     Raises `JournalUnwritable`, `PartialFailure`, and the errors of the cluster before any write.
     """
+    from rackwise.adapters.files.throttle_request import read_request, request_path
     from rackwise.adapters.kafka.applying.driver import drive
 
     had_begun = bool(session.journal.entries)
@@ -289,7 +291,13 @@ def run(
     with Stopping() as stop:
         try:
             outcome = drive(
-                state, session.world, session.journal, stop=stop, at=utc_now, on_state=meter.update
+                state,
+                session.world,
+                session.journal,
+                stop=stop,
+                at=utc_now,
+                on_state=meter.update,
+                throttle_request=partial(read_request, request_path(session.journal.path)),
             )
         finally:
             meter.close()

@@ -193,8 +193,7 @@ def throttle_text(rate: int, left: Remaining, eta: Eta) -> str:
     """`throttle: 50 bytes/s at each broker; 14.0 GiB to copy in 9 years or more (..)`."""
     from rackwise.report.formats import bytes_text
 
-    exact = f"{rate:,} byte{'' if rate == 1 else 's'}/s"
-    parts = exact if rate < KIB else f"{exact} ({bytes_text(rate)}/s)"
+    parts = rate_text(rate)
     unknown = f"{counted(left.unknown, 'partition')} of unknown size"
     if not left.total:
         return f"throttle: {parts} at each broker; {unknown} to copy"
@@ -204,6 +203,14 @@ def throttle_text(rate: int, left: Remaining, eta: Eta) -> str:
         f"throttle: {parts} at each broker; {bytes_text(left.total)} to copy in "
         f"{span_text(eta.seconds or 0)} or more{bound}{more}"
     )
+
+
+def rate_text(rate: int) -> str:
+    """`80,000,000 bytes/s (76.3 MiB/s)`."""
+    from rackwise.report.formats import bytes_text
+
+    exact = f"{rate:,} byte{'' if rate == 1 else 's'}/s"
+    return exact if rate < KIB else f"{exact} ({bytes_text(rate)}/s)"
 
 
 def span_text(seconds: int) -> str:

@@ -14,15 +14,16 @@ Finish          releases the lock                                        - (the 
 
 The driver executes the actions of a step in order and completes each one before the next. At most
 one of them, the last, has an observation, which is the argument of the next `step`. `Failed` may
-take the place of any observation: the request or its answer was lost. `Interrupted` may come at any
-time; it needs no action, and the observation that is due is still due.
+take the place of any observation: the request or its answer was lost. `Interrupted` and
+`ThrottleAsked` may come at any time; they ask nothing, and the observation that is due is still
+due.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,6 +193,23 @@ class Interrupted:
     at_ms: int
 
 
+class ThrottleRequest(NamedTuple):
+    """The request of another process for another throttle."""
+
+    rate: int
+    """Bytes per second."""
+    request: str
+    """Id of the request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottleAsked:
+    """Another throttle is requested."""
+
+    at_ms: int
+    asked: ThrottleRequest
+
+
 Observation: TypeAlias = (
     Begun
     | Looked
@@ -202,4 +220,5 @@ Observation: TypeAlias = (
     | Waited
     | Failed
     | Interrupted
+    | ThrottleAsked
 )

@@ -15,6 +15,8 @@ apply    a signal arrived                          wind down
          capacity is free, no pause                start moves
          something is open                         wait; not forever where a pause stops all
          -                                         clear throttles, end
+throttle something moves, the throttle is not set  set it
+         -                                         end
 cancel   a move of ours can be cancelled           cancel
          answers are missing                       wait
          -                                         clear throttles, end
@@ -57,16 +59,22 @@ from rackwise.core.applying.stop_conditions import (
     update_pauses,
 )
 from rackwise.core.applying.throttles.clear import begin_clearing, wind_down
-from rackwise.core.applying.throttles.set import begin_setting, lacks_throttle
+from rackwise.core.applying.throttles.set import begin_setting, end_change, lacks_throttle
 from rackwise.core.applying.window import MOST_TRIES, is_pending, next_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from rackwise.core.applying.actions import Looked
     from rackwise.core.applying.budget import BudgetRoom
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import ApplyState, PartitionClass, PartitionId, Progress
+    from rackwise.core.applying.model import (
+        ApplyState,
+        Mode,
+        PartitionClass,
+        PartitionId,
+        Progress,
+    )
     from rackwise.core.planning.model import Move
 
 # With this many brokers down no leader is elected.
@@ -79,8 +87,7 @@ def after_look(state: ApplyState, look: Looked) -> Step:
     state, changed = update_pauses(state, look)
     state, given_up = _give_up(state)
     lines: tuple[Line, ...] = (*classified, *changed, *given_up)
-    decide = _apply if state.mode == "apply" else _cancel
-    return journal_first(lines, decide(state, look))
+    return journal_first(lines, _DECISIONS[state.mode](state, look))
 
 
 def _give_up(state: ApplyState) -> tuple[ApplyState, tuple[PartitionLine, ...]]:
@@ -126,6 +133,14 @@ def _apply(state: ApplyState, look: Looked) -> Step:
         return wind_down(state, "budget", why)
     if lacks_throttle(state):
         return begin_setting(state)
+    if state.rate_request is not None:
+        state, line = end_change(state)
+        return journal_first((line,), _elect_or_start(state, look))
+    return _elect_or_start(state, look)
+
+
+def _elect_or_start(state: ApplyState, look: Looked) -> Step:
+    """Elect, start moves, or wait: the last rows of the table."""
     leaders = _electable(state, look.at_ms)
     if leaders:
         return elect(state, leaders[: state.caps.elect_at_once], look.at_ms)
@@ -280,3 +295,18 @@ def _may_still_be_undone(state: ApplyState, partition: PartitionId) -> bool:
     if progress.class_ != "moving":
         return False
     return _needs_reorder(state.moves[partition], progress) or _may_cancel_again(state, partition)
+
+
+def _set_throttle(state: ApplyState, _: Looked) -> Step:
+    """Set the throttle of the moves that are running, and leave them alone."""
+    if state.is_stopping:
+        return finish(replace(state, stop="interrupted"))
+    is_moving = any(is_under_way(each) for each in state.partitions.values())
+    return begin_setting(state) if is_moving and lacks_throttle(state) else finish(state)
+
+
+_DECISIONS: Mapping[Mode, Callable[[ApplyState, Looked], Step]] = {
+    "apply": _apply,
+    "cancel": _cancel,
+    "throttle": _set_throttle,
+}

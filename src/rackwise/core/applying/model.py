@@ -35,8 +35,8 @@ MOST_RATE = 2**63 - 1
 PartitionId: TypeAlias = tuple[str, int]
 """Topic and number, as in `("orders", 4)`."""
 
-Mode: TypeAlias = Literal["apply", "cancel", "restore"]
-"""`cancel` undoes running moves; `restore` only restores throttles."""
+Mode: TypeAlias = Literal["apply", "cancel", "restore", "throttle"]
+"""`cancel` undoes running moves; `restore` only restores throttles; `throttle` only sets them."""
 
 RequestStatus: TypeAlias = Literal["none", "intent", "sent", "cancelling"]
 """What the journal says of a partition. `intent`: a request was announced, its result is unknown.
@@ -275,6 +275,8 @@ class Outcome:
     @property
     def is_reached(self) -> bool:
         """Whether nothing is left to do, and no throttle of this tool is set."""
+        if self.mode == "throttle":
+            return self.stop is None
         if self.throttles_left or self.stop is not None:
             return False
         if self.mode == "cancel":
@@ -325,6 +327,10 @@ class ApplyState:
     """Throttles of this tool that others changed."""
     is_throttled: bool = False
     """Whether the throttles are set and visible."""
+    throttled_rate: int | None = None
+    """The rate of the throttles that are set, or are being set."""
+    rate_request: str | None = None
+    """Id of the request for the present rate, until that rate is set."""
     unthrottled_brokers: frozenset[int] = frozenset()
     """Brokers that were dead when the throttles were set."""
     rates_in: Mapping[int, int] = field(default_factory=dict)

@@ -13,6 +13,7 @@ batch_result accepted       sent              ... accepted, unknown    cancellin
 partition moving            sent              partition cancelled, target_dead    none
 elect_result elected        the leader is not requested again
 throttle_intent             a throttle of ours; the first old value is the one to restore
+throttle_change             the throttle of the next run, too
 throttle_restored           not ours any more
 begin                       a killed run with the same budget is continued: its moves count
 end                         the next run may request again what others cancelled; a done move
@@ -41,6 +42,7 @@ from rackwise.core.applying.journal.lines import (
     End,
     Line,
     PartitionLine,
+    ThrottleChange,
     ThrottleIntent,
     ThrottleRestored,
 )
@@ -52,6 +54,10 @@ if TYPE_CHECKING:
 
     from rackwise.core.applying.model import Mode, PartitionId, RequestStatus, ThrottleKey
     from rackwise.core.planning.model import Move, Plan
+
+
+# The runs that move partitions or cancel moves; the others only set or restore throttles.
+_WHOLE: frozenset[Mode] = frozenset({"apply", "cancel"})
 
 
 @dataclass(slots=True)
@@ -112,8 +118,10 @@ class History:
     @add.register
     def _(self, line: Begin) -> None:
         self.begin, self.is_ended = line, False
-        if line.mode != "restore":
+        if line.mode in _WHOLE:
             self.mode, self.end = line.mode, None
+        if line.mode == "throttle":
+            self.throttle = line.throttle
         if line.mode == "apply":
             self.throttle = line.throttle
             if not self.continues(line.budget):
@@ -168,6 +176,10 @@ class History:
             self.ledger[setting.key] = Entry(prior=setting.prior, ours=(*kept, setting.ours))
 
     @add.register
+    def _(self, line: ThrottleChange) -> None:
+        self.throttle = line.rate
+
+    @add.register
     def _(self, line: ThrottleRestored) -> None:
         for key in line.keys:
             self.ledger.pop(key, None)
@@ -175,7 +187,9 @@ class History:
     @add.register
     def _(self, line: End) -> None:
         self.is_ended = True
-        if self.begin is not None and self.begin.mode != "restore":
+        if self.begin is not None and self.begin.mode == "throttle":
+            return
+        if self.begin is not None and self.begin.mode in _WHOLE:
             self.end, self.open_run = line, None
         self.sent.update(dict.fromkeys(self.external, "intent"))
         self.external.clear()
@@ -245,7 +259,7 @@ def resume(
         moves=moves,
         caps=caps,
         mode=mode,
-        rate=throttle if mode == "apply" else None,
+        rate=throttle if mode in {"apply", "throttle"} else None,
         partitions=_initial_progress(moves, history, caps, frozenset(dropped)),
         budget=budget,
         begun=frozenset(history.begun if history.continues(budget) else ()),

@@ -32,7 +32,8 @@ Algorithm, a state machine; the driver executes its actions and returns the obse
 2. A reading is accepted at once if it is certain. Otherwise it is accepted when the next readings
    show the same.
 3. A run ends when nothing is open: done, failed, or not to be started any more.
-4. After a signal no new move is started. Kafka continues the moves that it has accepted; the
+4. Another throttle may be requested at any time. It is set before the next move is started.
+5. After a signal no new move is started. Kafka continues the moves that it has accepted; the
    throttle then stays, and `resume` finishes.
 
 Example, one move t-0 1,2 -> 1,3 with a throttle of 1 MB/s, the journal in the right column:
@@ -66,6 +67,7 @@ from rackwise.core.applying.actions import (
     Failed,
     Interrupted,
     Looked,
+    ThrottleAsked,
     ThrottlesRead,
     ThrottlesSet,
     Waited,
@@ -94,6 +96,8 @@ def step(state: ApplyState, seen: Observation) -> Step:
     """
     if isinstance(seen, Interrupted):
         return replace(state, is_stopping=True), ()
+    if isinstance(seen, ThrottleAsked):
+        return setting.change_rate(state, seen.asked)
     row = _ROWS.get((state.phase, type(seen)))
     if row is None:
         raise LocalProtocolError(

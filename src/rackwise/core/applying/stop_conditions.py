@@ -167,5 +167,9 @@ def _describe_throttle(state: ApplyState, targets: list[int]) -> str:
     least = f"the throttle of {counted(min(rates), 'byte')}/s there"
     if not may_cause_stall(min(rates), state.caps):
         return f"{least} lets more through: look at these brokers' logs and the leaders'"
-    over = "" if min(rates) == state.rate else " and --throttle-over ours"
-    return f"{least} may be why: interrupt, then rackwise resume with a larger --throttle{over}"
+    if min(rates) == state.rate:
+        return f"{least} may be why: run rackwise throttle with a larger rate"
+    return (
+        f"{least} may be why: interrupt, then rackwise resume with a larger --throttle and "
+        "--throttle-over ours"
+    )

@@ -5,8 +5,23 @@ from __future__ import annotations
 import pytest
 
 from applied_plans import alters, blind, cluster, kinds, move, plan_of, run
-from rackwise.core.applying.actions import Alter, ReadThrottles, SetThrottles, ThrottlesSet, Wait
-from rackwise.core.applying.start import start
+from rackwise.core.applying.actions import (
+    Alter,
+    AppendLine,
+    Begun,
+    Look,
+    ReadThrottles,
+    SetThrottles,
+    ThrottleAsked,
+    ThrottleRequest,
+    ThrottlesSet,
+    Wait,
+)
+from rackwise.core.applying.journal.codec import fields_of, line_of
+from rackwise.core.applying.journal.lines import ThrottleChange
+from rackwise.core.applying.model import Caps
+from rackwise.core.applying.start import history_of, resume, start
+from rackwise.core.applying.step import step
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LEADER_RATE, LISTS
 
 ONE = plan_of(move("t-0", (1, 2), (1, 3)))
@@ -122,4 +137,151 @@ class TestSetting:
         assert run(start(ONE, throttle=1_000), world, intervene).is_reached
         assert len(reads) == 2
         assert kinds(world).count("throttle_intent") == 1
+        assert world.configs() == ({}, {})
+
+
+ASKED = ThrottleRequest(rate=8_000, request="r1")
+TWO = plan_of(move("t-0", (1, 2), (1, 3), 9_000), move("t-1", (1, 2), (1, 4), 9_000))
+THEIRS = {2: {LEADER_RATE: "7000"}}
+
+
+def changes(world):
+    return [line for line in world.journal if isinstance(line, ThrottleChange)]
+
+
+class TestAnotherRate:
+    """Another throttle is requested while a run goes on."""
+
+    def run_with(self, world, when, plan=TWO, asked=ASKED, **options):
+        """A run for which another rate is requested once, before the action that `when` names."""
+        requests = iter([asked])
+        rates = []
+
+        def ask(state, action):
+            if isinstance(action, Alter | Wait):
+                rates.append(world.broker_configs.get(3, {}).get(FOLLOWER_RATE))
+            return next(requests, None) if when(state, action) else None
+
+        outcome = run(start(plan, Caps(at_once=1), 5_000), world, ask=ask, **options)
+        return outcome, rates
+
+    def test_it_is_set_on_running_moves_and_all_is_restored(self):
+        world = cluster(TWO, speed=1)
+        world.broker_configs = {2: dict(THEIRS[2])}
+        outcome, rates = self.run_with(world, lambda _, a: isinstance(a, Wait))
+        assert outcome.is_reached
+        assert (rates[0], rates[-1]) == ("5000", "8000")
+        assert changes(world) == [
+            ThrottleChange(rate=8_000, request="r1", is_set=False),
+            ThrottleChange(rate=8_000, request="r1", is_set=True),
+        ]
+        assert world.configs() == (THEIRS, {})
+
+    @pytest.mark.parametrize("number", range(40))
+    def test_at_every_step_the_next_move_has_it_or_the_run_takes_none(self, number):
+        world = cluster(TWO, speed=1)
+        world.broker_configs = {2: dict(THEIRS[2])}
+        steps = iter(range(1_000))
+        outcome, _ = self.run_with(world, lambda _state, _action: next(steps) == number)
+        assert outcome.is_reached
+        assert world.configs() == (THEIRS, {})
+        answers = [line.is_set for line in changes(world)]
+        assert answers in ([], [False], [False, True])
+        assert history_of(world.journal).throttle == (8_000 if answers else 5_000)
+
+    def test_a_run_without_a_throttle_gets_one(self):
+        world = cluster(ONE, speed=1)
+        waits = iter([None, ASKED])
+        outcome = run(
+            start(ONE), world, ask=lambda _, a: next(waits, None) if isinstance(a, Wait) else None
+        )
+        assert outcome.is_reached
+        assert [line.is_set for line in changes(world)] == [False, True]
+        assert "throttle_restored" in kinds(world)
+        assert world.configs() == ({}, {})
+
+    def test_where_nothing_is_copied_it_is_answered_at_once(self):
+        swap = plan_of(move("t-0", (1, 2), (2, 1)))
+        world = cluster(swap)
+        self.run_with(world, lambda _, a: isinstance(a, Look), swap)
+        assert [line.is_set for line in changes(world)] == [False, True]
+        assert "throttle_intent" not in kinds(world)
+
+    def test_a_run_that_was_interrupted_takes_none(self):
+        world = cluster(ONE, speed=0)
+        outcome, _ = self.run_with(
+            world,
+            lambda state, _: state.is_stopping,
+            signal=lambda _, action: isinstance(action, Wait),
+        )
+        assert (outcome.stop, changes(world)) == ("interrupted", [])
+
+    def test_a_cancel_takes_none(self):
+        state = resume(TWO, (), mode="cancel")
+        assert step(state, ThrottleAsked(at_ms=0, asked=ASKED)) == (state, ())
+
+    def test_the_next_run_keeps_it(self):
+        world = cluster(TWO, speed=0)
+        state, due = step(start(TWO, throttle=5_000), Begun(at_ms=0))
+        while not any(isinstance(action, Wait) for action in due):
+            for action in due:
+                seen = world.execute(action)
+            state, due = step(state, seen)
+        state, lines = step(state, ThrottleAsked(at_ms=0, asked=ASKED))
+        for each in lines:
+            assert isinstance(each, AppendLine)
+            world.execute(each)
+        lines = [line_of(fields_of(line)) for line in world.journal]
+        assert resume(TWO, lines).rate == 8_000
+        world.speed = 10
+        assert run(resume(TWO, lines), world).is_reached
+        assert world.configs() == ({}, {})
+
+
+class TestThrottleAlone:
+    """No process runs the plan, and its moves are running."""
+
+    def killed(self, **options):
+        world = cluster(TWO, speed=0)
+        state, due = step(start(TWO, Caps(**options), 5_000), Begun(at_ms=0))
+        while not any(isinstance(action, Wait) for action in due):
+            for action in due:
+                seen = world.execute(action)
+            state, due = step(state, seen)
+        return world
+
+    def throttle(self, world, **options):
+        state = resume(TWO, world.journal, Caps(), 8_000, mode="throttle")
+        return run(state, world, **options)
+
+    def test_it_is_set_and_the_moves_are_left_alone(self):
+        world = self.killed()
+        asked = len(alters(world))
+        outcome = self.throttle(world)
+        assert (outcome.is_reached, len(alters(world))) == (True, asked)
+        assert world.broker_configs[3][FOLLOWER_RATE] == "8000"
+        assert resume(TWO, world.journal).rate == 8_000
+        world.speed = 10
+        assert run(resume(TWO, world.journal), world).is_reached
+        assert world.configs() == ({}, {})
+
+    def test_the_budget_of_the_killed_run_still_counts(self):
+        world = self.killed()
+        self.throttle(world)
+        history = history_of(world.journal)
+        assert history.open_run is not None
+        assert history.begun == {("t", 0), ("t", 1)}
+        assert (history.mode, history.was_cancelled) == ("apply", False)
+
+    def test_a_signal_leaves_the_throttle_that_is_there(self):
+        world = self.killed()
+        for kind in (Look, ReadThrottles):
+            outcome = self.throttle(world, signal=lambda _, a, kind=kind: isinstance(a, kind))
+            assert (outcome.stop, outcome.is_reached) == ("interrupted", False)
+            assert world.broker_configs[3][FOLLOWER_RATE] == "5000"
+
+    def test_where_nothing_moves_nothing_is_set(self):
+        world = cluster(TWO)
+        outcome = self.throttle(world)
+        assert (outcome.is_reached, outcome.has_written) == (True, False)
         assert world.configs() == ({}, {})

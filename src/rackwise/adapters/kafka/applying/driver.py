@@ -10,6 +10,8 @@ world ───────────────────> step ───�
 The steps see a signal after the observation that is due. They then start no new move, but still
 restore what they have to restore. Kafka continues the moves that it has accepted.
 
+A request for another throttle reaches the steps in the same way.
+
 If the journal cannot be written nothing more is done: an error before the first write to the
 cluster, a partial failure after it.
 
@@ -29,6 +31,7 @@ from rackwise.core.applying.actions import (
     Finish,
     Interrupted,
     SetThrottles,
+    ThrottleAsked,
     Wait,
     Waited,
 )
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rackwise.adapters.kafka.applying.world import ClusterAction, World
-    from rackwise.core.applying.actions import Action, Observation
+    from rackwise.core.applying.actions import Action, Observation, ThrottleRequest
     from rackwise.core.applying.model import ApplyState, Outcome
     from rackwise.core.json.canonical import Json
 
@@ -79,14 +82,16 @@ def drive(
     stop: StopSignal,
     at: Callable[[], str],
     on_state: Callable[[ApplyState], None],
+    throttle_request: Callable[[], ThrottleRequest | None] = lambda: None,
 ) -> Outcome:
     """Drive a run to its end.
 
-    `at` gives the time for the journal; `on_state` is called after each step. Raises
+    `at` gives the time for the journal; `on_state` is called after each step; `throttle_request`
+    gives the last request for another throttle. Raises
     `JournalUnwritable` where nothing was written to the cluster, otherwise `PartialFailure`; and
     the error of the cluster that ended the run before its first write.
     """
-    run = _Driver(state, world, book, stop, at, on_state)
+    run = _Driver(state, world, book, stop, at, on_state, throttle_request)
     outcome = run.go()
     if world.error is not None and not run.has_written:
         raise world.error
@@ -102,6 +107,7 @@ class _Driver:
         stop: StopSignal,
         at: Callable[[], str],
         on_state: Callable[[ApplyState], None],
+        throttle_request: Callable[[], ThrottleRequest | None],
     ) -> None:
         self._state = state
         self._world = world
@@ -109,6 +115,8 @@ class _Driver:
         self._stop = stop
         self._at = at
         self._on_state = on_state
+        self._throttle_request = throttle_request
+        self._asked: ThrottleRequest | None = None
         self._has_passed_on_stop = False
         self.has_written = False
 
@@ -121,6 +129,10 @@ class _Driver:
             if answer is None:
                 raise RuntimeError("the steps ask for nothing and do not end")
             seen = answer
+            asked = self._throttle_request()
+            if asked is not None and asked != self._asked:
+                self._asked = asked
+                self._step(ThrottleAsked(at_ms=self._world.clock_ms(), asked=asked))
             if self._stop.is_asked and not self._has_passed_on_stop:
                 self._has_passed_on_stop = True
                 self._step(Interrupted(at_ms=self._world.clock_ms()))

@@ -5,6 +5,7 @@ type               announces or reports
 begin              a run: its mode, throttle, budget, and the partitions that it leaves out
 throttle_intent    throttle keys about to be set: value before, new value
 throttle_set       which keys were set, which were not
+throttle_change    another throttle was requested while the run goes on
 batch_intent       partitions about to be reassigned or cancelled
 batch_result       accepted, rejected with the name of Kafka's error, unknown
 partition          the new class of a partition
@@ -98,6 +99,19 @@ class ThrottleSet:
     done: tuple[ThrottleKey, ...]
     failed: tuple[tuple[ThrottleKey, str], ...]
     """Key and name of Kafka's error, or `UNKNOWN`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottleChange:
+    """Another throttle was requested while the run goes on."""
+
+    type: ClassVar[str] = "throttle_change"
+    rate: int
+    """Bytes per second."""
+    request: str
+    """Id of the request."""
+    is_set: bool
+    """Whether the rate is set, where something is copied; false: it is about to be set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +212,7 @@ Line: TypeAlias = (
     Begin
     | ThrottleIntent
     | ThrottleSet
+    | ThrottleChange
     | BatchIntent
     | BatchResult
     | PartitionLine

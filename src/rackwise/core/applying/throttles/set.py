@@ -10,7 +10,9 @@ Goals, in order: the journal has the old value before we change it; nothing move
 throttle; an operator's value holds, unless the caller decides otherwise.
 
 A dead broker gets no throttle, because it cannot be reached; the throttle is set when the broker is
-back. All moves of the run are throttled at once, so that a killed run leaves one set of keys.
+back. Another rate may be requested while moves are running: it replaces our values, and the values
+from before the run stay those to restore. All moves of the run are throttled at once, so that a
+killed run leaves one set of keys.
 
 Source: KIP-73; `ReassignPartitionsCommand.modifyReassignmentThrottle`.
 """
@@ -20,7 +22,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rackwise.core.applying.journal.lines import Setting, ThrottleIntent, ThrottleSet
+from rackwise.core.applying.journal.lines import (
+    Setting,
+    ThrottleChange,
+    ThrottleIntent,
+    ThrottleSet,
+)
 from rackwise.core.applying.model import FAILED
 from rackwise.core.applying.requests import (
     Step,
@@ -46,8 +53,8 @@ from rackwise.core.applying.window import brokers_to_add
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.core.applying.actions import ThrottlesRead, ThrottlesSet
-    from rackwise.core.applying.model import ApplyState, Entry, ThrottleKey
+    from rackwise.core.applying.actions import ThrottleRequest, ThrottlesRead, ThrottlesSet
+    from rackwise.core.applying.model import ApplyState, Entry, Phase, ThrottleKey
 
 MOST_TRIES = 5
 """Attempts to set the throttles before the run ends."""
@@ -61,20 +68,42 @@ UNKNOWN = "UNKNOWN"
 _AGAIN = {"REQUEST_TIMED_OUT", "NOT_CONTROLLER", "THROTTLING_QUOTA_EXCEEDED", UNKNOWN}
 """Errors after which the request is repeated."""
 
+# The phases of a run that clears its throttles.
+_LAST_PHASES: frozenset[Phase] = frozenset(
+    {"reading_to_clear", "clearing", "clear_backoff", "over"}
+)
+
 # The classes of partitions that copy nothing any more.
 _ENDED = FAILED | {"done", "cancelled", "dropped"}
 
 
 def lacks_throttle(state: ApplyState) -> bool:
     """Whether a rate is requested, something is to be copied, and a throttle is missing."""
-    has_throttle = state.is_throttled and not state.unthrottled_brokers & state.live
+    is_set = state.is_throttled and state.throttled_rate == state.rate
+    has_throttle = is_set and not state.unthrottled_brokers & state.live
     return state.rate is not None and not has_throttle and bool(_throttled_moves(state))
 
 
 def begin_setting(state: ApplyState) -> Step:
     """Read the current values of the keys to set."""
     targets = throttle_values(_throttled_moves(state), state.rate or 0)
-    return read_throttles(replace(state, target_throttles=targets), "reading", targets)
+    state = replace(state, target_throttles=targets, throttled_rate=state.rate)
+    return read_throttles(state, "reading", targets)
+
+
+def change_rate(state: ApplyState, asked: ThrottleRequest) -> Step:
+    """Journal another rate; it is set after the next reading. A run that ends takes none."""
+    if state.mode != "apply" or state.is_stopping or state.phase in _LAST_PHASES:
+        return state, ()
+    line = ThrottleChange(rate=asked.rate, request=asked.request, is_set=False)
+    changed = replace(state, rate=asked.rate, rate_request=asked.request)
+    return journal_first((line,), (changed, ()))
+
+
+def end_change(state: ApplyState) -> tuple[ApplyState, ThrottleChange]:
+    """The state without the request for another rate, which is set, and its journal line."""
+    line = ThrottleChange(rate=state.rate or 0, request=state.rate_request or "", is_set=True)
+    return replace(state, rate_request=None), line
 
 
 def _throttled_moves(state: ApplyState) -> list[ThrottledMove]:

@@ -1,0 +1,73 @@
+"""A request to a running process for another throttle: a file beside the journal of the plan.
+
+```
+PLAN-SHA256.journal     the running process writes it, and alone may
+PLAN-SHA256.throttle    {"expires_ms":..,"rate":80000000,"request":"5f0c.."}
+```
+
+The process reads the file between two steps and answers in its journal. A file that is damaged, or
+whose time is over, is no request: who asked was killed before it removed the file.
+
+What this does not do: set anything; wait for the answer.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.clock import epoch_clock
+from rackwise.adapters.files.bounded_read import read_bytes
+from rackwise.adapters.files.writing import write_text
+from rackwise.core.applying.actions import ThrottleRequest
+from rackwise.core.applying.model import MOST_RATE
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.canonical import canonical_json
+from rackwise.core.json.strict import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rackwise.core.json.canonical import Json
+
+_MOST_BYTES = 1_000
+_ID_BYTES = 8
+
+
+def request_path(journal: Path) -> Path:
+    """Where the request stands beside a journal."""
+    return journal.with_suffix(".throttle")
+
+
+def write_request(path: Path, rate: int, *, lasts_ms: int) -> ThrottleRequest:
+    """Ask for a rate in bytes per second; the request is void after `lasts_ms`.
+
+    Raises `InvalidConfig`, `WorldError` where the file cannot be written.
+    """
+    asked = ThrottleRequest(rate=rate, request=secrets.token_hex(_ID_BYTES))
+    document: dict[str, Json] = {
+        "expires_ms": epoch_clock()() + lasts_ms,
+        "rate": rate,
+        "request": asked.request,
+    }
+    write_text(path, canonical_json(document) + "\n")
+    return asked
+
+
+def read_request(path: Path) -> ThrottleRequest | None:
+    """The request that stands there; None where there is none that counts."""
+    if not path.exists():
+        return None
+    try:
+        data = read_bytes(path, error=InvalidConfig, max_bytes=_MOST_BYTES)
+        document = parse(data, where=str(path), error=InvalidConfig)
+    except InvalidConfig:
+        return None
+    if not isinstance(document, dict):
+        return None
+    rate, request, expires_ms = (document.get(key) for key in ("rate", "request", "expires_ms"))
+    if type(rate) is not int or not 1 <= rate <= MOST_RATE:
+        return None
+    if type(expires_ms) is not int or epoch_clock()() > expires_ms or not isinstance(request, str):
+        return None
+    return ThrottleRequest(rate=rate, request=request)

@@ -1,0 +1,171 @@
+"""`rackwise throttle`: another throttle for the moves of a plan that are running.
+
+```
+a process runs the plan     ask it, by a file beside its journal, and wait for its answer there
+no process, moves run       set the throttle here, and leave the moves alone
+nothing moves               nothing to do
+```
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rackwise.cli.app import with_option_groups
+from rackwise.cli.apply.options import Target, parse_bytes
+from rackwise.cli.apply.run import (
+    ApplySession,
+    has_ended,
+    initial_state,
+    open_session,
+    read_cluster_plan,
+    run,
+)
+from rackwise.cli.apply.text import rate_text
+from rackwise.cli.shell import Shell
+from rackwise.cli.stopping import STOPPED
+from rackwise.core.errors import Locked, WorldError
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rackwise.core.planning.model import Plan
+
+PATIENCE_S = 60
+"""How long a running process may take to set the throttle."""
+BETWEEN_S = 0.1
+
+
+@with_option_groups()
+def throttle(
+    context: typer.Context,
+    target: Target,
+    rate: Annotated[
+        str,
+        typer.Argument(metavar="RATE", help="Limit copying to this rate per second and broker."),
+    ],
+) -> int:
+    """Change the throttle of the running moves of a plan, such as: throttle plan.json 80MB.
+
+    A process that runs the plan takes the rate and keeps it; so does rackwise resume. Rates that an
+    operator has set are kept. The values from before the run are restored at its end. Exit codes: 0
+    set or nothing to do, 1 error, 3 not set on all brokers.
+    """
+    shell: Shell = context.obj
+    wanted = parse_bytes("RATE", rate) or 0
+    plan = read_cluster_plan(shell, target.plan)
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            with open_session(shell, target) as session:
+                return _set_here(shell, session, wanted)
+        except Locked:
+            pid = _ask(plan, wanted, deadline)
+        if pid is not None:
+            with open_session(shell, target, is_reading=True) as session:
+                _show(shell, session, wanted, pid)
+            return 0
+
+
+def _set_here(shell: Shell, session: ApplySession, rate: int) -> int:
+    """Set the throttle of moves that no process watches."""
+    from rackwise.core.applying.model import Caps
+    from rackwise.core.applying.status import status_of
+
+    look = session.world.look([(move.topic, move.partition) for move in session.plan.moves])
+    status = status_of(session.plan, session.lines, look)
+    if has_ended(session) or "moving" not in status.classes.values():
+        _show(shell, session, None, None)
+        return 0
+    state = initial_state(session, Caps(), rate=rate, mode="throttle")
+    outcome, _ = run(shell, session, state, label="throttle")
+    if not outcome.is_reached:
+        why = "" if outcome.text is None else f": {escaped(outcome.text)}"
+        shell.warn(f"the throttle is not set on all brokers, {outcome.stop}{why}")
+        return STOPPED
+    _show(shell, session, rate, None)
+    return 0
+
+
+def _ask(plan: Plan, rate: int, deadline: float) -> str | None:
+    """Ask the process that runs the plan; its id once the throttle is set, None where it ended.
+
+    Raises `WorldError` where it does not answer in time.
+    """
+    from rackwise.adapters.files.journal import journal_path
+    from rackwise.adapters.files.state_folder import cluster_folder, holder, state_home
+    from rackwise.adapters.files.throttle_request import request_path, write_request
+
+    folder = cluster_folder(state_home(os.environ), plan.cluster_id or "")
+    journal = journal_path(folder, plan.sha256)
+    path = request_path(journal)
+    written = journal.stat().st_size if journal.exists() else 0
+    asked = write_request(path, rate, lasts_ms=PATIENCE_S * 1_000)
+    try:
+        while True:
+            running = holder(folder)
+            if _is_set(journal, written, asked.request):
+                return "unknown" if running is None else running[0]
+            if running is None:
+                return None
+            if time.monotonic() > deadline:
+                raise _unanswered(running)
+            time.sleep(BETWEEN_S)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _is_set(journal: Path, written: int, request: str) -> bool:
+    """Whether a line of the journal after so many bytes says that the rate of a request is set."""
+    if not journal.exists():
+        return False
+    with journal.open("rb") as stream:
+        stream.seek(written)
+        lines = stream.read().decode(errors="replace").splitlines()
+    return any(f'"request":"{request}"' in line and '"is_set":true' in line for line in lines)
+
+
+def _unanswered(running: tuple[str, str]) -> WorldError:
+    pid, since = running
+    return WorldError(
+        f"expected process {escaped(pid)}, running since {escaped(since)}, to set the throttle in "
+        f"{PATIENCE_S} seconds, got no answer in the journal of the plan",
+        wanted="an answer",
+        had=None,
+        hint="the process runs another plan, a cancel or a rollback of this one, or cannot reach "
+        "the brokers; wait until it ends",
+    )
+
+
+def _show(shell: Shell, session: ApplySession, rate: int | None, pid: str | None) -> None:
+    kept = {} if rate is None else _kept(session, rate)
+    if shell.is_json:
+        from rackwise.cli.apply.documents import ThrottleChangeDocument
+
+        shell.document(
+            ThrottleChangeDocument(plan=session.plan.sha256, rate=rate, pid=pid, kept=kept)
+        )
+        return
+    if rate is None:
+        shell.text("no move of the plan is running: nothing to throttle")
+        return
+    by = "" if pid is None else f", set by process {escaped(pid)}"
+    shell.text(f"throttle: {rate_text(rate)} at each broker{by}")
+    for broker, keys in kept.items():
+        for key, value in keys.items():
+            shell.text(f"broker {broker} {key}  {escaped(value)}  kept, an operator has set it")
+
+
+def _kept(session: ApplySession, rate: int) -> dict[str, dict[str, str]]:
+    """Broker -> key -> another rate that holds at a broker of the plan."""
+    brokers = {each for move in session.plan.moves for each in (*move.before, *move.after)}
+    kept: dict[str, dict[str, str]] = {}
+    for key, value in sorted(session.world.all_throttles().items()):
+        if key.kind == "broker" and int(key.name) in brokers and value != str(rate):
+            kept.setdefault(key.name, {})[key.key] = value
+    return kept

@@ -1,0 +1,147 @@
+"""`rackwise throttle` on real brokers, while a process runs the plan and while none does."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from kafka.structs import TopicPartition
+
+from hand_made_plans import lists, plan_file
+from kafka_topics import NAME, document
+from kafka_traffic import RATES, create, produce, until
+from rackwise.adapters.kafka.applying.throttles import (
+    ConfigWrite,
+    read_throttles,
+    write_throttles,
+)
+
+BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
+THEIRS = [ConfigWrite(resource=1, key=RATES[0], value="7777777")]
+
+pytestmark = [pytest.mark.usefixtures("state"), pytest.mark.kafka]
+
+
+@pytest.fixture
+def cluster(kraft_cluster):
+    return kraft_cluster
+
+
+@pytest.fixture
+def path(admin, cluster, tmp_path):
+    """A plan of one move that a throttle of one byte a second keeps half-way."""
+    create(admin, NAME, BEFORE)
+    produce(cluster.bootstrap, {(NAME, 0): 300})
+    write_throttles(admin, THEIRS)
+    until(lambda: throttles(admin).brokers[1], "the operator's throttle")
+    yield plan_file(tmp_path / "p.json", admin, {(NAME, 0): (2, 1)})
+    if is_moving(admin):
+        admin.alter_partition_reassignments({TopicPartition(NAME, 0): None})
+    write_throttles(admin, [ConfigWrite(resource=1, key=RATES[0], value=None)])
+    until(lambda: not any(throttles(admin).brokers.values()), "no throttle")
+
+
+def throttles(admin):
+    return read_throttles(admin, topics=[NAME], brokers=[0, 1, 2, 3])
+
+
+def is_moving(admin):
+    return TopicPartition(NAME, 0) in admin.list_partition_reassignments()
+
+
+def applying(cluster, path):
+    """A process that applies the plan at one byte a second."""
+    words = ["apply", path, "--throttle", "1", "--bootstrap-server", cluster.bootstrap]
+    return subprocess.Popen(
+        [sys.executable, "-m", "rackwise.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_running_process_takes_it_and_restores_what_was_there(
+    admin, cluster, called, path, state
+):
+    before = throttles(admin)
+    process = applying(cluster, path)
+    try:
+        until(lambda: is_moving(admin), "a move")
+        code, out, err = called("throttle", path, "2")
+        assert (code, out.splitlines()) == (
+            0,
+            [
+                f"throttle: 2 bytes/s at each broker, set by process {process.pid}",
+                f"broker 1 {RATES[0]}  7777777  kept, an operator has set it",
+            ],
+        ), err
+        assert throttles(admin).brokers[2] == {RATES[1]: "2"}
+        code, out, err = called("throttle", path, "100MB", "--json")
+        printed = document(out)
+        assert (code, printed["rate"], printed["pid"]) == (0, 100_000_000, str(process.pid)), err
+        assert printed["kept"] == {"1": {RATES[0]: "7777777"}}
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out) == (0, "1 move: 1 done, 0 failed, 0 skipped, 0 dropped\n"), err
+    assert "throttle: 100,000,000 bytes/s (95.4 MiB/s) at each broker from now on" in err
+    until(lambda: lists(admin, NAME)[0] == [2, 1], "the lists")
+    until(lambda: throttles(admin) == before, "throttles as before")
+    assert not [*state.glob("*/*.throttle")], "the request is gone"
+    assert called("throttle", path, "5MB")[:2] == (
+        0,
+        "no move of the plan is running: nothing to throttle\n",
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("verb", ["resume", "rollback"])
+def test_without_a_process_it_is_set_and_kept(admin, cluster, called, path, verb):
+    before = throttles(admin)
+    process = applying(cluster, path)
+    until(lambda: is_moving(admin), "a move")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    code, out, err = called("throttle", path, "2")
+    assert (code, out.splitlines()[0]) == (0, "throttle: 2 bytes/s at each broker"), err
+    assert throttles(admin).brokers[2] == {RATES[1]: "2"}
+    assert is_moving(admin)
+    code, out, err = called("throttle", path, "90MB")
+    assert (code, throttles(admin).brokers[2]) == (0, {RATES[1]: "90000000"}), err
+    if verb == "resume":
+        code, out, err = called("resume", path)
+        assert code == 0, err
+        assert out.startswith("1 move: 1 done")
+        until(lambda: lists(admin, NAME)[0] == [2, 1], "the lists")
+    else:
+        assert called("rollback", path)[0] == 0
+        until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
+    until(lambda: throttles(admin) == before, "throttles as before")
+
+
+@pytest.mark.long
+def test_a_process_that_runs_another_plan_is_not_asked_for_ever(
+    admin, cluster, called, path, tmp_path, monkeypatch, state
+):
+    monkeypatch.setattr("rackwise.cli.apply.throttle.PATIENCE_S", 1)
+    other = plan_file(tmp_path / "other.json", admin, {(NAME, 3): (1, 0)})
+    process = applying(cluster, path)
+    try:
+        until(lambda: is_moving(admin), "a move")
+        code, out, err = called("throttle", other, "5MB")
+        assert (code, out) == (1, "")
+        assert f"expected process {process.pid}, running since 20" in err
+        assert not [*state.glob("*/*.throttle")]
+    finally:
+        process.kill()
+        process.communicate()
+    assert called("cancel", path)[0] == 0
+
+
+@pytest.mark.parametrize("rate", ["0", "10Mbit"])
+def test_a_rate_that_is_none_is_rejected(called, path, rate):
+    code, out, err = called("throttle", path, rate)
+    assert (code, out) == (1, "")
+    assert "invalid RATE: expected 1 to " in err
