@@ -201,7 +201,8 @@ class TestHalfWay:
         assert printed[2] == "no process is running it: the last run did not reach its end"
         assert printed[3].startswith(f"~ {NAME}-0  moving  0,1 -> 2,1  ")
         assert printed[3].endswith(" copied")
-        assert f"throttle  broker 2 {RATES[1]}  1" in printed
+        assert printed[4:] == ["throttle  1 byte/s at 3 brokers, 1 topic"]
+        assert f"throttle  broker 2 {RATES[1]}  1\n" in called("status", path, "--all")[1]
         assert f"to continue: rackwise resume {path}" in err
         assert "throttles of that run left: resume and cancel restore them" in err
         code, out, _ = called("throttles")
@@ -265,7 +266,9 @@ class TestHalfWay:
         code, out, _ = called("apply", path, "--throttle", "1")
         thread.join()
         assert code == 3
-        assert f"! {NAME}-0  cancelled_externally" in out
+        told = f"! {NAME}-0  cancelled_externally  another tool cancelled it"
+        assert told in out.splitlines()
+        assert told in called("status", path)[1].splitlines()
         assert out.splitlines()[0] == "2 moves: 1 done, 1 failed, 0 skipped, 0 dropped"
         until(lambda: lists(admin, NAME)[0] == [1, 0], "the lists")
         until(lambda: empty(throttles(admin)), "no throttle")

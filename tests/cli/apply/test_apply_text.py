@@ -28,7 +28,7 @@ def test_every_move_is_counted_and_those_not_done_are_named():
             ("c", 4): "done",
         },
         codes={("b\x1b", 2): "POLICY_VIOLATION"},
-        not_elected=(("c", 4),),
+        not_elected={("c", 4): "broker 4 is down"},
         throttles_left=(RATE,),
         throttles_changed=(RATE,),
         stop="paused",
@@ -39,7 +39,7 @@ def test_every_move_is_counted_and_those_not_done_are_named():
         "5 moves: 2 done, 1 failed, 1 skipped, 1 dropped",
         "! a-1  moving",
         r"! b\x1b-2  refused  POLICY_VIOLATION: no\x0away",
-        "? c-4  leader not elected",
+        "? c-4  leader not elected: broker 4 is down",
         "throttle-left     broker 4 leader.replication.throttled.rate",
         "throttle-changed  broker 4 leader.replication.throttled.rate",
         "ended early, paused: broker 4 is down",
@@ -77,7 +77,7 @@ def test_a_cancel_tells_what_it_took_back():
     assert outcome_text(outcome, {}).splitlines() == [
         "6 moves: 2 cancelled, 1 done, 1 failed, 1 still moving, 1 not started",
         "! a-4  moving",
-        "! a-5  topic_gone",
+        "! a-5  topic_gone  the topic was deleted",
     ]
 
 

@@ -162,7 +162,12 @@ class TestRuns:
         ), err
         assert "budget: at most 1 move\n" in err
         shown(admin, NAME, FIRST)
-        assert called("status", path)[0] == 2
+        code, out, err = called("status", path)
+        assert (code, out.splitlines()[2]) == (
+            2,
+            "no process is running it: the last run has used its budget",
+        )
+        assert "with a budget such as --for 4h; all the rest: rackwise resume" in err
         code, out, err = called(*words, "--json")
         printed = document(out)
         assert (code, printed["done"], printed["begun"], printed["stop"]) == (3, 2, 1, "budget"), (
@@ -177,6 +182,7 @@ class TestRuns:
         shown(admin, NAME, DONE)
         assert called(*words)[:2] == (0, "3 moves: nothing to do\n")
 
+    @pytest.mark.long
     def test_killed_in_its_window_it_goes_on_within_the_same_budget(
         self, admin, cluster, called, path
     ):
@@ -202,7 +208,7 @@ class TestRuns:
         assert code == 3, err
         assert out.splitlines() == [
             "3 moves: 2 done, 1 failed, 0 skipped, 0 dropped",
-            f"! {NAME}-1  diverged",
+            f"! {NAME}-1  diverged  others changed its replicas",
         ]
         shown(admin, NAME, {0: [2, 1], 1: [2, 0], 2: [2, 0], 3: [1, 0]})
 

@@ -96,7 +96,7 @@ class TestMoves:
         plan = plan_of(move("t-0", (1, 2), (2, 1)), move("t-1", (1, 2), (2, 1)))
         world = cluster(plan)
         outcome = window(world, Budget(moves=1), plan)
-        assert (outcome.stop, outcome.not_elected) == ("budget", ())
+        assert (outcome.stop, outcome.not_elected) == ("budget", {})
         assert world.partitions["t", 0].leader == 2
 
     def test_a_dropped_move_is_not_waited_for(self):

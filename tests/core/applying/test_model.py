@@ -33,7 +33,7 @@ def test_every_partition_is_counted_once():
         (outcome("done", "dropped"), True),
         (outcome("done", "moving"), False),
         (outcome("done", "diverged"), False),
-        (outcome("done", not_elected=(("t", 0),)), False),
+        (outcome("done", not_elected={("t", 0): "x"}), False),
         (outcome("done", throttles_left=(KEY,)), False),
         (outcome("done", stop="interrupted"), False),
         (outcome("cancelled", "not_started", "cancelled_externally", mode="cancel"), True),

@@ -96,7 +96,8 @@ class TestRejections:
             return "done"
 
         outcome = run(start(SWAP), world, intervene)
-        assert (outcome.done, outcome.not_elected) == ((T0,), (T0,))
+        why = "Kafka rejected it, PREFERRED_LEADER_NOT_AVAILABLE"
+        assert (outcome.done, outcome.not_elected) == ((T0,), {T0: why})
         assert outcome.codes == {T0: "PREFERRED_LEADER_NOT_AVAILABLE"}
         assert not outcome.is_reached
         assert kinds(world).count("elect_intent") == 3
@@ -105,5 +106,37 @@ class TestRejections:
         world = cluster(SWAP)
         world.kill(2)
         outcome = run(start(SWAP), world)
-        assert outcome.not_elected == (T0,)
+        assert outcome.not_elected == {T0: "broker 2 is down"}
         assert not any(isinstance(each, Elect) for each in world.requests)
+
+    def test_a_leader_that_is_not_in_sync_is_named(self):
+        world = cluster(SWAP)
+
+        def intervene(*_):
+            world.partitions[T0].isr.discard(2)
+            return "done"
+
+        outcome = run(start(SWAP), world, intervene)
+        assert outcome.not_elected == {T0: "broker 2 is not in sync"}
+
+    def test_an_election_without_an_answer_is_named(self):
+        world = cluster(SWAP)
+        outcome = run(start(SWAP), world, lambda _, a: "lost" if isinstance(a, Elect) else "done")
+        assert outcome.not_elected == {T0: "no answer to 3 requests"}
+
+    def test_an_election_that_a_signal_prevented_is_named(self):
+        world = cluster(SWAP)
+        outcome = run(start(SWAP), world, signal=lambda _, a: isinstance(a, Elect))
+        assert outcome.not_elected in ({}, {T0: "the run ended before it"})
+
+    def test_one_broker_that_is_down_holds_up_an_election(self):
+        world = cluster(SWAP)
+
+        def intervene(_, action):
+            if isinstance(action, Elect):
+                world.kill(5)
+                return "lost"
+            return "done"
+
+        outcome = run(start(SWAP), world, intervene)
+        assert outcome.not_elected == {T0: "broker 5 is down"}

@@ -68,6 +68,8 @@ class AppliedDocument:
     """The state of each move, in the order of the plan."""
     not_elected: tuple[str, ...]
     """Partitions that are done, but whose preferred leader could not be elected."""
+    not_elected_because: Mapping[str, str]
+    """Each of these partitions -> why, such as `broker 4 is down`."""
     throttles_left: tuple[tuple[str, str, str], ...]
     """Throttles of this tool that are still set: kind, name and config key."""
     throttles_changed: tuple[tuple[str, str, str], ...]
@@ -118,6 +120,8 @@ class StatusDocument:
     """The broker whose rate limits the run."""
     throttles: tuple[tuple[str, str, str], ...]
     """Throttles of this tool that are set: kind, name and config key."""
+    not_elected_because: Mapping[str, str]
+    """Partition that is done and whose preferred leader does not lead -> why."""
     has_journal: bool
     """Whether the plan has a journal on this machine."""
     is_open: bool

@@ -61,6 +61,20 @@ class ApplySession:
         self._lines.extend(read_lines(self.journal, first=len(self._lines)))
         return tuple(self._lines)
 
+    def lines_now(self) -> tuple[Line, ...]:
+        """The lines that are on the disk now; another process may have added some.
+
+        Of a journal that cannot be read, the lines that are known.
+        """
+        from rackwise.adapters.files.journal import open_journal
+
+        known = self.lines
+        try:
+            journal = open_journal(self.folder, self.plan.sha256)
+            return (*known, *read_lines(journal, first=len(known)))
+        except InvalidPlan:
+            return known
+
     def with_plan(self, plan: Plan) -> ApplySession:
         """A session on the same cluster with another plan, and that plan's own journal."""
         from rackwise.adapters.files.journal import open_journal
@@ -266,10 +280,14 @@ def require_journal(session: ApplySession, target: Target) -> None:
 
 def has_ended(session: ApplySession) -> bool:
     """Whether the journal leaves nothing open: empty, or its last run completed."""
+    return is_closed(session.lines)
+
+
+def is_closed(lines: tuple[Line, ...]) -> bool:
+    """Whether these lines of a journal leave nothing open."""
     from rackwise.core.applying.journal.lines import End
     from rackwise.core.applying.start import history_of
 
-    lines = session.lines
     last = lines[-1] if lines else None
     if last is None:
         return True

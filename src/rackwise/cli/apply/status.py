@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Target
-from rackwise.cli.apply.run import ApplySession, has_ended, open_session
+from rackwise.cli.apply.run import ApplySession, is_closed, open_session
 from rackwise.cli.apply.text import (
     class_lines,
     classes_text,
     key_text,
     name_of,
     partition_rows,
+    rate_text,
 )
 from rackwise.cli.shell import Shell
+from rackwise.core.applying.throttle_configs import bytes_per_s
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 WATCHED_S = 2.0
 """Time for which running moves are observed to measure their rate."""
+SHOWN = 5
+"""Moves of one kind that are shown one by one; `--all` shows all."""
+KINDS: tuple[Literal["broker", "topic"], ...] = ("broker", "topic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +51,23 @@ class PlanStatus:
     """Process that runs the plan, and since when."""
     is_open: bool
     """Whether the last run did not reach its end; without a holder it was interrupted."""
+    has_journal: bool
+    """Whether the plan has a journal here."""
     was_cancelled: bool
     """Whether the last run cancelled moves."""
+    is_budget_spent: bool
+    """Whether the last run ended because its budget was spent."""
 
 
 @with_option_groups()
-def status(context: typer.Context, target: Target) -> int:
-    """Show whether each move of a plan is done, moving, not started, or changed by others.
+def status(
+    context: typer.Context,
+    target: Target,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Show every move and every throttle, not only the first.")
+    ] = False,
+) -> int:
+    """Show how many moves of a plan are done, moving, not started, or changed by others.
 
     Running moves are observed for two seconds to compute the time left. Without a journal, every
     running move counts as a move of another tool. Reads only. Exit codes: 0 all done, 2 moves or
@@ -64,7 +79,7 @@ def status(context: typer.Context, target: Target) -> int:
         if shell.is_json:
             shell.document(_document(session, found))
         else:
-            shell.text(_text(session, found))
+            shell.text(_text(session, found, show_all=show_all))
             _print_next_command(shell, target, found)
     return 0 if found.status.is_done and not found.status.throttles else 2
 
@@ -76,19 +91,34 @@ def _plan_status(session: ApplySession) -> PlanStatus:
     from rackwise.core.applying.status import status_of
 
     which = [(move.topic, move.partition) for move in session.plan.moves]
+    lines_before = session.lines_now()
     look, earlier = session.world.look(which), None
     throttles: dict[ThrottleKey, str] = {}
     if any(seen.is_reassigning for seen in look.partitions.values()):
         throttles = _rates(session, look)
         time.sleep(WATCHED_S)
+        lines_before = session.lines_now()
         look, earlier = session.world.look(which), look
-    is_open = not has_ended(session)
+    running = holder(session.folder)
+    lines = session.lines_now()
+    is_open = not is_closed(lines)
+    history = history_of(lines)
     return PlanStatus(
-        status=status_of(session.plan, session.lines, look, earlier=earlier, throttles=throttles),
+        status=status_of(
+            session.plan,
+            lines,
+            look,
+            earlier=earlier,
+            lines_before=lines_before,
+            is_running=running is not None,
+            throttles=throttles,
+        ),
         seen={key: seen for key, seen in look.partitions.items() if seen.is_reassigning},
-        holder=holder(session.folder) if is_open else None,
+        holder=running if is_open else None,
         is_open=is_open,
-        was_cancelled=history_of(session.lines).was_cancelled,
+        has_journal=bool(lines),
+        was_cancelled=history.was_cancelled,
+        is_budget_spent=history.end is not None and history.end.stop == "budget",
     )
 
 
@@ -107,23 +137,60 @@ def _rates(session: ApplySession, look: Looked) -> dict[ThrottleKey, str]:
     }
 
 
-def _text(session: ApplySession, found: PlanStatus) -> str:
+def _text(session: ApplySession, found: PlanStatus, *, show_all: bool) -> str:
+    """The counts, then the first moves of each kind; with `show_all` every move and throttle."""
     status = found.status
     lines = [classes_text(status.classes.values()), progress_text(status)]
     if found.holder is not None:
         pid, since = found.holder
         lines.append(f"process {escaped(pid)} has been running it since {escaped(since)}")
+    elif found.is_budget_spent and found.is_open:
+        lines.append("no process is running it: the last run has used its budget")
     elif found.is_open:
         lines.append("no process is running it: the last run did not reach its end")
-    lines += _moving_lines(session, found)
-    lines += class_lines(
-        {key: each for key, each in status.classes.items() if each != "moving"}, {}, {}
+    most = None if show_all else SHOWN
+    lines += _first(_moving_lines(session, found), "moving", most)
+    shown = {key: each for key, each in status.classes.items() if each != "moving"}
+    if show_all:
+        lines += class_lines(shown, {}, {}, most_not_started=None)
+    else:
+        changed = {key: each for key, each in shown.items() if each != "not_started"}
+        lines += _first(class_lines(changed, {}, {}), "changed by others", most)
+    lines += _first(
+        [f"? {name_of(each)}  leader not elected: {why}" for each, why in _not_elected(status)],
+        "leaders not elected",
+        most,
     )
-    lines += [
-        f"throttle  {key_text(key)}  {escaped(entry.ours[-1])}"
-        for key, entry in sorted(status.throttles.items())
-    ]
+    lines += _throttle_lines(status, show_all=show_all)
     return "\n".join(lines)
+
+
+def _first(lines: list[str], what: str, most: int | None) -> list[str]:
+    """The first lines, and how many there are beside them."""
+    if most is None or len(lines) <= most:
+        return lines
+    return [*lines[:most], f"and {len(lines) - most} more {what}; --all shows them"]
+
+
+def _not_elected(status: Status) -> list[tuple[PartitionId, str]]:
+    return [(which, f"broker {down} is down") for which, down in status.leaders_down.items()]
+
+
+def _throttle_lines(status: Status, *, show_all: bool) -> list[str]:
+    """`throttle  50,000,000 bytes/s at 4 brokers, 2 topics`, or a line for each key."""
+    if show_all:
+        return [
+            f"throttle  {key_text(key)}  {escaped(entry.ours[-1])}"
+            for key, entry in sorted(status.throttles.items())
+        ]
+    rates = {entry.ours[-1] for key, entry in status.throttles.items() if key.kind == "broker"}
+    if not status.throttles:
+        return []
+    names = {kind: {key.name for key in status.throttles if key.kind == kind} for kind in KINDS}
+    numbers = sorted(map(bytes_per_s, rates))
+    texts = dict.fromkeys(map(rate_text, (numbers[0], numbers[-1]))) if numbers else {}
+    parts = [counted(len(names[kind]), kind) for kind in KINDS if names[kind]]
+    return [f"throttle  {' to '.join(texts) or 'no rate'} at {', '.join(parts)}"]
 
 
 def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
@@ -163,6 +230,10 @@ def _print_next_command(shell: Shell, target: Target, found: PlanStatus) -> None
     """Print the command that continues the plan, unless a process is running it."""
     if found.holder is not None or not found.is_open:
         return
+    if found.is_budget_spent and not found.status.throttles:
+        again, rest = (target.command(verb) for verb in ("apply", "resume"))
+        shell.warn(f"to continue: {again} with a budget such as --for 4h; all the rest: {rest}")
+        return
     verbs = ("cancel", "rollback") if found.was_cancelled else ("resume", "cancel")
     onward = verbs if found.was_cancelled else verbs[:1]
     shell.warn(f"to continue: {' or '.join(map(target.command, onward))}")
@@ -189,7 +260,8 @@ def _document(session: ApplySession, found: PlanStatus) -> StatusDocument:
         eta_s=status.eta.seconds,
         bound_by=status.eta.bound_by,
         throttles=tuple(sorted(status.throttles)),
-        has_journal=bool(session.journal.entries),
+        not_elected_because={name_of(each): why for each, why in _not_elected(status)},
+        has_journal=found.has_journal,
         is_open=found.is_open,
         pid=pid,
         since=since,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwise.core.applying.budget import copied_bytes
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 
 KIB = 1024
 SPANS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3_600), ("minute", 60))
+REASONS: Mapping[PartitionClass, str] = MappingProxyType(
+    {
+        "foreign_moving": "another tool moves it",
+        "diverged": "others changed its replicas",
+        "cancelled_externally": "another tool cancelled it",
+        "topic_gone": "the topic was deleted",
+        "target_dead": "its new broker was down for too long",
+    }
+)
+"""Class of a move that failed -> why, in words."""
 NOT_STARTED_SHOWN = 20
 """Number of moves that were not started and are printed one by one."""
 
@@ -33,7 +44,10 @@ def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
     if outcome.mode == "cancel" or outcome.stop == "budget":
         shown = {key: each for key, each in shown.items() if each != "not_started"}
     lines += class_lines(shown, outcome.codes, texts)
-    lines += [f"? {name_of(each)}  leader not elected" for each in outcome.not_elected]
+    lines += [
+        f"? {name_of(each)}  leader not elected: {escaped(why)}"
+        for each, why in outcome.not_elected.items()
+    ]
     lines += [f"throttle-left     {key_text(each)}" for each in outcome.throttles_left]
     lines += [f"throttle-changed  {key_text(each)}" for each in outcome.throttles_changed]
     if outcome.stop is not None and outcome.stop != "budget":
@@ -93,16 +107,22 @@ def class_lines(
     classes: Mapping[PartitionId, PartitionClass],
     codes: Mapping[PartitionId, str],
     texts: Mapping[PartitionId, str],
+    *,
+    most_not_started: int | None = NOT_STARTED_SHOWN,
 ) -> list[str]:
-    """One line for each move that is not done: its class, and the error of the cluster."""
+    """One line for each move that is not done: its class, and the error of the cluster.
+
+    `most_not_started`: of moves that were not started, only the first are named; None: all.
+    """
     lines = []
     waiting = [which for which, class_ in classes.items() if class_ == "not_started"]
-    unnamed = frozenset(waiting[NOT_STARTED_SHOWN:])
+    unnamed = frozenset(() if most_not_started is None else waiting[most_not_started:])
     for which, class_ in classes.items():
         if class_ in {"done", "cancelled", "dropped"} or which in unnamed:
             continue
         parts = [codes[which]] if which in codes else []
         parts += [escaped(texts[which])] if which in texts else []
+        parts += [REASONS[class_]] if class_ in REASONS and not parts else []
         lines.append("  ".join([f"! {name_of(which)}", class_, *filter(None, [": ".join(parts)])]))
     if unnamed:
         lines.append(f"and {len(unnamed)} more not_started; --json has all")
@@ -140,6 +160,7 @@ def outcome_document(
         text=outcome.text,
         partitions=partition_rows(outcome.classes, outcome.codes, texts),
         not_elected=tuple(map(name_of, outcome.not_elected)),
+        not_elected_because={name_of(each): why for each, why in outcome.not_elected.items()},
         throttles_left=outcome.throttles_left,
         throttles_changed=outcome.throttles_changed,
         journal=str(journal),

@@ -229,8 +229,8 @@ class Outcome:
     """Class of every move of the plan, in its order."""
     codes: Mapping[PartitionId, str]
     """Name of Kafka's error, where Kafka rejected a request."""
-    not_elected: tuple[PartitionId, ...] = ()
-    """Done, but the preferred leader could not be elected."""
+    not_elected: Mapping[PartitionId, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Done, but the preferred leader does not lead; why, such as `broker 4 is down`."""
     throttles_left: tuple[ThrottleKey, ...] = ()
     """Throttles of this tool that are still set."""
     throttles_changed: tuple[ThrottleKey, ...] = ()

@@ -22,8 +22,9 @@ from rackwise.core.applying.actions import (
     Wait,
 )
 from rackwise.core.applying.journal.lines import BatchIntent, ElectIntent, End
-from rackwise.core.applying.model import Outcome
+from rackwise.core.applying.model import Baseline, Outcome
 from rackwise.core.applying.window import is_outcome_unknown, is_pending
+from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -205,6 +206,24 @@ def set_throttles(
     return replace(state, phase=phase, keys=keys, has_written=True), (action,)
 
 
+def _why_not_elected(state: ApplyState, partition: PartitionId) -> str:
+    """Why the preferred leader of a partition was not elected."""
+    progress, preferred = state.partitions[partition], state.moves[partition].after[0]
+    if preferred not in state.live:
+        return f"broker {preferred} is down"
+    if progress.seen is not None and preferred not in progress.seen.isr:
+        return f"broker {preferred} is not in sync"
+    if progress.code is not None:
+        return f"Kafka rejected it, {progress.code}"
+    down = sorted((state.baseline or Baseline()).live - state.live)
+    if down:
+        noun = "broker" if len(down) == 1 else "brokers"
+        return f"{noun} {', '.join(map(str, down))} {are(len(down))} down"
+    if progress.elections >= MOST_ELECTIONS:
+        return f"no answer to {counted(MOST_ELECTIONS, 'request')}"
+    return "the run ended before it"
+
+
 def finish(state: ApplyState) -> Step:
     """End the run: counts for the journal, the outcome for the driver."""
     outcome = Outcome(
@@ -215,11 +234,11 @@ def finish(state: ApplyState) -> Step:
             for partition, each in state.partitions.items()
             if each.code is not None
         },
-        not_elected=tuple(
-            partition
+        not_elected={
+            partition: _why_not_elected(state, partition)
             for partition, each in state.partitions.items()
             if each.class_ == "done" and not each.is_elected and each.is_certain
-        ),
+        },
         throttles_left=tuple(sorted(state.ledger)),
         throttles_changed=tuple(sorted(state.changed_throttles)),
         begun=len(state.begun),

@@ -72,6 +72,8 @@ class History:
     """Throttles of this tool that were not restored."""
     external: set[PartitionId] = field(default_factory=set)
     """Partitions that others cancelled."""
+    cancelled_outside: set[PartitionId] = field(default_factory=set)
+    """Those of all runs that were not requested again since."""
     done: set[PartitionId] = field(default_factory=set)
     """Partitions that are done since their last request."""
     awaiting_election: set[PartitionId] = field(default_factory=set)
@@ -137,7 +139,13 @@ class History:
         if line.act == "move":
             self.begun.update(line.partitions)
         self.sent.update(dict.fromkeys(line.partitions, sent))
-        for each in (self.elected, self.external, self.done, self.awaiting_election):
+        for each in (
+            self.elected,
+            self.external,
+            self.cancelled_outside,
+            self.done,
+            self.awaiting_election,
+        ):
             each.difference_update(line.partitions)
 
     @add.register
@@ -155,6 +163,7 @@ class History:
             self.sent[line.partition] = "none"
         elif line.class_ == "cancelled_externally":
             self.external.add(line.partition)
+            self.cancelled_outside.add(line.partition)
         elif line.class_ == "done":
             self.done.add(line.partition)
 
