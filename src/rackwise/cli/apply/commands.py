@@ -30,12 +30,14 @@ def apply(
 ) -> int:
     """Execute a plan on its cluster. If the run is killed, rackwise resume continues it.
 
+    PLAN may also be Kafka's reassignment JSON, or the JSON of rackwise place for one or more
+    topics: it is checked, journalled and throttled in the same way, but its proof is not ours.
     With --next, --most-bytes, --until or --for, a run starts only a part of the moves; the same
     command continues later. Exit codes: 0 done, 1 error, 3 moves are left, 4 rejected before the
     first write.
     """
     shell: Shell = context.obj
-    with open_session(shell, target) as session:
+    with open_session(shell, target, may_replan=True) as session:
         found = run_preflight(shell, session, options)
         is_done = found.is_done and has_ended(session)
         if options.check or is_done:

@@ -36,6 +36,9 @@ class AppliedDocument:
     """Id of the cluster."""
     mode: Literal["apply", "cancel", "restore", "throttle"]
     """What the run did."""
+    proof: str
+    """What is known of the proof: `proved`, `gap N`, or `not proved: not ours` for lists that
+    somebody else chose."""
     moves: int
     """Moves of the plan."""
     done: int

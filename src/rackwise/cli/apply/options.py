@@ -20,7 +20,11 @@ _LONGEST = 30
 """Characters of the longest size: more digits than any 64-bit number has."""
 
 PlanFile = Annotated[
-    Path, typer.Argument(metavar="PLAN", help="The plan file that rackwise plan --out has written.")
+    Path,
+    typer.Argument(
+        metavar="PLAN",
+        help="The plan file that rackwise plan --out has written, or Kafka's reassignment JSON.",
+    ),
 ]
 Bootstrap = Annotated[
     str,

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rackwise.cli.apply.journal_lines import is_closed, read_lines
 from rackwise.cli.apply.meter import RunMeter
 from rackwise.cli.apply.text import budget_lines, outcome_document, outcome_text, throttle_text
 from rackwise.cli.shell import drop_stdout, installed
@@ -83,41 +84,45 @@ class ApplySession:
         return ApplySession(plan=plan, folder=self.folder, journal=journal, world=self.world)
 
 
-def read_lines(journal: Journal, *, first: int = 0) -> tuple[Line, ...]:
-    """The lines of a journal from number `first` on. Raises `InvalidPlan` for an unknown form."""
-    from rackwise.adapters.kafka.applying.driver import REPLICATION_FLAG
-    from rackwise.core.applying.journal.codec import line_of
-
-    return tuple(
-        line_of(
-            {"type": entry.type}
-            | {key: each for key, each in entry.fields.items() if key != REPLICATION_FLAG},
-            where=f"{journal.path}:{entry.seq}",
-        )
-        for entry in journal.entries[first:]
-    )
-
-
-def read_cluster_plan(shell: Shell, path: Path) -> Plan:
-    """The plan of a file. Raises `StalePlan` for a plan of no running cluster."""
-    from rackwise.adapters.files.plan.read import read_plan
-    from rackwise.core.applying.preflight import check_cluster
-
-    plan = read_plan(path, max_bytes=shell.max_input)
-    check_cluster(plan, plan.cluster_id)
-    return plan
-
-
 @contextmanager
 def open_session(
-    shell: Shell, target: Target, *, is_reading: bool = False
+    shell: Shell, target: Target, *, is_reading: bool = False, may_replan: bool = False
 ) -> Iterator[ApplySession]:
     """Lock and open the journal of the plan, then connect to its cluster.
 
-    `is_reading`: without a lock; a damaged journal causes a warning and is ignored. Raises
-    `InvalidPlan`, `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`, `Unreachable`.
+    `is_reading`: without a lock; a damaged journal causes a warning and is ignored. `may_replan`:
+    a file with lists that somebody else chose is compared with the cluster again, unless a run of
+    it is open. Raises `InvalidPlan`, `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`,
+    `Unreachable`.
     """
-    from rackwise.adapters.files.journal import journal_path, open_journal, parse_journal
+    from rackwise.adapters.files import read_bytes
+    from rackwise.adapters.files.plan.read import parse_plan
+    from rackwise.adapters.files.plan.targets import is_plan, parse_targets
+    from rackwise.core.applying.preflight import check_cluster
+
+    where = str(target.plan)
+    data = read_bytes(target.plan, error=InvalidPlan, max_bytes=shell.max_input)
+    with ExitStack() as stack:
+        if is_plan(data):
+            plan = parse_plan(data, where=where)
+            check_cluster(plan, plan.cluster_id)
+            folder = _folder(stack, plan.cluster_id, is_reading=is_reading)
+            journal, lines = _journal(shell, stack, folder, plan, is_reading=is_reading)
+            world = _world(stack, target)
+        else:
+            from rackwise.cli.apply.foreign import find_plan
+
+            targets = parse_targets(data, where=where)
+            world = _world(stack, target)
+            folder = _folder(stack, world.cluster_id(), is_reading=is_reading)
+            plan = find_plan(shell, world, folder, targets, may_replan=may_replan)
+            journal, lines = _journal(shell, stack, folder, plan, is_reading=is_reading)
+        check_cluster(plan, world.cluster_id())
+        yield ApplySession(plan=plan, folder=folder, journal=journal, world=world, _lines=[*lines])
+
+
+def _folder(stack: ExitStack, cluster_id: str | None, *, is_reading: bool) -> Path:
+    """The state folder of the cluster, locked unless it is only read."""
     from rackwise.adapters.files.state_folder import (
         cluster_folder,
         locked,
@@ -125,39 +130,46 @@ def open_session(
         state_home,
     )
 
-    plan = read_cluster_plan(shell, target.plan)
+    home = state_home(os.environ)
+    if is_reading:
+        return cluster_folder(home, cluster_id or "")
+    folder = made_folder(home, cluster_id or "")
+    stack.enter_context(locked(folder, since=utc_now()))
+    return folder
+
+
+def _journal(
+    shell: Shell, stack: ExitStack, folder: Path, plan: Plan, *, is_reading: bool
+) -> tuple[Journal, tuple[Line, ...]]:
+    """The journal of the plan and its lines."""
+    from rackwise.adapters.files.journal import journal_path, open_journal, parse_journal
+
+    try:
+        journal = open_journal(folder, plan.sha256)
+        lines = read_lines(journal)
+    except InvalidPlan as error:
+        if not is_reading:
+            raise
+        shell.warn(escaped(error.message))
+        journal, lines = parse_journal(b"", journal_path(folder, plan.sha256)), ()
+    stack.enter_context(closing(journal))
+    return journal, lines
+
+
+def _world(stack: ExitStack, target: Target) -> World:
+    """The cluster, connected."""
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters.kafka import connect, read_client_config
         from rackwise.adapters.kafka.applying.world import World
-    from rackwise.core.applying.preflight import check_cluster
 
-    home, cluster_id = state_home(os.environ), plan.cluster_id or ""
-    with ExitStack() as stack:
-        if is_reading:
-            folder = cluster_folder(home, cluster_id)
-        else:
-            folder = made_folder(home, cluster_id)
-            stack.enter_context(locked(folder, since=utc_now()))
-        try:
-            journal = open_journal(folder, plan.sha256)
-            lines = read_lines(journal)
-        except InvalidPlan as error:
-            if not is_reading:
-                raise
-            shell.warn(escaped(error.message))
-            journal, lines = parse_journal(b"", journal_path(folder, plan.sha256)), ()
-        stack.enter_context(closing(journal))
-        settings = {} if target.client_config is None else read_client_config(target.client_config)
-        world = World(
-            admin=stack.enter_context(closing(connect(target.bootstrap_server, settings)))
-        )
-        check_cluster(plan, world.cluster_id())
-        yield ApplySession(plan=plan, folder=folder, journal=journal, world=world, _lines=[*lines])
+    settings = {} if target.client_config is None else read_client_config(target.client_config)
+    return World(admin=stack.enter_context(closing(connect(target.bootstrap_server, settings))))
 
 
 def run_preflight(shell: Shell, session: ApplySession, options: ApplyOptions) -> PreflightResult:
     """Check whether the plan may run now; warn about each move that is left out."""
     from rackwise.adapters.kafka.applying.preflight import READINGS, read_facts
+    from rackwise.core.applying.foreign import NOT_OURS, is_foreign
     from rackwise.core.applying.preflight import check_plan
 
     with shell.progress("reading the cluster", total=READINGS) as advance:
@@ -170,6 +182,8 @@ def run_preflight(shell: Shell, session: ApplySession, options: ApplyOptions) ->
         allow_partial=options.allow_partial,
         alongside=options.alongside,
     )
+    if is_foreign(session.plan):
+        shell.note(f"proof    {NOT_OURS}")
     for difference in found.differences:
         shell.warn(f"left out, {escaped(difference)}")
     _print_throttle(shell, session, options, facts, frozenset(found.dropped))
@@ -281,17 +295,6 @@ def require_journal(session: ApplySession, target: Target) -> None:
 def has_ended(session: ApplySession) -> bool:
     """Whether the journal leaves nothing open: empty, or its last run completed."""
     return is_closed(session.lines)
-
-
-def is_closed(lines: tuple[Line, ...]) -> bool:
-    """Whether these lines of a journal leave nothing open."""
-    from rackwise.core.applying.journal.lines import End
-    from rackwise.core.applying.start import history_of
-
-    last = lines[-1] if lines else None
-    if last is None:
-        return True
-    return isinstance(last, End) and last.stop is None and not history_of(lines).ledger
 
 
 def run(

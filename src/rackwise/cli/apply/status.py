@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rackwise.cli.app import with_option_groups
+from rackwise.cli.apply.journal_lines import is_closed
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Target
-from rackwise.cli.apply.run import ApplySession, is_closed, open_session
+from rackwise.cli.apply.run import ApplySession, open_session
 from rackwise.cli.apply.text import (
     class_lines,
     classes_text,

@@ -138,12 +138,14 @@ def outcome_document(
 ) -> AppliedDocument:
     """The outcome as a document; `onward`: the next command if the budget is spent."""
     from rackwise.cli.apply.documents import AppliedDocument
+    from rackwise.core.applying.foreign import NOT_OURS, is_foreign
 
     bytes_done, bytes_left, unknown_sizes = plan_bytes(plan, outcome)
     return AppliedDocument(
         plan=plan.sha256,
         cluster_id=plan.cluster_id,
         mode=outcome.mode,
+        proof=NOT_OURS if is_foreign(plan) else plan.verdict.text,
         moves=len(outcome.classes),
         done=len(outcome.done),
         failed=len(outcome.failed),

@@ -9,7 +9,6 @@ nothing moves               nothing to do
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +21,6 @@ from rackwise.cli.apply.run import (
     has_ended,
     initial_state,
     open_session,
-    read_cluster_plan,
     run,
 )
 from rackwise.cli.apply.text import rate_text
@@ -33,8 +31,6 @@ from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from rackwise.core.planning.model import Plan
 
 PATIENCE_S = 60
 """How long a running process may take to set the throttle."""
@@ -58,18 +54,17 @@ def throttle(
     """
     shell: Shell = context.obj
     wanted = parse_bytes("RATE", rate) or 0
-    plan = read_cluster_plan(shell, target.plan)
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             with open_session(shell, target) as session:
                 return _set_here(shell, session, wanted)
         except Locked:
-            pid = _ask(plan, wanted, deadline)
-        if pid is not None:
             with open_session(shell, target, is_reading=True) as session:
-                _show(shell, session, wanted, pid)
-            return 0
+                pid = _ask(session, wanted, deadline)
+                if pid is not None:
+                    _show(shell, session, wanted, pid)
+                    return 0
 
 
 def _set_here(shell: Shell, session: ApplySession, rate: int) -> int:
@@ -92,17 +87,15 @@ def _set_here(shell: Shell, session: ApplySession, rate: int) -> int:
     return 0
 
 
-def _ask(plan: Plan, rate: int, deadline: float) -> str | None:
+def _ask(session: ApplySession, rate: int, deadline: float) -> str | None:
     """Ask the process that runs the plan; its id once the throttle is set, None where it ended.
 
     Raises `WorldError` where it does not answer in time.
     """
-    from rackwise.adapters.files.journal import journal_path
-    from rackwise.adapters.files.state_folder import cluster_folder, holder, state_home
+    from rackwise.adapters.files.state_folder import holder
     from rackwise.adapters.files.throttle_request import request_path, write_request
 
-    folder = cluster_folder(state_home(os.environ), plan.cluster_id or "")
-    journal = journal_path(folder, plan.sha256)
+    folder, journal = session.folder, session.journal.path
     path = request_path(journal)
     written = journal.stat().st_size if journal.exists() else 0
     asked = write_request(path, rate, lasts_ms=PATIENCE_S * 1_000)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 import typer
 
+from rackwise.cli.apply.journal_lines import read_lines
 from rackwise.cli.apply.options import Bootstrap
-from rackwise.cli.apply.run import read_lines
 from rackwise.cli.apply.text import key_text
 from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import ClientConfig, utc_now

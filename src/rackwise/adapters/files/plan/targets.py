@@ -1,0 +1,107 @@
+"""Files that name new replica lists, and are no plan of this tool.
+
+```
+{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[1,2]}]}    Kafka's JSON
+{"format":"rackwise.placement/1","topic":"orders","rows":[[1,2],[2,3]],..}         rackwise place
+```
+
+A file has one such document, or one on each line: the output of `rackwise place` for several
+topics. A partition may appear once.
+
+What this does not do: compare anything with a cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.files.plan.reassignment import Placement, parse_placement
+from rackwise.core.errors import InvalidPlan
+from rackwise.core.json.canonical import sha256_of
+from rackwise.core.json.codec import Codec, ObjectRules
+from rackwise.core.json.node import document
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from rackwise.core.json.declare import BrokerIds, PartitionNumber, TopicName
+    from rackwise.core.json.node import JsonNode
+
+PLACEMENT = "rackwise.placement/1"
+
+_IS_PLAN = re.compile(rb'"format"\s*:\s*"rackwise\.plan/')
+_IS_PLACEMENT = re.compile(rb'"format"\s*:\s*"rackwise\.placement/')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRows:
+    """What a document of `rackwise place` says of its topic."""
+
+    topic: TopicName
+    first_partition: PartitionNumber
+    """Partition of the first row."""
+    rows: tuple[BrokerIds, ...]
+    """Brokers of each partition, preferred leader first."""
+
+
+def _check_rows(placed: PlacedRows, root: JsonNode) -> None:
+    for index, row in enumerate(placed.rows):
+        if not row or len(set(row)) < len(row):
+            root.at("rows").at(index).wrong("at least one broker, and each broker once")
+
+
+CODEC = Codec(
+    rules={
+        PlacedRows: ObjectRules(constants={"format": PLACEMENT}, check=_check_rows, is_open=True)
+    }
+)
+PLACED_ROWS = CODEC.object(PlacedRows)
+"""The form of a document of `rackwise place --json --topic NAME`."""
+
+
+def is_plan(data: bytes) -> bool:
+    """Whether a file is a plan of this tool, and not lists that somebody else chose."""
+    return _IS_PLAN.search(data) is not None
+
+
+def parse_targets(data: bytes, *, where: str) -> Placement:
+    """The replica lists in a file: one document, or one on each line. Raises `InvalidPlan`."""
+    lines = [line for line in data.splitlines() if line.strip()]
+    if len(lines) < 2 or not all(_is_whole(line) for line in lines):  # noqa: PLR2004 (one document)
+        return _document(data, where)
+    found: dict[tuple[str, int], tuple[int, ...]] = {}
+    for number, line in enumerate(lines, start=1):
+        for which, replicas in _document(line, f"{where}:{number}").items():
+            if which in found:
+                name = escaped(f"{which[0]}-{which[1]}")
+                raise InvalidPlan(
+                    f"invalid {where}:{number}: expected each partition once, got {name} twice",
+                    wanted=1,
+                    had=2,
+                    hint="keep one of the lines that name it",
+                    where=f"{where}:{number}",
+                )
+            found[which] = replicas
+    return found
+
+
+def _is_whole(line: bytes) -> bool:
+    text = line.strip()
+    return text.startswith(b"{") and text.endswith(b"}")
+
+
+def _document(data: bytes, where: str) -> Placement:
+    if not _IS_PLACEMENT.search(data):
+        return parse_placement(data, where=where)
+    root = document(data, where=where, error=InvalidPlan, format=PLACEMENT)
+    placed: PlacedRows = PLACED_ROWS.read(root)
+    root.faults.raise_if_any()
+    return {
+        (placed.topic, placed.first_partition + index): row for index, row in enumerate(placed.rows)
+    }
+
+
+def targets_sha256(targets: Placement) -> str:
+    """SHA-256 of the lists, whatever the form of the file; by it their plan is found again."""
+    return sha256_of([[topic, number, [*row]] for (topic, number), row in sorted(targets.items())])

@@ -1,0 +1,68 @@
+"""Files with replica lists that somebody else chose."""
+
+from __future__ import annotations
+
+import pytest
+
+from rackwise.adapters.files.plan.reassignment import reassignment_text
+from rackwise.adapters.files.plan.targets import is_plan, parse_targets, targets_sha256
+from rackwise.core.errors import InvalidPlan
+
+ORDERS = {("orders", 0): (1, 2), ("orders", 1): (2, 3)}
+PAYMENTS = {("payments", 0): (3, 1)}
+PLACED = (
+    b'{"brokers":[],"first_partition":4,"format":"rackwise.placement/1","rows":[[1,2],[2,3]],'
+    b'"seed":7,"topic":"orders"}'
+)
+
+
+def test_kafkas_json_on_one_line_or_on_many():
+    text = reassignment_text({**ORDERS, **PAYMENTS}).encode()
+    assert parse_targets(text, where="f") == {**ORDERS, **PAYMENTS}
+    assert parse_targets(text.replace(b",", b",\n"), where="f") == {**ORDERS, **PAYMENTS}
+
+
+def test_the_rows_of_several_topics_as_place_prints_them():
+    lines = [reassignment_text(each).encode() for each in (ORDERS, PAYMENTS)]
+    assert parse_targets(b"\n".join([*lines, b""]), where="f") == {**ORDERS, **PAYMENTS}
+    mixed = b"\n".join([PLACED, lines[1]])
+    assert parse_targets(mixed, where="f") == {
+        ("orders", 4): (1, 2),
+        ("orders", 5): (2, 3),
+        **PAYMENTS,
+    }
+
+
+def test_a_partition_on_two_lines_is_rejected():
+    line = reassignment_text(ORDERS).encode()
+    with pytest.raises(InvalidPlan, match=r"invalid f:2: expected each partition once, got orders"):
+        parse_targets(line + b"\n" + line, where="f")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (PLACED.replace(b"[2,3]", b"[2,2]"), r"f at \$.rows\[1\]: expected at least one broker"),
+        (PLACED.replace(b"[2,3]", b"[]"), r"f at \$.rows\[1\]: expected at least one broker"),
+        (PLACED.replace(b'"orders"', b"null"), r"f at \$.topic: expected "),
+        (b'{"version":2,"partitions":[]}', r"f at \$.version: expected version 1"),
+        (b"orders 1:2", r"invalid f"),
+        (b"", r"invalid f"),
+        (b'{"version":1}\n{"version":1}', r"invalid f:1"),
+    ],
+)
+def test_another_file_is_rejected(text, told):
+    with pytest.raises(InvalidPlan, match=told):
+        parse_targets(text, where="f")
+
+
+def test_a_plan_is_told_from_other_files():
+    assert is_plan(b'{"cluster_id":"c", "format": "rackwise.plan/1"}')
+    assert is_plan(b'{"format":"rackwise.plan/9"}')
+    assert not is_plan(PLACED)
+    assert not is_plan(reassignment_text({("rackwise.plan", 0): (1,)}).encode())
+
+
+def test_equal_lists_have_one_hash():
+    assert targets_sha256(ORDERS) == targets_sha256(dict(reversed(ORDERS.items())))
+    assert targets_sha256(ORDERS) != targets_sha256(PAYMENTS)
