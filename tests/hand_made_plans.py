@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kafka.admin import ConfigResource, ConfigResourceType
+
 from kafka_traffic import until
 from rackwise.adapters.files.plan.format import policy_sha256
 from rackwise.adapters.files.plan.write import sealed, write_plan
@@ -82,3 +84,15 @@ def leaders(admin, topic):
     """Partition -> its leader."""
     (found,) = admin.describe_topics([topic])
     return {each["partition_index"]: each["leader_id"] for each in found["partitions"]}
+
+
+def configs(admin, topic):
+    """All configs of a topic and of the four brokers, whoever set them."""
+    asked = [ConfigResource(ConfigResourceType.TOPIC, topic)]
+    asked += [ConfigResource(ConfigResourceType.BROKER, str(each)) for each in range(4)]
+    found = {}
+    for each in asked:
+        for kind, named in admin.describe_configs([each]).items():
+            for name, keys in named.items():
+                found |= {(kind, name, key): printed["value"] for key, printed in keys.items()}
+    return found

@@ -13,10 +13,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from kafka.admin import ConfigResource, ConfigResourceType
 
 from acked_records import Writing
-from hand_made_plans import plan_file, shown
+from hand_made_plans import configs, plan_file, shown
 from kafka_topics import NAME
 from kafka_traffic import LISTS, RATES, create, delete, produce, until
 from rackwise.adapters.files.journal import parse_journal
@@ -64,7 +63,7 @@ def scene(admin, cluster, tmp_path):
     until(lambda: has_theirs(admin), "the operator's throttles")
     path = plan_file(tmp_path / "p.json", admin, AFTER)
     with Writing(cluster.bootstrap, NAME, len(BEFORE)):
-        yield path, configs(admin)
+        yield path, configs(admin, NAME)
     gone = [ConfigWrite(resource=each.resource, key=each.key, value=None) for each in THEIRS]
     write_throttles(admin, gone)
 
@@ -72,18 +71,6 @@ def scene(admin, cluster, tmp_path):
 def has_theirs(admin):
     found = read_throttles(admin, topics=[NAME], brokers=[0])
     return bool(found.brokers[0] and found.topics[NAME])
-
-
-def configs(admin):
-    """All configs of the topic and of the brokers, whoever set them."""
-    asked = [ConfigResource(ConfigResourceType.TOPIC, NAME)]
-    asked += [ConfigResource(ConfigResourceType.BROKER, str(each)) for each in range(4)]
-    found = {}
-    for each in asked:
-        for kind, named in admin.describe_configs([each]).items():
-            for name, keys in named.items():
-                found |= {(kind, name, key): printed["value"] for key, printed in keys.items()}
-    return found
 
 
 def exit_status_after(lines, number, cluster, *words):
@@ -107,7 +94,7 @@ def check_done(result, admin, wanted, before, state):
     """Check that the command succeeded, and that nothing else differs from before."""
     assert result[0] == 0, (result, journal_text(state))
     shown(admin, NAME, wanted)
-    until(lambda: configs(admin) == before, f"configs as before\n{journal_text(state)}")
+    until(lambda: configs(admin, NAME) == before, f"configs as before\n{journal_text(state)}")
 
 
 def every_line():
