@@ -14,6 +14,7 @@ from rackwise.core.applying.actions import (
     ReadThrottles,
     ThrottleAsked,
     ThrottlesRead,
+    Wait,
 )
 from rackwise.core.applying.journal.lines import PartitionLine, Pause
 from rackwise.core.applying.step import step
@@ -119,6 +120,18 @@ def run(
         assert seen is not None, "a step ends with a question, or the run does"
         state, due = step(state, seen)
     raise AssertionError(f"a run ends within {MOST_STEPS} steps")
+
+
+def run_until_wait(state: ApplyState, world: ModelledKafka) -> ApplyState:
+    """Execute a run that is killed when it waits for the first time; its state then."""
+    state, due = step(state, Begun(at_ms=world.now_ms))
+    while not any(isinstance(action, Wait) for action in due):
+        seen = None
+        for action in due:
+            seen = world.execute(action)
+        assert seen is not None, "a step ends with a question"
+        state, due = step(state, seen)
+    return state
 
 
 def kinds(world: ModelledKafka) -> list[str]:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from applied_plans import alters, before, cluster, kinds, move, plan_of, run
-from rackwise.core.applying.actions import Begun, Wait
+from applied_plans import (
+    alters,
+    before,
+    cluster,
+    kinds,
+    move,
+    plan_of,
+    run,
+    run_until_wait,
+)
+from rackwise.core.applying.actions import Wait
 from rackwise.core.applying.budget import Budget, room_of
 from rackwise.core.applying.journal.codec import fields_of, line_of
 from rackwise.core.applying.journal.lines import Begin, End
 from rackwise.core.applying.model import Caps
 from rackwise.core.applying.start import history_of, resume, start
-from rackwise.core.applying.step import step
 
 SIX = plan_of(*(move(f"t-{number}", (1,), (2 + number % 3,), 1_000) for number in range(6)))
 TWO = Budget(moves=2)
@@ -163,13 +171,7 @@ class TestTime:
 def begin_and_die(world, budget):
     """A run that is killed when it waits for its first move."""
     lines = [line_of(fields_of(line)) for line in world.journal]
-    state = resume(SIX, lines, Caps(at_once=1), 5_000, budget=budget)
-    state, due = step(state, Begun(at_ms=world.now_ms))
-    while not any(isinstance(action, Wait) for action in due):
-        seen = None
-        for action in due:
-            seen = world.execute(action)
-        state, due = step(state, seen)
+    run_until_wait(resume(SIX, lines, Caps(at_once=1), 5_000, budget=budget), world)
 
 
 def test_the_journal_names_the_budget():

@@ -19,6 +19,7 @@ import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rackwise.core.applying.reverse import sum_totals
 from rackwise.core.errors import ForeignReassignment, StalePlan
 from rackwise.core.planning.model import (
     Fair,
@@ -27,7 +28,6 @@ from rackwise.core.planning.model import (
     Plan,
     Repair,
     SeenBroker,
-    Totals,
     Verdict,
 )
 from rackwise.core.text import counted, escaped
@@ -70,7 +70,6 @@ def foreign_plan(cluster: Cluster, targets: Mapping[PartitionId, tuple[int, ...]
         key=_order,
     )
     names = {topic for topic, _ in targets}
-    copies = [move for move in moves if move.added]
     cost = sum(len(move.added) for move in moves)
     return Plan(
         cluster_id=cluster.cluster_id,
@@ -85,14 +84,7 @@ def foreign_plan(cluster: Cluster, targets: Mapping[PartitionId, tuple[int, ...]
         minimise="moves",
         solver=SOLVER,
         moves=tuple(moves),
-        totals=Totals(
-            moves=cost,
-            partitions=len(copies),
-            leader_changes=sum(move.before[0] != move.after[0] for move in moves),
-            order_only=sum(set(move.before) == set(move.after) for move in moves),
-            bytes=sum((move.bytes or 0) * len(move.added) for move in moves),
-            unknown_sizes=sum(move.bytes is None for move in copies),
-        ),
+        totals=sum_totals(tuple(moves)),
         fair=Fair(),
         certificates=(),
         verdict=Verdict(

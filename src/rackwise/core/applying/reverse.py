@@ -45,7 +45,7 @@ def reverse_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
         made_from=replace(plan.made_from, partitions=MappingProxyType({})),
         solver="rollback",
         moves=moves,
-        totals=_sum_totals(moves),
+        totals=sum_totals(moves),
         fair=Fair(),
         certificates=(),
         verdict=Verdict(
@@ -82,7 +82,8 @@ def _cross_bytes(move: Move, brokers: Mapping[int, SeenBroker]) -> int | None:
     return sum(move.bytes for rack in racks[1:] if rack != racks[0])
 
 
-def _sum_totals(moves: tuple[Move, ...]) -> Totals:
+def sum_totals(moves: tuple[Move, ...]) -> Totals:
+    """The sums over moves, without dollars."""
     copies = [move for move in moves if move.added]
     return Totals(
         moves=sum(len(move.added) for move in moves),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from applied_plans import alters, blind, cluster, kinds, move, plan_of, run
+from applied_plans import alters, blind, cluster, kinds, move, plan_of, run, run_until_wait
 from rackwise.core.applying.actions import (
     Alter,
     AppendLine,
-    Begun,
     Look,
     ReadThrottles,
     SetThrottles,
@@ -222,12 +221,8 @@ class TestAnotherRate:
 
     def test_the_next_run_keeps_it(self):
         world = cluster(TWO, speed=0)
-        state, due = step(start(TWO, throttle=5_000), Begun(at_ms=0))
-        while not any(isinstance(action, Wait) for action in due):
-            for action in due:
-                seen = world.execute(action)
-            state, due = step(state, seen)
-        state, lines = step(state, ThrottleAsked(at_ms=0, asked=ASKED))
+        state = run_until_wait(start(TWO, throttle=5_000), world)
+        _, lines = step(state, ThrottleAsked(at_ms=0, asked=ASKED))
         for each in lines:
             assert isinstance(each, AppendLine)
             world.execute(each)
@@ -241,13 +236,9 @@ class TestAnotherRate:
 class TestThrottleAlone:
     """No process runs the plan, and its moves are running."""
 
-    def killed(self, **options):
+    def killed(self):
         world = cluster(TWO, speed=0)
-        state, due = step(start(TWO, Caps(**options), 5_000), Begun(at_ms=0))
-        while not any(isinstance(action, Wait) for action in due):
-            for action in due:
-                seen = world.execute(action)
-            state, due = step(state, seen)
+        run_until_wait(start(TWO, throttle=5_000), world)
         return world
 
     def throttle(self, world, **options):
