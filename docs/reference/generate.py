@@ -1,4 +1,4 @@
-"""Writes the generated pages: commands, errors, rules, tables, identity, the map of the source.
+"""Writes the generated pages: commands, errors, rules, policy, tables, identity, the map.
 
 Run `python docs/reference/generate.py`; a test regenerates them and compares.
 """
@@ -41,7 +41,8 @@ from rackwise.core.identity.nodes.node_json import OURS as IDENTITY_NODES
 from rackwise.core.identity.refusals import CODES
 from rackwise.core.json.forms import Definitions, Form
 from rackwise.core.partitioner import PRODUCER_RULES
-from rackwise.core.policy.format import POLICY, POLICY_FORMAT
+from rackwise.core.policy import DEFAULT_POLICY
+from rackwise.core.policy.format import POLICY, POLICY_FORMAT, policy_table
 from rackwise.core.wire.upgrade import UPGRADE_RULES
 from rackwise.pipeline import schemas
 from rackwise.pipeline.spark_racks.check import SPARK_RULES
@@ -71,6 +72,38 @@ DECISIONS = [
     "*held(n)*: n is in L, or in K under another session. *looks like me*: the claim has my key,",
     "or the Owner of this very registration has, or endpoints meet, or nothing is known of it.",
 ]
+POLICY_TEXT = """\
+# Policy, every key
+
+A policy is a TOML file that begins with `format = "rackwise.policy/1"`. Every other key may be
+absent. Unknown keys are rejected, and so are brokers, racks and levels that the cluster lacks.
+`audit`, `plan` and `what-if` take it with `--policy`. The [guide](../guides/policy.md) has recipes.
+
+Blocks of `[[topics]]` are read in order. Where several blocks match a topic, the last one that has
+a key wins, key by key, and `spread` level by level.
+
+`spread` is one of these for each level of the racks:
+
+| value | means |
+|---|---|
+| `even` | no rack holds two replicas more than another rack that has room |
+| `distinct` | at most one replica in each rack |
+| `{ at_least = N }` | replicas in N distinct racks or more, otherwise anywhere |
+| `off` | no rule at this level |
+
+`even` is judged among the racks of one rack of the next coarser level that is not `off`. At the
+level of the racks that `count` names, its numbers replace `even`; with `distinct`, a rack also
+holds at most one replica. The other levels keep their `spread`. Some rules exclude each other,
+because no exact plan exists for them. They are rejected with the line of the file: `even` below a
+rack whose `min` and `max` differ by more than 1, and `at_least` together with `count`, or with
+`even` or `distinct` at another level.
+"""
+TOML_TABLES = {
+    "AtLeast": "`{ at_least = N }`",
+    "Slack": "`{ slack = N }`",
+    "RackCount": "`{ rack = R, exactly = N }` or `{ rack = R, min = N, max = N }`",
+}
+"""Class of a small table of a policy -> how it is written."""
 REFUSALS = [
     "# Rejections",
     "",
@@ -182,6 +215,56 @@ def _rules(rules: Mapping[str, Rule]) -> list[str]:
             for rule in rules.values()
         ),
     ]
+
+
+def policy() -> str:
+    """Every key of a policy with its type, its default and its meaning."""
+    definitions = Definitions(_field_docs)
+    POLICY.schema(definitions)
+    root = definitions["Policy"]["properties"]
+    written = policy_table(DEFAULT_POLICY)
+    lines = [*POLICY_TEXT.splitlines(), ""]
+    for name, part in root.items():
+        kind = part.get("$ref", part.get("items", {}).get("$ref", "")).removeprefix("#/$defs/")
+        if kind:
+            head = f"[[{name}]]" if "items" in part else name
+            rules = DEFAULT_POLICY.rules_of("", ["zone"])
+            defaults = written.get(name) or {each: getattr(rules, each) for each in rules.__slots__}
+            lines += _policy_table(head, definitions[kind], defaults | {"spread": "even"})
+    counted = definitions["RackCount"]
+    lines += _policy_table("count", counted, {"min": 0})
+    return "\n".join(lines)
+
+
+def _policy_table(
+    name: str, schema: dict[str, object], defaults: Mapping[str, object]
+) -> list[str]:
+    lines = [f"## `{name}`", "", f"{schema['description']}", ""]
+    lines += ["| key | type | default | means |", "|---|---|---|---|"]
+    for key, part in schema["properties"].items():
+        default = defaults.get(key)
+        shown = "required" if key in schema["required"] else f"`{json.dumps(default)}`"
+        if default in (None, (), [], {}, "") and key not in schema["required"]:
+            shown = "none"
+        about = _cell(part.get("description"))
+        lines.append(f"| `{key}` | {_cell(_policy_type(part))} | {shown} | {about} |")
+    return [*lines, ""]
+
+
+def _policy_type(part: dict[str, object]) -> str:
+    """A type of TOML in few words, with the keys of small tables."""
+    if "anyOf" in part:
+        return " or ".join(map(_policy_type, part["anyOf"]))
+    named = part.get("$ref", "").removeprefix("#/$defs/")
+    if named in TOML_TABLES:
+        return TOML_TABLES[named]
+    if part.get("type") == "array":
+        items = _policy_type(part["items"])
+        return f"list of {items}s" if items in {"text", "integer"} else f"list of {items}"
+    if part.get("type") == "object":
+        key = "integer" if "propertyNames" in part else "level"
+        return f"table: {key} -> {_policy_type(part['additionalProperties'])}"
+    return "text" if part.get("type") == "string" else _type_text(part)
 
 
 def identity() -> str:
@@ -380,7 +463,7 @@ def _cell(text: str | None) -> str:
 
 
 PAGES = {"cli.md": cli, "errors.md": error_tree, "findings.md": findings, "tables.md": tables}
-PAGES |= {"identity.md": identity, "../file-map.md": file_map}
+PAGES |= {"identity.md": identity, "policy.md": policy, "../file-map.md": file_map}
 PAGES |= {
     "schemas/journal.schema.json": journal_schema,
     "schemas/summary.schema.json": summary_schema,

@@ -125,7 +125,12 @@ class RackCountForm(Form):
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
-        return object_schema(self._members, definitions) | {"required": ["rack"]}
+        name = RackCount.__name__
+        docs = {**definitions.describe(RackCount), "exactly": "Number of replicas: min and max."}
+        described = {"description": " ".join((RackCount.__doc__ or "").split())}
+        found = object_schema(self._members, definitions, docs=docs)
+        definitions[name] = described | found | {"required": ["rack"]}
+        return {"$ref": f"#/$defs/{name}"}
 
 
 _COUNT_FORMS = ({"rack", "exactly"}, {"rack", "min"}, {"rack", "max"}, {"rack", "min", "max"})

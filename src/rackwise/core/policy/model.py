@@ -74,6 +74,7 @@ class AtLeast:
     """Spread over at least so many distinct racks, then anywhere."""
 
     racks: Annotated[OneOrMore, Key("at_least")]
+    """Fewest distinct racks; a partition with fewer replicas needs a rack for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class Slack:
         Between(hint='no slack at all is replicas = "even"'),
         Key("slack"),
     ]
+    """Replicas by which a load may differ from the fair one."""
 
 
 Spread: TypeAlias = Annotated[Literal["even", "distinct", "off"] | AtLeast, Says(_SPREADS)]
@@ -112,35 +114,35 @@ class BrokerPolicy:
     """Brokers with rules of their own; ids in rising order."""
 
     drain: Ids = ()
-    """Brokers that must hold nothing."""
+    """Brokers that must hold no replica."""
     exclude: Ids = ()
-    """Brokers that keep what they have and take nothing new."""
+    """Brokers that keep the replicas that they have and take no new ones."""
     no_lead: Ids = ()
-    """Brokers that must not be preferred leader."""
+    """Brokers that must not be preferred leader, unless no other replica may lead."""
     weights: Mapping[int, Weight] = field(default_factory=lambda: MappingProxyType({}))
-    """Broker id -> share of the load, 1 where absent."""
+    """Broker id -> its share of the replicas and leaders; a broker that is absent has weight 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalancePolicy:
-    """Whether loads are evened out."""
+    """Whether loads are even."""
 
     replicas: Annotated[Literal["even", "off"] | Slack, Says("even, off or { slack = N }")] = "even"
-    """Replicas of each broker."""
+    """Whether replicas are even over the brokers: the sum of load^2 / weight is the least."""
     leaders: Literal["even", "keep", "off"] = "even"
-    """Preferred leaders of each broker."""
+    """Whether preferred leaders are even; `keep` and `off` keep a leader that stays a replica."""
     failover: bool = False
-    """Whether the second position of the lists is evened out as well."""
+    """Whether the second replicas of the lists, which lead next, are even as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostPolicy:
-    """What a plan makes small, and where its prices are."""
+    """What a plan minimises, and where its prices are."""
 
     minimise: Literal["moves", "bytes", "usd"] = "moves"
-    """What a plan makes small."""
+    """What a plan minimises: replicas copied, bytes copied, or dollars of the copies."""
     prices: FilledText | None = None
-    """Path of a price table."""
+    """Path of a price table, from the folder of the policy file."""
     provider: FilledText | None = None
     """Provider whose rows of the price table are used."""
 
@@ -152,40 +154,43 @@ class AuditPolicy:
     fail_on: Literal["error", "warning", "info", "never"] = "warning"
     """The least severity that counts as a difference."""
     rack_loss: RackLoss | None = None
-    """Levels at which the loss of one rack is judged; None: the finest level, empty: off."""
+    """Levels at which the loss of one rack is judged; absent: the finest level."""
     ignore: Texts = ()
     """Names of rules that are not checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackCount:
-    """Between `min` and `max` replicas of each partition lie in `rack`; None is no upper limit."""
+    """The number of replicas of each partition in one rack."""
 
     rack: str
+    """Path of the rack, of any level."""
     min: int = 0
+    """Fewest replicas."""
     max: int | None = None
+    """Most replicas; absent: no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicBlock:
-    """What topics matching one of the globs must keep; None where the block does not say."""
+    """Rules of the topics that match one of the globs; the last block that has a key wins."""
 
     match: Texts
-    """Globs of topics."""
+    """Globs of topic names: `*`, `?`, `[..]`."""
     spread: Mapping[str, Spread] = field(default_factory=lambda: MappingProxyType({}))
     """Level -> how the replicas of a partition lie over the racks of that level."""
     topic_spread: Literal["off", "even"] | None = None
-    """Whether the replicas of the whole topic are spread evenly too."""
+    """Whether all replicas of the topic together are even over the brokers."""
     replication: OneOrMore | None = None
-    """Replicas of a partition; None: each keeps its own number."""
+    """Replicas of each partition; absent: each keeps its number."""
     count: Annotated[tuple[RackCount, ...], Once("rack", by="rack"), Says("a list")] | None = None
-    """How many replicas of a partition lie in a rack."""
+    """How many replicas of each partition lie in which racks."""
     count_others: Literal["none", "any"] | None = None
-    """Whether other racks than the counted ones may hold replicas."""
+    """Whether racks that `count` does not name may hold replicas."""
     pin: Mapping[PartitionNumber, Ids] | None = None
-    """Partition -> brokers that must hold it."""
+    """Partition number -> brokers that must hold a replica of it."""
     leader_racks: RackTexts | None = None
-    """Racks of preferred leaders, in order of preference."""
+    """Racks of preferred leaders: the first one that holds a replica of the partition."""
 
     def matches(self, topic: str) -> bool:
         """Whether one of the globs (`*`, `?`, `[..]`, case counts) fits the whole name."""
@@ -210,11 +215,17 @@ class Policy:
     """The policy of a cluster; `Policy()` has every default."""
 
     racks: RackPolicy = field(default_factory=RackPolicy)
+    """Levels of the racks, and brokers without a rack."""
     brokers: BrokerPolicy = field(default_factory=BrokerPolicy)
+    """Brokers with rules of their own."""
     balance: BalancePolicy = field(default_factory=BalancePolicy)
+    """Whether loads are even."""
     cost: CostPolicy = field(default_factory=CostPolicy)
+    """What a plan minimises."""
     audit: AuditPolicy = field(default_factory=AuditPolicy)
+    """What an audit checks."""
     topics: tuple[TopicBlock, ...] = ()
+    """Blocks of rules, each for the topics that it matches."""
 
     def blocks_of(self, topic: str) -> tuple[int, ...]:
         """Indices of the blocks that match a topic, in order."""
