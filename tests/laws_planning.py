@@ -43,22 +43,31 @@ PROMISED = (
 def check_plan(
     plan: Plan, cluster: Cluster, policy: Policy, *, prices: Sequence[Price] = ()
 ) -> None:
-    """P1 to P6: moves apply, pass the audit, add up, can be undone; the proof is checked."""
+    """P1 to P6, P10: moves apply, pass the audit, add up, can be undone; the proof holds."""
     after = applied(cluster, plan.moves)
     asked = of_goal(after, policy, plan.goal)
+    excluded = {name for name in cluster.topics if _is_excluded(policy, name)}
     if not isinstance(plan.goal, Leaders):
         findings = audit(asked.cluster, asked.policy, rules=PROMISED, fair=plan.fair.loads())
         places = {(f.rule, f.topic, f.partition) for f in findings}
-        told = {one.rule: one.partitions for one in plan.left if one.rule != "replication"}
+        left = () if plan.left_alone is None else plan.left_alone.broken
+        told = {one.rule: one.partitions for one in left if one.rule != "replication"}
         assert Counter(rule for rule, _, _ in places) == told, f"P1: {told} left; found {findings}"
-        assert asked.limits is not None or not plan.left, f"P1: a repair leaves {plan.left}"
+        if asked.limits is None and not excluded:
+            assert not left, f"P1: a repair leaves {left}"
         verdict = check(cluster, policy, plan, prices=prices)
         assert verdict.is_proved, f"P2: {verdict.text}; {verdict.problems}"
         assert verdict == plan.verdict, f"P2: {verdict} is found; {plan.verdict} is written"
+    moved = [f"{move.topic}-{move.partition}" for move in plan.moves if move.topic in excluded]
+    assert not moved, f"P10: moves of excluded partitions: {moved}"
     back = [_reverse(move) for move in plan.moves]
     assert applied(after, back) == _quiet(cluster), "P3: the reverse moves do not lead back"
     _check_totals(plan)
     _check_conserved(plan, cluster, after)
+
+
+def _is_excluded(policy: Policy, topic: str) -> bool:
+    return policy.rules_of(topic, ()).exclude
 
 
 def _reverse(move: Move) -> Move:

@@ -63,6 +63,9 @@ class Question:
         """S_p: its live placed brokers."""
         return frozenset(placed(p)) & self.world.live
 
+    def is_excluded(self, p: Partition) -> bool:
+        return self.world.rules(p.topic).exclude
+
     def size(self, p: Partition) -> int:
         return self.world.rules(p.topic).replication or len(placed(p))
 
@@ -74,6 +77,9 @@ class Question:
     def _legal_sets(self, p: Partition) -> Iterator[frozenset[int]]:
         if self.keeps_sets:
             yield frozenset(placed(p))
+            return
+        if self.is_excluded(p):
+            yield self.held(p) & set(self.brokers)
             return
         if self.limits is not None:
             yield from limited_sets(self, self.limits, p)
@@ -122,11 +128,12 @@ class Question:
 
     def is_frozen(self, p: Partition) -> bool:
         """Whether the partition keeps its list, dead replicas included."""
-        return (
-            self.limits is not None
-            and not self.limits.touches(p)
-            and len(self.held(p) & set(self.brokers)) < len(placed(p))
-        )
+        if self.is_excluded(p):
+            return True
+        if self.limits is None or self.limits.touches(p):
+            return False
+        is_whole = len(self.held(p) & set(self.brokers)) == len(placed(p))
+        return not (self.limits.balances and is_whole)
 
     def cost(self, p: Partition, chosen: frozenset[int]) -> int:
         return sum(self.price(p, id_) for id_ in chosen - self.held(p))
@@ -144,6 +151,8 @@ class Question:
         """Who leads before the set is known: the preferred leader, else the first that may."""
         heirs = [self.replace[id_] for id_ in placed(p)[:1] if id_ in self.replace]
         usable = [id_ for id_ in placed(p) if id_ in self.brokers]
+        if self.is_frozen(p):
+            return next((id_ for id_ in placed(p)[:1] if id_ in usable), None)
         leading = [id_ for id_ in usable if id_ not in self.policy.brokers.no_lead]
         return next(iter([*heirs, *(leading or usable)]), None)
 

@@ -201,6 +201,7 @@ def blocks(draw: st.DrawFn, cluster: Cluster, levels: tuple[str, ...]) -> TopicB
         else None,
         count_others=draw(st.sampled_from([None, "none"])) if has_count else None,
         pin=draw(pins) if draw(st.integers(0, 5)) == 0 else None,
+        exclude=draw(st.sampled_from([None, None, None, None, None, True, False])),
     )
 
 

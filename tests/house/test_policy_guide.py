@@ -43,6 +43,13 @@ def topics_even(lists):
         assert max(held.values()) == -(-3 * len(rows) // 6)
 
 
+def internal_topics_unchanged(lists):
+    table = files.read_snapshot(SNAPSHOT).partitions
+    for row in range(len(table)):
+        if table.name(row).startswith("__"):
+            assert lists[table.name(row)] == table.placed.row(row)
+
+
 def twice_the_load(lists):
     held = Counter(broker for row in lists.values() for broker in row)
     assert held == {1: 8, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4}
@@ -54,6 +61,7 @@ CHECKS = {
     "Two of three replicas in one region": two_of_three_in_eu,
     "Pin partitions to brokers": pinned,
     "Spread each topic over all brokers": topics_even,
+    "Leave internal topics alone": internal_topics_unchanged,
     "Brokers of different sizes": twice_the_load,
 }
 """Heading of a recipe -> what the lists after its plan keep."""

@@ -22,7 +22,7 @@ class TestPolicy:
                 '4 at $.topics[0].rf: unknown key "rf"',
                 (
                     "known keys: match, spread, topic_spread, replication, count, "
-                    "count_others, pin, leader_racks"
+                    "count_others, pin, leader_racks, exclude"
                 ),
             ),
             (

@@ -112,6 +112,21 @@ def plan(
         ),
     ] = None,
     topics: Topics = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Leave the matching topics alone, as exclude in the policy does: nothing of them "
+            "moves, and they count as loads. May be repeated.",
+        ),
+    ] = None,
+    no_internal: Annotated[
+        bool,
+        typer.Option(
+            "--no-internal",
+            help="Leave Kafka's internal topics alone, such as __consumer_offsets.",
+        ),
+    ] = False,
     rebalance: Annotated[
         bool,
         typer.Option("--rebalance", help="Also balance all loads, for the goals drain and set-rf."),
@@ -177,6 +192,7 @@ def plan(
         for note in cluster.notes:
             shell.warn(escaped(f"{note.kind}: {note.text}"))
         check_globs("set-rf", replication_globs(parsed_goal), cluster)
+        check_globs("--exclude", exclude or (), cluster)
         advance(READ)
         job = gather_job(
             shell,
@@ -187,6 +203,7 @@ def plan(
             prices=prices,
             provider=provider,
             is_rack_unaware=disable_rack_aware,
+            excluded=[*(exclude or ()), *(internal_topics(shell, cluster) if no_internal else ())],
         )
         job = replace(
             job,
@@ -269,6 +286,14 @@ def at_rest(cluster: Cluster, *, assume_target: bool) -> Cluster:
     return cluster
 
 
+def internal_topics(shell: Shell, cluster: Cluster) -> list[str]:
+    """Return the names of Kafka's internal topics; warn if there are none."""
+    found = sorted(name for name, topic in cluster.topics.items() if topic.is_internal)
+    if not found:
+        shell.warn("--no-internal has no effect: no topic of the snapshot is internal")
+    return found
+
+
 def gather_job(
     shell: Shell,
     cluster: Cluster,
@@ -279,8 +304,9 @@ def gather_job(
     prices: Path | None,
     provider: str | None,
     is_rack_unaware: bool = False,
+    excluded: Sequence[str] = (),
 ) -> PlanJob:
-    """Read the policy and the prices of a plan."""
+    """Read the policy and the prices of a plan. `excluded`: globs of topics to leave alone."""
     from rackwise.core.planning.problem.goals import resolve_goal
     from rackwise.core.policy import DEFAULT_POLICY
 
@@ -291,13 +317,16 @@ def gather_job(
         read = files.read_policy(policy, max_bytes=shell.max_input)
         read.check(resolve_goal(goal, cluster, read.policy).cluster)
         found, text = read.policy, read.text
-    if is_rack_unaware:
+    if is_rack_unaware or excluded:
         from rackwise.core.json.canonical import canonical_json
+        from rackwise.core.policy.excluded_topics import exclude_topics
         from rackwise.core.policy.format import policy_table
         from rackwise.core.policy.rack_unaware import rack_unaware
         from rackwise.core.view import View
 
-        found = rack_unaware(found, View(cluster, found).levels)
+        found = exclude_topics(found, excluded)
+        if is_rack_unaware:
+            found = rack_unaware(found, View(cluster, found).levels)
         text = canonical_json(policy_table(found))
     least = minimise or found.cost.minimise
     if prices is None and found.cost.prices is not None and policy is not None:

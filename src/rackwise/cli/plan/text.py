@@ -72,7 +72,7 @@ def summary_text(plan: Plan) -> str:
     rows = (
         ("goal", _goal(plan)),
         ("moves", _moves(totals)),
-        *_left(plan),
+        *left_alone_rows(plan),
         ("leaders", _leaders(totals)),
         ("bytes", _bytes(totals)),
         ("price", _price(totals)),
@@ -107,18 +107,6 @@ def _goal_moves(totals: Totals) -> str:
     if totals.goal_moves is None or totals.goal_moves == totals.moves:
         return ""
     return f"; {totals.goal_moves} belong to the goal"
-
-
-def _left(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Format what the plan leaves broken: one row per rule."""
-    label = "left"
-    for one in plan.left:
-        named = names_text(list(map(escaped, one.examples)), of=one.partitions)
-        verb = "breaks" if one.partitions == 1 else "break"
-        yield label, f"{counted(one.partitions, 'partition')} {verb} {escaped(one.rule)}: {named}"
-        label = ""
-    if plan.left:
-        yield "", "the goal does not touch them; --repair or the goal repair moves them"
 
 
 def _leaders(totals: Totals) -> str:
@@ -214,6 +202,18 @@ def dollars(nano: int) -> str:
     """
     cents = (nano + NANO // 200) // (NANO // 100)
     return "<$0.01" if not cents and nano > 0 else f"${cents // 100:,}.{cents % 100:02d}"
+
+
+def left_alone_rows(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Format what the plan leaves as it is: frozen partitions, and each rule that stays broken."""
+    found = plan.left_alone
+    if found is None:
+        return
+    yield "frozen", f"{counted(found.partitions, 'partition')} left alone"
+    for one in found.broken:
+        named = names_text(list(map(escaped, one.examples)), of=one.partitions)
+        verb = "breaks" if one.partitions == 1 else "break"
+        yield "left", f"{counted(one.partitions, 'partition')} {verb} {escaped(one.rule)}: {named}"
 
 
 def _fair(plan: Plan) -> str:

@@ -394,7 +394,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftViolation:
-    """A rule that partitions break after the plan, because the goal does not touch them."""
+    """A rule that partitions break after the plan."""
 
     rule: NameText
     """Name of the rule."""
@@ -402,6 +402,20 @@ class LeftViolation:
     """Number of partitions that break it."""
     examples: Annotated[tuple[NameText, ...], OMITTED] = ()
     """The first of them: `orders-4`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftAlone:
+    """What a plan leaves as it is."""
+
+    partitions: Count
+    """Number of frozen partitions: their lists stay, and their replicas count as loads.
+
+    Those that the goal does not touch, those of excluded topics, and legal ones on cordoned
+    brokers.
+    """
+    broken: Annotated[tuple[LeftViolation, ...], OMITTED] = ()
+    """The rules that partitions break after the plan; `plan repair` repairs them."""
 
 
 class SeenBroker(NamedTuple):
@@ -453,5 +467,5 @@ class Plan:
     """SHA-256 of the canonical plan file without this field; empty until it is written."""
     hypothetical: bool = False
     """Whether the plan was made from a hypothetical cluster."""
-    left: Annotated[tuple[LeftViolation, ...], OMITTED] = ()
-    """The violations that the plan leaves as they are, by rule; `plan repair` repairs them."""
+    left_alone: Annotated[LeftAlone | None, OMITTED] = None
+    """What the plan leaves as it is; absent if no partition is frozen or breaks a rule."""

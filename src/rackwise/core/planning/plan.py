@@ -37,7 +37,7 @@ from rackwise.core.planning.model import (
     SeenBroker,
     Verdict,
 )
-from rackwise.core.planning.outcome.left_violations import left_violations
+from rackwise.core.planning.outcome.left_alone import left_alone_of
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
 from rackwise.core.planning.problem.at_rest import check_at_rest
@@ -160,7 +160,7 @@ def plan(
         ),
         verdict=_verdict(instance, sets, certificate, replication, should_stop),
         hypothetical=cluster.source == "suppose",
-        left=left_violations(instance, leaders.lists),
+        left_alone=left_alone_of(instance, leaders.lists),
     )
 
 
@@ -261,4 +261,5 @@ def _leaders_plan(instance: Instance, made_from: MadeFrom, prices: Sequence[Pric
             is_fair=True,
         ),
         hypothetical=view.cluster.source == "suppose",
+        left_alone=left_alone_of(instance, leaders.lists),
     )

@@ -191,6 +191,8 @@ class TopicBlock:
     """Partition number -> brokers that must hold a replica of it."""
     leader_racks: RackTexts | None = None
     """Racks of preferred leaders: the first one that holds a replica of the partition."""
+    exclude: bool | None = None
+    """Whether plans leave the topics alone: nothing moves, and replicas and leaders are loads."""
 
     def matches(self, topic: str) -> bool:
         """Whether one of the globs (`*`, `?`, `[..]`, case counts) fits the whole name."""
@@ -208,6 +210,7 @@ class TopicRules:
     count_others: Literal["none", "any"] = "any"
     pin: tuple[tuple[int, tuple[int, ...]], ...] = ()
     leader_racks: tuple[str, ...] = ()
+    exclude: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +253,7 @@ class Policy:
             count_others=_last([block.count_others for block in matching], "any"),
             pin=tuple(sorted(pin.items())),
             leader_racks=_last([block.leader_racks for block in matching], ()),
+            exclude=_last([block.exclude for block in matching], None) is True,
         )
 
 

@@ -165,4 +165,4 @@ def _is_legal_unchanged(instance: Instance) -> NDArray[np.bool_]:
     rows = np.flatnonzero(is_whole & (instance.held.lengths == instance.replicas))
     found = np.zeros(len(instance), dtype=np.bool_)
     found[rows] = instance.legal(instance.held)[rows]
-    return found
+    return found | instance.is_frozen

@@ -20,7 +20,7 @@ import numpy as np
 from rackwise.core.errors import PartialRacks
 from rackwise.core.model import Ragged
 from rackwise.core.planning.problem.copy_prices import CopyCosts
-from rackwise.core.planning.problem.goal_scope import GoalScope, with_limits
+from rackwise.core.planning.problem.goal_scope import GoalScope, freeze, with_limits
 from rackwise.core.planning.problem.goals import resolve_goal
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.planning.problem.partition_class import PartitionClass
@@ -98,7 +98,7 @@ def instance_of(
         costs=CopyCosts.of(view, minimise, prices, len(tree.names[-1])),
     )
     limits = resolved.limits
-    return found if limits is None else with_limits(found, resolved, limits)
+    return freeze(found if limits is None else with_limits(found, resolved, limits))
 
 
 def _rack_tree(view: View, minimise: Minimise) -> RackTree:
@@ -205,7 +205,9 @@ def _partition_classes(
 
 def _rack_rules(rules: TopicRules, *, is_blind: bool) -> TopicRules:
     """The rules about racks alone; `is_blind`: racks do not count."""
-    alone = replace(rules, pin=(), leader_racks=(), topic_spread="off", replication=None)
+    alone = replace(
+        rules, pin=(), leader_racks=(), topic_spread="off", replication=None, exclude=False
+    )
     if is_blind:
         return replace(alone, spread=("off",), count=(), count_others="any")
     return alone

@@ -1,7 +1,7 @@
 """The scope of a limited goal: the partitions that a plan may change, and how far rules bind there.
 
 A goal that names brokers or topics touches what it must. In the rest of the cluster, a broken rule
-stays as it is:
+stays as it is. Partitions of topics that the policy excludes are frozen for every goal:
 
 ```
 drain 7      orders-4  1 2 7     touched: it holds a replica on 7
@@ -60,17 +60,19 @@ class GoalScope(NamedTuple):
         wanted = by_rules[view.row_rules]
         placed = view.placed.lengths
         sized = np.where(wanted > 0, wanted, placed)
-        nothing = np.zeros(len(placed), dtype=np.bool_)
+        is_excluded = np.array([rules.exclude for rules in view.rules], dtype=np.bool_)
+        excluded = is_excluded[view.row_rules]
         if touched is None:
-            return cls(nothing, nothing, sized)
+            nothing = np.zeros(len(placed), dtype=np.bool_)
+            return cls(nothing, excluded, np.where(excluded, held.lengths, sized))
         leaves = View.sums(view.placed, np.isin(view.placed.values, touched.leaving)) > 0
         resized = _named_rows(view, touched) & (sized != placed)
-        is_touched = leaves | resized
+        is_touched = (leaves | resized) & ~excluded
         if touched.repairs:
-            return cls(is_touched, nothing, sized)
+            return cls(is_touched, excluded, np.where(excluded, held.lengths, sized))
         is_frozen = ~is_touched
         if touched.balances:
-            is_frozen &= held.lengths < placed
+            is_frozen &= excluded | (held.lengths < placed)
         replicas = np.where(is_frozen, held.lengths, np.where(resized, sized, placed))
         return cls(is_touched, is_frozen, replicas)
 
@@ -86,15 +88,17 @@ def _named_rows(view: View, touched: TouchedPart) -> NDArray[np.bool_]:
 
 
 def with_limits(instance: Instance, resolved: ResolvedGoal, limits: TouchedPart) -> Instance:
-    """The instance with frozen partitions, and with rules that the others can keep."""
+    """The instance with rules that rows can keep which are not frozen."""
     pins, lost = _limited_pins(instance, resolved, limits)
     found = replace(instance, pins=pins, lost_pins=lost)
-    return _freeze(_with_relaxed_classes(found, resolved, limits))
+    return _with_relaxed_classes(found, resolved, limits)
 
 
-def _freeze(instance: Instance) -> Instance:
+def freeze(instance: Instance) -> Instance:
     """The instance whose frozen rows are pinned to the usable brokers that they hold."""
     frozen = instance.is_frozen
+    if not frozen.any():
+        return instance
     held, pins = instance.held, instance.pins
     mine, theirs = held.keep(frozen[held.rows]), pins.keep(~frozen[pins.rows])
     offsets = mine.offsets + theirs.offsets

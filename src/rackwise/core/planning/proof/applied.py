@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from rackwise.core.planning.problem.instance import Instance
 
 
+FROZEN_MOVED = "expected no move of a frozen partition"
+"""The fault of a list that must stay as it is."""
+
+
 class AppliedMoves(NamedTuple):
     """The replica lists of every row after the moves."""
 
@@ -71,7 +75,9 @@ def apply_moves(
     ]
     moved = placed.replaced(rows_moved, after)
     sets, misplaced = _usable(instance, moved)
+    changed = np.flatnonzero(instance.is_frozen & ~moved.equal_rows(placed)).tolist()
     if keeps_sets:
+        problems += [f"{instance.name(row)}: {FROZEN_MOVED}" for row in changed]
         held, _ = _usable(instance, placed)
         bad = ~(sets.equal_rows(held) & _sort_rows(moved).equal_rows(_sort_rows(placed)))
         reasons = [
@@ -81,7 +87,7 @@ def apply_moves(
         return AppliedMoves(sets, moved, tuple(problems), tuple(reasons))
     is_legal = instance.legal(sets)
     is_legal[misplaced[~instance.is_frozen[misplaced]]] = False
-    is_legal[instance.is_frozen & ~moved.equal_rows(placed)] = False
+    is_legal[changed] = False
     wrong = np.flatnonzero(~is_legal).tolist()
     illegal = tuple(f"{instance.name(row)}: {_fault(instance, moved, row)}" for row in wrong)
     return AppliedMoves(sets, moved, tuple(problems), illegal)
@@ -164,7 +170,7 @@ def _fault(instance: Instance, lists: Ragged, row: int) -> str:
 def _faults(instance: Instance, brokers: Sequence[int], row: int) -> Iterator[str]:
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     if instance.is_frozen[row]:
-        yield "expected the same list, because the goal does not touch the partition, got another"
+        yield FROZEN_MOVED
     wanted = int(instance.replicas[row])
     if len(set(brokers)) < len(brokers):
         yield f"expected distinct brokers, got {_list(brokers)}"

@@ -29,7 +29,7 @@ from rackwise.core.planning.leaders.fair_groups import (
     leader_groups,
 )
 from rackwise.core.planning.model import Fair, Leaders, SeenBroker
-from rackwise.core.planning.outcome.left_violations import left_violations
+from rackwise.core.planning.outcome.left_alone import left_alone_of
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
 from rackwise.core.planning.problem.goal_instance import instance_of
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import (
         BrokerGroup,
         Cut,
-        LeftViolation,
+        LeftAlone,
         Move,
         Plan,
         Totals,
@@ -124,9 +124,9 @@ def _false_moves(
         found = replace(found, monthly=None)
     if plan.totals.goal_moves is None:
         found = replace(found, goal_moves=None)
-    left = left_violations(instance, after.lists)
-    if left != plan.left:
-        yield f"expected violations left {_left_text(left)}, got {_left_text(plan.left)}"
+    left = left_alone_of(instance, after.lists)
+    if left != plan.left_alone:
+        yield f"expected left alone {_left_text(left)}, got {_left_text(plan.left_alone)}"
     if [(move.topic, move.partition) for move in moves] != list(stated):
         yield "the moves are not in execution order"
     yield from _different_fields("totals", found, plan.totals)
@@ -180,10 +180,12 @@ def _different_fields(
             yield f"{name}: expected {field.name} {_text(had)}, got {_text(stated_value)}"
 
 
-def _left_text(left: Sequence[LeftViolation]) -> str:
-    """`spread-even 3 (t-0, t-1, t-2)`; `none` if there are none."""
-    texts = (f"{one.rule} {one.partitions} ({', '.join(one.examples)})" for one in left)
-    return escaped("; ".join(texts)) or "none"
+def _left_text(left: LeftAlone | None) -> str:
+    """`9 partitions; spread-even 3 (t-0, t-1, t-2)`; `nothing` if it is None."""
+    if left is None:
+        return "nothing"
+    texts = (f"{one.rule} {one.partitions} ({', '.join(one.examples)})" for one in left.broken)
+    return escaped("; ".join([counted(left.partitions, "partition"), *texts]))
 
 
 def _text(value: object) -> str:
