@@ -43,7 +43,7 @@ PROMISED = (
 def check_plan(
     plan: Plan, cluster: Cluster, policy: Policy, *, prices: Sequence[Price] = ()
 ) -> None:
-    """P1 to P6, P10: moves apply, pass the audit, add up, can be undone; the proof holds."""
+    """P1 to P6, P10, P11: moves apply, pass the audit, add up, can be undone; the proof holds."""
     after = applied(cluster, plan.moves)
     asked = of_goal(after, policy, plan.goal)
     excluded = {name for name in cluster.topics if _is_excluded(policy, name)}
@@ -60,6 +60,9 @@ def check_plan(
         assert verdict == plan.verdict, f"P2: {verdict} is found; {plan.verdict} is written"
     moved = [f"{move.topic}-{move.partition}" for move in plan.moves if move.topic in excluded]
     assert not moved, f"P10: moves of excluded partitions: {moved}"
+    cordoned = {broker.id for broker in cluster.brokers if broker.is_cordoned}
+    named = [move for move in plan.moves if cordoned & set(move.after)]
+    assert not named, f"P11: new lists that name cordoned brokers: {named}"
     back = [_reverse(move) for move in plan.moves]
     assert applied(after, back) == _quiet(cluster), "P3: the reverse moves do not lead back"
     _check_totals(plan)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from rackwise.core.policy import AtLeast
 from rackwise.core.racks import NO_RACK, level_names
 from rackwise.core.rules import RULES
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rackwise.core.model import Cluster, FairLoads, Partition
+    from rackwise.core.model import Broker, Cluster, FairLoads, Partition
     from rackwise.core.policy import Policy, TopicRules
 
 Path = tuple[str, ...]
@@ -168,8 +169,22 @@ def whole(world: World) -> Iterator[PlainFinding]:
         yield PlainFinding(
             "not-visible", None, None, None, None, "all of it visible", "; ".join(notes)
         )
+    for broker in cluster.brokers:
+        yield from cordons(broker)
     if not any(p.adding or p.removing for p in world.partitions):
         yield from throttles(cluster)
+
+
+def cordons(broker: Broker) -> Iterator[PlainFinding]:
+    closed = [each.path for each in broker.log_dirs if each.is_cordoned]
+    if closed:
+        rest = [each for each in broker.log_dirs if not each.is_cordoned and each.error is None]
+        is_healthy = any(each.error is None for each in broker.log_dirs)
+        effect = "; the broker takes no new replicas" if is_healthy and not rest else ""
+        paths = ", ".join(map(escaped, closed))
+        had = f"{len(closed)} of {some(len(broker.log_dirs), 'log folder')}: {paths}"
+        wanted = "no cordoned log folder"
+        yield PlainFinding("cordoned", None, None, broker.id, None, wanted, had + effect)
 
 
 def throttles(cluster: Cluster) -> Iterator[PlainFinding]:

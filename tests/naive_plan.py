@@ -63,6 +63,11 @@ class Question:
         """S_p: its live placed brokers."""
         return frozenset(placed(p)) & self.world.live
 
+    @cached_property
+    def cordoned(self) -> set[int]:
+        """Brokers that take nothing new, and that no changed list may name."""
+        return {broker.id for broker in self.cluster.brokers if broker.is_cordoned}
+
     def is_excluded(self, p: Partition) -> bool:
         return self.world.rules(p.topic).exclude
 
@@ -86,11 +91,17 @@ class Question:
             return
         pinned = set(dict(self.world.rules(p.topic).pin).get(p.partition, ()))
         pinned |= {self.replace[id_] for id_ in placed(p) if id_ in self.replace}
-        closed = set(self.policy.brokers.exclude)
+        closed = set(self.policy.brokers.exclude) | self.cordoned
         free = set(self.brokers) - (closed - self.held(p))
-        for chosen in combinations(sorted(free), self.size(p)):
-            if pinned <= set(chosen) and self.keeps_spread(p, chosen):
-                yield frozenset(chosen)
+        found = [
+            frozenset(chosen)
+            for chosen in combinations(sorted(free), self.size(p))
+            if pinned <= set(chosen) and self.keeps_spread(p, chosen)
+        ]
+        if self.cordoned & set(placed(p)):
+            now = frozenset(placed(p))
+            found = [now] if now in found else [x for x in found if not x & self.cordoned]
+        yield from found
 
     def keeps_spread(self, p: Partition, chosen: tuple[int, ...]) -> bool:
         """Whether the slow audit has no finding about racks."""
@@ -130,10 +141,13 @@ class Question:
         """Whether the partition keeps its list, dead replicas included."""
         if self.is_excluded(p):
             return True
-        if self.limits is None or self.limits.touches(p):
+        is_on_cordoned = bool(self.cordoned & set(placed(p)))
+        if self.limits is None:
+            return is_on_cordoned and frozenset(placed(p)) in set(self._legal_sets(p))
+        if self.limits.touches(p):
             return False
         is_whole = len(self.held(p) & set(self.brokers)) == len(placed(p))
-        return not (self.limits.balances and is_whole)
+        return not (self.limits.balances and is_whole) or is_on_cordoned
 
     def cost(self, p: Partition, chosen: frozenset[int]) -> int:
         return sum(self.price(p, id_) for id_ in chosen - self.held(p))
@@ -153,6 +167,7 @@ class Question:
         usable = [id_ for id_ in placed(p) if id_ in self.brokers]
         if self.is_frozen(p):
             return next((id_ for id_ in placed(p)[:1] if id_ in usable), None)
+        usable = [id_ for id_ in usable if id_ not in self.cordoned]
         leading = [id_ for id_ in usable if id_ not in self.policy.brokers.no_lead]
         return next(iter([*heirs, *(leading or usable)]), None)
 

@@ -56,9 +56,10 @@ class Range(NamedTuple):
 def limited_sets(q: Question, limits: NaiveLimits, p: Partition) -> list[Set]:
     """The legal sets of a partition, as sets of usable brokers."""
     held = q.held(p) & set(q.brokers)
-    is_touched = limits.touches(p)
-    if not is_touched and not (limits.balances and len(held) == len(placed(p))):
+    if q.is_frozen(p):
         return [held]
+    held -= q.cordoned
+    is_touched = limits.touches(p)
     size = limits.size(p)
     anywhere = [x for x in map(frozenset, combinations(q.brokers, size)) if keeps(q, p, x)]
     if not anywhere and size:
@@ -67,7 +68,7 @@ def limited_sets(q: Question, limits: NaiveLimits, p: Partition) -> list[Set]:
     pins = _pins(q, limits, p, held, heirs, size)
     if pins is None:
         return []
-    closed = set(q.policy.brokers.exclude)
+    closed = set(q.policy.brokers.exclude) | q.cordoned
     if q.replace:
         closed |= set(q.brokers) - set(q.replace.values())
     free = set(q.brokers) - (closed - held)
@@ -104,7 +105,7 @@ def _pins(
         return None
     if any(id_ not in q.brokers for id_ in heirs):
         return None
-    closed = set(q.policy.brokers.exclude)
+    closed = set(q.policy.brokers.exclude) | q.cordoned
     if q.replace:
         closed |= set(q.brokers) - set(q.replace.values())
     order = {id_: at for at, id_ in enumerate(_canonical(q))}

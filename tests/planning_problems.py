@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from laws_planning import check_minimal, check_plan
 from naive_plan import of_goal
 from rackwise.core.errors import Infeasible, InvalidPolicy
-from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
+from rackwise.core.model import Broker, Cluster, LogDir, Partition, PartitionTable, Topic
 from rackwise.core.planning.leaders.expected import with_steady_costs
 from rackwise.core.planning.model import (
     Add,
@@ -161,7 +161,12 @@ def small_worlds(draw: st.DrawFn, *, has_rates: bool) -> Cluster:
         cluster_id="small",
         taken_at="2026-11-21T08:30:00Z",
         brokers=tuple(
-            Broker(id=id_, rack=Rack(draw(st.sampled_from(racks))), is_live=draw(ALIVE))
+            Broker(
+                id=id_,
+                rack=Rack(draw(st.sampled_from(racks))),
+                is_live=draw(ALIVE),
+                log_dirs=draw(FOLDERS),
+            )
             for id_ in sorted(ids)
         ),
         topics={row.topic: Topic(name=row.topic, min_insync_replicas=1) for row in rows},
@@ -171,6 +176,8 @@ def small_worlds(draw: st.DrawFn, *, has_rates: bool) -> Cluster:
 
 RATES = st.sampled_from([None, 0, 1, 2, 3, 10, 1000])
 ALIVE = st.integers(0, 11).map(bool)
+OPEN, CORDONED = LogDir(path="/a"), LogDir(path="/b", is_cordoned=True)
+FOLDERS = st.sampled_from([(), (), (), (), (), (), (), (OPEN, CORDONED), (CORDONED,)])
 
 
 @st.composite

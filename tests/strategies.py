@@ -232,6 +232,7 @@ def crowded_clusters(draw: st.DrawFn) -> Cluster:
                 id=id_,
                 rack=None if (rack := draw(racks)) is None else Rack(rack),
                 is_live=draw(st.integers(0, 5)) > 0,
+                log_dirs=draw(LOG_DIRS),
             )
             for id_ in sorted(ids)
         ),
@@ -262,6 +263,20 @@ def crowded_clusters(draw: st.DrawFn) -> Cluster:
             for kind in draw(st.lists(st.sampled_from(["torn", "not-visible", "no-configs"])))
         ),
     )
+
+
+LOG_DIRS = st.lists(
+    st.sampled_from(
+        [
+            LogDir(path="/a"),
+            LogDir(path="/b", is_cordoned=True),
+            LogDir(path="/c", error="KafkaStorageError"),
+        ]
+    ),
+    max_size=2,
+    unique=True,
+).map(tuple)
+"""Log folders of a broker."""
 
 
 def racks_of(cluster: Cluster) -> list[str]:

@@ -59,6 +59,7 @@ def test_the_order_of_the_rules_is_fixed():
         "unequal-racks",
         "size-unknown",
         "not-visible",
+        "cordoned",
     ]
 
 

@@ -67,7 +67,7 @@ class LogDir:
     error: str | None = None
     """Kafka's name of the error; None for a healthy folder."""
     is_cordoned: bool = False
-    """Whether the folder accepts no new replicas."""
+    """Whether the folder accepts no new replicas (KIP-1066)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +85,15 @@ class Broker:
     addresses: tuple[IpAddress, ...] = ()
     """IP addresses of `host`; flow logs name brokers by address."""
     log_dirs: tuple[LogDir, ...] = ()
+
+    @property
+    def is_cordoned(self) -> bool:
+        """Whether the broker takes no new replicas: all its healthy log folders are cordoned.
+
+        False where no log folder was read. Source: KIP-1066.
+        """
+        healthy = [each.is_cordoned for each in self.log_dirs if each.error is None]
+        return bool(healthy) and all(healthy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,12 @@ class View:
         return np.append(np.isin(self.tree.brokers, self.policy.brokers.drain), False)
 
     @cached_property
+    def cordoned(self) -> NDArray[np.bool_]:
+        """Whether the broker takes no new replicas, [places]; false for unlisted brokers."""
+        cordoned = {broker.id: broker.is_cordoned for broker in self.cluster.brokers}
+        return np.array([*(cordoned[id_] for id_ in self.tree.brokers.tolist()), False])
+
+    @cached_property
     def usable(self) -> NDArray[np.bool_]:
         """Whether the broker is live and not to be drained, [places]."""
         return self.live & ~self.drained

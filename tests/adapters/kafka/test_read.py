@@ -118,7 +118,9 @@ def test_sizes_are_those_of_the_leaders_logs(cluster, admin, topic):
     assert 50_000 < sizes[1] < sizes[0]
     unasked = read_cluster(admin, taken_at=TAKEN_AT, topics=(topic,), sizes=False)
     assert [row.bytes for row in rows(unasked, topic)] == [None, None, None]
-    assert all(broker.log_dirs == () for broker in unasked.brokers)
+    folders = [[each.path for each in broker.log_dirs] for broker in unasked.brokers]
+    assert folders == [[each.path for each in broker.log_dirs] for broker in seen.brokers]
+    assert all(folders)
 
 
 def log_size(admin, broker, topic, partition):

@@ -60,6 +60,7 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
         "brokers": 3,
         "brokers_live": 3,
         "brokers_without_rack": 0,
+        "brokers_cordoned": 0,
         "racks": 2,
         "topics": 1,
         "partitions": 2,

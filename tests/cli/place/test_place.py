@@ -16,6 +16,7 @@ from rackwise.adapters.files import parse_placement, write_snapshot
 from rackwise.cli.place.options import current_load
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
+from rackwise.core.model import LogDir
 from rackwise.core.placement import (
     PLACERS,
     JavaRandom,
@@ -358,3 +359,23 @@ def test_a_placement_of_a_topic_is_read_with_its_running_reassignment():
 
     cluster = small_cluster(EVEN, {"s-0": [5], "t-0": [0, 2], "t-1": [2, 4, 1]})
     assert read_topic_rows(cluster, "t") == Placement.of({0: [0, 2], 1: [2, 4, 1]})
+
+
+def test_cordoned_brokers_are_given_nothing_and_cannot_be_asked_for(tmp_path):
+    cluster = small_cluster(EVEN, {"t-0": [0, 2]})
+    cordoned = (LogDir(path="/data/a", is_cordoned=True),)
+    brokers = tuple(
+        replace(each, log_dirs=cordoned if each.id in {0, 5} else ()) for each in cluster.brokers
+    )
+    path = tmp_path / "s.json"
+    write_snapshot(replace(cluster, brokers=brokers), path)
+    code, out, _ = called("--json", *place_command(path, 12, 3, "--seed", 1))
+    assert code == 0
+    placed = document(out)
+    assert {broker for row in placed["rows"] for broker in row} == {1, 2, 3, 4}
+    assert [each["id"] for each in placed["brokers"]] == [1, 2, 3, 4]
+    check_refused(
+        place_command(path, 1, 1, "--broker-list", "1,5"),
+        "invalid --broker-list: expected brokers that take new replicas, got 5, which is cordoned",
+        "cordoned brokers: 0, 5; uncordon one by removing its log folders from cordoned.log.dirs",
+    )

@@ -195,6 +195,33 @@ class TestBrokers:
             "orders-0: expected broker 0 in rack a, got c; broker 2 is not listed"
         )
 
+    @pytest.mark.parametrize("id_", [3, 0])
+    def test_a_new_list_that_names_a_cordoned_broker_is_stale(self, id_):
+        plan = a_plan()
+        folders = (LogDir(path="/a", is_cordoned=True), LogDir(path="/b", error="Failed"))
+        rack = plan.made_from.brokers[id_].rack
+        facts = some_facts(plan, brokers={id_: Broker(id=id_, rack=rack, log_dirs=folders)})
+        had = f"orders-0: broker {id_} is cordoned: Kafka takes no new list that names it"
+        assert stale(plan, facts).had == had
+        assert check_plan(plan, facts, allow_partial=True).differences == (had,)
+
+    def test_a_move_away_from_a_cordoned_broker_and_one_to_a_free_folder_may_run(self):
+        plan = a_plan()
+        cordoned, free = LogDir(path="/a", is_cordoned=True), LogDir(path="/b")
+        brokers = {
+            2: Broker(id=2, rack=Rack("c"), log_dirs=(cordoned,)),
+            3: Broker(id=3, rack=Rack("a"), log_dirs=(cordoned, free)),
+        }
+        assert check_plan(plan, some_facts(plan, brokers=brokers)).differences == ()
+
+    def test_a_cordon_stops_a_run_that_continues_but_no_move_that_is_done(self):
+        plan = a_plan(a_move(0), a_move(1))
+        now = Broker(id=3, rack=Rack("a"), log_dirs=(LogDir(path="/a", is_cordoned=True),))
+        done = {("orders", 0): seen((0, 1, 3))}
+        facts = some_facts(plan, brokers={3: now}, partitions=done)
+        error = stale(plan, facts, sent={("orders", 0): "sent", ("orders", 1): "none"})
+        assert error.had.startswith("orders-1: broker 3 is cordoned")
+
     def test_a_broker_of_no_move_may_be_gone(self):
         plan = a_plan(a_move(before=(0, 1), after=(0, 3)))
         assert not check_plan(plan, some_facts(plan, brokers={2: None})).is_done

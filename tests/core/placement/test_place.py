@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from rackwise.core.errors import (
     PartialRacks,
     UnknownBroker,
 )
-from rackwise.core.placement import PLACERS, JavaRandom, Load, MockRandom, Striped
+from rackwise.core.model import LogDir
+from rackwise.core.placement import PLACERS, JavaRandom, Load, MockRandom, Striped, Unaware
 
 SIX = racked(*"abcabc")
 KIP36 = Kip36(start=0)
@@ -132,6 +134,38 @@ class TestWhatPlacersSee:
         assert made.as_dict() == {0: [3, 5]}
 
 
+class TestCordonedBrokers:
+    """KIP-1066: a broker whose log folders are all cordoned takes no new replicas."""
+
+    CORDONED = LogDir(path="/data/a", is_cordoned=True)
+    CLOSED = replace(broker(4, "a"), log_dirs=(CORDONED,))
+    HALF = replace(broker(5, "b"), log_dirs=(CORDONED, LogDir(path="/data/b")))
+
+    @pytest.mark.parametrize("placer", [KIP36, Levels(), Striped(), Unaware(start=0)])
+    def test_only_a_broker_with_a_free_folder_takes_replicas(self, placer):
+        brokers = [broker(1, "a"), broker(2, "b"), self.CLOSED, self.HALF]
+        made = place(brokers, 12, 2, placer=placer, rng=JavaRandom(1))
+        assert set(made.rows.ravel().tolist()) == {1, 2, 5}
+
+    @pytest.mark.parametrize("placer", [Levels(), Striped()])
+    def test_too_few_brokers_name_the_cordoned_ones(self, placer):
+        brokers = [broker(1, "a"), self.CLOSED, replace(self.CLOSED, id=3)]
+        with pytest.raises(NotEnoughBrokers) as caught:
+            place(brokers, 1, 2, placer=placer, rng=JavaRandom(1))
+        assert caught.value.hint == "use fewer replicas, or uncordon the brokers: 3, 4"
+        with pytest.raises(NotEnoughBrokers, match="unfenced broker"):
+            place([self.CLOSED], 1, 1, placer=placer, rng=JavaRandom(1))
+
+    def test_partitions_are_added_elsewhere_and_old_rows_stay(self):
+        brokers = [broker(1, "a"), broker(2, "b"), self.CLOSED]
+        made = add_partitions(Placement.of({0: [4, 2]}), brokers, 3, placer=Levels())
+        assert set(made.rows.ravel().tolist()) == {1, 2}
+
+    def test_rows_on_a_cordoned_broker_cannot_change_their_replication(self):
+        with pytest.raises(UnknownBroker, match="broker 4, which is missing, fenced or cordoned"):
+            change_replication(Placement.of({0: [4]}), [broker(1, "b"), self.CLOSED], 1)
+
+
 class TestAddPartitions:
     def test_new_rows_alone_are_returned_and_old_ones_are_shown(self):
         existing, seen = Placement.of({0: [0, 1], 1: [1, 2]}), Seen()
@@ -220,8 +254,10 @@ class TestChangeReplication:
     def test_a_broker_that_is_gone_or_fenced_is_named(self, brokers):
         with pytest.raises(UnknownBroker) as caught:
             change_replication(self.EXISTING, brokers, 1)
-        assert str(caught.value) == "partition 4 is on broker 2, which is missing or fenced"
-        assert "start that broker" in caught.value.hint
+        assert (
+            str(caught.value) == "partition 4 is on broker 2, which is missing, fenced or cordoned"
+        )
+        assert "start or uncordon that broker" in caught.value.hint
 
     def test_rows_of_different_length_are_refused(self):
         with pytest.raises(InvalidAssignment, match="partition 1 has 1 replicas, partition 0 has"):

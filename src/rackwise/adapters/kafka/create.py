@@ -19,7 +19,7 @@ Source: KIP-4 (CreateTopics), KIP-195 (CreatePartitions), KIP-36 (auto-creation 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ import kafka.errors as kafka_errors
 from kafka.protocol.metadata import MetadataRequest
 
 from rackwise.adapters.kafka.connect import ask, send, to_rackwise_error
+from rackwise.adapters.kafka.logs.read import read_log_dirs
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.read import read_brokers
 from rackwise.core.errors import (
@@ -177,11 +178,17 @@ def missing_topic(
     """What `ensure_topic` would create; None where the topic exists. Only reads."""
     if _rows(admin, name):
         return None
-    brokers = read_brokers(admin)
+    brokers = _with_log_dirs(admin, read_brokers(admin))
     counting = apply_mode(brokers, RackMode.SAFE)
     check_one_form((broker.id, broker.rack) for broker in counting)
     rows = place(brokers, partitions, replication, placer=placer, racks=RackMode.SAFE, rng=rng)
     return MissingTopic(rows=rows, brokers=brokers)
+
+
+def _with_log_dirs(admin: KafkaAdminClient, brokers: tuple[Broker, ...]) -> tuple[Broker, ...]:
+    """The brokers with their log folders, which tell whether they are cordoned."""
+    found = read_log_dirs(admin, [broker.id for broker in brokers if broker.is_live])
+    return tuple(replace(broker, log_dirs=found.get(broker.id, ())) for broker in brokers)
 
 
 def topic_rows(admin: KafkaAdminClient, name: str) -> Placement | None:

@@ -91,6 +91,8 @@ class SnapshotSummaryDocument(ClusterDocument):
     """Number of live brokers."""
     brokers_without_rack: int
     """Number of brokers without a rack."""
+    brokers_cordoned: int
+    """Number of brokers that take no new replicas: all their healthy log folders are cordoned."""
     racks: int
     """Number of racks."""
     groups: int

@@ -197,6 +197,8 @@ def _show(shell: Shell, cluster: Cluster, out: Path) -> None:
         for noun in ("broker", "rack", "topic", "partition", "group")
         if noun != "group" or cluster.groups
     )
+    if document.brokers_cordoned:
+        counts += f", {counted(document.brokers_cordoned, 'cordoned broker')}"
     if document.rates:
         counts += f", {counted(document.rates, 'rate')}"
     shell.text(f"{escaped(str(out))}: {counts}, {counted(len(cluster.notes), 'note')}")
@@ -212,6 +214,7 @@ def _summary(cluster: Cluster, out: Path) -> SnapshotSummaryDocument:
         file=str(out),
         brokers_live=sum(broker.is_live for broker in cluster.brokers),
         brokers_without_rack=sum(broker.rack is None for broker in cluster.brokers),
+        brokers_cordoned=sum(broker.is_cordoned for broker in cluster.brokers),
         racks=len(racks),
         groups=len(cluster.groups),
         rates=int((cluster.partitions.bytes_in_per_s >= 0).sum()),

@@ -196,12 +196,14 @@ def seeded_random(seed: int | None) -> tuple[int, Draws]:
 def select_brokers(brokers: Sequence[Broker], broker_list: str | None) -> tuple[Broker, ...]:
     """Select the brokers of a list such as `1,2,3`; all without a list.
 
-    Raises `InvalidConfig`, `InvalidAssignment` for a repeated or invalid id, `UnknownBroker`.
+    Raises `InvalidConfig`, `InvalidAssignment` for a repeated, invalid or cordoned id,
+    `UnknownBroker`.
     """
     if broker_list is None:
         return tuple(brokers)
     ids = parse_broker_ids(broker_list)
     check_known(ids, brokers, what="--broker-list")
+    check_uncordoned(ids, brokers, what="--broker-list")
     return tuple(broker for broker in brokers if broker.id in ids)
 
 
@@ -250,6 +252,21 @@ def check_known(ids: Iterable[int], brokers: Sequence[Broker], *, what: str) -> 
                 wanted="a broker of the cluster",
                 had=id_,
                 hint=f"brokers: {', '.join(map(str, known)) or 'none'}",
+            )
+
+
+def check_uncordoned(ids: Iterable[int], brokers: Sequence[Broker], *, what: str) -> None:
+    """Raise `InvalidAssignment` for the first cordoned broker: it takes no new replicas."""
+    cordoned = [broker.id for broker in brokers if broker.is_cordoned]
+    for id_ in ids:
+        if id_ in cordoned:
+            raise InvalidAssignment(
+                f"invalid {what}: expected brokers that take new replicas, got {id_}, which is "
+                "cordoned",
+                wanted="a broker with a log folder that is not cordoned",
+                had=id_,
+                hint=f"cordoned brokers: {', '.join(map(str, cordoned))}; uncordon one by removing "
+                "its log folders from cordoned.log.dirs",
             )
 
 
@@ -318,13 +335,17 @@ def place_topic(
 
 
 def explain_rows(placement: Placement, brokers: Sequence[Broker], racks: RackMode) -> Report:
-    """Report the load of the rows on brokers that are live or that hold some of them."""
+    """Report the load of the rows on brokers that take replicas or that hold some of them."""
     import numpy as np
 
     from rackwise.core.placement import RackMode, apply_mode, explain
 
     held = set(np.unique(placement.rows).tolist())
-    seen = [each for each in brokers if each.id in held or (each.is_live and not each.is_fenced)]
+    seen = [
+        each
+        for each in brokers
+        if each.id in held or (each.is_live and not each.is_fenced and not each.is_cordoned)
+    ]
     lenient = RackMode.ONE_RACK if racks is RackMode.ENFORCED else racks
     return explain(placement, apply_mode(seen, lenient))
 
@@ -375,6 +396,11 @@ def _has_uneven_racks(brokers: Sequence[Broker]) -> bool:
 
 
 def check_rows_known(placement: Placement, brokers: Sequence[Broker]) -> None:
-    """Raise `UnknownBroker` if a row names a broker that the cluster does not have."""
+    """Raise `UnknownBroker` if a row names a broker that the cluster does not have.
+
+    Raise `InvalidAssignment` if a row names a cordoned broker.
+    """
     for partition in placement:
-        check_known(placement[partition], brokers, what=f"row of partition {partition}")
+        what = f"row of partition {partition}"
+        check_known(placement[partition], brokers, what=what)
+        check_uncordoned(placement[partition], brokers, what=what)

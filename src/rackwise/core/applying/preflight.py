@@ -8,6 +8,7 @@ the cluster id                             another              WrongCluster
 a move's topic id, its list                another, not after   StalePlan
 the topic's number of partitions           another              StalePlan
 the move's brokers: rack; listed, live     another, gone        StalePlan
+a broker of the new list is cordoned       -                    StalePlan
 a reassignment that is not ours            runs                 ForeignReassignment
 free disk of the receivers, less reserve   too little           NoRoom
 ```
@@ -19,7 +20,9 @@ of that move and not a difference.
 What this does not do: check what is unknown (an unknown size or disk counts as enough); lock
 anything: the cluster may change right after the check.
 
-Source: KIP-455; KIP-516 (topic ids); KIP-827 (free disk).
+Kafka rejects a list that names a cordoned broker, also if that broker holds the partition.
+
+Source: KIP-455; KIP-516 (topic ids); KIP-827 (free disk); KIP-1066 (cordons).
 """
 
 from __future__ import annotations
@@ -198,6 +201,8 @@ def _broker_changes(plan: Plan, move: Move, facts: ClusterFacts, *, is_new: bool
                 yield f"broker {id_} is {'not listed' if now is None else 'fenced'}"
         elif planned is not None and planned.rack != now.rack:
             yield f"expected broker {id_} in rack {planned.rack}, got {now.rack}"
+        if now is not None and now.is_cordoned and id_ in move.after:
+            yield f"broker {id_} is cordoned: Kafka takes no new list that names it"
 
 
 def _topic_changes(plan: Plan, topic: str, facts: ClusterFacts) -> Iterator[str]:

@@ -32,6 +32,7 @@ ERRORS = "org.apache.kafka.common.errors."
 TOO_FEW = ERRORS + "InvalidReplicationFactorException"
 MOST_PARTITIONS = 2**31 - 1
 FENCED_HINT = "use fewer replicas, or start the fenced brokers: "
+CORDONED_HINT = "use fewer replicas, or uncordon the brokers: "
 STRANGER_HINT = "fix the placer, or use a built-in one such as levels"
 
 
@@ -67,15 +68,20 @@ def check_replication(replication: int, upstream: str) -> None:
         )
 
 
-def check_unfenced(replication: int, usable: Sequence[Broker], fenced: Sequence[Broker]) -> None:
-    """Raises `NotEnoughBrokers` if replicas would have to go to fenced brokers."""
+def check_unfenced(
+    replication: int,
+    usable: Sequence[Broker],
+    fenced: Sequence[Broker],
+    cordoned: Sequence[Broker] = (),
+) -> None:
+    """Raises `NotEnoughBrokers` if replicas would have to go to fenced or cordoned brokers."""
     if replication > len(usable):
         raise NotEnoughBrokers(
             f"replication {replication} needs {replication} unfenced brokers; "
             f"the cluster has {len(usable)}",
             wanted=replication,
             had=len(usable),
-            hint=_fenced_hint(fenced),
+            hint=_open_hint(fenced, cordoned),
             upstream=(
                 TOO_FEW,
                 f"Replication factor: {replication} larger than available brokers: {len(usable)}.",
@@ -83,7 +89,12 @@ def check_unfenced(replication: int, usable: Sequence[Broker], fenced: Sequence[
         )
 
 
-def check_registered(replication: int, usable: Sequence[Broker], fenced: Sequence[Broker]) -> None:
+def check_registered(
+    replication: int,
+    usable: Sequence[Broker],
+    fenced: Sequence[Broker],
+    cordoned: Sequence[Broker] = (),
+) -> None:
     """Raises `NotEnoughBrokers` if fenced brokers do not suffice either, or none is unfenced."""
     registered = len(usable) + len(fenced)
     if not usable:
@@ -91,7 +102,7 @@ def check_registered(replication: int, usable: Sequence[Broker], fenced: Sequenc
             f"a leader needs an unfenced broker; 0 of {registered} brokers are unfenced",
             wanted=1,
             had=0,
-            hint=_fenced_hint(fenced),
+            hint=_open_hint(fenced, cordoned),
             upstream=(TOO_FEW, "All brokers are currently fenced."),
         )
     if replication > registered:
@@ -100,7 +111,7 @@ def check_registered(replication: int, usable: Sequence[Broker], fenced: Sequenc
             f"the cluster has {registered}, including fenced ones",
             wanted=replication,
             had=registered,
-            hint="use fewer replicas, or add brokers",
+            hint=_open_hint((), cordoned),
             upstream=(
                 TOO_FEW,
                 (
@@ -111,10 +122,15 @@ def check_registered(replication: int, usable: Sequence[Broker], fenced: Sequenc
         )
 
 
-def _fenced_hint(fenced: Sequence[Broker]) -> str:
-    if not fenced:
-        return "use fewer replicas, or add brokers"
-    return FENCED_HINT + ", ".join(str(each) for each in sorted(broker.id for broker in fenced))
+def _open_hint(fenced: Sequence[Broker], cordoned: Sequence[Broker]) -> str:
+    """The hint that names the brokers that could take replicas again."""
+    if fenced:
+        return FENCED_HINT + _ids(fenced)
+    return CORDONED_HINT + _ids(cordoned) if cordoned else "use fewer replicas, or add brokers"
+
+
+def _ids(brokers: Sequence[Broker]) -> str:
+    return ", ".join(str(each) for each in sorted(broker.id for broker in brokers))
 
 
 def check_even_rows(existing: Placement, topic: str | None) -> None:
@@ -139,11 +155,11 @@ def check_known(existing: Placement, brokers: Sequence[Broker], topic: str | Non
         row, column = np.argwhere(strange)[0]
         broker = int(existing.rows[row, column])
         raise UnknownBroker(
-            f"{_of(topic)}partition {existing.first + row} is on broker {broker}, which is missing "
-            "or fenced",
+            f"{_of(topic)}partition {existing.first + row} is on broker {broker}, which is "
+            "missing, fenced or cordoned",
             wanted="a broker of the cluster",
             had=broker,
-            hint="start that broker, or move the replica away first",
+            hint="start or uncordon that broker, or move the replica away first",
         )
 
 

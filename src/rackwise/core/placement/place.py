@@ -1,14 +1,15 @@
 """Calls a placer: checks the request, applies the rack mode, and checks rows of external placers.
 
 ```
-brokers ──> fenced left out ──> rack mode ──> Request ──> placer ──> rows ──> Placement
+brokers ──> cordoned, fenced left out ──> rack mode ──> Request ──> placer ──> rows ──> Placement
    partitions, replication checked first                    a stranger's rows are checked
 ```
 
 The checks run in Kafka's order: partitions, replication, number of brokers, racks. Only `striped`
 receives fenced brokers, because it uses them last. As in Kafka, its rows are checked against all
-registered brokers. A placer outside `PLACERS` is external. Its rows must be int32 of the requested
-shape, with known brokers and no broker twice in a row.
+registered brokers. No placer receives cordoned brokers (KIP-1066). A placer outside `PLACERS` is
+external. Its rows must be int32 of the requested shape, with known brokers and no broker twice in
+a row.
 
 This module does not find placers by name (the command line does), does not check how even or how
 spread rows are (the audit does), and does not connect to a cluster.
@@ -229,10 +230,15 @@ def _usable_brokers(
         STRIPED_REPLICATION.format(replication) if takes_fenced else ADMIN_UTILS_REPLICATION,
     )
     ordered = by_id(brokers)
-    fenced = [broker for broker in ordered if broker.is_fenced]
-    usable = [broker for broker in ordered if not broker.is_fenced and broker.is_live]
+    cordoned = [broker for broker in ordered if broker.is_cordoned]
+    fenced = [broker for broker in ordered if broker.is_fenced and not broker.is_cordoned]
+    usable = [
+        broker
+        for broker in ordered
+        if broker.is_live and not broker.is_fenced and not broker.is_cordoned
+    ]
     check = check_registered if takes_fenced else check_unfenced
-    check(replication, usable, fenced)
+    check(replication, usable, fenced, cordoned)
     return apply_mode(
         [*usable, *fenced] if takes_fenced else usable,
         RackMode(racks),

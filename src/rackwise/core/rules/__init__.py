@@ -10,6 +10,7 @@ leaders       leader-rack, not-preferred-leader
 loads         replica-balance, leader-balance, topic-spread
 reassignment  throttle-left, reassigning
 cluster       unequal-racks, size-unknown, not-visible
+cordons       cordoned
 ```
 
 To add a rule, write a function with `@rule` in one of these files. A new file needs one import
@@ -27,6 +28,7 @@ from rackwise.core.rules import leaders  # noqa: F401
 from rackwise.core.rules import loads  # noqa: F401
 from rackwise.core.rules import reassignment  # noqa: F401
 from rackwise.core.rules import cluster  # noqa: F401
+from rackwise.core.rules import cordons  # noqa: F401
 # isort: on
 
 __all__ = ["CONDITIONS", "RULES"]

@@ -1,10 +1,10 @@
 """The reading that precedes a run; nothing is written.
 
 It contains the partitions of the plan with all running reassignments, the brokers with their racks,
-and the disks of the receivers. A missing permission shows here, before the first write.
-`core.applying.preflight` decides whether the plan may run.
+and the log folders of the brokers in the new lists. A missing permission shows here, before the
+first write. `core.applying.preflight` decides whether the plan may run.
 
-Source: KIP-455, KIP-516, KIP-827, KIP-1073.
+Source: KIP-455, KIP-516, KIP-827, KIP-1066, KIP-1073.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def read_facts(
     )
     progress(1)
     brokers = {broker.id: broker for broker in read_brokers(admin)}
-    receivers = {broker for move in plan.moves for broker in move.added} & found.live
-    logs = read_logs(admin, sorted(receivers), {})
+    named = {broker for move in plan.moves for broker in move.after} & found.live
+    logs = read_logs(admin, sorted(named), {})
     progress(1)
     return ClusterFacts(
         cluster_id=cluster_id,

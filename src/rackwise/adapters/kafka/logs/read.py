@@ -1,4 +1,4 @@
-"""Sizes and offsets of all logs in one exchange with each broker.
+"""Sizes, offsets and folders of all logs in one exchange with each broker.
 
 A rate is a difference of sizes or offsets over time, so the two of one broker are read as close
 together as possible: a broker gets all its requests on one connection and answers them in order.
@@ -7,6 +7,8 @@ together as possible: a broker gets all its requests on one connection and answe
 broker 1   ListOffsets start, ListOffsets end, DescribeLogDirs
 broker 2   ListOffsets start, ListOffsets end, DescribeLogDirs      at the same time
 ```
+
+Log folders are read even if sizes are not requested: they tell which brokers are cordoned.
 """
 
 from __future__ import annotations
@@ -14,18 +16,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.kafka.connect import send_in_turn
+from rackwise.adapters.kafka.connect import send_in_turn, send_to_each
 from rackwise.adapters.kafka.logs.offsets import OffsetReading
-from rackwise.adapters.kafka.logs.sizes import no_sizes, sizes_of, sizes_request
-from rackwise.core.model import AnswerTimes
+from rackwise.adapters.kafka.logs.sizes import (
+    log_dirs_request,
+    no_sizes,
+    sizes_of,
+    sizes_request,
+)
+from rackwise.core.model import AnswerTimes, PartitionTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kafka.admin import KafkaAdminClient
 
     from rackwise.adapters.kafka.topics import TopicLayout
-    from rackwise.core.model import LogDir, Note, PartitionTable
+    from rackwise.core.model import LogDir, Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,30 +58,27 @@ def read_logs(
     clock_ms: Callable[[], int],
     progress: Callable[[int], None],
 ) -> SeenLogs:
-    """Sizes from the live brokers and offsets from the leaders, where they are requested."""
+    """Log folders of the live brokers; sizes and offsets where they are requested."""
     reading = OffsetReading(layout) if offsets else None
     requests = {
         broker: [each.request for each in asked]
         for broker, asked in (reading.questions if reading else {}).items()
     }
-    if sizes:
-        for broker in live:
-            requests.setdefault(broker, []).append(sizes_request())
+    for broker in live:
+        request = sizes_request() if sizes else log_dirs_request()
+        requests.setdefault(broker, []).append(request)
     answers = send_in_turn(admin, requests, clock_ms=clock_ms)
-    if answers:
+    if answers and (sizes or offsets):
         progress(len(answers))
     table = layout.table
     if reading:
         reading.take(answers)
         reading.again(admin, clock_ms=clock_ms)
         table = reading.table
-    of_sizes = {broker: answers[broker][-1] for broker in live} if sizes else {}
+    last = {broker: answers[broker][-1] for broker in live}
+    of_folders = {broker: each.message for broker, each in last.items()}
     seen = (
-        sizes_of(
-            {broker: each.message for broker, each in of_sizes.items()}, table, is_wanted=is_wanted
-        )
-        if sizes
-        else no_sizes(table)
+        sizes_of(of_folders, table, is_wanted=is_wanted) if sizes else no_sizes(of_folders, table)
     )
     return SeenLogs(
         table=replace(table, bytes=seen.bytes),
@@ -83,11 +87,17 @@ def read_logs(
             offsets=dict(sorted(reading.answered_ms.items())),
             sizes={
                 broker: each.at_ms
-                for broker, each in sorted(of_sizes.items())
-                if broker in seen.log_dirs
+                for broker, each in sorted(last.items())
+                if sizes and broker in seen.log_dirs
             },
         )
         if reading
         else AnswerTimes(),
         notes=(*seen.notes, *(reading.notes if reading else ())),
     )
+
+
+def read_log_dirs(admin: KafkaAdminClient, brokers: Iterable[int]) -> dict[int, tuple[LogDir, ...]]:
+    """Broker -> its log folders, of the brokers that answer."""
+    answers = send_to_each(admin, {broker: log_dirs_request() for broker in brokers})
+    return no_sizes(answers, PartitionTable.of([])).log_dirs

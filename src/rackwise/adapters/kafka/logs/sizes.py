@@ -39,14 +39,24 @@ class Sizes:
     notes: tuple[Note, ...] = ()
 
 
-def no_sizes(table: PartitionTable) -> Sizes:
-    """The result where sizes were not requested."""
-    return Sizes(bytes=np.full(len(table), UNKNOWN, dtype=np.int64))
+def no_sizes(answers: Mapping[int, Message], table: PartitionTable) -> Sizes:
+    """The result where only log folders were requested; those of silent brokers are unknown."""
+    log_dirs = {
+        broker: log_dirs_of(answer)
+        for broker, answer in sorted(answers.items())
+        if not isinstance(answer, Exception)
+    }
+    return Sizes(bytes=np.full(len(table), UNKNOWN, dtype=np.int64), log_dirs=log_dirs)
 
 
 def sizes_request() -> Message:
     """A request for the logs and log folders of one broker."""
     return DescribeLogDirsRequest(topics=None)
+
+
+def log_dirs_request() -> Message:
+    """A request for the log folders of one broker, without the logs in them."""
+    return DescribeLogDirsRequest(topics=[])
 
 
 def sizes_of(

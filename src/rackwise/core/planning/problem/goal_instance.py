@@ -19,6 +19,7 @@ import numpy as np
 
 from rackwise.core.errors import PartialRacks
 from rackwise.core.model import Ragged
+from rackwise.core.planning.model import Leaders
 from rackwise.core.planning.problem.copy_prices import CopyCosts
 from rackwise.core.planning.problem.goal_scope import GoalScope, freeze, with_limits
 from rackwise.core.planning.problem.goals import resolve_goal
@@ -69,7 +70,7 @@ def instance_of(
     scope = GoalScope.of(view, resolved.touched, held)
     classes, class_of = _partition_classes(view, tree, leaf, scope.replicas)
     weights = resolved.policy.brokers.weights
-    closed = np.isin(brokers, resolved.policy.brokers.exclude)
+    closed = np.isin(brokers, resolved.policy.brokers.exclude) | view.cordoned[places]
     if resolved.takers is not None:
         closed |= ~np.isin(brokers, resolved.takers)
     first = view.tree.places(view.preferred)
@@ -98,7 +99,34 @@ def instance_of(
         costs=CopyCosts.of(view, minimise, prices, len(tree.names[-1])),
     )
     limits = resolved.limits
+    found = _without_cordoned_brokers(found, is_limited=limits is not None)
     return freeze(found if limits is None else with_limits(found, resolved, limits))
+
+
+def _without_cordoned_brokers(instance: Instance, *, is_limited: bool) -> Instance:
+    """The instance in which no row that may change has a replica on a cordoned broker.
+
+    A legal row stays where it is, and so does one that a limited goal does not touch.
+    """
+    view, held = instance.view, instance.held
+    is_cordoned = view.cordoned[view.tree.places(instance.brokers)]
+    is_on_cordoned = View.sums(view.placed, view.cordoned[view.placed_places]) > 0
+    is_on_cordoned &= ~instance.is_frozen
+    if not is_on_cordoned.any():
+        return instance
+    stays = is_on_cordoned.copy()
+    if is_limited:
+        stays &= ~instance.is_touched
+    elif not isinstance(instance.goal, Leaders):
+        stays &= instance.legal(held) & (held.lengths == view.placed.lengths)
+    leaves = is_on_cordoned & ~stays
+    was_led = np.append(is_cordoned, False)[instance.preferred]
+    return replace(
+        instance,
+        held=held.keep(~(leaves[held.rows] & is_cordoned[held.values])),
+        preferred=np.where(leaves & was_led, -1, instance.preferred),
+        is_frozen=instance.is_frozen | stays,
+    )
 
 
 def _rack_tree(view: View, minimise: Minimise) -> RackTree:

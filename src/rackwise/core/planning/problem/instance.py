@@ -13,6 +13,10 @@ of usable brokers is legal for row p, x in X_p, if
 
 A frozen row has one legal set: the usable brokers that it holds (`goal_scope`).
 
+Kafka rejects every new list that names a cordoned broker (KIP-1066), also of a partition that the
+broker holds. So a partition on a cordoned broker either is frozen, or leaves the broker: a cordoned
+broker is in no other set.
+
 Each broker of x that p does not hold costs `cost_at`. Keeping and dropping a held replica are free,
 unless the instance is one `with_steady_objective`: then every replica has a price (`steady_costs`).
 

@@ -50,7 +50,7 @@ from rackwise.core.planning.proof.dual_prices import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,13 +131,20 @@ def bound(instance: Instance, certificate: Certificate) -> int:
 def infeasible(instance: Instance) -> Infeasible:
     """The error for partitions without a legal set; names all of them."""
     reasons = infeasible_partitions(instance)
+    view = instance.view
+    cordoned = view.tree.brokers[np.flatnonzero(view.cordoned[:-1])].tolist()
+    uncordon = f", or uncordon {_brokers_text(cordoned)}" if cordoned else ""
     return Infeasible(
         f"no legal replica set: {reasons[0]}",
         impossible=reasons,
         wanted=len(instance),
         had=len(instance) - len(reasons),
-        hint="add brokers, or relax the policy",
+        hint=f"add brokers, or relax the policy{uncordon}",
     )
+
+
+def _brokers_text(brokers: Sequence[int]) -> str:
+    return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers))}"
 
 
 def _too_expensive() -> OptimumTooLarge:
