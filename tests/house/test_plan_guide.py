@@ -11,14 +11,14 @@ import pytest
 from shown_commands import ROOT, TOUR, missing_lines, shown_commands
 
 GUIDE = ROOT / "docs" / "guides" / "plan-and-apply.md"
-OFFLINE = ("plan", "proof", "diff", "what-if")
+OFFLINE = ("plan", "proof", "explain", "diff", "what-if")
 
 
 @pytest.mark.parametrize(
     ("page", "verbs"),
     [
         (TOUR, ["plan", "proof", "diff", "what-if"]),
-        (GUIDE, ["plan", "proof", "plan", "what-if", "diff"]),
+        (GUIDE, ["plan", "proof", "explain", "explain", "plan", "what-if", "diff"]),
     ],
     ids=lambda each: getattr(each, "name", ""),
 )

@@ -46,6 +46,7 @@ COMMANDS = {
     "audit": Command("audit.audit", "Check placement; report what the loss of each rack does"),
     "plan": Command("plan.plan", "Plan the cheapest moves, with a proof that none are cheaper"),
     "proof": Command("plan.proof", "Verify that a plan is legal, fair and the cheapest"),
+    "explain": Command("plan.explain", "Say why a plan moves a partition, or leaves it"),
     "diff": Command("plan.diff", "Compare two snapshots, plans or reassignments"),
     "what-if": Command("plan.what_if", "Show what a change or a lost rack breaks and costs"),
     "doctor": Command("audit.doctor", "Find why clients read from other racks"),

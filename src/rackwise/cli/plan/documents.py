@@ -1,4 +1,4 @@
-"""The documents of `rackwise plan --price-rules`, `proof`, `diff` and `what-if`.
+"""The documents of `rackwise plan --price-rules`, `proof`, `explain`, `diff` and `what-if`.
 
 `CODEC` writes plans and totals as a plan file has them.
 """
@@ -14,6 +14,7 @@ from rackwise.cli.audit.documents import RackLossDocument
 from rackwise.cli.documents import FindingDocument
 from rackwise.core.json.codec import Codec
 from rackwise.core.planning.model import Plan, ReplicationVerdict, Totals
+from rackwise.core.planning.reasons.model import PartitionReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +82,19 @@ class ProofDocument:
     """The verdict in a few words."""
     problems: tuple[str, ...]
     """What is wrong, as sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionReasonDocument:
+    """Why a plan moves a partition, or leaves it."""
+
+    format: Literal["rackwise.partition-reason/1"] = "rackwise.partition-reason/1"
+    plan_sha256: str
+    """SHA-256 of the plan."""
+    reason: PartitionReason
+    """The rules, loads, targets and costs."""
+    sentences: tuple[str, ...]
+    """The same as sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
