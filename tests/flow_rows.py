@@ -59,14 +59,14 @@ def bronze(spark, rows, *, has_direction=True):
     return frame.select(*(direction if n == "flow_direction" else n for n in names))
 
 
-def fleet_of(spark, clusters=None, **more):
+def fleet_of(clusters=None, **more):
     """The fleet of clusters by file name; by default the three brokers of `small_fleets`."""
-    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.fleet.snapshots import read_snapshots
 
     snapshots, _ = read_snapshots(*parsed(clusters or {"demo.json": cluster()}))
     racks = [subnet.rack for subnet in parse_subnets(SUBNETS)]
-    return frames(spark, snapshots, racks=racks, **more)
+    return fleet_of_snapshots(snapshots, racks=racks, **more)
 
 
 def buckets_of(fleet):

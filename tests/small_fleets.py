@@ -1,7 +1,8 @@
-"""Small clusters as values, and facts about them as frames, for the suites of the pipeline."""
+"""Small clusters as values, and facts about them as tables, for the suites of the pipeline."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime
 
 from rackwise.core.model import (
@@ -93,7 +94,7 @@ DEMO_READERS = group(
 
 
 def parsed(clusters):
-    """File contents and their parser, for clusters by file name: the input of `fleet_frames`."""
+    """File contents and their parser, for clusters by file name: the input of `fleet_of_files`."""
     contents = [(name, name.encode()) for name in clusters]
     return contents, lambda content: clusters[content.decode()]
 
@@ -138,11 +139,17 @@ FACT = {
 }
 
 
-def facts(spark, rows):
-    """FLOW_FACT from dictionaries with the differences from `FACT`."""
-    from rackwise.pipeline.schemas import FLOW_FACT
+def facts(rows):
+    """A table of FLOW_FACT from dictionaries with the differences from `FACT`."""
+    import pyarrow as pa
 
-    names = FLOW_FACT.fieldNames()
-    return spark.createDataFrame(
-        [tuple((FACT | row)[name] for name in names) for row in rows], FLOW_FACT
-    )
+    from rackwise.pipeline.schemas import FLOW_FACT, arrow_schema
+
+    whole = [FACT | row for row in rows]
+    return pa.Table.from_pylist(whole, schema=arrow_schema(FLOW_FACT))
+
+
+def counted(table, *columns):
+    """How often each row of an Arrow table is there."""
+    kept = table.select(columns) if columns else table
+    return Counter(tuple(row.values()) for row in kept.to_pylist())

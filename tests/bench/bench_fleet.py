@@ -26,7 +26,7 @@ from rackwise.core.planning.model import Balance, BrokerGroup, Certificate
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.policy import Policy
-from rackwise.pipeline.fleet.fleet import frames
+from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
 from rackwise.pipeline.plans.fleet_plans import plan_clusters
@@ -109,7 +109,7 @@ def proof(spark: SparkSession) -> None:
     """The bound of one certificate over a million partitions."""
     cluster = generated_cluster("random", BROKERS, RACKS, PARTITIONS, 3)
     read, _ = read_snapshots([("bench.json", b"")], lambda _: cluster)
-    fleet, told = frames(spark, read), certificate(cluster)
+    fleet, told = fleet_of_snapshots(read), certificate(cluster)
     claims = BoundInputs(
         certificates={read[0].name: told},
         goal=Balance(),
@@ -136,7 +136,7 @@ def fleet(spark: SparkSession, folder: Path) -> None:
     clusters = generate_fleet(CLUSTERS).clusters
     parse = partial(files.parse_snapshot, where="a snapshot")
     contents = [(f"{number}.json", files.snapshot_bytes(c)) for number, c in enumerate(clusters)]
-    made = frames(spark, read_snapshots(contents, parse)[0])
+    made = fleet_of_snapshots(read_snapshots(contents, parse)[0])
     planning = Planning(goal_name="repair", parse=parse, sealed=files.sealed_for)
 
     def on_spark() -> int:

@@ -22,7 +22,7 @@ from pyspark.sql.types import StringType, TimestampType
 from rackwise.adapters.files.tables.flow_text import write_flow_text
 from rackwise.core.fleet import FleetOptions, FlowFormat, GeneratedFleet, flow_file, generate_fleet
 from rackwise.core.subnets import parse_subnets
-from rackwise.pipeline.fleet.fleet import fleet_frames
+from rackwise.pipeline.fleet.fleet import fleet_of_files
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.generate import write_flow_parquet
 from rackwise.pipeline.ingest.files import flow_files
@@ -111,7 +111,7 @@ def compare(spark: SparkSession, folder: Path, count: int, forms: Sequence[FlowF
         (snapshot,) = generated.clusters
         lines = [f"{cidr},{rack}" for cidr, rack in generated.subnets]
         subnets = parse_subnets("\n".join(lines))
-        fleet = fleet_frames(spark, [("bench.json", b"")], lambda _, made=snapshot: made)
+        fleet = fleet_of_files([("bench.json", b"")], lambda _, made=snapshot: made)
         buckets = subnet_buckets(subnets, fleet.codes.racks)
         outcomes = to_silver(spark, flows, form, fleet, buckets)
         if (had := (outcomes.rows_in, outcomes.rows_of(KEPT))) != wanted:

@@ -31,7 +31,7 @@ from pyarrow import feather
 from rackwise.core.model import Broker, Cluster, Group, GroupMember, Partition, PartitionTable
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import Price
-from rackwise.pipeline.bill.savings import FLOW, savings_table
+from rackwise.pipeline.bill.savings import FLOW, SavingOptions, savings_table
 from rackwise.pipeline.fleet.layouts import layout_table
 
 if TYPE_CHECKING:
@@ -148,16 +148,14 @@ def work(which: str, folder: Path) -> None:
     if which == "lists":
         left.to_pydict()
     else:
-        savings_table(
-            left,
-            right,
-            prices=[price()],
+        options = SavingOptions(
+            prices=(price(),),
             levels=("region", "zone"),
             seconds=DAYS * 86_400,
             eps=(0.0, 0.05, 0.1, 0.2, float("inf")),
-            unkeyed={},
             racks=RACKS,
         )
+        savings_table(left, right, options)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MIB
     print(time.process_time() - started, most)
 

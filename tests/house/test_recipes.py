@@ -307,8 +307,8 @@ def test_a_gold_column(tree, tmp_path):
     )
     tree.insert(
         "pipeline/bill/cost.py",
-        '        "level": F.col("level"),\n',
-        '        "is_local": F.col("level") == LOCAL,\n',
+        '        "level": crossed,\n',
+        '        "is_local": crossed == LOCAL,\n',
     )
     demo = ROOT / "examples" / "demo"
     done = tree.rackwise(

@@ -263,10 +263,10 @@ class TestDemo:
         assert made
         assert [step.partition(" ")[2] for step in steps] == [
             *("snapshots", "bronze: flow files", "silver: flow facts", "gold: traffic"),
-            *("gold: dollars", "gold: roll-ups", "gold: savings"),
+            *("gold: dollars", "gold: roll-ups and savings"),
             *("gold: findings", "gold: blast radius"),
         ]
-        assert steps[0] == "1/12 snapshots"
+        assert steps[0] == "1/11 snapshots"
 
     def test_bronze_is_kept_on_request(self, spark, made):
         from rackwise.pipeline.schemas import BRONZE_INPUT
@@ -390,11 +390,11 @@ class TestUnhappy:
             analyzed(spark, tmp_path / "t", flows=[path])
 
     def test_bytes_lost_after_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
-        from rackwise.pipeline.bill import gold
+        from rackwise.pipeline import job
 
-        whole = gold.price_traffic
+        whole = job.cross_rack
         monkeypatch.setattr(
-            gold, "price_traffic", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'")
+            job, "cross_rack", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'")
         )
         path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(

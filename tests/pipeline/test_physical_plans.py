@@ -31,27 +31,13 @@ def facts_of(spark, form, fleet):
 
 
 @pytest.mark.parametrize("form", ["vpc", "canonical", "request-log"])
-def test_the_plan_of_facts_and_of_traffic(spark, capsys, form):
-    from rackwise.pipeline.bill.traffic import traffic
+def test_the_plan_of_facts_and_of_their_sums(spark, capsys, form):
+    from rackwise.pipeline.ingest.sums import summed_facts
 
-    fleet = fleet_of(spark)
-    facts = facts_of(spark, form, fleet)
-    plan = explained(traffic(facts.where("reason = 'kept'"), fleet), capsys)
+    fleet = fleet_of()
+    plan = explained(summed_facts(facts_of(spark, form, fleet), fleet), capsys)
     assert "BroadcastHashJoin" in plan
     assert [name for name in SLOW if name in plan] == []
     assert set(re.findall(r"BroadcastHashJoin.*?(LeftOuter|Inner|ExistenceJoin)", plan)) <= {
         "LeftOuter"
     }
-
-
-def test_dollars(spark, capsys):
-    from rackwise.pipeline.bill.cost import price_traffic
-    from rackwise.pipeline.bill.traffic import traffic
-    from small_fleets import DAY, price
-
-    fleet = fleet_of(spark)
-    moved = traffic(facts_of(spark, "vpc", fleet).where("reason = 'kept'"), fleet)
-    levels = ("region", "zone")
-    gold = price_traffic(moved, fleet, prices=(price(),), levels=levels, days=[DAY])
-    plan = explained(gold, capsys)
-    assert [name for name in SLOW if name in plan] == []

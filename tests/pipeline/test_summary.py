@@ -162,7 +162,7 @@ class TestTotals:
         asked = self.totals(self.STANDINGS[:2], seconds=seconds, extrapolate=True)
         assert None not in asked[:4]
         assert asked[5] is None
-        assert month_seconds(short(3_600), extrapolate=False) == 3_600
+        assert month_seconds(short(3_600).seconds, extrapolate=False) == 3_600
 
 
 class TestUnattributed:

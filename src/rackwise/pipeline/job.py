@@ -9,13 +9,12 @@ same tables and the same summary; few Spark actions, each over as few rows as po
 3 silver: flow facts       every row once, with its outcome; added up in tasks    -> silver/
 4 gold: traffic            one packed key; precedence of sources
 5 gold: dollars            topics, levels, prices, conservation                -> gold/cross_rack
-6 gold: roll-ups                                                               -> gold/by_*, matrix
-7 gold: savings                                                                -> gold/savings
-8 gold: findings                                                               -> gold/finding
-9 gold: blast radius                                                           -> gold/blast
-10 gold: plans             one per cluster, by Spark tasks      -> silver/planned, gold/plan
-11 gold: proofs            bounds of the plans, by Spark                       -> gold/plan_summary
-12 report                  by the caller, which publishes the result
+6 gold: roll-ups and savings                                -> gold/by_*, matrix, savings
+7 gold: findings                                                               -> gold/finding
+8 gold: blast radius                                                           -> gold/blast
+9 gold: plans              one per cluster, by Spark tasks      -> silver/planned, gold/plan
+10 gold: proofs            bounds of the plans, by Spark                       -> gold/plan_summary
+11 report                  by the caller, which publishes the result
 ```
 
 The tables of a run are in a folder of their own, `<tables>/runs/<run_id>[-N]`. They
@@ -38,12 +37,13 @@ import shutil
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.billed.comparison import notes as billed_notes
-from rackwise.core.history import StandingDay, merge_days, rename_clusters
+from rackwise.core.history import StandingDay, covered_time, merge_days, rename_clusters
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
@@ -53,32 +53,37 @@ from rackwise.pipeline.audit.findings import audit_fleet, finding_table
 from rackwise.pipeline.audit.safe_days import safe_days, snapshot_days
 from rackwise.pipeline.bill.billed.comparison import billed_part, billed_rows, compared
 from rackwise.pipeline.bill.billed.cost_report import cost_report_files, read_cost_report
+from rackwise.pipeline.bill.coded_fleet import CodedFleet
+from rackwise.pipeline.bill.cost import Pricing
 from rackwise.pipeline.bill.focus import focus_csv, left_out
 from rackwise.pipeline.bill.gold import SCHEMAS as GOLD
 from rackwise.pipeline.bill.gold import (
     Metered,
+    ResultOptions,
+    all_results,
     bill,
     check_conserved,
     cross_rack,
+    first_look,
     source_names,
-    sum_standings,
     traffic_of,
 )
 from rackwise.pipeline.bill.history import history_csv
 from rackwise.pipeline.bill.meter import (
-    meter_facts,
+    MeterNames,
     meter_flows,
     meter_period,
     meter_runs,
-    meter_unknowns,
+    unmetered_rows,
 )
 from rackwise.pipeline.bill.rates import unknown_topics
 from rackwise.pipeline.bill.reconciliation import reconcile
-from rackwise.pipeline.bill.savings import saving_rows, savings
-from rackwise.pipeline.bill.standing import flows_of_savings, read_standing, whole_bill
+from rackwise.pipeline.bill.savings import SavingOptions
+from rackwise.pipeline.bill.standing import read_standing
 from rackwise.pipeline.columns.clock import day_number
 from rackwise.pipeline.fleet.cluster_names import name_notes, names_by_text
-from rackwise.pipeline.fleet.fleet import frames
+from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
+from rackwise.pipeline.fleet.layouts import layout_table
 from rackwise.pipeline.fleet.members import zone_racks
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.ingest.files import escape_glob, find_repeated, flow_files
@@ -117,6 +122,7 @@ from rackwise.pipeline.summary import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -141,8 +147,7 @@ STEPS = (
     "silver: flow facts",
     "gold: traffic",
     "gold: dollars",
-    "gold: roll-ups",
-    "gold: savings",
+    "gold: roll-ups and savings",
     "gold: findings",
     "gold: blast radius",
     *(STEP, PROOF),
@@ -250,7 +255,7 @@ class _AnalyzeRun:
         fleet = self._fleet(found, folder)
         facts = self._silver(rows, fleet, files, folder)
         billed, days, levels = self._bill(facts, report, fleet, folder)
-        against = billed.billed if billed else self._compared(None, report, fleet, days, levels)
+        against = billed.billed if billed else self._compared((), report, fleet, days, levels)
         if against is not None:
             self.notes += billed_notes(against)
             path = f"{folder}/gold/billed"
@@ -348,8 +353,7 @@ class _AnalyzeRun:
         racks = [*found.racks, *(subnet.rack for subnet in request.subnets)]
         racks += zone_racks(found.zones, request.snapshots)
         racks += [rack for racks_of in request.clients.values() for rack in racks_of.values()]
-        fleet = frames(
-            self.spark,
+        fleet = fleet_of_snapshots(
             request.snapshots,
             racks=racks,
             groups=[*found.groups, *(group for _, _, group in self.rates.outs)],
@@ -401,13 +405,15 @@ class _AnalyzeRun:
         runs = self._meter_runs(facts, fleet)
         if facts or runs or self.rates.ins or self.rates.outs:
             self.step("gold: traffic")
-        metered, unmetered = self._meter(runs, fleet, f"{folder}/gold") if runs else (None, ())
+        metered = self._meter(runs, fleet, f"{folder}/gold") if runs else None
+        looks = first_look(self.spark, facts, metered)
+        unmetered = unmetered_rows(looks.get("metered", {}).get("unmetered"))
         found = traffic_of(
-            self.spark,
             fleet,
             facts,
             self.rates,
             self._rate_days,
+            looks=looks,
             rack_of=self._member_rack(),
             metered=metered,
         )
@@ -418,68 +424,89 @@ class _AnalyzeRun:
         standing = read_standing(self.spark, earlier, self.prices)
         if all(each.tables is None for each in days):
             return None, days, level_names(fleet.names.depth, names)
+        frames_of = [standing.rows] if standing else []
         if found is None:
             levels = level_names(fleet.names.depth, names)
-            gold, standings = None, []
         else:
             levels = named_levels(fleet.names.depth, names)
-            gold = self._dollars(found, fleet, levels, f"{folder}/gold")
-            standings = sum_standings(gold)
-            check_conserved(standings, fleet, found.billed)
-        first = min(each.day for each in days) if self.request.keep_days else None
-        whole = whole_bill(gold, standing, first=first)
-        self.step("gold: roll-ups")
-        if whole is not gold:
-            standings = sum_standings(whole)
+            frames_of.append(self._dollars(found, fleet, levels, f"{folder}/gold"))
+        self.step("gold: roll-ups and savings")
+        with_traffic = [each.day for each in earlier if each.tables is not None]
+        last = max([*with_traffic, *(found.days if found else ())])
+        tables = self._results(
+            reduce(lambda one, other: one.unionByName(other), frames_of),
+            fleet,
+            days,
+            levels,
+            last=last if standing else None,
+            is_compared=report is not None,
+        )
+        if found is not None:
+            check_conserved(tables.get("places", ()), fleet, found.billed)
+        gold_folder = f"{folder}/gold"
         billed = bill(
             self.spark,
-            whole,
-            standings=standings,
+            tables,
             days=days,
             precedence=[source_names(fleet, one) for one in found.billed] if found else [],
             prices=[*dict.fromkeys([*self.prices, *(standing.prices if standing else ())])],
-            levels=levels,
-            folder=f"{folder}/gold",
+            folder=gold_folder,
         )
-        charges = focus_csv(whole, billed.prices, levels)
         if unknown := left_out(billed.standings):
             self.notes.append(
                 f"csv/focus.csv leaves out {unknown} bytes whose racks or price are not known; "
                 "give --subnets, --clients and --prices"
             )
-        self.step("gold: savings")
-        saved = savings(
-            flows_of_savings(gold, standing, fleet.names.clusters) if standing else whole,
-            fleet,
-            prices=self.prices,
-            levels=levels,
-            seconds=month_seconds(billed, extrapolate=self.request.extrapolate),
-            rack_of=self._member_rack(),
-            eps=self.request.eps,
-            unkeyed=self.request.unkeyed,
-        )
         reconciled: list[dict[str, Any]] = []
         if found and metered and facts and facts.period:
-            reconciled = reconcile(found.rows, metered.facts, fleet, period=facts.period)
-        gold_folder = f"{folder}/gold"
+            reconciled = reconcile(looks, fleet, period=facts.period)
         write_rows(self.spark, unmetered, f"{gold_folder}/unmetered", schemas.UNMETERED)
         write_rows(self.spark, reconciled, f"{gold_folder}/reconciliation", schemas.RECONCILIATION)
         billed = replace(
             billed,
-            savings=saving_rows(self.spark, saved, f"{gold_folder}/savings"),
-            charges=charges,
+            charges=focus_csv(tables.get("charges", ()), billed.prices),
             unmetered=unmetered,
             reconciliation=reconciled,
-            billed=self._compared(whole, report, fleet, days, levels, billed),
         )
-        for frame in (*(found.cached if found else ()), gold, whole):
-            if frame is not None:
-                frame.unpersist()
-        return billed, days, levels
+        compared_tables = tables.get("compared", ())
+        against = self._compared(compared_tables, report, fleet, days, levels, billed)
+        return replace(billed, billed=against), days, levels
+
+    def _results(
+        self,
+        whole: DataFrame,
+        fleet: Fleet,
+        days: Sequence[StandingDay],
+        levels: tuple[str, ...],
+        *,
+        last: date | None,
+        is_compared: bool,
+    ) -> dict[str, list[pa.Table]]:
+        """The results of each cluster; `last`: as in `ResultOptions`."""
+        request = self.request
+        covered = covered_time(days)
+        options = ResultOptions(
+            levels=levels,
+            first=min(each.day for each in days) if request.keep_days else None,
+            last=last,
+            is_compared=is_compared,
+            savings=SavingOptions(
+                prices=tuple(self.prices),
+                levels=levels,
+                seconds=month_seconds(covered[2], extrapolate=request.extrapolate)
+                if covered
+                else None,
+                racks=tuple(fleet.codes.racks),
+                eps=tuple(request.eps),
+                unkeyed=request.unkeyed,
+            ),
+        )
+        layouts = layout_table(fleet.latest, self._member_rack())
+        return all_results(self.spark, whole, layouts, options)
 
     def _compared(
         self,
-        whole: DataFrame | None,
+        sums: Sequence[pa.Table],
         report: CostReport | None,
         fleet: Fleet,
         days: Sequence[StandingDay],
@@ -490,7 +517,7 @@ class _AnalyzeRun:
         if report is None:
             return None
         return compared(
-            whole,
+            sums,
             report,
             fleet,
             days=days,
@@ -511,16 +538,15 @@ class _AnalyzeRun:
                 "name the levels with --levels"
             )
         self.step("gold: dollars")
-        gold = cross_rack(
-            self.spark,
+        pricing = Pricing.of(
             fleet,
-            found,
-            rates=self.rates,
+            CodedFleet.of(fleet),
             prices=self.prices,
             levels=levels,
+            days=found.days,
             owners=self.request.owners,
-            folder=folder,
         )
+        gold = cross_rack(self.spark, fleet, found, pricing, self.rates, folder=folder)
         self.notes += self.request.owners.notes(fleet.names.topics, fleet.names.clients)
         return gold
 
@@ -571,10 +597,8 @@ class _AnalyzeRun:
             return ()
         return runs
 
-    def _meter(
-        self, runs: Sequence[MeterRun], fleet: Fleet, folder: str
-    ) -> tuple[Metered, list[dict[str, Any]]]:
-        """The facts of the meter, and what it does not know."""
+    def _meter(self, runs: Sequence[MeterRun], fleet: Fleet, folder: str) -> Metered:
+        """What the meter finds, stored below `folder`."""
         parse = self.request.parse
         assert parse is not None, "runs exist only with a parser"  # noqa: S101
         flows = meter_flows(self.spark, runs, parse, self._member_rack())
@@ -582,12 +606,11 @@ class _AnalyzeRun:
         with large_batches(self.spark):
             flows.write.parquet(path)
         kept = self.spark.read.schema(flows.schema).parquet(escape_glob(path))
-        facts = meter_facts(self.spark, fleet, kept)
-        if days := self._requested_days():
-            facts = facts.where(F.col("day").between(*map(day_number, days)))
+        days = self._requested_days()
+        codes = MeterNames.of(fleet, (day_number(days[0]), day_number(days[1])) if days else None)
         start_s, end_s = meter_period(runs)
         period = (datetime.fromtimestamp(start_s, UTC), datetime.fromtimestamp(end_s, UTC))
-        return Metered(facts=facts.cache(), period=period), meter_unknowns(kept)
+        return Metered(flows=kept, codes=codes, period=period)
 
     def _requested_days(self) -> tuple[date, date] | None:
         first, last = self.request.first_day, self.request.last_day

@@ -287,28 +287,17 @@ BRONZE_REQUEST = _table(
     **_ROW_PLACE,
 )
 
-TRAFFIC = _table(
-    "traffic",
-    day=(_INT, "days since 1970-01-01"),
-    cluster=(_INT, "cluster code"),
-    kind=(ByteType(), "0 produce, 1 fetch, 2 replicate, 3 other"),
-    topic=(_INT, "topic code"),
-    client=(_INT, "client group code"),
-    from_rack=(_INT, "rack code of the sender"),
-    to_rack=(_INT, "rack code of the receiver"),
-    quality=(ByteType(), "0 measured, 1 apportioned, 2 estimated, 3 metered"),
-    bytes=(_LONG, "bytes"),
-)
 WEIGHT = _table(
     "weight",
+    cluster=(_LONG, "cluster code"),
     basis=(
-        _INT,
+        _LONG,
         "1 client group, 2 address, 3 pair, 4 read at a broker, 5 led, 6 copied, 7 size",
     ),
     place=(_LONG, "packed cluster, kind and client; address and broker; broker; or pair"),
-    day=(_INT, "days since 1970-01-01; 0 = every day"),
-    topic=(_INT, "topic code"),
-    client=(_INT, "code of the client group that gets the share"),
+    day=(_LONG, "days since 1970-01-01; 0 = every day"),
+    topic=(_LONG, "topic code"),
+    client=(_LONG, "code of the client group that gets the share"),
     weight=(_LONG, "weight, from 1"),
 )
 

@@ -308,9 +308,9 @@ def _observed(bill: Bill) -> dict[str, Any]:
     return {"from": plain(bill.period[0]), "to": plain(bill.period[1]), "seconds": bill.seconds}
 
 
-def month_seconds(bill: Bill, *, extrapolate: bool) -> int | None:
+def month_seconds(seconds: int, *, extrapolate: bool) -> int | None:
     """The seconds from which 30 days are extrapolated; None if they are too few."""
-    return bill.seconds if extrapolate or bill.seconds >= LEAST_S else None
+    return seconds if extrapolate or seconds >= LEAST_S else None
 
 
 def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int]:
@@ -331,7 +331,7 @@ def _totals(bill: Bill | None, outcomes: RowOutcomes, *, extrapolate: bool) -> d
     bytes_ = Counter[str]()
     for one in bill.standings:
         bytes_["unknown" if one.level < 0 else "cross" if one.level else "local"] += one.bytes
-    observed = month_seconds(bill, extrapolate=extrapolate)
+    observed = month_seconds(bill.seconds, extrapolate=extrapolate)
     low, high = _dollars(bill.standings)
     lost = outcomes.rows_of("skipdata")
     reasons = [
@@ -373,7 +373,7 @@ def _unattributed(bill: Bill, *, extrapolate: bool) -> dict[str, Any]:
     for one in bill.standings:
         if not _is_attributed(one) and one.bytes:
             by_cause.setdefault(GROUP if one.is_topic_known else TOPIC, []).append(one)
-    observed = month_seconds(bill, extrapolate=extrapolate)
+    observed = month_seconds(bill.seconds, extrapolate=extrapolate)
     every = [one for part in by_cause.values() for one in part]
     return {
         **_unattributed_sums(every, observed),

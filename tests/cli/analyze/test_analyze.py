@@ -93,8 +93,8 @@ class TestResult:
         assert text.splitlines()[-1] == str(out / "report.html")
         assert len(text.splitlines()) <= 25
         steps = [line for line in err.splitlines() if line[:1].isdigit() and "  " in line]
-        assert [step.split("/")[0] for step in steps] == [str(number) for number in range(1, 13)]
-        assert all(step.split("/")[1][:2] == "12" and step.endswith(" s") for step in steps)
+        assert [step.split("/")[0] for step in steps] == [str(number) for number in range(1, 12)]
+        assert all(step.split("/")[1][:2] == "11" and step.endswith(" s") for step in steps)
         assert f"silver: flow facts  {len([*demo_flows()])} rows, " in steps[2]
         assert [step for step in steps if "rows" in step] == [steps[2]]
 
@@ -222,7 +222,7 @@ def test_a_run_that_is_killed_leaves_the_last_result(demo, step):
         start_new_session=True,
     )
     try:
-        assert any(f"/12 {step}  " in line for line in process.stderr)
+        assert any(f"/11 {step}  " in line for line in process.stderr)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.stderr.close()

@@ -20,10 +20,10 @@ PRICES = (price(), price(level="region"))
 
 def rows_of(spark, clusters):
     from rackwise.pipeline.audit.blast import blast_radius, blast_rows
-    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.fleet.snapshots import read_snapshots
 
-    fleet = frames(spark, read_snapshots(*parsed(clusters))[0])
+    fleet = fleet_of_snapshots(read_snapshots(*parsed(clusters))[0])
     rows = blast_rows(fleet, LEVELS, prices=PRICES, day=DAY, rack_of=lambda _, member: member.rack)
     table = [row.asDict() for row in blast_radius(spark, rows).collect()]
     assert table == [row | {"usd_to_restore": nine(row["usd_to_restore"])} for row in rows]

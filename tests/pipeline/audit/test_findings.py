@@ -15,11 +15,11 @@ from small_fleets import cluster, parsed
 pytestmark = pytest.mark.spark
 
 
-def fleet_of(spark, clusters):
-    from rackwise.pipeline.fleet.fleet import frames
+def fleet_of(clusters):
+    from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.fleet.snapshots import read_snapshots
 
-    return frames(spark, read_snapshots(*parsed(clusters))[0])
+    return fleet_of_snapshots(read_snapshots(*parsed(clusters))[0])
 
 
 BLIND = {"blind": [(1, 4), (2, 5), (1, 2)], "dead": [(1, 9), ()]}
@@ -35,7 +35,7 @@ def test_rows_are_the_findings_of_core_in_their_order(spark):
         "a.json": cluster(TWICE, BLIND, cluster_id="a", min_isr=1),
         "fine.json": cluster(cluster_id="fine"),
     }
-    found = findings(spark, audit_fleet(fleet_of(spark, made)))
+    found = findings(spark, audit_fleet(fleet_of(made)))
     assert found.schema == FINDING
     expected = [
         {"cluster": name, **finding.as_dict()}
@@ -59,26 +59,26 @@ def test_they_are_the_findings_of_core_for_any_cluster(spark, racks, lists):
     from rackwise.pipeline.audit.findings import audit_fleet, findings
 
     made = cluster(dict(enumerate(racks, start=1)), {"t": lists})
-    found = findings(spark, audit_fleet(fleet_of(spark, {"demo.json": made})))
+    found = findings(spark, audit_fleet(fleet_of({"demo.json": made})))
     assert [row.asDict() for row in found.collect()] == [
         {"cluster": "demo", **finding.as_dict()} for finding in audit(made)
     ]
 
 
-def test_every_rule_is_checked_or_listed_as_not_checked(spark):
+def test_every_rule_is_checked_or_listed_as_not_checked():
     from rackwise.pipeline.audit.findings import audit_fleet
 
-    (one,) = audit_fleet(fleet_of(spark, {"demo.json": cluster()}))
+    (one,) = audit_fleet(fleet_of({"demo.json": cluster()}))
     fair = {"replica-balance", "leader-balance", "topic-spread"}
     assert fair <= set(one.findings.not_checked) <= set(RULES)
 
 
-def test_a_policy_that_names_an_unknown_broker_is_rejected(spark):
+def test_a_policy_that_names_an_unknown_broker_is_rejected():
     from rackwise.pipeline.audit.findings import audit_fleet
 
     policy = Policy(brokers=BrokerPolicy(drain=(99,)))
     with pytest.raises(InvalidPolicy, match="99"):
-        audit_fleet(fleet_of(spark, {"demo.json": cluster()}), policy)
+        audit_fleet(fleet_of({"demo.json": cluster()}), policy)
 
 
 def test_no_finding_is_an_empty_table(spark):

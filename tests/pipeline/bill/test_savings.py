@@ -7,15 +7,21 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
+import pyarrow as pa
 import pytest
 
 from rackwise.core.model import Cluster, Configs, GroupMember
 from rackwise.core.racks import Rack
 from rackwise.core.savings import CONDITIONS, Layout
+from rackwise.pipeline.bill.gold import ResultOptions, all_results
+from rackwise.pipeline.bill.savings import TOO_SHORT, SavingOptions, _row, savings_part
+from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
+from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
+from rackwise.pipeline.fleet.snapshots import read_snapshots
+from rackwise.pipeline.schemas import CROSS_RACK, UNKNOWN_RACK, arrow_schema
 from saving_flows import Flow, all_savings
 from small_fleets import DAY, DEMO_READERS, GIB, cluster, parsed, price
 
-pytestmark = pytest.mark.spark
 A, B, C = "/eu/a", "/eu/b", "/eu/c"
 LEVELS = ("region", "zone")
 PRICES = (price(),)
@@ -36,47 +42,50 @@ def flows(size):
     ]
 
 
-def cross_rack(spark, by_cluster):
+def cross_rack(by_cluster):
     """The columns of CROSS_RACK that savings need."""
-    from rackwise.pipeline.schemas import CROSS_RACK, UNKNOWN_RACK
-
     rows = [
         {
             **one._asdict(),
             "cluster": name,
             "from_rack": one.from_rack or UNKNOWN_RACK,
             "to_rack": one.to_rack or UNKNOWN_RACK,
+            "level": 0,
         }
         for name, found in by_cluster.items()
         for one in found
     ]
-    names = CROSS_RACK.fieldNames()
-    return spark.createDataFrame([tuple(row.get(n) for n in names) for row in rows], CROSS_RACK)
+    return pa.Table.from_pylist(rows, schema=arrow_schema(CROSS_RACK))
 
 
-def test_rows_equal_those_of_core_for_each_cluster(spark, tmp_path):
-    from rackwise.pipeline.bill.savings import saving_rows, savings
-    from rackwise.pipeline.fleet.fleet import frames
-    from rackwise.pipeline.fleet.snapshots import read_snapshots
-
+@pytest.mark.spark
+def test_rows_equal_those_of_core_for_each_cluster(spark):
     made = {
         "two": cluster(groups=[DEMO_READERS], cluster_id="two"),
         "one": cluster(groups=[DEMO_READERS], cluster_id="one"),
         "idle": cluster(cluster_id="idle"),
     }
-    given = {"two": flows(2), "one": flows(1)}
-    fleet = frames(spark, read_snapshots(*parsed({f"{n}.json": c for n, c in made.items()}))[0])
-    saved = savings(
-        cross_rack(spark, given),
-        fleet,
-        prices=PRICES,
-        levels=LEVELS,
-        seconds=SECONDS,
-        rack_of=lambda _, member: member.rack,
-        eps=(0.1, math.inf),
+    given = {"two": flows(2), "one": flows(1), "gone": flows(1)}
+    fleet = fleet_of_snapshots(
+        read_snapshots(*parsed({f"{n}.json": c for n, c in made.items()}))[0]
     )
-    rows = saving_rows(spark, saved, str(tmp_path / "savings"))
-    assert list(dict.fromkeys(row["cluster"] for row in rows)) == ["one", "two"]
+    options = ResultOptions(
+        levels=LEVELS,
+        savings=SavingOptions(
+            prices=PRICES,
+            levels=LEVELS,
+            seconds=SECONDS,
+            racks=tuple(fleet.codes.racks),
+            eps=(0.1, math.inf),
+        ),
+    )
+    layouts = layout_table(fleet.latest, lambda _, member: member.rack)
+    frame = spark.createDataFrame(cross_rack(given), CROSS_RACK)
+    found = all_results(spark, frame, layouts, options)
+    assert sum(len(part) for part in found["places"]) == 3 * 3
+    del given["gone"]
+    rows = [row for part in found["savings"] for row in part.to_pylist()]
+    assert {row["cluster"] for row in rows} == {"one", "two"}
     assert rows[0]["usd_high"] is not None
     for name, found in given.items():
         layout = Layout.of(made[name], lambda _, member: member.rack)
@@ -105,14 +114,6 @@ def test_rows_equal_those_of_core_for_each_cluster(spark, tmp_path):
             }
             for one in wanted.rows
         ]
-    written = spark.read.parquet(str(tmp_path / "savings"))
-    assert [row.asDict() for row in written.collect()] == [
-        {name: nine(value) for name, value in row.items()} for row in rows
-    ]
-
-
-def nine(value):
-    return value.quantize(Decimal("0.000000001")) if isinstance(value, Decimal) else value
 
 
 def dollars(nano, times=1):
@@ -150,8 +151,6 @@ def usd(gib, times):
 
 class TestSummary:
     def test_steps_are_sums_and_the_largest_rows_come_first(self):
-        from rackwise.pipeline.bill.savings import savings_part
-
         rows = [
             saving("follower-fetch", 1, 1),
             saving("follower-fetch", 2, 3, cluster="other"),
@@ -196,8 +195,6 @@ class TestSummary:
         ]
 
     def test_dollars_without_a_price_are_null(self):
-        from rackwise.pipeline.bill.savings import savings_part
-
         unpriced = dict.fromkeys(
             f"usd_{end}{month}" for end in ("low", "high", "saved") for month in ("", "_30d")
         )
@@ -214,15 +211,11 @@ class TestSummary:
         ],
     )
     def test_a_sum_is_0_only_if_every_part_is_known(self, rows):
-        from rackwise.pipeline.bill.savings import savings_part
-
         total = savings_part(rows, most=1)["total"]
         assert (total["bytes_low"], total["usd_low"], total["usd_low_30d"]) == (None, None, None)
         assert (total["bytes_high"], total["usd_high"]) == (3 * GIB, "0.060000000")
 
     def test_less_than_an_hour_has_no_30_days(self):
-        from rackwise.pipeline.bill.savings import TOO_SHORT, _row
-
         layout = Layout.of(cluster(), lambda _, member: member.rack)
         (*_, one) = all_savings(flows(1), layout, prices=PRICES, levels=LEVELS).rows
         row = _row("demo", one, None)
@@ -237,8 +230,6 @@ class Named(NamedTuple):
 
 
 def test_a_cluster_as_a_row_has_the_same_layout():
-    from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
-
     members = replace(
         DEMO_READERS,
         assignor="range",

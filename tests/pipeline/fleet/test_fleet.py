@@ -1,41 +1,41 @@
-"""Snapshots as frames: codes, history, and invalid snapshots."""
+"""Snapshots as tables: codes, history, and invalid snapshots."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from rackwise.core.errors import InvalidRack, InvalidSnapshot
 from rackwise.core.model import Broker, Partition, PartitionTable
 from rackwise.core.racks import Rack, crossing_level
+from rackwise.pipeline.bill.coded_fleet import CodedFleet
+from rackwise.pipeline.bill.cost import levels_of
+from rackwise.pipeline.fleet.fleet import fleet_of_files, fleet_of_snapshots
+from rackwise.pipeline.fleet.snapshots import read_snapshots, require_addresses
 from small_fleets import DEMO_READERS, cluster, group, parsed
 
-pytestmark = pytest.mark.spark
+
+def fleet_of(clusters, **more):
+    return fleet_of_snapshots(read_snapshots(*parsed(clusters))[0], **more)
 
 
-def frames_of(spark, clusters, **more):
-    from rackwise.pipeline.fleet.fleet import frames
-    from rackwise.pipeline.fleet.snapshots import read_snapshots
-
-    return frames(spark, read_snapshots(*parsed(clusters))[0], **more)
-
-
-def rows(df, *columns):
-    return [tuple(row) for row in df.select(*columns).orderBy(*columns).collect()]
+def rows(table, *columns):
+    """The rows of a table in order; null comes first."""
+    found = [tuple(row.values()) for row in table.select(columns).to_pylist()]
+    return sorted(found, key=lambda row: [(value is not None, value) for value in row])
 
 
-def test_codes_do_not_depend_on_the_order_of_the_files(spark):
-    from rackwise.pipeline.fleet.fleet import fleet_frames
-
+def test_codes_do_not_depend_on_the_order_of_the_files():
     contents, parse = parsed(
         {
             "beta.json": cluster(cluster_id="beta", groups=[group("z"), group("a")]),
             "alpha.json": cluster({7: "/us/a", 2: None}, {"clicks": [(7, 2)]}, cluster_id="alpha"),
         }
     )
-    fleet = fleet_frames(spark, contents, parse)
-    again = fleet_frames(spark, contents[::-1], parse)
+    fleet = fleet_of_files(contents, parse)
+    again = fleet_of_files(contents[::-1], parse)
     assert fleet.names == again.names
     assert fleet.names.clusters == ("alpha", "beta")
     assert fleet.names.topics == ("clicks", "orders")
@@ -68,10 +68,8 @@ def test_codes_do_not_depend_on_the_order_of_the_files(spark):
     ]
 
 
-def test_racks_have_a_code_for_every_ancestor(spark):
-    fleet = frames_of(
-        spark, {"demo.json": cluster({1: "/eu/a/r1", 2: "/us/b"})}, racks=[Rack("/eu")]
-    )
+def test_racks_have_a_code_for_every_ancestor():
+    fleet = fleet_of({"demo.json": cluster({1: "/eu/a/r1", 2: "/us/b"})}, racks=[Rack("/eu")])
     assert rows(fleet.racks, "rack", "path", "depth", "l1", "l2", "l3", "l4") == [
         (1, "/eu", 1, 1, 0, 0, 0),
         (2, "/eu/a", 2, 1, 2, 0, 0),
@@ -82,42 +80,30 @@ def test_racks_have_a_code_for_every_ancestor(spark):
     assert fleet.names.depth == 3
 
 
-def test_the_level_of_two_racks_is_that_of_core(spark):
-    from pyspark.sql import functions as F  # noqa: N812
-
-    from rackwise.pipeline.bill.cost import level
-
+def test_the_level_of_two_racks_is_that_of_core():
     texts = ["/eu/a", "/eu/b", "/us/a", "/eu/a/r1", "/eu/a/r2", "/eu", "/", "/eu/b/r1/s/"[:-1]]
-    fleet = frames_of(spark, {"demo.json": cluster()}, racks=map(Rack, texts))
-    depths = ("l1", "l2", "l3", "l4")
-    pairs = fleet.racks.alias("a").crossJoin(fleet.racks.alias("b"))
-    found = pairs.select(
-        "a.path",
-        "b.path",
-        level(
-            [F.col(f"a.{depth}") for depth in depths],
-            [F.col(f"b.{depth}") for depth in depths],
-            F.lit("known") == "known",
-        ),
-    ).collect()
-    assert len(found) == len(fleet.names.racks) ** 2
-    for a, b, crossed in found:
-        assert crossed == crossing_level(Rack(a), Rack(b)), (a, b)
+    fleet = fleet_of({"demo.json": cluster()}, racks=map(Rack, texts))
+    codes = np.arange(len(fleet.names.racks) + 1)
+    sender, receiver = (each.ravel() for each in np.meshgrid(codes, codes))
+    racks = [None, *map(Rack, fleet.names.racks)]
+    found = levels_of(CodedFleet.of(fleet), sender, receiver)
+    for a, b, crossed in zip(sender.tolist(), receiver.tolist(), found.tolist(), strict=True):
+        assert crossed == crossing_level(racks[a], racks[b]), (racks[a], racks[b])
 
 
-def test_a_broker_known_from_replica_lists_alone_has_a_code_and_no_row(spark):
-    fleet = frames_of(spark, {"demo.json": cluster({1: "/eu/a"}, {"t": [(9, 1)]})})
+def test_a_broker_known_from_replica_lists_alone_has_a_code_and_no_row():
+    fleet = fleet_of({"demo.json": cluster({1: "/eu/a"}, {"t": [(9, 1)]})})
     assert fleet.codes.brokers == {("demo", 1): 1, ("demo", 9): 2}
     assert rows(fleet.brokers, "broker") == [(1,)]
     assert rows(fleet.partitions, "replicas", "leader") == [([2, 1], 2)]
 
 
-def test_adding_replicas_do_not_count_and_no_leader_is_zero(spark):
+def test_adding_replicas_do_not_count_and_no_leader_is_zero():
     table = PartitionTable.of(
         [Partition(topic="t", partition=0, replicas=(1, 2, 3), adding=(2,), isr=(1,), bytes=7)]
     )
     moving = cluster()
-    fleet = frames_of(spark, {"demo.json": _with(moving, partitions=table)})
+    fleet = fleet_of({"demo.json": _with(moving, partitions=table)})
     assert rows(fleet.partitions, "replicas", "leader", "isr", "bytes") == [([1, 3], 0, [1], 7)]
 
 
@@ -127,16 +113,17 @@ def _with(value, **changes):
     return replace(value, **changes)
 
 
-def test_a_cluster_without_partitions_does_not_end_the_table(spark):
+def test_a_cluster_without_partitions_does_not_end_the_table():
     clusters = {f"{name}.json": cluster(cluster_id=name) for name in ("a", "c", "d")}
     clusters["b.json"] = cluster(topics={}, cluster_id="b")
-    found = frames_of(spark, clusters).partitions
+    found = fleet_of(clusters).partitions
     assert rows(found, "cluster", "partition") == [(c, p) for c in (1, 3, 4) for p in range(3)]
+    assert {column.num_chunks for column in found.columns} == {1}
 
 
-def test_members_are_listed_by_topic(spark):
+def test_members_are_listed_by_topic():
     idle = group("idle", ("i", None, None, []))
-    fleet = frames_of(spark, {"demo.json": cluster(groups=[DEMO_READERS, idle])})
+    fleet = fleet_of({"demo.json": cluster(groups=[DEMO_READERS, idle])})
     columns = ("client_group", "member_id", "address", "rack", "topic", "partitions")
     assert rows(fleet.members, *columns) == [
         (1, "i", None, 0, 0, []),
@@ -146,9 +133,8 @@ def test_members_are_listed_by_topic(spark):
     ]
 
 
-def test_names_from_flows_get_codes_too(spark):
-    fleet = frames_of(
-        spark,
+def test_names_from_flows_get_codes_too():
+    fleet = fleet_of(
         {"demo.json": cluster()},
         racks=[Rack("/us/x")],
         groups=["batch"],
@@ -171,42 +157,31 @@ class TestHistory:
             "0.json": at("2026-11-01T08:10:00.000001Z", 2),
         }
 
-    def test_a_snapshot_covers_hours_from_the_next_full_hour_on(self, spark):
-        fleet = frames_of(spark, self.snapshots())
+    def test_a_snapshot_covers_hours_from_the_next_full_hour_on(self):
+        fleet = fleet_of(self.snapshots())
         hours = [datetime(2026, 11, 1, hour, tzinfo=UTC) for hour in (9, 10, 11)]
-        # The session's timestamps come back as local time; as epoch seconds they are themselves.
-        seconds = [int(hour.timestamp()) for hour in hours]
-        found = rows(
-            fleet.partitions.selectExpr(
-                "leader", "unix_timestamp(valid_from) f", "unix_timestamp(valid_to) t"
-            ),
-            "f",
-            "t",
-            "leader",
-        )
-        assert found == [
-            (seconds[0], seconds[1], 1),
-            (seconds[1], seconds[2], 2),
-            (seconds[2], None, 1),
+        assert rows(fleet.partitions, "valid_from", "valid_to", "leader") == [
+            (hours[0], hours[1], 1),
+            (hours[1], hours[2], 2),
+            (hours[2], None, 1),
         ]
         assert fleet.has_history
         assert [s.file for s in fleet.latest] == ["3.json"]
 
-    def test_the_first_hours_of_snapshots_by_cluster(self, spark):
+    def test_the_first_hours_of_snapshots_by_cluster(self):
         other = cluster(cluster_id="other", taken_at="2026-11-01T12:00:00Z")
-        fleet = frames_of(spark, self.snapshots() | {"o.json": other})
+        fleet = fleet_of(self.snapshots() | {"o.json": other})
         midnight = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()) // 3600
         assert fleet.first_hours == {
             1: (midnight + 9, midnight + 10, midnight + 11),
             2: (midnight + 12,),
         }
 
-    def test_one_snapshot_is_not_a_history(self, spark):
-        assert not frames_of(spark, {"demo.json": cluster()}).has_history
+    def test_one_snapshot_is_not_a_history(self):
+        assert not fleet_of({"demo.json": cluster()}).has_history
 
-    def test_a_cluster_without_id_is_named_for_its_file(self, spark):
-        fleet = frames_of(
-            spark,
+    def test_a_cluster_without_id_is_named_for_its_file(self):
+        fleet = fleet_of(
             {
                 "day1/shop.json.gz": cluster(cluster_id=None),
                 "day2/shop.json": cluster(cluster_id=None, taken_at="2026-11-02T00:00:00Z"),
@@ -217,23 +192,22 @@ class TestHistory:
 
 
 class TestRefused:
-    def test_one_name_for_two_clusters(self, spark):
+    def test_one_name_for_two_clusters(self):
         with pytest.raises(
             InvalidSnapshot,
             match=r"expected one cluster id .*demo, got None in a/demo\.json and demo in demo",
         ) as caught:
-            frames_of(spark, {"demo.json": cluster(), "a/demo.json": cluster(cluster_id=None)})
+            fleet_of({"demo.json": cluster(), "a/demo.json": cluster(cluster_id=None)})
         assert caught.value.hint.startswith("rename one of the two files")
 
-    def test_no_snapshot(self, spark):
+    def test_no_snapshot(self):
         with pytest.raises(
             InvalidSnapshot, match="expected at least one readable snapshot"
         ) as caught:
-            frames_of(spark, {})
+            fleet_of({})
         assert "rackwise snapshot" in caught.value.hint
 
-    def test_a_snapshot_that_cannot_be_parsed_does_not_stop_the_others(self, spark):
-        from rackwise.pipeline.fleet.fleet import fleet_frames
+    def test_a_snapshot_that_cannot_be_parsed_does_not_stop_the_others(self):
         from rackwise.pipeline.fleet.snapshots import read_snapshots
 
         def parse(content):
@@ -246,27 +220,21 @@ class TestRefused:
         assert [snapshot.file for snapshot in read] == ["good.json"]
         assert [(one.file, one.error.message) for one in failed] == [("bad.json", "no snapshot")]
         with pytest.raises(InvalidSnapshot, match="no snapshot"):
-            fleet_frames(spark, contents, parse)
+            fleet_of_files(contents, parse)
 
     @pytest.mark.parametrize("taken_at", ["yesterday", "2026-11-01T00:00:00+02:00", "2026-11-01"])
     def test_a_time_that_is_not_utc(self, taken_at):
-        from rackwise.pipeline.fleet.snapshots import read_snapshots
-
         _, failed = read_snapshots(*parsed({"demo.json": cluster(taken_at=taken_at)}))
         assert "expected a time in UTC such as 2026-11-01T00:00:00Z, got" in failed[0].error.message
         assert failed[0].error.hint
 
     def test_a_rack_of_five_levels(self):
-        from rackwise.pipeline.fleet.snapshots import read_snapshots
-
         _, failed = read_snapshots(*parsed({"demo.json": cluster({1: "/a/b/c/d/e"})}))
         assert isinstance(failed[0].error, InvalidRack)
         assert 'got 5 in "/a/b/c/d/e"' in failed[0].error.message
         assert failed[0].error.hint == "merge levels, for example /eu/a-row7"
 
     def test_a_broker_without_address_where_flow_logs_are_read(self):
-        from rackwise.pipeline.fleet.snapshots import read_snapshots, require_addresses
-
         blind = _with(cluster(), brokers=(Broker(id=4, rack=Rack("/eu/a"), host="b4"),))
         read, _ = read_snapshots(*parsed({"demo.json": blind}))
         with pytest.raises(
@@ -279,10 +247,10 @@ class TestRefused:
         require_addresses(read_snapshots(*parsed({"demo.json": cluster()}))[0])
 
 
-def test_a_large_table_keeps_its_rows(spark):
+def test_a_large_table_keeps_its_rows():
     lists = [(1 + i % 3, 1 + (i + 1) % 3) for i in range(5000)]
-    fleet = frames_of(spark, {"demo.json": cluster(topics={"t": lists}, size=3)})
-    assert fleet.partitions.groupBy().sum("bytes").collect()[0][0] == 15_000
+    fleet = fleet_of({"demo.json": cluster(topics={"t": lists}, size=3)})
+    assert sum(fleet.partitions["bytes"].to_pylist()) == 15_000
 
 
 def test_a_fleet_of_many_snapshots_is_made_column_by_column():
@@ -291,7 +259,6 @@ def test_a_fleet_of_many_snapshots_is_made_column_by_column():
 
     from rackwise.pipeline.fleet.fleet import histories
     from rackwise.pipeline.fleet.fleet_columns import Codes, Names, tables
-    from rackwise.pipeline.fleet.snapshots import read_snapshots
 
     hours, partitions = 20, 5_000
     value = cluster(topics={"t": [(1 + i % 3, 1 + (i + 1) % 3) for i in range(partitions)]})

@@ -226,7 +226,7 @@ def write(folder, *tuples, name="PT1H.json"):
 @pytest.mark.connect
 def test_a_tuple_is_a_flow_each_way(spark, tmp_path):
     write(tmp_path / "y=2026" / "m=11" / "d=01" / "h=12" / "m=00", flow(), flow(source=SIX))
-    facts = read(spark, tmp_path, fleet_of(spark))
+    facts = read(spark, tmp_path, fleet_of())
     assert Counter((fact.reason, fact.kind, fact.bytes, fact.broker_rack) for fact in facts) == {
         ("kept", 0, 1000, 2): 2,
         ("kept", 1, 300, 2): 2,
@@ -247,7 +247,7 @@ def test_a_flow_that_both_interfaces_log_counts_once(spark, tmp_path):
         flow(source=SECOND, bytes_to=20, bytes_back=2000),
         flow(source=SECOND, direction="I", bytes_to=20, bytes_back=2000),
     )
-    facts = read(spark, tmp_path, fleet_of(spark))
+    facts = read(spark, tmp_path, fleet_of())
     assert Counter((fact.reason, fact.kind, fact.bytes) for fact in facts) == {
         ("kept", 0, 1000): 1,
         ("kept", 1, 300): 1,
@@ -298,7 +298,7 @@ def test_each_tuple_has_an_outcome_and_no_byte_is_lost(spark, tmp_path):
     (tmp_path / "empty.json").write_bytes(b"")
     (tmp_path / "cut.json.gz").write_bytes(gzip.compress(document(record(flow())).encode())[:-9])
     days = (date(2026, 11, 1), date(2026, 11, 1))
-    facts = read(spark, tmp_path, fleet_of(spark), days=days)
+    facts = read(spark, tmp_path, fleet_of(), days=days)
     assert Counter(fact.reason for fact in facts) == Counter(
         [*(reason for _, reason in BAD.values()), *["kept"] * 4, "malformed:json", "malformed:file"]
     )

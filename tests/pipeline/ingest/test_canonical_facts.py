@@ -89,10 +89,10 @@ MORE = [
 
 
 @pytest.fixture(scope="module")
-def fleet(spark):
+def fleet():
     silent = group("silent", ("m9", "/eu/a", None, [("orders", 0)]))
     dead = cluster(topics={"orders": ((1, 2), (2, 4))}, groups=[DEMO_READERS, silent])
-    return fleet_of(spark, {"demo.json": dead})
+    return fleet_of({"demo.json": dead})
 
 
 def rows_of(spark, rows):
@@ -197,13 +197,11 @@ def test_racks_of_brokers_are_those_of_the_latest_snapshot_at_or_before_the_hour
         for hour, id_, _ in HOURS.values()
     ]
     copy = {"kind": "replicate", "peer_broker_id": 3, "window_start": AT - timedelta(hours=5)}
-    facts = collect_facts(
-        spark, fleet_of(spark, files), [row | {"cluster": "demo"} for row in rows]
-    )
+    facts = collect_facts(spark, fleet_of(files), [row | {"cluster": "demo"} for row in rows])
     assert {
         case: (fact.quality, fact.broker_rack) for case, fact in zip(HOURS, facts, strict=True)
     } == {case: wanted for case, (_, _, wanted) in HOURS.items()}
-    (fact,) = collect_facts(spark, fleet_of(spark, files), [copy])
+    (fact,) = collect_facts(spark, fleet_of(files), [copy])
     assert (fact.quality, fact.broker_rack, fact.peer_rack) == (2, A, C)
 
 
@@ -252,6 +250,7 @@ def test_each_name_is_listed_once(spark):
 
 def test_a_client_without_rack_changes_only_unknown_bytes(spark, fleet):
     """Law: the bytes of all other clients stay exactly the same."""
+    from rackwise.pipeline.bill.coded_fleet import CodedFleet
     from rackwise.pipeline.bill.traffic import traffic
 
     nobody = NOWHERE | {"client_address": None, "bytes": 77}
@@ -261,11 +260,12 @@ def test_a_client_without_rack_changes_only_unknown_bytes(spark, fleet):
 
     def sums(rows):
         facts = flow_facts_of(fleet, rows_of(spark, rows))
-        moved = traffic(facts.where("reason = 'kept'"), fleet).collect()
-        assert sum(row.bytes for row in moved) == sum((ROW | row)["bytes"] for row in rows)
+        kept = facts.where("reason = 'kept'").toArrow()
+        moved = traffic(kept, CodedFleet.of(fleet)).to_pylist()
+        assert sum(row["bytes"] for row in moved) == sum((ROW | row)["bytes"] for row in rows)
         between = Counter()
         for row in moved:
-            between[row.kind, row.from_rack, row.to_rack] += row.bytes
+            between[row["kind"], row["from_rack"], row["to_rack"]] += row["bytes"]
         return between
 
     before, after = sums(known), sums(more)

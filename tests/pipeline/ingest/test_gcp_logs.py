@@ -82,10 +82,10 @@ def line_of(whole):
     return json.dumps({"jsonPayload": whole})
 
 
-def zoned(spark, *, zones=ZONES, **more):
+def zoned(*, zones=ZONES, **more):
     """The three brokers of `small_fleets`, in zones."""
     racks = dict(enumerate(zones, start=1))
-    return fleet_of(spark, {"demo.json": cluster(racks, **more)})
+    return fleet_of({"demo.json": cluster(racks, **more)})
 
 
 def read(spark, folder, fleet, **options):
@@ -114,7 +114,7 @@ def ends_of(fleet, fact):
 @pytest.mark.connect
 def test_an_entry_is_a_flow_whose_bytes_are_an_estimate(spark, tmp_path):
     write(tmp_path, entry(), line_of(answer(bytes_sent="9223372036854775000")))
-    fleet = zoned(spark)
+    fleet = zoned()
     produced, fetched = sorted(read(spark, tmp_path, fleet), key=lambda fact: fact.bytes)
     assert ends_of(fleet, produced) == ("produce", 1000, 1, None, ZONES[1])
     assert ends_of(fleet, fetched) == ("fetch", 9223372036854775000, 1, None, ZONES[1])
@@ -134,7 +134,7 @@ def test_a_flow_that_both_ends_report_counts_once(spark, tmp_path):
         line_of(answer(bytes_sent="700")),
         line_of(answer(bytes_sent="690", reporter="DEST")),
     )
-    facts = read(spark, tmp_path, zoned(spark))
+    facts = read(spark, tmp_path, zoned())
     assert Counter((fact.reason, fact.bytes) for fact in facts) == {
         ("kept", 1000): 1,
         ("duplicate-side", 1010): 1,
@@ -151,7 +151,7 @@ def test_a_gateway_reports_what_an_instance_reports_too(spark, tmp_path):
         entry(reporter="SRC_GATEWAY", src_instance=None),
         entry(reporter="DEST_GATEWAY", src_instance=None),
     )
-    facts = read(spark, tmp_path, zoned(spark))
+    facts = read(spark, tmp_path, zoned())
     assert Counter(fact.reason for fact in facts) == {"kept": 1, "gateway": 2}
 
 
@@ -167,7 +167,7 @@ def test_the_zone_of_a_client_is_used_where_nothing_else_is_known(spark, tmp_pat
         entry(bytes_sent="6", src_instance=None),
         entry(bytes_sent="7", connection={"src_ip": SECOND}),
     )
-    fleet = zoned(spark, groups=[members])
+    fleet = zoned(groups=[members])
     facts = sorted(read(spark, tmp_path, fleet), key=lambda fact: fact.bytes)
     assert [ends_of(fleet, fact)[4] for fact in facts] == [
         ZONES[2],  # of the member
@@ -188,7 +188,7 @@ def test_a_zone_is_the_one_rack_whose_path_ends_with_it(spark, tmp_path):
         (("/east/us-east4-a", "/east/us-east4-b", "/west/us-east4-b"), None),
         (("/us-east4-b/r1", "/us-east4-b/r2", "/us-east4-a/r3"), None),
     ):
-        fleet = zoned(spark, zones=zones)
+        fleet = zoned(zones=zones)
         (fact,) = read(spark, tmp_path, fleet)
         assert ends_of(fleet, fact)[4] == found
 
@@ -200,7 +200,7 @@ def test_zones_without_a_broker_are_racks_unless_racks_are_paths(spark, tmp_path
     write(tmp_path, entry(), entry(src_instance={"zone": "/eu/a"}), entry(src_instance=None))
     found = input_format("gcp").names(read_flows(spark, [str(tmp_path)], "gcp"))
     assert found.zones == (ZONES[0], ZONES[1])
-    named, paths = zoned(spark), zoned(spark, zones=("/eu/a", "/eu/b", "/eu/c"))
+    named, paths = zoned(), zoned(zones=("/eu/a", "/eu/b", "/eu/c"))
     assert zone_racks(found.zones, named.history) == [Rack(ZONES[0]), Rack(ZONES[1])]
     assert zone_racks(found.zones, paths.history) == []
 
@@ -247,7 +247,7 @@ def test_each_line_has_an_outcome_and_no_byte_is_lost(spark, tmp_path):
     (tmp_path / "empty.json").write_bytes(b"")
     (tmp_path / "broken.json.gz").write_bytes(gzip.compress(entry().encode())[:-20])
     days = (date(2026, 11, 1), date(2026, 11, 1))
-    facts = read(spark, tmp_path, zoned(spark), days=days)
+    facts = read(spark, tmp_path, zoned(), days=days)
     assert Counter(fact.reason for fact in facts) == Counter(
         [*(reason for _, reason in BAD.values()), "kept", "malformed:charset", "malformed:file"]
     )
@@ -263,7 +263,7 @@ def test_each_line_has_an_outcome_and_no_byte_is_lost(spark, tmp_path):
 def test_files_without_an_entry_end_in_one_line(spark, tmp_path):
     (tmp_path / "flows.json").write_text('{"textPayload": "hello"}\n')
     with pytest.raises(InvalidFlows, match=r'expected lines with "jsonPayload" in .*json'):
-        read(spark, tmp_path, zoned(spark))
+        read(spark, tmp_path, zoned())
 
 
 EXPORTED = pa.schema(
@@ -304,7 +304,7 @@ def test_a_table_of_bigquery_is_read_like_lines(spark, tmp_path):
     half = payload(connection={"src_port": 1.5})
     exported(tmp_path, payload(), answer(reporter="DEST"), half, payload(bytes_sent="-5"), None)
     write(tmp_path, entry(bytes_sent="3"))
-    fleet = zoned(spark)
+    fleet = zoned()
     facts = sorted(read(spark, tmp_path, fleet), key=lambda fact: str(fact.row_offset))
     assert [(fact.reason, fact.bytes, fact.row_offset) for fact in facts] == [
         ("kept", 1000, 0),
@@ -349,7 +349,7 @@ def test_the_start_is_an_instant_in_every_time_zone(spark, tmp_path):
     before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
-        (fact,) = read(spark, tmp_path, zoned(spark))
+        (fact,) = read(spark, tmp_path, zoned())
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
     assert (fact.reason, fact.window_start.timestamp()) == ("kept", NOON)

@@ -68,7 +68,7 @@ def test_lines_of_real_brokers(spark, tmp_path, version):
         for broker in small.brokers
     )
     orders = {"orders": Topic(name="orders", id=topic_id)}
-    fleet = fleet_of(spark, {"demo.json": replace(small, brokers=brokers, topics=orders)})
+    fleet = fleet_of({"demo.json": replace(small, brokers=brokers, topics=orders)})
     log = (GOLDEN / f"request-log.{version}.log").read_bytes()
     (tmp_path / "server.log").write_bytes(log)
     facts = read(spark, tmp_path, fleet)
@@ -167,13 +167,13 @@ FATES = [
 
 
 @pytest.fixture(scope="module")
-def fleet(spark):
+def fleet():
     """Three brokers, a topic id, and a client id that is in two groups."""
     both = ("both", None, None, [("orders", 1)])
     groups = [DEMO_READERS, group("first", both), group("second", both)]
     small = cluster(groups=groups)
     orders = {"orders": replace(small.topics["orders"], id=ORDERS_ID)}
-    return fleet_of(spark, {"demo.json": replace(small, topics=orders)})
+    return fleet_of({"demo.json": replace(small, topics=orders)})
 
 
 @pytest.fixture(scope="module")
@@ -299,7 +299,7 @@ def test_an_address_belongs_to_the_broker_of_that_hour(spark, tmp_path):
 
     before = snapshot_at("2026-11-01T11:00:00Z", {1: BROKER, 2: SECOND, 3: THIRD})
     after = snapshot_at("2026-11-01T13:00:00Z", {1: "10.0.0.9", 2: BROKER, 3: THIRD})
-    fleet = fleet_of(spark, {"a.json": before, "b.json": after})
+    fleet = fleet_of({"a.json": before, "b.json": after})
     hours = [line(at=f"2026-11-01 {hour}:30:00") for hour in (12, 13)]
     third = f"{THIRD}:1-{CLIENT}:40000-0-3"
     hours.append(

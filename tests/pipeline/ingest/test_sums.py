@@ -95,7 +95,7 @@ def check_sums(folder, members=frozenset()):
 @pytest.mark.parametrize("texts", [False, True])
 def test_sums_are_those_of_the_facts(spark, tmp_path, side, texts):
     """The rows of a flow are in several files, so no task sees both sides."""
-    fleet = fleet_of(spark)
+    fleet = fleet_of()
     for number in range(4):
         table = vpc_table(SCENES[number::4], texts=texts)
         parquet.write_table(table, tmp_path / f"{number}.parquet")
@@ -132,7 +132,7 @@ def text_of(rows):
 def test_sums_of_text_are_those_of_parquet(spark, tmp_path, monkeypatch, reader):
     if reader == "Spark":
         monkeypatch.setattr("rackwise.pipeline.ingest.files.OTHER_CODECS", ("",))
-    fleet = fleet_of(spark)
+    fleet = fleet_of()
     logs, tables, out = (tmp_path / name for name in ("logs", "tables", "out"))
     logs.mkdir(), tables.mkdir()
     for number in range(4):
@@ -166,7 +166,7 @@ def test_sums_of_text_are_those_of_parquet(spark, tmp_path, monkeypatch, reader)
 
 def test_a_row_without_a_direction_brings_the_search_for_sides(spark, tmp_path):
     """Only the rows of a Parquet file can tell whether all of them have a direction."""
-    fleet = fleet_of(spark)
+    fleet = fleet_of()
     rows = [{**one, "flow_direction": None} for one in (ROW, INGRESS | {"dstaddr": ROW["dstaddr"]})]
     parquet.write_table(vpc_table([*rows, {"bytes": "3"}]), tmp_path / "a.parquet")
     made = silver(spark, fleet, buckets_of(fleet), tmp_path / "out", [tmp_path / "a.parquet"])
@@ -181,7 +181,7 @@ def test_clients_keep_their_address_where_members_are(spark, tmp_path):
     from rackwise.pipeline.columns.addresses import address_number
 
     readers = cluster(groups=(DEMO_READERS,))
-    fleet = fleet_of(spark, {"demo.json": readers})
+    fleet = fleet_of({"demo.json": readers})
     addresses = sorted({one.address for one in readers.groups[0].members})
     rows = [answer(dstaddr=address) for address in (*addresses, UNLOGGED, UNLOGGED)]
     parquet.write_table(vpc_table(rows), tmp_path / "a.parquet")
@@ -198,7 +198,7 @@ def test_a_task_has_one_sum_whatever_the_times_of_the_rows(spark, tmp_path):
     rows = [{"start": str(NOON + second), "end": str(NOON + 60)} for second in range(50)]
     parquet.write_table(vpc_table(rows), tmp_path / "a.parquet")
     files = flow_files(spark, [str(tmp_path)])
-    fleet = fleet_of(spark)
+    fleet = fleet_of()
     bronze = read_bronze(spark, files, "vpc")
     given = input_format("vpc").fact_input(bronze, fleet, buckets_of(fleet), FactOptions())
     (row,) = sums_by_task(given, fleet, FactOptions(), files).where(f"what = {SUM}").collect()
@@ -208,7 +208,7 @@ def test_a_task_has_one_sum_whatever_the_times_of_the_rows(spark, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("form", list(FlowFormat))
 def test_generated_files_have_the_same_sums(spark, tmp_path, form):
-    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
     from rackwise.pipeline.ingest.files import flow_files
     from rackwise.pipeline.ingest.formats import input_format, read_bronze
@@ -230,8 +230,7 @@ def test_generated_files_have_the_same_sums(spark, tmp_path, form):
     read_as = request.flow_format
     rows = read_bronze(spark, flow_files(spark, request.flows), read_as)
     found = input_format(read_as).names(rows)
-    fleet = frames(
-        spark,
+    fleet = fleet_of_snapshots(
         request.snapshots,
         racks=[*found.racks, *(subnet.rack for subnet in request.subnets)],
         groups=found.groups,
@@ -241,37 +240,6 @@ def test_generated_files_have_the_same_sums(spark, tmp_path, form):
     out = tmp_path / "out"
     silver(spark, fleet, buckets, out, request.flows, read_as, clients=request.clients)
     check_sums(out, members={ip for _, ip in member_places(fleet)})
-
-
-def test_a_task_with_many_keys_passes_sums_on(monkeypatch):
-    """Its memory is bounded, and nothing is lost or counted twice."""
-    from rackwise.pipeline.ingest import sums as module
-
-    monkeypatch.setattr(module, "MOST_GROUPS", 10)
-    groups = module._Groups(["key"], ["rows", "first", "last"])
-    rng = np.random.default_rng(3)
-    keys = [rng.integers(0, most, 7) for most in (2, 2, 2, 50, 50, 50, 2)]
-    found, was_full = [], []
-    for number, some in enumerate(keys):
-        ones = np.ones(len(some), dtype=np.int64)
-        times = ones * number
-        groups.add(pa.table({"key": some, "rows": ones, "first": times, "last": times}))
-        was_full.append(groups.is_full)
-        if was_full[-1]:
-            found += groups.take()
-            assert groups.take() == []
-    assert was_full[:3] == [False] * 3, "few keys stay"
-    assert any(was_full)
-    rows = pa.Table.from_batches([*found, *groups.take()]).to_pylist()
-    total, last = Counter(), {}
-    for row in rows:
-        total[row["key"]] += row["rows"]
-        last[row["key"]] = max(last.get(row["key"], 0), row["last"])
-    every = np.concatenate(keys).tolist()
-    assert total == Counter(every)
-    assert last == {
-        key: max(number for number, some in enumerate(keys) if key in some) for key in every
-    }
 
 
 def splits_of(spark, folder):
@@ -346,7 +314,7 @@ def test_a_damaged_file_is_named_in_one_line(spark, tmp_path, texts):
     content = bytearray(path.read_bytes())
     content[300:700] = bytes(byte ^ 0x5A for byte in content[300:700])
     path.write_bytes(content)
-    fleet = fleet_of(spark)
+    fleet = fleet_of()
     with pytest.raises(InvalidFlows, match=r"got a damaged one: .*damaged\.parquet") as caught:
         silver(spark, fleet, buckets_of(fleet), tmp_path / "out", [path.parent])
     assert caught.value.hint == "download the file again, or omit it"

@@ -28,8 +28,8 @@ OWN_LINE = f"400 {NOON + 60} {NOON} OK ACCEPT eni-k egress 9092 40000 6 7 {BROKE
 
 
 @pytest.fixture(scope="module")
-def fleet(spark):
-    return fleet_of(spark)
+def fleet():
+    return fleet_of()
 
 
 @pytest.fixture(autouse=True, params=["tasks", "Spark"])

@@ -90,9 +90,9 @@ def write(folder, *lines, header=FIELDS, name="tgw.log"):
     (folder / name).write_text("\n".join([header, *lines, ""]))
 
 
-def zoned(spark):
+def zoned():
     """The three brokers of `small_fleets`, in zones."""
-    return fleet_of(spark, {"demo.json": cluster(dict(enumerate(ZONES, start=1)))})
+    return fleet_of({"demo.json": cluster(dict(enumerate(ZONES, start=1)))})
 
 
 def read(spark, folder, fleet, **options):
@@ -116,7 +116,7 @@ def test_a_flow_that_both_attachments_log_counts_once(spark, tmp_path):
         answer(tgw_attachment_id="tgw-attach-apps", flow_direction="egress", bytes="701"),
         answer(dstaddr=SECOND, bytes="30"),
     )
-    facts = read(spark, tmp_path, zoned(spark))
+    facts = read(spark, tmp_path, zoned())
     assert Counter((fact.reason, fact.kind, fact.bytes) for fact in facts) == {
         ("kept", 0, 1000): 1,
         ("duplicate-side", 0, 1001): 1,
@@ -130,7 +130,7 @@ def test_a_flow_that_both_attachments_log_counts_once(spark, tmp_path):
 def test_only_the_zone_of_the_sender_is_known(spark, tmp_path):
     """A gateway hands traffic over in the zone of the sender, wherever the receiver is."""
     write(tmp_path, line(), line(bytes="2", tgw_src_az_id="-"), answer(bytes="3"))
-    fleet = zoned(spark)
+    fleet = zoned()
     racks = {code: name for name, code in fleet.codes.racks.items()}
     facts = read(spark, tmp_path, fleet)
     assert {fact.bytes: racks.get(fact.client_rack) for fact in facts} == {
@@ -183,7 +183,7 @@ def test_each_line_has_an_outcome_and_no_byte_is_lost(spark, tmp_path):
     (tmp_path / "empty.log").write_bytes(b"")
     (tmp_path / "cut.log.gz").write_bytes(gzip.compress(f"{FIELDS}\n{line()}\n".encode())[:-20])
     days = (date(2026, 11, 1), date(2026, 11, 1))
-    facts = read(spark, tmp_path, zoned(spark), days=days)
+    facts = read(spark, tmp_path, zoned(), days=days)
     assert Counter(fact.reason for fact in facts) == Counter(
         [*(reason for _, reason in BAD.values()), "kept", "malformed:file"]
     )
@@ -203,7 +203,7 @@ def test_parquet_and_text_are_read_together(spark, tmp_path):
         name: [int(row[name]) if name in NUMBERS else row[name] for row in rows] for name in RECORD
     }
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
-    fleet = zoned(spark)
+    fleet = zoned()
     alone = read(spark, tmp_path, fleet)
     write(tmp_path, line(bytes="5"))
     both = read(spark, tmp_path, fleet)

@@ -113,11 +113,11 @@ WITHOUT_DIRECTION = {
 
 
 @pytest.fixture(scope="module")
-def fleet(spark):
+def fleet():
     made = cluster()
     first, *others = made.brokers
     brokers = (replace(first, addresses=(BROKER, SIX)), *others)
-    return fleet_of(spark, {"demo.json": replace(made, brokers=brokers)})
+    return fleet_of({"demo.json": replace(made, brokers=brokers)})
 
 
 def reasons_of_scenes(spark, fleet, scenes, **options):

@@ -147,7 +147,7 @@ def test_columns_that_no_file_has_are_null_in_all_rows(spark):
     from rackwise.pipeline.ingest.formats import flow_facts
 
     lacking = ("pkt_srcaddr", "pkt_dstaddr", "malformed", "raw")
-    fleet = fleet_of(spark)
+    fleet = fleet_of()
     rows = bronze(
         spark, [dict.fromkeys(lacking) | row for row in ({}, {"bytes": "x"}, {"action": "REJECT"})]
     )
@@ -244,7 +244,7 @@ def test_the_zone_of_the_interface_is_the_rack_of_the_end_that_it_is(spark):
         (answer(dstaddr=nowhere, az_id="c"), 0),
         ({"srcaddr": "100.64.0.1", "pkt_srcaddr": nowhere, "az_id": "c"}, 0),
     ]
-    fleet = fleet_of(spark, {"demo.json": cluster(groups=[READERS])})
+    fleet = fleet_of({"demo.json": cluster(groups=[READERS])})
     rows = [{"interface_id": f"eni-{n}"} | row for n, (row, _) in enumerate(cases)]
     facts = collect_facts(spark, rows, fleet, side="egress")
     assert [fact.client_rack for fact in facts] == [rack for _, rack in cases]

@@ -56,12 +56,12 @@ def drawn(certificate, rng):
 
 
 def spark_bounds(spark, clusters, certificates, *, goal, policy=PLAIN):
-    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.fleet.snapshots import read_snapshots
     from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
 
     contents, parse = parsed({f"{name}.json": one for name, one in clusters.items()})
-    fleet = frames(spark, read_snapshots(contents, parse)[0])
+    fleet = fleet_of_snapshots(read_snapshots(contents, parse)[0])
     claims = BoundInputs(certificates=certificates, goal=goal, policy=policy, parse=parse)
     rows = lower_bounds(spark, fleet, claims).collect()
     assert len(rows) == len({row.cluster for row in rows})

@@ -359,7 +359,7 @@ def test_findings_and_losses_of_a_generated_cluster_equal_core(spark, made):
 
 def test_steps_are_reported(made, steps):
     assert made
-    assert steps[-2:] == ["10/12 gold: plans", "11/12 gold: proofs"]
+    assert steps[-2:] == ["9/11 gold: plans", "10/11 gold: proofs"]
 
 
 def test_a_second_run_gives_the_same_plans(spark, made, tmp_path, monkeypatch):
@@ -379,12 +379,12 @@ def test_a_second_run_gives_the_same_plans(spark, made, tmp_path, monkeypatch):
 
 
 def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
-    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.plans import fleet_plans
 
     monkeypatch.setattr(fleet_plans, "rounds", lambda latest: [latest[:1]])
     chosen = {name: CLUSTERS[name] for name in ("deep", "fine")}
-    fleet = frames(spark, snapshots(chosen))
+    fleet = fleet_of_snapshots(snapshots(chosen))
     with pytest.raises(BytesLost, match="expected one row of plans for each of 2 clusters, got 1"):
         fleet_plans.plan_clusters(spark, fleet, planning(), str(tmp_path))
 
@@ -392,7 +392,7 @@ def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
 @pytest.mark.long
 def test_a_failed_cluster_does_not_affect_the_others(spark, tmp_path):
     """One raises an unexpected exception, one kills its process; the others have plans."""
-    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.plans.fleet_plans import plan_clusters
 
     parse = planning().parse
@@ -405,7 +405,7 @@ def test_a_failed_cluster_does_not_affect_the_others(spark, tmp_path):
             os._exit(9)
         return found
 
-    fleet = frames(spark, snapshots(CLUSTERS))
+    fleet = fleet_of_snapshots(snapshots(CLUSTERS))
     made = plan_clusters(spark, fleet, replace(planning(), parse=breaking), str(tmp_path))
     rows = {row["cluster"]: row for row in made.rows}
     assert {name: row["status"] for name, row in rows.items()} == {

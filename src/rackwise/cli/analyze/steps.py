@@ -133,8 +133,8 @@ def shown_steps(shell: Shell) -> Iterator[Steps]:
 def running_line(name: str, reading: Reading | None, seconds: float) -> str:
     """The state of a running step.
 
-    >>> running_line("7/12 gold: savings", None, 12.3)
-    '7/12 gold: savings: 12 s'
+    >>> running_line("7/11 gold: findings", None, 12.3)
+    '7/11 gold: findings: 12 s'
     """
     parts = _rows(reading, seconds)
     if reading and reading.tasks:

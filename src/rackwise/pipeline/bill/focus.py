@@ -29,17 +29,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.owners import UNOWNED
 from rackwise.core.traffic import REGION
-from rackwise.pipeline.runtime.session import large_batches
-from rackwise.pipeline.schemas import UNKNOWN_GROUP, UNKNOWN_TOPIC, USD
+from rackwise.pipeline.bill.cost import USD_TYPE
+from rackwise.pipeline.columns.groups import summed
+from rackwise.pipeline.schemas import UNKNOWN_GROUP, UNKNOWN_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pyspark.sql import Column, DataFrame
 
     from rackwise.core.traffic import Price
     from rackwise.pipeline.bill.model import Standing
@@ -57,39 +55,45 @@ COLUMNS: Final = (
     *("SubAccountType", "Tags", "x_TrafficKind"),
 )
 """The columns of the file: those that FOCUS requires, those that apply, and one of Rackwise."""
-_KEYS: Final = ("day", "cluster", "topic", "client_group", "owner", "kind", "level_name")
+CHARGE: Final = (
+    *("day", "cluster", "topic", "client_group", "owner", "kind", "level_name"),
+    *("region", "price_row"),
+)
+"""What identifies a charge, in the order of the rows."""
 _UNITS: Final = {2**30: "GiB", 10**9: "GB", 10**12: "TB", 2**40: "TiB", 10**6: "MB", 2**20: "MiB"}
 _QUANTITY: Final = Decimal("1e-12")
 _EXACT: Final = Context(prec=60)
 _DECEMBER: Final = 12
 
 
-def focus_csv(
-    whole: DataFrame, prices: Iterable[Price], levels: Sequence[str]
-) -> tuple[tuple[str, ...], Iterator[list[object]]]:
-    """Columns and rows of the file. `whole`: rows of CROSS_RACK; a Spark action.
+def charges(cross_rack: pa.Table, levels: Sequence[str]) -> pa.Table:
+    """The rows that cost something, by what a charge is about; `cross_rack`: CROSS_RACK.
 
-    `prices`: those of the rows; `levels`: names of the rack levels, coarsest first.
+    `levels`: names of the rack levels, coarsest first.
     """
+    is_charge = pc.and_(pc.greater(cross_rack["level"], 0), pc.greater(cross_rack["bytes"], 0))
+    rows = cross_rack.filter(pc.and_(is_charge, pc.is_valid(cross_rack["usd"])))
+    rows = rows.append_column("region", _regions(rows["from_rack"], levels))
+    found = summed(rows, CHARGE, ["bytes", "usd"])
+    place = found.column_names.index("usd")
+    return found.set_column(place, "usd", found["usd"].cast(USD_TYPE))
+
+
+def focus_csv(
+    parts: Sequence[pa.Table], prices: Iterable[Price]
+) -> tuple[tuple[str, ...], Iterator[list[object]]]:
+    """Columns and rows of the file. `parts`: the `charges` of clusters; `prices`: of the rows."""
     by_row = {price.row: price for price in prices}
-    charged = (
-        whole.where((F.col("level") > 0) & F.col("usd").isNotNull() & (F.col("bytes") > 0))
-        .withColumn("region", _region(levels))
-        .groupBy(*_KEYS, "region", "price_row")
-        .agg(F.sum("bytes").alias("bytes"), F.sum("usd").cast(USD).alias("usd"))
-    )
-    with large_batches(whole.sparkSession):
-        table = charged.toArrow()
-    rows = (row for batch in _ordered(table).to_batches() for row in batch.to_pylist())
+    batches = _ordered(pa.concat_tables(parts)).to_batches() if parts else ()
+    rows = (row for batch in batches for row in batch.to_pylist())
     return COLUMNS, ([*_charge(row, by_row[row["price_row"]]).values()] for row in rows)
 
 
 def _ordered(table: pa.Table) -> pa.Table:
     """The rows in order of their keys, null first."""
-    keys = (*_KEYS, "region", "price_row")
-    places = {name: table[name] for name in keys}
-    ranks = {f"has {name}": pc.is_valid(table[name]).cast(pa.int8()) for name in keys}
-    order = [(each, "ascending") for name in keys for each in (f"has {name}", name)]
+    places = {name: table[name] for name in CHARGE}
+    ranks = {f"has {name}": pc.is_valid(table[name]).cast(pa.int8()) for name in CHARGE}
+    order = [(each, "ascending") for name in CHARGE for each in (f"has {name}", name)]
     return table.take(pc.sort_indices(pa.table(places | ranks), order))
 
 
@@ -98,16 +102,20 @@ def left_out(standings: Iterable[Standing]) -> int:
     return sum(one.bytes for one in standings if one.level != 0 and one.usd is None)
 
 
-def _region(levels: Sequence[str]) -> Column:
-    """The region of the sender; null if no level is called region, or the rack has none."""
-    none = F.lit(None).cast("string")
+def _regions(racks: pa.ChunkedArray, levels: Sequence[str]) -> pa.Array:
+    """The region of each rack; null if no level is called region, or the rack has none."""
+    coded = racks.combine_chunks().dictionary_encode()
+    names = [_region(rack, levels) for rack in coded.dictionary.to_pylist()]
+    return pa.array(names, pa.string()).take(coded.indices)
+
+
+def _region(rack: str, levels: Sequence[str]) -> str | None:
     if REGION not in levels:
-        return none
+        return None
     place = levels.index(REGION)
-    rack = F.col("from_rack")
-    part = F.get(F.split(rack, "/"), F.lit(place + 1))
-    plain = rack if place == 0 else none
-    return F.when(rack.startswith("/"), part).otherwise(plain)
+    if not rack.startswith("/"):
+        return rack if place == 0 else None
+    return dict(enumerate(rack.split("/"))).get(place + 1)
 
 
 def _charge(row: Mapping[str, Any], price: Price) -> dict[str, object]:

@@ -1,19 +1,25 @@
 """Computes the bill from facts. Each step is checked against the previous step.
 
+Everything but the shares of the run is about one cluster, so a task bills whole clusters, one after
+another, with Arrow tables and numpy. Spark moves the rows of a cluster to one task:
+
 ```
-facts, meter, rates -> traffic          one pass over the facts; the small result stays in memory
-traffic      -> billed, the rest        precedence of sources; the rest gives the weights
-billed       -> apportioned             only if bytes have no topic
-apportioned  -> cross_rack              names, levels, dollars; checked per cluster, day and kind
-cross_rack   -> by_topic .. by_kind, matrix, standings
+facts, meter, rates -> first look       days and sources                      a pass over the facts
+             traffic, weights           sums by cluster, in the tasks that read
+by cluster   traffic -> billed, rest    precedence of sources; the rest gives the weights
+             billed -> cross_rack       topics, names, levels, dollars        written by day
+by cluster   cross_rack -> results      standings, by_topic .. by_kind, matrix, charges, savings
+driver       results -> bill            checked, joined, ordered, with shares
 ```
+
+A task has the rows of one cluster in memory.
 
 What this does not do: write CSV files or the summary.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import reduce
@@ -21,32 +27,65 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.history import covered_time
-from rackwise.core.traffic import PRECEDENCE, Rates
+from rackwise.core.traffic import PRECEDENCE
 from rackwise.pipeline import schemas
-from rackwise.pipeline.bill.cost import matrix, price_traffic, roll_up
+from rackwise.pipeline.bill.cost import price_traffic
+from rackwise.pipeline.bill.first_look import by_source, look_at_flows, look_at_meter, looked
+from rackwise.pipeline.bill.focus import charges
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
 from rackwise.pipeline.bill.rates import model_traffic
+from rackwise.pipeline.bill.roll_ups import (
+    MATRIX_KEYS,
+    STANDING,
+    compared_sums,
+    matrix,
+    ordered,
+    roll_up,
+    standings,
+)
+from rackwise.pipeline.bill.savings import FLOW, savings_table
 from rackwise.pipeline.bill.standing import price_rows
-from rackwise.pipeline.bill.traffic import apportion, merge_sources, traffic, with_precedence
-from rackwise.pipeline.bill.weights import weights
+from rackwise.pipeline.bill.traffic import (
+    FACT,
+    ROW,
+    TRAFFIC,
+    apportion,
+    columns_of,
+    merge_sources,
+    traffic,
+    traffic_task,
+    with_precedence,
+)
+from rackwise.pipeline.bill.weights import (
+    fleet_weights,
+    merged,
+    metered_task,
+    modelled_weights,
+    seen_weights,
+)
 from rackwise.pipeline.columns.clock import day_at
+from rackwise.pipeline.columns.groups import Groups, summed, summed_longs
+from rackwise.pipeline.columns.packed_tables import PACKED, packed_tables, unpacked_tables
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.row_outcomes import check_bytes
 from rackwise.pipeline.ingest.tables import write_arrow, write_rows, write_table
-from rackwise.pipeline.schemas import FETCH, KINDS, SOURCES, UNKNOWN_GROUP, UNKNOWN_TOPIC
+from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.schemas import CROSS_RACK, KINDS, SOURCES, WEIGHT, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     from rackwise.core.history import StandingDay
-    from rackwise.core.owners import Owners
-    from rackwise.core.traffic import Price
+    from rackwise.core.traffic import Price, Rates
+    from rackwise.pipeline.bill.coded_fleet import CodedFleet
+    from rackwise.pipeline.bill.cost import Pricing
+    from rackwise.pipeline.bill.meter import MeterNames
+    from rackwise.pipeline.bill.savings import SavingOptions
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.layouts import RackOf
     from rackwise.pipeline.ingest.silver import Silver
@@ -60,12 +99,10 @@ SCHEMAS = {
     "by_day": schemas.BY_DAY,
     "by_kind": schemas.BY_KIND,
 }
-
-STANDING = (
-    *("cluster", "day", "kind", "quality", "level", "price_row"),
-    *("is_topic_known", "is_group_known"),
-)
-"""The columns that identify a `Standing`."""
+MOST_TASKS = 256
+"""Maximum number of partitions by cluster; each task has several clusters of a larger fleet."""
+PLACE = ("cluster", "day", "kind")
+"""The columns by which bytes of CROSS_RACK are checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,85 +128,105 @@ class SourceSum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
-    """The traffic of all sources, and the sums that are billed."""
-
-    rows: DataFrame
-    """The result of `traffic.traffic`."""
-    cached: tuple[DataFrame, ...]
-    """The frames in memory behind the rows; the caller releases them."""
-    sums: tuple[SourceSum, ...]
-    """The sums of the rows of each source."""
-    billed: tuple[SourceSum, ...]
-    """The sums of the most trusted sources."""
-    since: datetime
-    """Start of the time that the traffic covers."""
-    until: datetime
-    """End of the time that the traffic covers."""
-    metered: DataFrame | None
-    """FLOW_FACT of the meter."""
-    modelled: DataFrame | None
-    """FLOW_FACT of rates."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Metered:
-    """The facts of the meter."""
+    """What the meter found."""
 
-    facts: DataFrame
-    """FLOW_FACT, in memory."""
+    flows: DataFrame
+    """The result of `meter_flows`, stored."""
+    codes: MeterNames
     period: tuple[datetime, datetime]
     """Start and end of the time between the first and the last snapshot of all pairs."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """The traffic of all sources, and the sums that are billed."""
+
+    logged: DataFrame | None
+    """FLOW_SUM of flow files."""
+    metered: Metered | None
+    modelled: pa.Table | None
+    """FACT of rates."""
+    sums: tuple[SourceSum, ...]
+    """The sums of the rows of each source."""
+    billed: tuple[SourceSum, ...]
+    """The sums of the most trusted sources."""
+    seen_by_meter: frozenset[int]
+    """The codes of the clusters with facts of the meter."""
+    since: datetime
+    """Start of the time that the traffic covers."""
+    until: datetime
+    """End of the time that the traffic covers."""
+
+    @property
+    def days(self) -> list[date]:
+        """The days of the traffic."""
+        return sorted({day_at(one.day) for one in self.billed})
+
+
+def first_look(
+    spark: SparkSession, silver: Silver | None, metered: Metered | None
+) -> dict[str, dict[str, pa.Table]]:
+    """`logged` and `metered` -> the tables of `first_look.looked`. A Spark action."""
+    looks = {}
+    if silver is not None:
+        looks["logged"] = silver.sums.mapInArrow(look_at_flows, PACKED)
+    if metered is not None:
+        looks["metered"] = metered.flows.mapInArrow(look_at_meter(metered.codes), PACKED)
+    with large_batches(spark):
+        return {name: looked(rows.toArrow()) for name, rows in looks.items()}
+
+
 def traffic_of(
-    spark: SparkSession,
     fleet: Fleet,
     silver: Silver | None,
     rates: Rates,
     days: Callable[[Sequence[date]], Sequence[date]],
     *,
+    looks: Mapping[str, Mapping[str, pa.Table]],
     rack_of: RackOf,
     metered: Metered | None = None,
 ) -> Traffic | None:
     """The traffic of flow logs, the meter and rates; None if there is none of them.
 
-    `days`: days of the flows -> days for which rates are modelled; `rack_of`: the rack of a member
-    of a group. Raises `BytesLost` if the traffic does not contain all bytes of the facts.
+    `looks`: the result of `first_look`; `days`: days of the flows -> days for which rates are
+    modelled; `rack_of`: the rack of a member of a group. Raises `BytesLost` if the traffic does not
+    contain all bytes of the facts.
     """
-    rows: list[DataFrame] = []
-    modelled_facts: DataFrame | None = None
+    modelled: pa.Table | None = None
     sums: list[SourceSum] = []
     spans = [silver.period] if silver and silver.period else []
+    seen_by_meter: frozenset[int] = frozenset()
     if silver is not None:
-        rows.append(traffic(silver.sums, fleet).cache())
-        sums += _sum_by_source(rows[-1])
+        sums += _source_sums(looks["logged"].get("by_source"))
         check_bytes("traffic", {"flow_sum": silver.outcomes.bytes_kept}, {"flow_sum": _bytes(sums)})
     if metered is not None:
-        rows.append(traffic(metered.facts, fleet).cache())
-        added = _sum_by_source(rows[-1])
+        added = _source_sums(looks["metered"].get("by_source"))
+        seen_by_meter = frozenset(one.cluster for one in added)
         sums = _merge_sources([*sums, *added])
         if {one.key for one in added} & {one.key for one in most_trusted(sums)}:
             spans.append(metered.period)
     if rates.ins or rates.outs:
-        modelled = days(sorted({day_at(one.day) for one in sums}))
-        modelled_facts = model_traffic(spark, fleet, rates, modelled, rack_of)
-        rows.append(traffic(modelled_facts, fleet).cache())
-        added = _sum_by_source(rows[-1])
+        modelled_days = days(sorted({day_at(one.day) for one in sums}))
+        modelled = model_traffic(fleet, rates, modelled_days, rack_of)
+        groups = Groups(("cluster", "day", "kind", "source"), ("bytes", "unnamed"))
+        groups.add(by_source(modelled))
+        added = _source_sums(pa.Table.from_batches(groups.take()))
         sums = _merge_sources([*sums, *added])
         if {one.key for one in added} & {one.key for one in most_trusted(sums)}:
-            spans.append((_midnight(min(modelled)), _midnight(max(modelled) + timedelta(days=1))))
+            first, last = min(modelled_days), max(modelled_days)
+            spans.append((_midnight(first), _midnight(last + timedelta(days=1))))
     if not sums:
         return None
     return Traffic(
-        rows=reduce(lambda one, other: one.unionByName(other), rows),
-        cached=tuple(rows),
+        logged=silver.sums if silver else None,
+        metered=metered,
+        modelled=modelled,
         sums=tuple(sums),
         billed=most_trusted(sums),
+        seen_by_meter=seen_by_meter,
         since=min(span[0] for span in spans),
         until=max(span[1] for span in spans),
-        metered=metered.facts if metered else None,
-        modelled=modelled_facts,
     )
 
 
@@ -181,28 +238,9 @@ def _bytes(sums: Sequence[SourceSum]) -> int:
     return sum(one.bytes for one in sums)
 
 
-def _sum_by_source(rows: DataFrame) -> list[SourceSum]:
-    """The sums of the traffic by source. This Spark action computes the traffic."""
-    found = (
-        rows.groupBy("cluster", "day", "kind", "source")
-        .agg(
-            F.sum("bytes").alias("bytes"),
-            F.sum(F.when(F.col("topic") == 0, F.col("bytes"))).alias("unnamed"),
-        )
-        .collect()
-    )
-    sums = (
-        SourceSum(
-            cluster=row.cluster,
-            day=row.day,
-            kind=row.kind,
-            source=row.source,
-            bytes=row.bytes,
-            unnamed=row.unnamed or 0,
-        )
-        for row in found
-    )
-    return sorted(sums, key=lambda one: one.key)
+def _source_sums(found: pa.Table | None) -> list[SourceSum]:
+    rows = found.to_pylist() if found is not None else []
+    return sorted((SourceSum(**row) for row in rows), key=lambda one: one.key)
 
 
 def _merge_sources(sums: Sequence[SourceSum]) -> list[SourceSum]:
@@ -231,51 +269,114 @@ def cross_rack(
     spark: SparkSession,
     fleet: Fleet,
     found: Traffic,
-    *,
+    pricing: Pricing,
     rates: Rates,
-    prices: Sequence[Price],
-    levels: Sequence[str],
-    owners: Owners,
+    *,
     folder: str,
 ) -> DataFrame:
-    """CROSS_RACK, written below `folder` and read back. Raises `InvalidPrices`."""
-    has_others = len(found.billed) != len(found.sums)
-    ranked = with_precedence(found.rows) if has_others else found.rows
-    billed = ranked.where("is_billed").drop("is_billed") if has_others else ranked
-    shares: DataFrame | None = None
-    if any(one.unnamed for one in found.billed):
-        others = ranked.where("not is_billed") if has_others else None
-        shares = weights(
-            spark, fleet, rates, seen=others, metered=found.metered, modelled=found.modelled
-        ).cache()
-        rows = apportion(billed, shares, len(fleet.names.brokers))
+    """CROSS_RACK, written below `folder` and read back."""
+    has_unnamed = any(one.unnamed for one in found.billed)
+
+    def billed(rows: pa.Table, weights: pa.Table) -> pa.Table:
+        return bill_cluster(rows, weights if has_unnamed else None, pricing)
+
+    rows = _traffic_rows(spark, found, pricing.fleet)
+    if has_unnamed:
+        shares = _weight_rows(spark, fleet, found, pricing.fleet, rates)
     else:
-        rows = merge_sources(billed)
-    days = sorted({day_at(one.day) for one in found.billed})
-    gold = price_traffic(rows, fleet, prices=prices, levels=levels, days=days, owners=owners)
+        shares = spark.createDataFrame(arrow_schema(WEIGHT).empty_table(), WEIGHT)
+    gold = _by_cluster(rows, shares, billed, CROSS_RACK, tasks=_task_count(fleet))
     path = f"{folder}/cross_rack"
-    write_table(gold, path, schemas.CROSS_RACK, by=["day"])
-    if shares is not None:
-        shares.unpersist()
-    stored = spark.read.schema(schemas.CROSS_RACK).parquet(escape_glob(path))
-    return stored.select(*schemas.CROSS_RACK.fieldNames()).cache()
+    write_table(gold, path, CROSS_RACK, by=["day"])
+    return spark.read.schema(CROSS_RACK).parquet(escape_glob(path))
 
 
-def check_conserved(
-    standings: Sequence[Standing], fleet: Fleet, billed: Sequence[SourceSum]
-) -> None:
+def _task_count(fleet: Fleet) -> int:
+    return min(len(fleet.latest), MOST_TASKS)
+
+
+def _by_cluster(
+    left: DataFrame,
+    right: DataFrame,
+    work: Callable[[pa.Table, pa.Table], pa.Table],
+    schema: StructType,
+    *,
+    tasks: int,
+) -> DataFrame:
+    """The result of `work` for the rows of each cluster in two frames.
+
+    By default, Spark combines small groups and then processes clusters one after another. Spark
+    keeps the number of partitions only if the code sets that number.
+    """
+    own = (frame.repartition(tasks, "cluster").groupBy("cluster") for frame in (left, right))
+    return next(own).cogroup(next(own)).applyInArrow(work, schema)
+
+
+def _traffic_rows(spark: SparkSession, found: Traffic, fleet: CodedFleet) -> DataFrame:
+    """TRAFFIC of all sources, added up by task."""
+    rows = []
+    if found.logged is not None:
+        facts = found.logged.select(*FACT)
+        rows.append(facts.mapInArrow(traffic_task(fleet, lambda batch: batch), TRAFFIC))
+    if found.metered is not None:
+        work = traffic_task(fleet, found.metered.codes.facts)
+        rows.append(found.metered.flows.mapInArrow(work, TRAFFIC))
+    if found.modelled is not None:
+        rows.append(spark.createDataFrame(traffic(found.modelled, fleet), TRAFFIC))
+    return reduce(lambda one, other: one.unionByName(other), rows)
+
+
+def _weight_rows(
+    spark: SparkSession, fleet: Fleet, found: Traffic, coded: CodedFleet, rates: Rates
+) -> DataFrame:
+    """WEIGHT of snapshots, rates and the meter."""
+    known = [fleet_weights(fleet, rates)]
+    if found.modelled is not None:
+        unseen = {*fleet.codes.clusters.values()} - found.seen_by_meter
+        known.append(modelled_weights(found.modelled, unseen))
+    table = pa.concat_tables(known).select(WEIGHT.fieldNames()).combine_chunks()
+    frame = spark.createDataFrame(table, WEIGHT)
+    if found.metered is not None:
+        work = metered_task(coded, found.metered.codes.facts)
+        frame = frame.unionByName(found.metered.flows.mapInArrow(work, WEIGHT))
+    return frame
+
+
+def bill_cluster(rows: pa.Table, weights: pa.Table | None, pricing: Pricing) -> pa.Table:
+    """CROSS_RACK of one cluster or of several; `rows`: TRAFFIC of all sources, in any parts.
+
+    `weights`: WEIGHT of snapshots, rates and the meter; None spreads no bytes over topics.
+    """
+    if not len(rows):
+        return arrow_schema(CROSS_RACK).empty_table()
+    billed, others = with_precedence(summed_longs(columns_of(rows, (*ROW, "bytes")), ROW))
+    if weights is None:
+        kept = merge_sources(billed)
+    else:
+        every = merged(weights, seen_weights(others))
+        kept = apportion(billed, every, pricing.fleet.brokers)
+    return price_traffic(kept, pricing)
+
+
+def check_conserved(places: Sequence[pa.Table], fleet: Fleet, billed: Sequence[SourceSum]) -> None:
     """Check the sums of CROSS_RACK against the traffic of the same run.
 
-    Raises `BytesLost` if the bytes of a cluster, day and kind differ.
+    `places`: bytes by `PLACE` of all days of the result; days that this run did not compute are
+    left out. Raises `BytesLost` if the bytes of a cluster, day and kind differ.
     """
-    had = Counter[str]()
-    for one in standings:
-        had[f"{one.kind} of {one.cluster} on {one.day}"] += one.bytes
-    wanted = {}
-    for sums in billed:
-        cluster, day, kind, _ = source_names(fleet, sums)
-        wanted[f"{kind} of {cluster} on {day}"] = sums.bytes
-    check_bytes("cross_rack", wanted, had)
+    wanted = {source_names(fleet, one)[:3]: one.bytes for one in billed}
+    own = {place[:2] for place in wanted}
+    had = {
+        (row["cluster"], row["day"], row["kind"]): row["bytes"]
+        for part in places
+        for row in part.to_pylist()
+        if (row["cluster"], row["day"]) in own
+    }
+    named = [
+        {f"{kind} of {cluster} on {day}": bytes_ for (cluster, day, kind), bytes_ in sums.items()}
+        for sums in (wanted, had)
+    ]
+    check_bytes("cross_rack", *named)
 
 
 def source_names(fleet: Fleet, one: SourceSum) -> tuple[str, date, str, str]:
@@ -288,55 +389,137 @@ def source_names(fleet: Fleet, one: SourceSum) -> tuple[str, date, str, str]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultOptions:
+    """What the results of a cluster depend on besides its rows; sent to tasks."""
+
+    levels: tuple[str, ...]
+    """Names of the levels, coarsest first."""
+    savings: SavingOptions
+    first: date | None = None
+    """The first day that is kept; None keeps all."""
+    last: date | None = None
+    """The day at whose prices savings of all days are computed; None: each day at its own."""
+    is_compared: bool = False
+    """Whether the traffic is compared with the provider's bill."""
+
+
+def results(rows: pa.Table, layout: pa.Table, options: ResultOptions) -> dict[str, pa.Table]:
+    """Name -> table, of one cluster; `rows`: CROSS_RACK of all days.
+
+    `layout`: the row of the cluster in `layout_table`; no row for a cluster without a snapshot in
+    this run, which has no savings. `places` has the bytes of all rows by `PLACE`, `standing` those
+    of the kept days by `STANDING`.
+    """
+    if not len(rows):
+        return {}
+    first = options.first
+    kept = rows if first is None else rows.filter(pc.greater_equal(rows["day"], pa.scalar(first)))
+    found = {
+        "places": summed(rows, PLACE),
+        "standing": standings(kept),
+        **{name: roll_up(kept, key) for name, key in ROLL_UPS.items()},
+        "matrix": matrix(kept, options.levels),
+        "charges": charges(kept, options.levels),
+    }
+    if options.is_compared:
+        found["compared"] = compared_sums(kept)
+    if len(layout):
+        flows = kept if options.last is None else _of_one_day(rows, options.last)
+        found["savings"] = savings_table(flows.select(FLOW), layout, options.savings)
+    return found
+
+
+def _of_one_day(rows: pa.Table, day: date) -> pa.Table:
+    """The bytes of all days as those of one day.
+
+    Savings are about what to do next: by the last snapshot and by present prices. Days of earlier
+    runs are therefore summed into the last day, which also keeps the rows few.
+    """
+    found = summed(rows, [name for name in FLOW if name not in {"day", "bytes"}])
+    return found.append_column("day", pa.array([day] * len(found), pa.date32()))
+
+
+def all_results(
+    spark: SparkSession, whole: DataFrame, layouts: pa.Table, options: ResultOptions
+) -> dict[str, list[pa.Table]]:
+    """Name -> the `results` of each cluster. A Spark action.
+
+    `whole`: rows of CROSS_RACK of all days; `layouts`: of the clusters of this run.
+    """
+
+    def work(rows: pa.Table, layout: pa.Table) -> pa.Table:
+        batches = packed_tables(results(rows, layout, options))
+        return pa.Table.from_batches(batches, schema=arrow_schema(PACKED))
+
+    frame = spark.createDataFrame(layouts)
+    found = _by_cluster(whole, frame, work, PACKED, tasks=min(len(layouts), MOST_TASKS))
+    with large_batches(spark):
+        return unpacked_tables(found.toArrow())
+
+
+def standing_rows(parts: Sequence[pa.Table]) -> list[Standing]:
+    """The bytes and dollars of all days, in the order of `STANDING`."""
+    rows = [row for part in parts for row in part.to_pylist()]
+
+    def place(row: Mapping[str, Any]) -> list[tuple[bool, Any]]:
+        return [(row[name] is not None, row[name]) for name in STANDING]  # None comes first
+
+    return [Standing(**row) for row in sorted(rows, key=place)]
+
+
 def bill(
     spark: SparkSession,
-    whole: DataFrame,
+    found: Mapping[str, Sequence[pa.Table]],
     *,
-    standings: Sequence[Standing],
     days: Sequence[StandingDay],
     precedence: Sequence[tuple[str, date, str, str]],
     prices: Sequence[Price],
-    levels: Sequence[str],
     folder: str,
 ) -> Bill:
     """Writes the roll-ups of CROSS_RACK below `folder`; returns the values for the summary.
 
-    `whole`: the rows of all days of the result; `standings`: their sums; `days`: these days;
-    `precedence`: of this run.
+    `found`: the result of `all_results`; `days`: those of the result; `precedence`: of this run.
     """
-    table = roll_up(whole, ROLL_UPS).toArrow()
     roll_ups = {
-        name: _write_rows(
-            spark,
-            table.filter(pc.equal(table["roll_up"], name)),
-            SCHEMAS[name],
-            f"{folder}/{name}",
-        )
-        for name in ROLL_UPS
+        name: _write(spark, ordered(found.get(name, ()), key), SCHEMAS[name], f"{folder}/{name}")
+        for name, key in ROLL_UPS.items()
     }
-    pairs = matrix(whole, levels).toArrow()
-    used = {one.price_row for one in standings}
+    pairs = _joined(found.get("matrix", ()), schemas.MATRIX)
+    pairs = pairs.sort_by([(name, "ascending") for name in MATRIX_KEYS])
+    own_standings = standing_rows(found.get("standing", ()))
+    used = {one.price_row for one in own_standings}
     write_rows(
         spark,
         price_rows(price for price in prices if price.row in used),
         f"{folder}/price",
         schemas.PRICE,
     )
+    saved = [row for part in found.get("savings", ()) for row in part.to_pylist()]
+    saved.sort(key=lambda row: str(row["cluster"]))
+    write_rows(spark, saved, f"{folder}/savings", schemas.SAVINGS)
     covered = covered_time(days)
     if covered is None:
         raise ValueError("a bill without days")
     return Bill(
-        standings=standings,
+        standings=own_standings,
         roll_ups=roll_ups,
-        matrix=_write_rows(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
+        matrix=_write(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
         precedence=precedence,
         period=covered[:2],
         seconds=covered[2],
         prices=prices,
+        savings=saved,
     )
 
 
-def _write_rows(
+def _joined(parts: Sequence[pa.Table], schema: StructType) -> pa.Table:
+    empty = arrow_schema(schema).empty_table()
+    names = empty.column_names
+    return pa.concat_tables([empty, *(part.select(names).cast(empty.schema) for part in parts)])
+
+
+def _write(
     spark: SparkSession, table: pa.Table, schema: StructType, path: str
 ) -> Sequence[Mapping[str, Any]]:
     """Writes the columns of `schema` of a small table and returns its rows."""
@@ -344,29 +527,3 @@ def _write_rows(
     write_arrow(spark, kept, path, schema)
     rows: list[dict[str, Any]] = kept.to_pylist()
     return rows
-
-
-def sum_standings(gold: DataFrame) -> list[Standing]:
-    """The bytes and dollars of rows of CROSS_RACK. A Spark action."""
-    rows = (
-        gold.withColumns(
-            {
-                "is_topic_known": F.col("topic") != UNKNOWN_TOPIC,
-                "is_group_known": (F.col("kind") != KINDS[FETCH])
-                | (F.col("client_group") != UNKNOWN_GROUP),
-            }
-        )
-        .groupBy(*STANDING)
-        .agg(
-            F.sum("bytes").alias("bytes"),
-            F.sum("usd").cast(schemas.USD).alias("usd"),
-            F.sum("usd_high").cast(schemas.USD).alias("usd_high"),
-        )
-        .collect()
-    )
-
-    def place(row: Row) -> list[tuple[bool, Any]]:
-        return [(row[name] is not None, row[name]) for name in STANDING]  # None comes first
-
-    # Sorted here, because a sort by Spark takes further jobs, for a few rows.
-    return [Standing(**row.asDict()) for row in sorted(rows, key=place)]

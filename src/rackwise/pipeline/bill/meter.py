@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+import pyarrow.compute as pc
 from pyspark.sql.types import (
     BinaryType,
     ByteType,
@@ -40,16 +40,18 @@ from pyspark.sql.types import (
 from rackwise.core.meter import REASONS, day_parts, look_pair, metered_flows
 from rackwise.core.meter.flows import METERED_KINDS
 from rackwise.core.meter.looks import moment_ms
-from rackwise.pipeline.columns.addresses import NONE, address_number
+from rackwise.pipeline.bill.traffic import FACT
+from rackwise.pipeline.columns.addresses import NONE, PairIndex, address_number
 from rackwise.pipeline.columns.clock import DAY_S
+from rackwise.pipeline.columns.groups import whole_longs
 from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
-from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS, METERED, SOURCES, arrow_schema
+from rackwise.pipeline.schemas import ESTIMATED, KINDS, METERED, SOURCES, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.meter import MeteredFlows
     from rackwise.core.model import Cluster
@@ -60,6 +62,10 @@ if TYPE_CHECKING:
 SOURCE = SOURCES.index("meter")
 MOST_PAIRS = 8
 """Pairs of one cluster in one task; a snapshot at the end of a task is parsed by the next, too."""
+WINDOW = ("start_s", "window_s")
+"""Columns of the facts of the meter besides those of `FACT`: the time between two snapshots."""
+UNKNOWN = ("cluster_name", "kind", "topic_name", "client_group", "reason")
+"""The columns that identify what is not known."""
 KIND_CODES = np.array([KINDS.index(name) for name in METERED_KINDS])
 
 _INPUT = StructType(
@@ -218,71 +224,115 @@ def _batch(columns: Mapping[str, Any], constants: Mapping[str, Any], count: int)
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def meter_facts(spark: SparkSession, fleet: Fleet, flows: DataFrame) -> DataFrame:
-    """FLOW_FACT of the rows with bytes of `meter_flows`."""
-    ids = spark.createDataFrame(
-        [(name, id_, code) for (name, id_), code in fleet.codes.brokers.items()],
-        "cluster_name string, id int, code int",
-    )
-    clusters = fleet.clusters.select("cluster", F.col("name").alias("cluster_name"))
-    topics = fleet.topics.select("cluster", "topic", F.col("name").alias("topic_name"))
-    clients = fleet.clients.select("client", "client_group")
-    known = (
-        flows.where(F.col("bytes").isNotNull())
-        .join(F.broadcast(clusters), "cluster_name")
-        .join(F.broadcast(topics), ["cluster", "topic_name"], "left")
-        .join(F.broadcast(clients), "client_group", "left")
-    )
-    for end in ("client", "broker", "peer"):
-        racks = fleet.racks.select(
-            F.col("path").alias(f"{end}_path"), F.col("rack").alias(f"{end}_rack")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterNames:
+    """Makes facts of the flows of the meter: names become codes; sent to tasks."""
+
+    clusters: pa.Array
+    """Names, sorted; the code of a name is its place + 1, in all of these arrays."""
+    topics: pa.Array
+    clients: pa.Array
+    racks: pa.Array
+    own_topics: PairIndex
+    """(topic code, cluster code) of the topics of each cluster."""
+    brokers: PairIndex
+    """(broker id, cluster code) -> place of the broker."""
+    days: tuple[int, int] | None
+    """First and last day to keep, in days since 1970-01-01; None keeps all."""
+
+    @classmethod
+    def of(cls, fleet: Fleet, days: tuple[int, int] | None = None) -> MeterNames:
+        """The codes of a fleet."""
+        codes, names = fleet.codes, fleet.names
+        own = [row for row in names.cluster_topics if row[0] in codes.clusters]
+        return cls(
+            clusters=pa.array(names.clusters, pa.string()),
+            topics=pa.array(names.topics, pa.string()),
+            clients=pa.array(names.clients, pa.string()),
+            racks=pa.array(names.racks, pa.string()),
+            own_topics=PairIndex(
+                (codes.topics[topic] for _, topic in own),
+                (codes.clusters[name] for name, _ in own),
+            ),
+            brokers=PairIndex(
+                (id_ for _, id_ in names.brokers),
+                (codes.clusters[name] for name, _ in names.brokers),
+            ),
+            days=days,
         )
-        known = known.join(F.broadcast(racks), f"{end}_path", "left")
-    for end in ("broker", "peer"):
-        codes = ids.select("cluster_name", F.col("id").alias(f"{end}_id"), F.col("code").alias(end))
-        known = known.join(F.broadcast(codes), ["cluster_name", f"{end}_id"], "left")
-    return known.select(*(_fact(field) for field in FLOW_FACT))
+
+    def facts(self, flows: pa.RecordBatch) -> pa.Table:
+        """FACT and WINDOW of the rows of `meter_flows` with bytes; a code that is unknown is 0."""
+        cluster = _codes(flows.column("cluster_name"), self.clusters)
+        day = whole_longs(flows.column("start_s")) // DAY_S
+        is_fact = whole_longs(pc.is_valid(flows.column("bytes"))) == 1
+        is_fact &= cluster > 0
+        if self.days is not None:
+            is_fact &= (day >= self.days[0]) & (day <= self.days[1])
+        kept = flows.filter(pa.array(is_fact))
+        cluster, day = cluster[is_fact], day[is_fact]
+        topic = _codes(kept.column("topic_name"), self.topics)
+        is_own = self.own_topics.find(topic, cluster) >= 0
+        columns = {
+            "day": day,
+            "cluster": cluster,
+            "source": np.full(len(day), SOURCE),
+            "client": _codes(kept.column("client_group"), self.clients),
+            "topic": np.where(is_own, topic, 0),
+            **{
+                f"{end}_rack": _codes(kept.column(f"{end}_path"), self.racks)
+                for end in ("client", "broker", "peer")
+            },
+            **{end: self._broker(kept.column(f"{end}_id"), cluster) for end in ("broker", "peer")},
+        }
+        as_is = {name: kept.column(name) for name in (*FACT, *WINDOW) if name not in columns}
+        return pa.table({name: (columns | as_is)[name] for name in (*FACT, *WINDOW)})
+
+    def _broker(self, ids: pa.Array, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
+        found = self.brokers.find(whole_longs(ids), cluster) + 1
+        return np.where(whole_longs(pc.is_valid(ids)) == 1, found, 0)
 
 
-def _fact(field: StructField) -> Column:
-    """A column of FLOW_FACT; a code that is not known is 0."""
-    values = {
-        "window_start": F.timestamp_seconds("start_s"),
-        "day": F.call_function("div", F.col("start_s"), F.lit(DAY_S)),
-        "source": F.lit(SOURCE),
-        "partition": F.lit(None),
-        "packets": F.lit(None),
-    }
-    codes = ("client", "client_rack", "broker", "broker_rack", "peer", "peer_rack", "topic")
-    value = values.get(field.name, F.col(field.name))
-    if field.name in codes:
-        value = F.coalesce(value, F.lit(0))
-    return value.cast(field.dataType).alias(field.name)
+def _codes(texts: pa.Array, names: pa.Array) -> NDArray[np.int64]:
+    """The code of each name; 0 for null and for a name that has none."""
+    found = pc.index_in(texts, value_set=names, skip_nulls=True)
+    return whole_longs(pc.add(found.cast(pa.int64()), 1))
 
 
-def meter_unknowns(flows: DataFrame) -> list[dict[str, Any]]:
-    """What is not known: rows of UNMETERED, by cluster, kind, topic and group. A Spark action."""
-    texts = {reason.name: reason for reason in REASONS}
-    rows = (
-        flows.where(F.col("reason").isNotNull())
-        .groupBy("cluster_name", "kind", "topic_name", "client_group", "reason")
-        .agg(F.max("partitions").alias("partitions"), F.sum("window_s").alias("seconds"))
-        .orderBy("cluster_name", "kind", "topic_name", "client_group", "reason")
-        .collect()
+def unmetered_sums(flows: pa.RecordBatch) -> pa.Table:
+    """What is not known: `UNKNOWN`, partitions (`most`) and seconds of each row of a batch."""
+    unknown = flows.filter(pc.is_valid(flows.column("reason")))
+    return pa.table(
+        {
+            **{name: unknown.column(name) for name in UNKNOWN},
+            "most": unknown.column("partitions"),
+            "seconds": unknown.column("window_s").cast(pa.int64()),
+        }
     )
+
+
+def unmetered_rows(unknown: pa.Table | None) -> list[dict[str, Any]]:
+    """Rows of UNMETERED, by cluster, kind, topic and group; `unknown`: sums of `unmetered_sums`."""
+    if unknown is None:
+        return []
+    texts = {reason.name: reason for reason in REASONS}
+
+    def place(row: Mapping[str, Any]) -> list[tuple[bool, Any]]:
+        return [(row[name] is not None, row[name]) for name in UNKNOWN]  # None comes first
+
     return [
         {
-            "cluster": row.cluster_name,
-            "kind": KINDS[row.kind],
-            "topic": row.topic_name,
-            "client_group": row.client_group,
-            "reason": row.reason,
-            "cause": texts[row.reason].cause,
-            "cure": texts[row.reason].cure,
-            "partitions": row.partitions,
-            "seconds": row.seconds,
+            "cluster": row["cluster_name"],
+            "kind": KINDS[row["kind"]],
+            "topic": row["topic_name"],
+            "client_group": row["client_group"],
+            "reason": row["reason"],
+            "cause": texts[row["reason"]].cause,
+            "cure": texts[row["reason"]].cure,
+            "partitions": row["most"],
+            "seconds": row["seconds"],
         }
-        for row in rows
+        for row in sorted(unknown.to_pylist(), key=place)
     ]
 
 

@@ -16,6 +16,8 @@ With P bytes per second, R even racks, replication factor F and G groups that re
 cross = P (1 - 1/R) + P (F - 1) + G P (1 - 1/R)          300 MiB/s, 3, 3, 2: 200 + 600 + 400
 ```
 
+All days are equal, so one day is modelled, on the driver, with numpy arrays for each cluster.
+
 All shares are whole bytes. The first shares get one byte more each until the remainder is used, so
 sums are exact. Leaders, followers and assignments come from the last snapshot of a cluster. All
 rows are estimates. A partition without a leader sends from and receives in an unknown rack.
@@ -28,42 +30,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+import numpy as np
+import pyarrow as pa
 
+from rackwise.pipeline.bill.traffic import FACT
 from rackwise.pipeline.columns.clock import DAY_S, day_number
-from rackwise.pipeline.schemas import (
-    ESTIMATED,
-    FETCH,
-    FLOW_FACT,
-    PRODUCE,
-    REPLICATE,
-    SOURCES,
-)
+from rackwise.pipeline.columns.groups import summed
+from rackwise.pipeline.schemas import ESTIMATED, FETCH, PRODUCE, REPLICATE, SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import date
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from numpy.typing import NDArray
 
     from rackwise.core.model import Group, GroupMember
     from rackwise.core.racks import Rack
     from rackwise.core.traffic import Rates
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.layouts import RackOf
+    from rackwise.pipeline.fleet.snapshots import Snapshot
+
+    Flows = dict[str, NDArray[np.int64]]
 
 SOURCE = SOURCES.index("rates")
-
-_DAILY = StructType(
-    [
-        StructField("cluster", IntegerType()),
-        StructField("topic", IntegerType()),
-        StructField("client", IntegerType()),
-        StructField("daily", LongType()),
-    ]
+FLOW = (
+    *("kind", "client", "client_rack", "broker", "broker_rack", "peer", "peer_rack"),
+    *("topic", "partition", "bytes"),
 )
+"""The columns of modelled flows, besides the cluster."""
 
 
 def own_rack(_group: Group, member: GroupMember) -> Rack | None:
@@ -83,174 +78,196 @@ def unknown_topics(fleet: Fleet, rates: Rates) -> tuple[tuple[str, str], ...]:
 
 
 def model_traffic(
-    spark: SparkSession,
-    fleet: Fleet,
-    rates: Rates,
-    days: Sequence[date],
-    rack_of: RackOf = own_rack,
-) -> DataFrame:
-    """FLOW_FACT of the days, one row per day, partition and flow; quality estimated.
+    fleet: Fleet, rates: Rates, days: Iterable[date], rack_of: RackOf = own_rack
+) -> pa.Table:
+    """The FACT of rates on the days, summed over partitions; quality estimated.
 
     `rack_of`: the rack of a member of a group; its racks have codes. Topics that are in no
     snapshot are left out; `unknown_topics` returns them.
     """
-    partitions = _partitions(fleet)
-    produced = _with_shares(partitions, _daily_in(spark, fleet, rates))
-    fetched = _with_shares(partitions, _daily_out(spark, fleet, rates))
-    flows = (
-        _produce_flows(produced)
-        .unionByName(_replicate_flows(produced, fleet))
-        .unionByName(_fetch_flows(fetched, _assigned(spark, fleet, rack_of)))
-    )
-    numbers = F.array(*(F.lit(day_number(day)) for day in days))
-    dated = flows.where(F.col("bytes") > 0).withColumn("day", F.explode(numbers))
-    return dated.select(*(_fact(field) for field in FLOW_FACT))
+    keys = ["cluster", *(name for name in FLOW if name not in {"partition", "bytes"})]
+    daily = summed(model_day(fleet, rates, rack_of), keys)
+    count = len(daily)
+    constants = {"source": SOURCE, "quality": ESTIMATED}
+    parts = [daily.append_column("day", pa.array(np.full(count, day_number(day)))) for day in days]
+    whole = pa.concat_tables(parts)
+    for name, value in constants.items():
+        whole = whole.append_column(name, pa.array(np.full(len(whole), value)))
+    return whole.append_column("client_ip", pa.nulls(len(whole), pa.int64())).select(FACT)
 
 
-def _fact(field: StructField) -> Column:
-    constants = {
-        "window_start": F.timestamp_seconds(F.col("day").cast("long") * DAY_S),
-        "window_s": F.lit(DAY_S),
-        "source": F.lit(SOURCE),
-        "quality": F.lit(ESTIMATED),
-        "client_ip": F.lit(None),
-        "packets": F.lit(None),
-    }
-    value = constants.get(field.name, F.col(field.name))
-    return value.cast(field.dataType).alias(field.name)
+def model_day(fleet: Fleet, rates: Rates, rack_of: RackOf = own_rack) -> pa.Table:
+    """The flows of one day: `cluster` and `FLOW`, one row per partition and flow."""
+    names = ("cluster", *FLOW)
+    none = pa.table({name: np.zeros(0, dtype=np.int64) for name in names})
+    ins, outs = _by_cluster(rates)
+    parts = [none]
+    for snapshot in fleet.latest:
+        own_ins, own_outs = ins.get(snapshot.name, {}), outs.get(snapshot.name, {})
+        if not own_ins and not own_outs:
+            continue
+        modelled = _ModelledCluster(fleet, snapshot)
+        cluster = fleet.codes.clusters[snapshot.name]
+        for flows in modelled.flows(own_ins, own_outs, rack_of):
+            kept = flows["bytes"] > 0
+            columns = {name: flows[name][kept] for name in FLOW}
+            columns["cluster"] = np.full(int(kept.sum()), cluster)
+            parts.append(pa.table({name: columns[name] for name in names}))
+    return pa.concat_tables(parts)
 
 
-def _div(value: Column, by: Column) -> Column:
-    return F.call_function("div", value, by)
+def _by_cluster(
+    rates: Rates,
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[tuple[str, str], int]]]:
+    """Cluster -> topic -> rate; and cluster -> (topic, group) -> rate."""
+    ins: dict[str, dict[str, int]] = {}
+    outs: dict[str, dict[tuple[str, str], int]] = {}
+    for (cluster, topic), rate in rates.ins.items():
+        ins.setdefault(cluster, {})[topic] = rate
+    for (cluster, topic, group), rate in rates.outs.items():
+        outs.setdefault(cluster, {})[topic, group] = rate
+    return ins, outs
 
 
-def _part(total: Column, place: Column, count: Column) -> Column:
+class _ModelledCluster:
+    """The partitions of a cluster as arrays, shape (partitions,) each, by topic and number."""
+
+    def __init__(self, fleet: Fleet, snapshot: Snapshot) -> None:
+        self._fleet, self._snapshot = fleet, snapshot
+        table = snapshot.cluster.partitions
+        self._order = np.lexsort((table.partition, table.topic))
+        self._topic = table.topic[self._order].astype(np.int64)
+        self._number = table.partition[self._order].astype(np.int64)
+        self._topics = {topic: place for place, topic in enumerate(table.topics)}
+        codes = fleet.codes.broker_codes(snapshot.name)
+        leader = table.leader[self._order]
+        self._leader = np.where(leader >= 0, codes(leader), 0)
+        self._codes = np.array(
+            [fleet.codes.topics[topic] for topic in table.topics], dtype=np.int64
+        )
+        # Broker code -> rack code, 0 for none.
+        self._rack_of = np.zeros(len(fleet.names.brokers) + 1, dtype=np.int64)
+        for broker in snapshot.cluster.brokers:
+            code = fleet.codes.brokers[snapshot.name, broker.id]
+            self._rack_of[code] = fleet.codes.rack(broker.rack)
+        own = {fleet.codes.rack(broker.rack) for broker in snapshot.cluster.brokers} - {0}
+        self._racks = np.array(sorted(own) or [0], dtype=np.int64)
+        self._counts = np.bincount(self._topic, minlength=len(table.topics))
+        starts = np.cumsum(self._counts) - self._counts
+        self._place = np.arange(len(self._topic)) - starts[self._topic]
+
+    def flows(
+        self,
+        ins: Mapping[str, int],
+        outs: Mapping[tuple[str, str], int],
+        rack_of: RackOf,
+    ) -> Iterator[Flows]:
+        """The flows of each kind; `ins`, `outs`: bytes per second by topic, and by group."""
+        rows, shares = self._shares(ins)
+        client = np.zeros(len(rows), dtype=np.int64)
+        yield self._from_racks(PRODUCE, rows, shares, client, self._racks)
+        yield self._copied(rows, shares)
+        groups = sorted({group for _, group in outs})
+        assigned = self._assigned(rack_of) if groups else {}
+        for group in groups:
+            own = {topic: rate for (topic, name), rate in outs.items() if name == group}
+            rows, shares = self._shares(own)
+            code = self._fleet.codes.clients.get(group, 0)
+            racks = np.array(
+                [
+                    assigned.get((code, topic, number), -1)
+                    for topic, number in zip(
+                        self._codes[self._topic[rows]].tolist(),
+                        self._number[rows].tolist(),
+                        strict=True,
+                    )
+                ],
+                dtype=np.int64,
+            )
+            client = np.full(len(rows), code)
+            open_ = racks < 0
+            yield self._from_racks(FETCH, rows[open_], shares[open_], client[open_], self._racks)
+            yield self._flows(FETCH, rows[~open_], shares[~open_], client[~open_], racks[~open_])
+
+    def _shares(self, rates: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The partitions of topics with a rate, and the daily bytes of each."""
+        daily = np.full(len(self._counts), -1, dtype=np.int64)
+        for topic, rate in rates.items():
+            if topic in self._topics:
+                daily[self._topics[topic]] = rate * DAY_S
+        rows = np.flatnonzero(daily[self._topic] >= 0)
+        place = self._topic[rows]
+        return rows, _part(daily[place], self._place[rows], self._counts[place])
+
+    def _flows(
+        self,
+        kind: int,
+        rows: NDArray[np.int64],
+        bytes_: NDArray[np.int64],
+        client: NDArray[np.int64],
+        client_rack: NDArray[np.int64],
+    ) -> Flows:
+        zeros = np.zeros(len(rows), dtype=np.int64)
+        return {
+            "kind": np.full(len(rows), kind),
+            "client": client,
+            "client_rack": client_rack,
+            "broker": self._leader[rows],
+            "broker_rack": self._rack_of[self._leader[rows]],
+            "peer": zeros,
+            "peer_rack": zeros,
+            "topic": self._codes[self._topic[rows]],
+            "partition": self._number[rows],
+            "bytes": bytes_,
+        }
+
+    def _from_racks(
+        self,
+        kind: int,
+        rows: NDArray[np.int64],
+        bytes_: NDArray[np.int64],
+        client: NDArray[np.int64],
+        racks: NDArray[np.int64],
+    ) -> Flows:
+        """A flow from or to each of some racks, with an even share of the bytes."""
+        count = len(racks)
+        nth = np.tile(np.arange(count), len(rows))
+        part = _part(np.repeat(bytes_, count), nth, np.full(len(nth), count))
+        return self._flows(kind, np.repeat(rows, count), part, np.repeat(client, count), racks[nth])
+
+    def _copied(self, rows: NDArray[np.int64], bytes_: NDArray[np.int64]) -> Flows:
+        """The whole share of a partition, once to each of its followers."""
+        placed = self._snapshot.cluster.partitions.placed
+        codes = self._fleet.codes.broker_codes(self._snapshot.name)(placed.values)
+        first, lengths = placed.offsets[self._order[rows]], placed.lengths[self._order[rows]]
+        ends = np.cumsum(lengths)
+        every = np.repeat(np.arange(len(rows)), lengths)
+        place = np.arange(len(every)) + np.repeat(first - (ends - lengths), lengths)
+        peer = codes[place]
+        is_follower = peer != self._leader[rows[every]]
+        every, peer = every[is_follower], peer[is_follower]
+        zeros = np.zeros(len(every), dtype=np.int64)
+        return self._flows(REPLICATE, rows[every], bytes_[every], zeros, zeros) | {
+            "peer": peer,
+            "peer_rack": self._rack_of[peer],
+        }
+
+    def _assigned(self, rack_of: RackOf) -> dict[tuple[int, int, int], int]:
+        """(client, topic, partition) -> code of the rack of the first member that reads it."""
+        codes = self._fleet.codes
+        found: dict[tuple[int, int, int], tuple[str, int]] = {}
+        for group in self._snapshot.cluster.groups:
+            client = codes.clients[group.group]
+            for member in group.members:
+                reader = (member.member_id, codes.rack(rack_of(group, member)))
+                for topic, number in member.partitions:
+                    key = (client, codes.topics[topic], number)
+                    found[key] = min(found.get(key, reader), reader)
+        return {key: rack for key, (_, rack) in found.items()}
+
+
+def _part(
+    total: NDArray[np.int64], place: NDArray[np.int64], count: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The share at a place, from 0, of `count` even shares; the first shares get the remainder."""
-    return _div(total, count.cast("long")) + (place < total % count).cast("long")
-
-
-def _partitions(fleet: Fleet) -> DataFrame:
-    """Current partitions with the racks of leader and cluster and the place in the topic."""
-    now = F.col("valid_to").isNull()
-    brokers = fleet.brokers.where(now)
-    leaders = brokers.select(F.col("broker").alias("leader"), F.col("rack").alias("leader_rack"))
-    racks = (
-        brokers.where(F.col("rack") != 0)
-        .groupBy("cluster")
-        .agg(F.sort_array(F.collect_set("rack")).alias("racks"))
-    )
-    topic = Window.partitionBy("cluster", "topic")
-    unknown = F.lit(0)
-    return (
-        fleet.partitions.where(now)
-        .join(F.broadcast(leaders), "leader", "left")
-        .join(F.broadcast(racks), "cluster", "left")
-        .select(
-            *("cluster", "topic", "partition"),
-            F.col("leader").alias("broker"),
-            F.coalesce("leader_rack", unknown).alias("broker_rack"),
-            F.coalesce("racks", F.array(unknown)).alias("racks"),
-            F.filter("replicas", lambda replica: replica != F.col("leader")).alias("followers"),
-            (F.row_number().over(topic.orderBy("partition")) - 1).alias("place"),
-            F.count("*").over(topic).alias("count"),
-        )
-    )
-
-
-def _with_shares(partitions: DataFrame, daily: DataFrame) -> DataFrame:
-    """Each partition with its share of the daily bytes of the topic, in `bytes`."""
-    share = _part(F.col("daily"), F.col("place"), F.col("count"))
-    return partitions.join(F.broadcast(daily), ["cluster", "topic"]).withColumn("bytes", share)
-
-
-def _produce_flows(produced: DataFrame) -> DataFrame:
-    return _from_racks(produced).select(*_flow(PRODUCE))
-
-
-def _replicate_flows(produced: DataFrame, fleet: Fleet) -> DataFrame:
-    peers = fleet.brokers.where(F.col("valid_to").isNull()).select(
-        F.col("broker").alias("peer"), F.col("rack").alias("peer_rack")
-    )
-    return (
-        produced.withColumn("peer", F.explode("followers"))
-        .join(F.broadcast(peers), "peer", "left")
-        .withColumn("client_rack", F.lit(0))
-        .select(*_flow(REPLICATE, peer=F.col("peer"), peer_rack=F.coalesce("peer_rack", F.lit(0))))
-    )
-
-
-def _assigned(spark: SparkSession, fleet: Fleet, rack_of: RackOf) -> DataFrame:
-    """Each assigned partition once, with the rack of the first member that is assigned to it."""
-    codes = fleet.codes
-    racks = [
-        (
-            codes.clusters[snapshot.name],
-            codes.clients[group.group],
-            member.member_id,
-            codes.rack(rack_of(group, member)),
-        )
-        for snapshot in fleet.latest
-        for group in snapshot.cluster.groups
-        for member in group.members
-    ]
-    member = ("cluster", "client", "member_id")
-    known = spark.createDataFrame(
-        racks, "cluster int, client int, member_id string, member_rack int"
-    )
-    return (
-        fleet.members.where(F.col("topic") != 0)
-        .select(
-            *("cluster", "topic", "member_id"),
-            F.col("client_group").alias("client"),
-            F.explode("partitions").alias("partition"),
-        )
-        .join(F.broadcast(known), list(member), "left")
-        .groupBy("cluster", "topic", "client", "partition")
-        .agg(F.min_by("member_rack", "member_id").alias("member_rack"))
-    )
-
-
-def _fetch_flows(fetched: DataFrame, assigned: DataFrame) -> DataFrame:
-    racks = F.when(F.col("member_rack").isNull(), F.col("racks")).otherwise(F.array("member_rack"))
-    return _from_racks(
-        fetched.join(
-            F.broadcast(assigned), ["cluster", "topic", "client", "partition"], "left"
-        ).withColumn("racks", racks)
-    ).select(*_flow(FETCH))
-
-
-def _from_racks(flows: DataFrame) -> DataFrame:
-    """One row per rack of `racks`, each with an even share of the bytes."""
-    part = _part(F.col("bytes"), F.col("nth"), F.size("racks"))
-    return flows.select("*", F.posexplode("racks").alias("nth", "client_rack")).withColumn(
-        "bytes", part
-    )
-
-
-def _flow(kind: int, **columns: Column) -> list[Column]:
-    zero = F.lit(0)
-    own = {"kind": F.lit(kind), "peer": zero, "peer_rack": zero} | columns
-    names = (
-        *("cluster", "kind", "client", "client_rack", "broker", "broker_rack"),
-        *("peer", "peer_rack", "topic", "partition", "bytes"),
-    )
-    return [own.get(name, F.col(name)).alias(name) for name in names]
-
-
-def _daily_in(spark: SparkSession, fleet: Fleet, rates: Rates) -> DataFrame:
-    rows = [
-        (fleet.codes.clusters[cluster], fleet.codes.topics[topic], 0, rate * DAY_S)
-        for (cluster, topic), rate in sorted(rates.ins.items())
-        if cluster in fleet.codes.clusters and topic in fleet.codes.topics
-    ]
-    return spark.createDataFrame(rows, _DAILY)
-
-
-def _daily_out(spark: SparkSession, fleet: Fleet, rates: Rates) -> DataFrame:
-    codes = fleet.codes
-    rows = [
-        (codes.clusters[cluster], codes.topics[topic], codes.clients.get(group, 0), rate * DAY_S)
-        for (cluster, topic, group), rate in sorted(rates.outs.items())
-        if cluster in codes.clusters and topic in codes.topics
-    ]
-    return spark.createDataFrame(rows, _DAILY)
+    return total // count + (place < total % count)

@@ -17,18 +17,21 @@ What this does not do: compare rows that have a topic (they come from Kafka, not
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+import numpy as np
+import pyarrow as pa
 
+from rackwise.pipeline.bill.traffic import columns_of
 from rackwise.pipeline.columns.clock import DAY_S, day_at
 from rackwise.pipeline.schemas import REPLICATE, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from numpy.typing import NDArray
 
     from rackwise.pipeline.fleet.fleet import Fleet
 
@@ -36,41 +39,62 @@ TOLERANCE_PERCENT = 10
 SHOWN = 50
 """Maximum rows in the summary."""
 FLOW_LOG = SOURCES.index("flow log")
+COPIED = ("cluster", "day", "broker", "peer")
+"""The columns that identify a pair of brokers on a day."""
+
+
+def copied_by_flows(facts: pa.Table | pa.RecordBatch) -> pa.Table:
+    """The bytes by `COPIED` of flow logs without topics, row by row; `facts`: FACT."""
+    fact = columns_of(facts, (*COPIED, "kind", "source", "topic", "bytes"))
+    return _copied(fact, (fact["source"] == FLOW_LOG) & (fact["topic"] == 0))
+
+
+def copied_by_meter(facts: pa.Table) -> pa.Table:
+    """The bytes by `COPIED` of facts of the meter, row by row; `facts`: FACT."""
+    fact = columns_of(facts, (*COPIED, "kind", "bytes"))
+    return _copied(fact, np.ones(len(facts), dtype=np.bool_))
+
+
+def _copied(fact: Mapping[str, NDArray[np.int64]], is_used: NDArray[np.bool_]) -> pa.Table:
+    is_pair = (fact["broker"] != 0) & (fact["peer"] != 0)
+    rows = np.flatnonzero(is_used & is_pair & (fact["kind"] == REPLICATE))
+    return pa.table({name: fact[name][rows] for name in (*COPIED, "bytes")})
 
 
 def reconcile(
-    rows: DataFrame, metered: DataFrame, fleet: Fleet, *, period: tuple[datetime, datetime]
+    looks: Mapping[str, Mapping[str, pa.Table]],
+    fleet: Fleet,
+    *,
+    period: tuple[datetime, datetime],
 ) -> list[dict[str, Any]]:
     """Rows of RECONCILIATION, on the days that both sources have, by cluster, day and brokers.
 
-    `rows`: the result of `traffic` for the flow logs; `metered`: FLOW_FACT of the meter; `period`:
-    the time that the flow logs cover. A Spark action.
+    `looks`: the result of `gold.first_look`; `period`: the time that the flow logs cover.
     """
-    width = len(fleet.names.brokers) + 1
-    logged = rows.where(
-        (F.col("source") == FLOW_LOG) & (F.col("kind") == REPLICATE) & (F.col("via") != 0)
-    ).select(
-        *("cluster", "day"),
-        F.call_function("div", F.col("via"), F.lit(width)).cast("int").alias("broker"),
-        (F.col("via") % width).cast("int").alias("peer"),
-        F.col("bytes").alias("flow_bytes"),
+    windows = _rows(looks["metered"].get("windows"))
+    seconds = Counter[tuple[int, ...]]()
+    for cluster, day, _, window_s in windows:
+        seconds[cluster, day] += window_s
+    by_flows, by_meter = (
+        {(*pair,): bytes_ for *pair, bytes_ in _rows(table)}
+        for table in (looks["logged"].get("copied"), looks["metered"].get("copied_by_meter"))
     )
-    copied = metered.where(
-        (F.col("kind") == REPLICATE) & (F.col("broker") != 0) & (F.col("peer") != 0)
-    )
-    key = ("cluster", "day", "broker", "peer")
-    both = logged.groupBy(*key).agg(F.sum("flow_bytes").alias("flow_bytes"))
-    both = both.join(copied.groupBy(*key).agg(F.sum("bytes").alias("bytes")), list(key), "full")
-    windows = metered.select("cluster", "day", "window_start", "window_s").distinct()
-    times = windows.groupBy("cluster", "day").agg(F.sum("window_s").alias("seconds"))
-    logged_days = logged.select("cluster", "day").distinct()
-    found = (
-        both.join(F.broadcast(times), ["cluster", "day"])
-        .join(F.broadcast(logged_days), ["cluster", "day"])
-        .orderBy(*key)
-        .collect()
-    )
-    return [_row(row, fleet, flow_seconds=seconds_of_day(row.day, period)) for row in found]
+    days = {pair[:2] for pair in by_flows} & seconds.keys()
+    return [
+        _row(
+            pair,
+            by_flows.get(pair, 0) / seconds_of_day(pair[1], period),
+            by_meter.get(pair, 0) / seconds[pair[:2]],
+            fleet,
+        )
+        for pair in sorted(by_flows.keys() | by_meter.keys())
+        if pair[:2] in days
+    ]
+
+
+def _rows(table: pa.Table | None) -> list[tuple[int, ...]]:
+    """The rows of a table of integers."""
+    return [] if table is None else [*zip(*table.to_pydict().values(), strict=True)]
 
 
 def seconds_of_day(day: int, period: tuple[datetime, datetime]) -> int:
@@ -80,14 +104,13 @@ def seconds_of_day(day: int, period: tuple[datetime, datetime]) -> int:
     return max(1, int((min(end, period[1]) - max(start, period[0])).total_seconds()))
 
 
-def _row(row: Any, fleet: Fleet, *, flow_seconds: int) -> dict[str, Any]:  # noqa: ANN401 (a row of Spark)
-    by_flows = (row.flow_bytes or 0) / flow_seconds
-    by_meter = (row.bytes or 0) / row.seconds
+def _row(pair: tuple[int, ...], by_flows: float, by_meter: float, fleet: Fleet) -> dict[str, Any]:
+    cluster, day, broker, peer = pair
     return {
-        "cluster": fleet.names.clusters[row.cluster - 1],
-        "day": day_at(row.day),
-        "from_broker": fleet.names.brokers[row.broker - 1][1],
-        "to_broker": fleet.names.brokers[row.peer - 1][1],
+        "cluster": fleet.names.clusters[cluster - 1],
+        "day": day_at(day),
+        "from_broker": fleet.names.brokers[broker - 1][1],
+        "to_broker": fleet.names.brokers[peer - 1][1],
         "flow_bytes_per_s": round(by_flows),
         "meter_bytes_per_s": round(by_meter),
         "ratio": by_flows / by_meter if by_meter else None,

@@ -9,9 +9,6 @@ cross_rack  a a b a b  ->  task 1: a a a  +  layout a  ->  rows of a
 layouts     a b        ->  task 2: b b    +  layout b  ->  rows of b
 ```
 
-By default, Spark combines small groups and then processes clusters one after another. Spark keeps
-the number of partitions only if the code sets that number.
-
 A task makes no Python object per flow: Arrow's dictionaries give `core.savings` codes, and rows of
 the result become Arrow some thousands at a time.
 
@@ -22,8 +19,10 @@ them.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -32,9 +31,7 @@ from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, Flo
 from rackwise.core.savings import savings as savings_of
 from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.bill.model import leading
-from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
-from rackwise.pipeline.ingest.tables import write_arrow
-from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.fleet.layouts import cluster_of
 from rackwise.pipeline.schemas import SAVINGS, UNKNOWN_RACK, arrow_schema
 
 if TYPE_CHECKING:
@@ -42,15 +39,10 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.savings import Saving
     from rackwise.core.traffic import Amount, Price
-    from rackwise.pipeline.fleet.fleet import Fleet
-    from rackwise.pipeline.fleet.layouts import RackOf
 
-MOST_TASKS = 256
-"""Maximum number of partitions; each task has several clusters of a larger fleet."""
 REASONS = 3
 """The maximum number of different reasons of a step, besides those in `CAUSES`."""
 TOO_SHORT = (
@@ -64,58 +56,24 @@ BATCH = 4096
 FLOW = ("day", "kind", "topic", "client_group", "quality", "from_rack", "to_rack", "bytes")
 
 
-def savings(
-    cross_rack: DataFrame,
-    fleet: Fleet,
-    *,
-    prices: Sequence[Price],
-    levels: Sequence[str],
-    seconds: int | None,
-    rack_of: RackOf,
-    eps: Sequence[float] = EPS,
-    unkeyed: Mapping[str, float] = {},
-) -> DataFrame:
-    """SAVINGS of CROSS_RACK, with the last snapshot of each cluster.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingOptions:
+    """What savings depend on besides traffic and layout; sent to tasks."""
 
-    `prices`: rows of one provider; `levels`: names, coarsest first; `seconds`: the duration of the
-    traffic, None if it is too short to be extrapolated; `rack_of`: the rack of a member of a group;
-    `eps`, `unkeyed`: as in `core.savings`.
-    """
-    tasks = min(len(fleet.latest), MOST_TASKS)
-    frame = cross_rack.sparkSession.createDataFrame(layout_table(fleet.latest, rack_of))
-    flows = cross_rack.select("cluster", *FLOW).repartition(tasks, "cluster")
-    racks = tuple(fleet.codes.racks)
-
-    def saved(left: pa.Table, right: pa.Table) -> pa.Table:
-        return savings_table(
-            left,
-            right,
-            prices=prices,
-            levels=levels,
-            seconds=seconds,
-            eps=eps,
-            unkeyed=unkeyed,
-            racks=racks,
-        )
-
-    return (
-        flows.groupBy("cluster")
-        .cogroup(frame.repartition(tasks, "cluster").groupBy("cluster"))
-        .applyInArrow(saved, SAVINGS)
-    )
+    prices: tuple[Price, ...]
+    """Rows of one provider."""
+    levels: tuple[str, ...]
+    """Names, coarsest first."""
+    seconds: int | None
+    """The duration of the traffic; None if it is too short to be extrapolated."""
+    racks: tuple[str, ...]
+    """The racks of the run."""
+    eps: tuple[float, ...] = EPS
+    unkeyed: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    """This and `eps`: as in `core.savings`."""
 
 
-def savings_table(
-    left: pa.Table,
-    right: pa.Table,
-    *,
-    prices: Sequence[Price],
-    levels: Sequence[str],
-    seconds: int | None,
-    eps: Sequence[float],
-    unkeyed: Mapping[str, float],
-    racks: Sequence[str],
-) -> pa.Table:
+def savings_table(left: pa.Table, right: pa.Table, options: SavingOptions) -> pa.Table:
     """SAVINGS of one cluster; no rows if it has no traffic.
 
     `left`: rows with the columns of `FLOW`; `right`: the row of the cluster in `layout_table`.
@@ -128,13 +86,13 @@ def savings_table(
     result = savings_of(
         flow_columns(left),
         layout,
-        prices=prices,
-        levels=levels,
-        eps=eps,
-        unkeyed=unkeyed,
-        racks=racks,
+        prices=options.prices,
+        levels=options.levels,
+        eps=options.eps,
+        unkeyed=options.unkeyed,
+        racks=options.racks,
     )
-    saved = (_row(row["cluster"], one, seconds) for one in result.rows())
+    saved = (_row(row["cluster"], one, options.seconds) for one in result.rows())
     batches = []
     while some := list(islice(saved, BATCH)):
         batches.append(pa.RecordBatch.from_pylist(some, schema=schema))
@@ -209,16 +167,6 @@ def _usd(nano: int | None) -> Decimal | None:
 
 def _monthly(nano: int | None, seconds: int | None) -> int | None:
     return None if nano is None or seconds is None else per_month(nano, seconds)
-
-
-def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[str, Any]]:
-    """Writes SAVINGS to `path`; returns its rows in order of the clusters. A Spark action."""
-    with large_batches(spark):
-        table = saved.toArrow()
-    rows: list[dict[str, Any]] = sorted(table.to_pylist(), key=lambda row: str(row["cluster"]))
-    ordered = pa.Table.from_pylist(rows, schema=arrow_schema(SAVINGS))
-    write_arrow(spark, ordered, path, SAVINGS)
-    return rows
 
 
 def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int, each: int = 0) -> dict[str, Any]:

@@ -20,21 +20,24 @@ What this does not do: choose which days stand (`core.history`); read findings o
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from rackwise.core.owners import UNOWNED
 from rackwise.core.traffic import NANO, Price
 from rackwise.pipeline import schemas
-from rackwise.pipeline.bill.savings import FLOW
+from rackwise.pipeline.columns.clock import day_number
+from rackwise.pipeline.columns.groups import whole_longs
 from rackwise.pipeline.ingest.files import escape_glob
+from rackwise.pipeline.schemas import CROSS_RACK, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import date
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
 
 GOLD = "gold"
 """Folder of the gold tables in the folder of a run."""
-_KEYS = "_name string, _day date, _cluster string"
 
 
 class StandingTraffic(NamedTuple):
@@ -52,6 +54,53 @@ class StandingTraffic(NamedTuple):
     """Rows of CROSS_RACK."""
     prices: tuple[Price, ...]
     """The prices of these rows; `Price.row` is unique among them and those of the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingRows:
+    """The work of a task: rows of CROSS_RACK of an earlier run in, those that stand out."""
+
+    clusters: Mapping[str, str]
+    """The name of each cluster in the tables -> its present name."""
+    days: frozenset[tuple[str, int]]
+    """The days that stand: the name in the tables, days since 1970-01-01."""
+    price_rows: Mapping[str, str]
+    """The price rows that have another name now -> that name."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows that stand, with the present names of clusters and price rows."""
+        schema = arrow_schema(CROSS_RACK)
+        for batch in batches:
+            kept = batch.filter(self._stands(batch))
+            columns = {
+                "cluster": _renamed(kept.column("cluster"), self.clusters),
+                "owner": pc.fill_null(kept.column("owner"), UNOWNED),
+                "price_row": _renamed(kept.column("price_row"), self.price_rows),
+            }
+            arrays = [
+                columns.get(field.name, kept.column(field.name)).cast(field.type)
+                for field in schema
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _stands(self, batch: pa.RecordBatch) -> pa.Array:
+        """Whether each row is of a day that stands."""
+        coded = batch.column("cluster").dictionary_encode()
+        numbers = batch.column("day").cast(pa.int32())
+        is_standing = np.zeros(batch.num_rows, dtype=np.bool_)
+        clusters = whole_longs(coded.indices)
+        days = whole_longs(numbers)
+        for code, name in enumerate(coded.dictionary.to_pylist()):
+            own = [day for cluster, day in self.days if cluster == name]
+            is_standing |= (clusters == code) & np.isin(days, own)
+        return pa.array(is_standing)
+
+
+def _renamed(texts: pa.Array, names: Mapping[str, str]) -> pa.Array:
+    """The texts, with another name for those that have one."""
+    coded = texts.dictionary_encode()
+    now = [names.get(text, text) for text in coded.dictionary.to_pylist()]
+    return pa.array(now, pa.string()).take(coded.indices)
 
 
 def read_standing(
@@ -86,66 +135,18 @@ def read_standing(
     return StandingTraffic(whole, tuple(dict.fromkeys(earlier)))
 
 
-def whole_bill(
-    own: DataFrame | None, standing: StandingTraffic | None, *, first: date | None
-) -> DataFrame:
-    """The rows of all days of the result, in memory.
-
-    `own`: the rows of this run, in memory; `first`: the first day that is kept; None keeps all.
-    """
-    if own is not None and standing is None and first is None:
-        return own
-    frames = [] if own is None else [own if first is None else own.where(F.col("day") >= first)]
-    frames += [] if standing is None else [standing.rows]
-    whole = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-    return whole.cache()
-
-
-def flows_of_savings(
-    own: DataFrame | None, standing: StandingTraffic, clusters: Collection[str]
-) -> DataFrame:
-    """The traffic of all days for the savings of `clusters`, at the prices of the last day.
-
-    Savings are about what to do next: by the last snapshot and by present prices. Days of earlier
-    runs are therefore summed into the last day, which also keeps the rows few.
-    """
-    rows = standing.rows if own is None else own.unionByName(standing.rows)
-    last = rows.agg(F.max("day").alias("last"))
-    keys = [name for name in FLOW if name not in {"day", "bytes"}]
-    return (
-        rows.where(F.col("cluster").isin(sorted(clusters)))
-        .groupBy("cluster", *keys)
-        .agg(F.sum("bytes").alias("bytes"))
-        .crossJoin(F.broadcast(last.select(F.col("last").alias("day"))))
-    )
-
-
 def _rows(
     spark: SparkSession, tables: str, days: Sequence[StandingDay], names: Mapping[str, str]
 ) -> DataFrame:
     """The rows of some days of a run, with the present names of clusters and price rows."""
-    keys = spark.createDataFrame(
-        [(each.name_in_tables, each.day, each.cluster) for each in days], _KEYS
+    stored = spark.read.schema(CROSS_RACK).parquet(escape_glob(f"{tables}/{GOLD}/cross_rack"))
+    rows = stored.where(stored["day"].isin(sorted({each.day for each in days})))
+    work = StandingRows(
+        clusters={str(each.name_in_tables): each.cluster for each in days},
+        days=frozenset((str(each.name_in_tables), day_number(each.day)) for each in days),
+        price_rows={old: new for old, new in names.items() if old != new},
     )
-    stored = spark.read.schema(schemas.CROSS_RACK).parquet(
-        escape_glob(f"{tables}/{GOLD}/cross_rack")
-    )
-    is_standing = (F.col("cluster") == F.col("_name")) & (F.col("day") == F.col("_day"))
-    rows = stored.where(F.col("day").isin(sorted({each.day for each in days}))).join(
-        F.broadcast(keys), is_standing
-    )
-    changed = {old: new for old, new in names.items() if old != new}
-    price_row = F.col("price_row")
-    for old, new in changed.items():
-        price_row = F.when(F.col("price_row") == old, F.lit(new)).otherwise(price_row)
-    columns = {
-        "cluster": F.col("_cluster"),
-        "owner": F.coalesce("owner", F.lit(UNOWNED)),
-        "price_row": price_row,
-    }
-    return rows.select(
-        *(columns.get(name, F.col(name)).alias(name) for name in schemas.CROSS_RACK.fieldNames())
-    )
+    return rows.mapInArrow(work, CROSS_RACK)
 
 
 def price_rows(prices: Iterable[Price]) -> list[dict[str, Any]]:

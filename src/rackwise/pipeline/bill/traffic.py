@@ -1,13 +1,10 @@
-"""Facts to traffic: bytes per day, kind, topic, client group and rack pair, in one pass.
+"""Facts to traffic: bytes per day, kind, topic, client group and rack pair of a cluster.
 
 Goals, in order:
 
 1. Every byte of a fact is in exactly one row.
-2. One hash aggregate reads the facts. All other steps are roll-ups of its small result.
+2. A task reads facts in batches and keeps only its sums.
 3. Names are never joined to the facts.
-
-One key. The fields of the key are small integers. They are packed into one long, and each field is
-as wide as its largest code (`packing`). The aggregate therefore hashes eight bytes.
 
 Flow logs contain no topics. Instead of the topic, such a row keeps a value that identifies its
 possible topics (`via`): the address of a group member and the broker that it talks to, or the two
@@ -19,23 +16,28 @@ Sums are therefore exact. Without weights, the topic stays unknown.
 Precedence. Several sources can report the same cluster, day and kind. Only the most trusted of them
 is billed. The other sources serve as weights. Sources are never added.
 
+A row that is spread becomes one row per topic of its set, so rows are spread in blocks, and only
+the sums of each block are kept.
+
 What this does not do: join prices and names (`cost`); determine the racks of a fact (`ingest`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import Window
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.types import DecimalType
+import pyarrow.compute as pc
+from pyspark.sql.types import LongType, StructField, StructType
 
 from rackwise.core.traffic import PRECEDENCE
-from rackwise.pipeline.columns.addresses import keyed, never_null
+from rackwise.core.traffic import apportion as apportioned
+from rackwise.pipeline.bill.exact import are_divisible, divided
+from rackwise.pipeline.columns.addresses import PairIndex
 from rackwise.pipeline.columns.clock import DAY_BITS
-from rackwise.pipeline.columns.packing import packed, unpacked
-from rackwise.pipeline.fleet.members import member_places
+from rackwise.pipeline.columns.groups import Groups, summed_longs, whole_longs
+from rackwise.pipeline.columns.packing import key_names, packed_arrays, unpacked_arrays
 from rackwise.pipeline.schemas import (
     APPORTIONED,
     ESTIMATED,
@@ -48,166 +50,296 @@ from rackwise.pipeline.schemas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pyspark.sql import Column, DataFrame
+    from numpy.typing import NDArray
 
-    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.bill.coded_fleet import CodedFleet
+
+    Columns = Mapping[str, NDArray[np.int64]]
+    Number = TypeVar("Number", np.int64, np.float64)
 
 IP_BITS = 32
-CLUSTER_BITS = 24
-"""Bits of a cluster code in a key of (address, cluster)."""
-
 ROW = (
     *("day", "cluster", "kind", "source", "quality"),
     *("topic", "via", "client", "from_rack", "to_rack"),
 )
 """The columns that identify a row of `traffic`."""
+TRAFFIC = StructType([StructField(name, LongType()) for name in (*ROW, "bytes")])
+"""The columns of `traffic`."""
 KEPT = ("day", "cluster", "kind", "topic", "client", "from_rack", "to_rack", "quality")
 """The columns that identify a row of `apportion`."""
+FACT = (
+    *("day", "cluster", "kind", "source", "quality", "client_ip", "client", "client_rack"),
+    *("broker", "broker_rack", "peer", "peer_rack", "topic", "bytes"),
+)
+"""The columns of facts that are read; those of FLOW_FACT and of FLOW_SUM have them."""
 
-SET = ("basis", "place", "set_day")
-"""The columns that identify a set of weights; `set_day` is its `day` in WEIGHT."""
+SET = ("basis", "place", "day")
+"""The columns of WEIGHT that identify a set of weights."""
 EVERY_DAY = 0
 """The day of a set of weights for every day without a set of its own."""
-BY_CLIENT, BY_ADDRESS, BY_PAIR, BY_READ, BY_LED, BY_COPIED, BY_SIZE = range(1, 8)
+BASES = (BY_CLIENT, BY_ADDRESS, BY_PAIR, BY_READ, BY_LED, BY_COPIED, BY_SIZE) = range(1, 8)
 """What a set of weights is about; see `weights`."""
+MOST_SPREAD = 2**20
+"""Rows that rows without a topic become at a time, unless one row becomes more."""
+
+_RANKS = np.array(
+    [PRECEDENCE.index(name) if name in PRECEDENCE else len(PRECEDENCE) for name in SOURCES]
+)
+"""Source code -> its place in the precedence."""
 
 
-def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
-    """Bytes per `ROW`: the columns of TRAFFIC with `source` and `via`; `facts`: FLOW_FACT.
+def columns_of(
+    table: pa.Table | pa.RecordBatch, names: Iterable[str]
+) -> dict[str, NDArray[np.int64]]:
+    """Columns of integers as longs; 0 where one is missing."""
+    return {name: whole_longs(table.column(name)) for name in names}
+
+
+def traffic(facts: pa.Table | pa.RecordBatch, fleet: CodedFleet) -> pa.Table:
+    """Bytes per `ROW`; `facts`: a table with the columns of `FACT`.
 
     `via` identifies the possible topics. It is 0 if the topic is known or cannot be determined.
     """
-    addresses = member_addresses(fleet)
-    bits = _bits(fleet, len(addresses))
-    values = unpacked(bits)
-    is_via = values["is_via"] == 1
-    columns = {
-        **values,
-        "topic": F.when(is_via, F.lit(0)).otherwise(values["spot"]),
-        "via": F.when(is_via, values["spot"]).otherwise(F.lit(0)),
+    return summed_longs(_row_columns(facts, fleet), ROW)
+
+
+def _row_columns(
+    facts: pa.Table | pa.RecordBatch, fleet: CodedFleet
+) -> dict[str, NDArray[np.int64]]:
+    """`ROW` and the bytes of each fact; shape (n,) each."""
+    fact = columns_of(facts, FACT)
+    is_produce = fact["kind"] == PRODUCE
+    near = fact["broker_rack"]
+    far = np.where(fact["peer"] != 0, fact["peer_rack"], fact["client_rack"])
+    return {
+        **{name: fact[name] for name in (*ROW, "bytes") if name in fact},
+        "via": np.where(fact["topic"] == 0, via_of(fact, facts.column("client_ip"), fleet), 0),
+        "from_rack": np.where(is_produce, far, near),
+        "to_rack": np.where(is_produce, near, far),
     }
-    types = {"via": "long", "kind": "tinyint", "source": "tinyint", "quality": "tinyint"}
-    return (
-        with_via(facts, fleet, addresses)
-        .groupBy(*packed(_values(), bits).values())
-        .agg(F.sum("bytes").alias("bytes"))
-        .select(*(columns[name].cast(types.get(name, "int")).alias(name) for name in ROW), "bytes")
-    )
 
 
-def with_precedence(rows: DataFrame) -> DataFrame:
-    """The rows of `traffic` with `is_billed`: true for the most trusted source of its place."""
-    ranks = [PRECEDENCE.index(name) if name in PRECEDENCE else len(PRECEDENCE) for name in SOURCES]
-    rank = F.get(F.array(*map(F.lit, ranks)), F.col("source").cast("int"))
-    place = ("day", "cluster", "kind")
-    best = rows.groupBy(*place).agg(F.min(rank).alias("best"))
-    joined = rows.join(F.broadcast(best), list(place))
-    return joined.withColumn("is_billed", rank == F.col("best")).drop("best")
+def via_of(fact: Columns, client_ip: pa.Array, fleet: CodedFleet) -> NDArray[np.int64]:
+    """The pair of brokers, or the address of a member and the broker, as one long; shape (n,)."""
+    width = fleet.brokers + 1
+    is_pair = (fact["peer"] != 0) & (fact["broker"] != 0)
+    places = fleet.members.find(fact["client_ip"], fact["cluster"])
+    # An address has the code 0 if it is unknown or no member's; a missing one reads as 0.0.0.0.
+    address = np.where(whole_longs(pc.is_valid(client_ip)) == 1, places + 1, 0)
+    first = np.where(is_pair, fact["broker"], address)
+    return first * width + np.where(is_pair, fact["peer"], fact["broker"])
 
 
-def apportion(rows: DataFrame, weights: DataFrame, brokers: int) -> DataFrame:
-    """TRAFFIC with the bytes of rows without a topic spread over topics.
+def traffic_task(
+    fleet: CodedFleet, prepared: Callable[[pa.RecordBatch], pa.Table | pa.RecordBatch]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The work of a task: batches of facts in, rows of `traffic` out, each key once or rarely more.
+
+    `prepared`: what makes facts of a batch.
+    """
+    bits = _row_bits(fleet)
+    keys = key_names(bits)
+
+    def unpacked(batch: pa.RecordBatch) -> pa.RecordBatch:
+        longs = {name: whole_longs(batch.column(name)) for name in keys}
+        values = unpacked_arrays(longs, bits)
+        arrays = [pa.array(values[name]) for name in ROW]
+        return pa.RecordBatch.from_arrays([*arrays, batch.column("bytes")], [*ROW, "bytes"])
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        groups = Groups(keys, ["bytes"])
+        for batch in batches:
+            columns = _row_columns(prepared(batch), fleet)
+            packed = packed_arrays(columns, bits)
+            groups.add(pa.table({**packed, "bytes": columns["bytes"]}))
+            if groups.is_full:
+                yield from map(unpacked, groups.take())
+        yield from map(unpacked, groups.take())
+
+    return work
+
+
+def _row_bits(fleet: CodedFleet) -> dict[str, int]:
+    """Column of `ROW` -> its width in bits, so that a task groups one or two longs, not ten."""
+    width = fleet.brokers + 1
+    via = max(width, len(fleet.members) + 1) * width
+    racks = len(fleet.racks).bit_length()
+    return {
+        "day": DAY_BITS,
+        "cluster": len(fleet.clusters).bit_length(),
+        "kind": (len(KINDS) - 1).bit_length(),
+        "source": (len(SOURCES) - 1).bit_length(),
+        "quality": (len(QUALITIES) - 1).bit_length(),
+        "topic": len(fleet.topics).bit_length(),
+        "via": via.bit_length(),
+        "client": len(fleet.clients).bit_length(),
+        "from_rack": racks,
+        "to_rack": racks,
+    }
+
+
+def with_precedence(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The rows of `traffic` of the most trusted source of a cluster, day and kind; and the rest."""
+    day, cluster, kind = columns_of(rows, ("day", "cluster", "kind")).values()
+    rank = _RANKS[whole_longs(rows.column("source"))]
+    place = (cluster << IP_BITS) | (day << 2) | kind
+    _, group = np.unique(place, return_inverse=True)
+    best = np.full(int(group.max(initial=-1)) + 1, len(PRECEDENCE) + 1)
+    np.minimum.at(best, group, rank)
+    is_billed = pa.array(rank == best[group])
+    return rows.filter(is_billed), rows.filter(pc.invert(is_billed))
+
+
+def merge_sources(rows: pa.Table) -> pa.Table:
+    """Bytes per `KEPT`: combines rows that differ only in source or `via`."""
+    return summed_longs(columns_of(rows, (*KEPT, "bytes")), KEPT)
+
+
+def apportion(rows: pa.Table, weights: pa.Table, brokers: int) -> pa.Table:
+    """Bytes per `KEPT`, with the bytes of rows without a topic spread over topics.
 
     `rows`: the result of `traffic`; `weights`: WEIGHT, each above 0; `brokers`: the number of
     brokers of the fleet. The quality of a spread row becomes apportioned, or estimated where it was
     that or where the weights are (BY_SIZE). Each row equals the result of `core.traffic.apportion`.
     """
-    unnamed = _with_weight_set(rows.where(F.col("topic") == 0), weights, brokers)
-    left_out = unnamed.where(F.col("basis") == 0)
-    renamed = {"day": "set_day", "topic": "to_topic", "client": "to_client"}
-    product = F.col("bytes").cast(DecimalType(20, 0)) * F.col("weight").cast(DecimalType(18, 0))
-    shared = (
-        unnamed.where(F.col("basis") != 0)
-        .join(weights.withColumnsRenamed(renamed), list(SET))
-        .withColumns(
-            {
-                "share": F.call_function("div", product, F.col("whole")),
-                "remainder": product % F.col("whole"),
+    sets = _WeightSets(weights)
+    is_unnamed = whole_longs(rows.column("topic")) == 0
+    chosen = np.full(len(rows), -1)
+    chosen[is_unnamed] = sets.choose(rows.filter(pa.array(is_unnamed)), brokers)
+    parts = [merge_sources(rows.filter(pa.array(chosen < 0)))]
+    spread = rows.filter(pa.array(chosen >= 0))
+    of_spread = chosen[chosen >= 0]
+    ends = np.cumsum(sets.sizes[of_spread])
+    first = 0
+    while first < len(spread):
+        before = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + MOST_SPREAD, side="right")))
+        block = spread.slice(first, last - first)
+        parts.append(merge_sources(sets.spread(block, of_spread[first:last])))
+        first = last
+    return merge_sources(pa.concat_tables(parts))
+
+
+class _WeightSets:
+    """Sets of weights, each in order of topics and clients."""
+
+    def __init__(self, weights: pa.Table) -> None:
+        column = columns_of(weights, (*SET, "topic", "client", "weight"))
+        order = np.lexsort([column[name] for name in ("client", "topic", *SET[::-1])])
+        self._topic, self._client = column["topic"][order], column["client"][order]
+        self._weight = column["weight"][order]
+        keys = np.column_stack([column[name][order] for name in SET])
+        is_first = np.ones(len(keys), dtype=bool)
+        is_first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+        # Per set, shape (sets,): the place of its first weight, its number of weights, its basis.
+        self._first = np.flatnonzero(is_first)
+        self.sizes = np.diff(np.append(self._first, len(keys)))
+        self._basis = keys[self._first, 0]
+        self._found = {
+            basis: (
+                np.flatnonzero(self._basis == basis),
+                PairIndex(
+                    keys[self._first][self._basis == basis, 1],
+                    keys[self._first][self._basis == basis, 2],
+                ),
+            )
+            for basis in BASES
+        }
+        # The sum of a set may need more than 63 bits; only smaller ones are used as longs.
+        starts = self._first if len(self._first) else np.zeros(0, dtype=np.int64)
+        self._whole_estimated = _sums(self._weight.astype(np.float64), starts)
+        self._whole = _sums(self._weight, starts)
+
+    def choose(self, unnamed: pa.Table, brokers: int) -> NDArray[np.int64]:
+        """The set of each row without a topic, -1 where there is none; shape (n,)."""
+        names = ("kind", "client", "via", "cluster", "day")
+        row = columns_of(unnamed, names)
+        chosen = np.full(len(unnamed), -1)
+        for is_fit, basis, place, day in _choices(row, brokers):
+            sets, index = self._found[basis]
+            rows = np.flatnonzero(is_fit & (chosen < 0))
+            if len(sets) and len(rows):
+                found = index.find(place[rows], day[rows])
+                chosen[rows[found >= 0]] = sets[found[found >= 0]]
+        return chosen
+
+    def spread(self, rows: pa.Table, chosen: NDArray[np.int64]) -> pa.Table:
+        """A row for each row and weight of its set, if it has bytes; `chosen`: the sets."""
+        total = whole_longs(rows.column("bytes"))
+        counts = self.sizes[chosen]
+        starts = np.cumsum(counts) - counts
+        # Shape (expanded rows,): the row, and the place of its weight.
+        row = np.repeat(np.arange(len(chosen)), counts)
+        weight = np.arange(len(row)) - np.repeat(starts - self._first[chosen], counts)
+        share = np.zeros(len(row), dtype=np.int64)
+        is_easy = are_divisible(total, self._whole_estimated[chosen])
+        easy = np.flatnonzero(is_easy[row])
+        share[easy] = self._shares(total, chosen, row[easy], weight[easy])
+        for each in np.flatnonzero(~is_easy).tolist():
+            own = slice(int(starts[each]), int(starts[each] + counts[each]))
+            share[own] = apportioned(int(total[each]), self._weight[weight[own]].tolist())
+        kept = np.flatnonzero(share > 0)
+        row, weight = row[kept], weight[kept]
+        is_estimated = self._basis[chosen[row]] == BY_SIZE
+        quality = whole_longs(rows.column("quality"))[row]
+        columns = columns_of(rows, KEPT)
+        return pa.table(
+            {name: values[row] for name, values in columns.items()}
+            | {
+                "topic": self._topic[weight],
+                "client": self._client[weight],
+                "quality": np.maximum(quality, np.where(is_estimated, ESTIMATED, APPORTIONED)),
+                "bytes": share[kept],
             }
         )
-    )
-    row = Window.partitionBy(*ROW)
-    place = F.row_number().over(row.orderBy(F.desc("remainder"), "to_topic", "to_client"))
-    rest = F.col("bytes") - F.sum("share").over(row)
-    spread = shared.withColumns(
-        {
-            "bytes": F.col("share") + (place <= rest).cast("long"),
-            "topic": F.col("to_topic"),
-            "client": F.col("to_client"),
-            "quality": F.greatest(
-                F.col("quality"),
-                F.when(F.col("basis") == BY_SIZE, ESTIMATED).otherwise(APPORTIONED).cast("tinyint"),
-            ),
-        }
-    )
-    return merge_sources(
-        rows.where(F.col("topic") != 0)
-        .select(*ROW, "bytes")
-        .unionByName(left_out.select(*ROW, "bytes"))
-        .unionByName(spread.where(F.col("bytes") > 0).select(*ROW, "bytes"))
-    )
+
+    def _shares(
+        self,
+        total: NDArray[np.int64],
+        chosen: NDArray[np.int64],
+        row: NDArray[np.int64],
+        weight: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """`core.traffic.apportion` of each row; `row` ascends, and has all weights of its set."""
+        share, remainder = divided(total[row], self._weight[weight], self._whole[chosen][row])
+        rest = total.copy()
+        np.subtract.at(rest, row, share)
+        # The first of each row by falling remainder, then by topic and client, which is the order.
+        order = np.lexsort((-remainder, row))
+        of_row = row[order]
+        is_first = np.ones(len(of_row), dtype=bool)
+        is_first[1:] = of_row[1:] != of_row[:-1]
+        start = np.flatnonzero(is_first)
+        place = np.arange(len(of_row)) - np.repeat(start, np.diff(np.append(start, len(of_row))))
+        share[order] += place < rest[of_row]
+        return share
 
 
-def merge_sources(rows: DataFrame) -> DataFrame:
-    """TRAFFIC: combines rows that differ only in source or `via`."""
-    return rows.groupBy(*KEPT).agg(F.sum("bytes").alias("bytes"))
+def _sums(values: NDArray[Number], starts: NDArray[np.int64]) -> NDArray[Number]:
+    """The sums of the values from each start to the next."""
+    return np.add.reduceat(values, starts) if len(starts) else values[:0]
 
 
-def client_place(cluster: Column, kind: Column, client: Column) -> Column:
-    """The `place` of the weights of a client group and a kind; long."""
-    wide = F.shiftleft(cluster.cast("long"), IP_BITS + 2)
-    return wide.bitwiseOR(F.shiftleft(kind.cast("long"), IP_BITS)).bitwiseOR(client.cast("long"))
+def client_place(
+    cluster: NDArray[np.int64], kind: NDArray[np.int64], client: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The `place` of the weights of a client group and a kind."""
+    return (cluster << (IP_BITS + 2)) | (kind << IP_BITS) | client
 
 
-def _with_weight_set(unnamed: DataFrame, weights: DataFrame, brokers: int) -> DataFrame:
-    """Adds `basis` (0 = no weights for the row), `place`, `set_day`, and `whole`, their sum.
-
-    `brokers`: the number of brokers of the fleet, which divides `via`.
-    """
-    dated = weights.withColumnRenamed("day", "set_day")
-    sets = dated.groupBy(*SET).agg(F.sum("weight").cast(DecimalType(20, 0)).alias("whole"))
-    choices = [
-        F.when(
-            is_fit,
-            F.struct(
-                F.lit(order).alias("order"),
-                F.lit(basis).alias("basis"),
-                place.alias("place"),
-                day.cast("int").alias("set_day"),
-            ),
-        )
-        for order, (is_fit, basis, place, day) in enumerate(_choices(brokers))
-    ]
-    choice = F.explode_outer(F.array_compact(F.array(*choices)))
-    order = F.when(F.col("whole").isNotNull(), F.col("order"))
-    first = F.min_by(F.struct(*SET, "whole"), order)
-    return (
-        unnamed.select(*unnamed.columns, choice.alias("choice"))
-        .select(*unnamed.columns, "choice.*")
-        .join(F.broadcast(sets), list(SET), "left")
-        .groupBy(*unnamed.columns)
-        .agg(first.alias("first"))
-        .select(
-            *unnamed.columns,
-            F.coalesce("first.basis", F.lit(0)).alias("basis"),
-            F.coalesce("first.place", F.lit(0)).alias("place"),
-            F.coalesce("first.set_day", F.lit(EVERY_DAY)).alias("set_day"),
-            "first.whole",
-        )
-    )
-
-
-def _choices(brokers: int) -> Iterator[tuple[Column, int, Column, Column]]:
+def _choices(
+    row: Columns, brokers: int
+) -> Iterator[tuple[NDArray[np.bool_], int, NDArray[np.int64], NDArray[np.int64]]]:
     """Where it applies, the basis, place and day of each set of weights, the first choice first."""
-    kind, client, via = F.col("kind"), F.col("client"), F.col("via")
+    kind, client, via, day = (row[name] for name in ("kind", "client", "via", "day"))
     is_copy, is_read = kind == REPLICATE, kind == FETCH
     is_sent = ~is_copy & ~is_read
-    address, broker = _div(via, brokers + 1), via % (brokers + 1)
-    by_client = client_place(F.col("cluster"), kind, client)
+    address, broker = np.divmod(via, brokers + 1)
+    by_client = client_place(row["cluster"], kind, client)
     has_address, has_broker = address != 0, broker != 0
-    every_day = F.lit(EVERY_DAY)
+    every_day = np.full(len(day), EVERY_DAY)
     for is_fit, basis, place in (
         (is_copy, BY_COPIED, via),
         (is_copy, BY_PAIR, via),
@@ -221,80 +353,5 @@ def _choices(brokers: int) -> Iterator[tuple[Column, int, Column, Column]]:
         (~is_copy & has_broker, BY_SIZE, broker),
     ):
         if basis in {BY_COPIED, BY_READ, BY_LED}:
-            yield is_fit, basis, place, F.col("day")
+            yield is_fit, basis, place, day
         yield is_fit, basis, place, every_day
-
-
-def _div(value: Column, by: int) -> Column:
-    return F.call_function("div", value, F.lit(by))
-
-
-def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
-    """(cluster code, address as a long) of group members -> code, dense from 1 in that order."""
-    return {place: code for code, place in enumerate(member_places(fleet), start=1)}
-
-
-def _values() -> dict[str, Column]:
-    """The fields of the key; `spot` is the topic, or `via` if the topic is unknown."""
-    is_via = (F.col("topic") == 0) & (F.col("via") != 0)
-    is_produce = F.col("kind") == PRODUCE
-    far = F.when(F.col("peer") != 0, F.col("peer_rack")).otherwise(F.col("client_rack"))
-    near = F.col("broker_rack")
-    as_is = ("day", "cluster", "kind", "source", "quality", "client")
-    return {name: F.col(name) for name in as_is} | {
-        "from_rack": F.when(is_produce, far).otherwise(near),
-        "to_rack": F.when(is_produce, near).otherwise(far),
-        "is_via": is_via.cast("int"),
-        "spot": F.when(is_via, F.col("via")).otherwise(F.col("topic").cast("long")),
-    }
-
-
-def _bits(fleet: Fleet, addresses: int) -> dict[str, int]:
-    names = fleet.names
-    racks = len(names.racks).bit_length()
-    spots = (_pairs(fleet), (addresses + 1) * (len(names.brokers) + 1), len(names.topics))
-    return {
-        "day": DAY_BITS,
-        "cluster": len(names.clusters).bit_length(),
-        "kind": (len(KINDS) - 1).bit_length(),
-        "source": (len(SOURCES) - 1).bit_length(),
-        "quality": (len(QUALITIES) - 1).bit_length(),
-        "from_rack": racks,
-        "to_rack": racks,
-        "client": len(names.clients).bit_length(),
-        "is_via": 1,
-        "spot": max(spot.bit_length() for spot in spots),
-    }
-
-
-def _pairs(fleet: Fleet) -> int:
-    """The number of codes for pairs of brokers: sender * (brokers + 1) + receiver."""
-    return (len(fleet.names.brokers) + 1) ** 2
-
-
-def with_via(facts: DataFrame, fleet: Fleet, addresses: Mapping[tuple[int, int], int]) -> DataFrame:
-    """Adds `via`; `addresses`: the result of `member_addresses`."""
-    width = len(fleet.names.brokers) + 1
-    broker = F.col("broker").cast("long")
-    is_pair = (F.col("peer") != 0) & (F.col("broker") != 0)
-    pair = F.when(is_pair, broker * width + F.col("peer"))
-    if not addresses:
-        return facts.withColumn("via", F.coalesce(pair, broker))
-    known = facts.sparkSession.createDataFrame(
-        pa.table(
-            {
-                "_ip": pa.array([ip for _, ip in addresses], pa.int64()),
-                "_cluster": pa.array([cluster for cluster, _ in addresses], pa.int32()),
-                "_address": pa.array(list(addresses.values()), pa.int64()),
-            }
-        )
-    ).select(
-        never_null(keyed(F.col("_ip"), F.col("_cluster"), CLUSTER_BITS)).alias("_place"), "_address"
-    )
-    place = keyed(F.col("client_ip"), F.col("cluster"), CLUSTER_BITS)
-    client = F.coalesce(F.col("_address"), F.lit(0)) * width + broker
-    return (
-        facts.withColumn("_place", place)
-        .join(F.broadcast(known), "_place", "left")
-        .withColumn("via", F.coalesce(pair, client))
-    )

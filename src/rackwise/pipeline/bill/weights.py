@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+import pyarrow.compute as pc
 
 from rackwise.pipeline.bill.traffic import (
     BY_ADDRESS,
@@ -49,103 +49,131 @@ from rackwise.pipeline.bill.traffic import (
     BY_READ,
     BY_SIZE,
     EVERY_DAY,
+    FACT,
+    SET,
     client_place,
-    member_addresses,
-    with_via,
+    columns_of,
+    via_of,
 )
 from rackwise.pipeline.columns.clock import DAY_S
-from rackwise.pipeline.fleet.members import last_members
-from rackwise.pipeline.schemas import FETCH, PRODUCE, REPLICATE, WEIGHT
+from rackwise.pipeline.columns.groups import Groups, summed
+from rackwise.pipeline.fleet.members import last_members, member_places
+from rackwise.pipeline.schemas import FETCH, PRODUCE, REPLICATE, WEIGHT, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.traffic import Rates
+    from rackwise.pipeline.bill.coded_fleet import CodedFleet
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.snapshots import Snapshot
 
 GREATEST = 10**18 - 1
-"""Weights stay below 10^18, so that bytes times weight stay within 38 digits."""
+"""Maximum weight; bytes times weight are exact below it, see `exact`."""
+KEY = ("cluster", *SET, "topic", "client")
+"""The columns that identify a weight."""
 
-_TYPES = (pa.int32(), pa.int64(), pa.int32(), pa.int32(), pa.int32(), pa.int64())
+
+def fleet_weights(fleet: Fleet, rates: Rates) -> pa.Table:
+    """The weights that snapshots and rates give: BY_ADDRESS, BY_PAIR, BY_SIZE."""
+    empty = arrow_schema(WEIGHT).empty_table()
+    found = [*_by_address(fleet, rates), *_by_pair(fleet, rates), *_by_size(fleet)]
+    return pa.concat_tables([empty, *found])
 
 
-def weights(
-    spark: SparkSession,
-    fleet: Fleet,
-    rates: Rates,
-    *,
-    seen: DataFrame | None,
-    metered: DataFrame | None = None,
-    modelled: DataFrame | None = None,
-) -> DataFrame:
-    """WEIGHT of all kinds.
+def metered_task(
+    fleet: CodedFleet, prepared: Callable[[pa.RecordBatch], pa.Table]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The work of a task: batches in, of which `prepared` makes facts of the meter; WEIGHT out.
 
-    `seen`: rows of `traffic` of less trusted sources; `metered`, `modelled`: FLOW_FACT of the meter
-    and of rates; each None if there are none.
+    A weight may have several rows, which `merged` adds up.
     """
-    empty = pa.Table.from_arrays([pa.array([], t) for t in _TYPES], names=WEIGHT.fieldNames())
-    tables = [empty, *_by_address(fleet, rates), *_by_pair(fleet, rates), *_by_size(fleet)]
-    known = spark.createDataFrame(pa.concat_tables(tables).combine_chunks(), WEIGHT)
-    if seen is not None:
-        known = known.unionByName(_by_client(seen))
-    if metered is not None:
-        known = known.unionByName(_by_meter(metered, fleet))
-    if modelled is not None:
-        led = _by_leader(modelled).withColumn("day", F.lit(EVERY_DAY))
-        if metered is not None:
-            led = led.join(metered.select("cluster").distinct(), "cluster", "left_anti")
-        known = known.unionByName(_summed(led))
-    return known
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        groups = Groups(KEY, ["weight"])
+        for batch in batches:
+            groups.add(metered_weights(prepared(batch), fleet))
+            if groups.is_full:
+                yield from groups.take()
+        yield from groups.take()
+
+    return work
 
 
-def _by_meter(metered: DataFrame, fleet: Fleet) -> DataFrame:
-    """Weights of each kind at the place where the meter saw its bytes, by day and for every day."""
-    days = F.explode(F.array(F.col("day").cast("int"), F.lit(EVERY_DAY)))
-    located = with_via(metered, fleet, member_addresses(fleet)).withColumn("day", days)
-    read = located.where((F.col("kind") == FETCH) & (F.col("broker") != 0))
-    copied = located.where((F.col("kind") == REPLICATE) & (F.col("peer") != 0))
-    place = F.col("via").alias("place")
-    bytes_ = F.col("bytes").alias("weight")
-    return (
-        _summed(read.select(F.lit(BY_READ).alias("basis"), place, "day", "topic", "client", bytes_))
-        .unionByName(
-            _summed(
-                copied.select(
-                    F.lit(BY_COPIED).alias("basis"), place, "day", "topic", "client", bytes_
-                )
-            )
+def metered_weights(facts: pa.Table, fleet: CodedFleet) -> pa.Table:
+    """WEIGHT of each kind at the place where the meter saw its bytes.
+
+    Each is there by day and for every day. `facts`: FACT of the meter.
+    """
+    fact = columns_of(facts, FACT)
+    via = via_of(fact, facts.column("client_ip"), fleet)
+    parts = [
+        _weighed(fact, is_used, basis, place, client, day)
+        for is_used, basis, place, client in (
+            ((fact["kind"] == FETCH) & (fact["broker"] != 0), BY_READ, via, fact["client"]),
+            ((fact["kind"] == REPLICATE) & (fact["peer"] != 0), BY_COPIED, via, fact["client"]),
+            (_is_led(fact), BY_LED, fact["broker"], np.zeros_like(via)),
         )
-        .unionByName(_summed(_by_leader(located)))
-    )
+        for day in (fact["day"], np.full(len(via), EVERY_DAY))
+    ]
+    return pa.concat_tables(parts)
 
 
-def _by_leader(facts: DataFrame) -> DataFrame:
-    """The bytes that were written to a leader, by topic, with the cluster."""
-    written = facts.where((F.col("kind") == PRODUCE) & (F.col("broker") != 0))
-    return written.select(
-        F.lit(BY_LED).alias("basis"),
-        F.col("broker").cast("long").alias("place"),
-        "day",
-        "topic",
-        F.lit(0).alias("client"),
-        F.col("bytes").alias("weight"),
-        "cluster",
-    )
+def modelled_weights(facts: pa.Table, clusters: Iterable[int]) -> pa.Table:
+    """WEIGHT of the bytes that rates say are written to leaders, for every day.
+
+    `facts`: FACT of rates on all days; `clusters`: the codes of those that the meter did not see.
+    """
+    fact = columns_of(facts, FACT)
+    is_used = _is_led(fact) & np.isin(fact["cluster"], [*clusters])
+    zero = np.zeros_like(fact["day"])
+    return _weighed(fact, is_used, BY_LED, fact["broker"], zero, zero + EVERY_DAY)
 
 
-def _summed(rows: DataFrame) -> DataFrame:
-    """WEIGHT: sums of rows of one set, topic and client; unknown topics have no weight."""
-    return (
-        rows.where(F.col("topic") != 0)
-        .groupBy("basis", "place", "day", "topic", "client")
-        .agg(F.least(F.sum("weight"), F.lit(GREATEST)).alias("weight"))
-        .where(F.col("weight") > 0)
-        .select(*WEIGHT.fieldNames())
-    )
+def seen_weights(seen: pa.Table) -> pa.Table:
+    """WEIGHT of the bytes that less trusted sources saw; `seen`: rows of `traffic`."""
+    row = columns_of(seen, ("cluster", "kind", "topic", "client", "bytes"))
+    place = client_place(row["cluster"], row["kind"], row["client"])
+    every_day = np.full(len(place), EVERY_DAY)
+    is_used = row["kind"] != REPLICATE
+    return _weighed(row, is_used, BY_CLIENT, place, row["client"], every_day)
+
+
+def merged(*weights: pa.Table) -> pa.Table:
+    """WEIGHT: each weight once, from 1 to `GREATEST`; the sums of those with one key."""
+    found = summed(pa.concat_tables(weights), KEY, ["weight"])
+    least = pc.min_element_wise(found["weight"], pa.scalar(GREATEST, pa.int64()))
+    found = found.set_column(found.column_names.index("weight"), "weight", least)
+    return found.filter(pc.greater(found["weight"], 0))
+
+
+def _is_led(fact: Mapping[str, NDArray[np.int64]]) -> NDArray[np.bool_]:
+    is_led: NDArray[np.bool_] = (fact["kind"] == PRODUCE) & (fact["broker"] != 0)
+    return is_led
+
+
+def _weighed(
+    row: Mapping[str, NDArray[np.int64]],
+    is_used: NDArray[np.bool_],
+    basis: int,
+    place: NDArray[np.int64],
+    client: NDArray[np.int64],
+    day: NDArray[np.int64],
+) -> pa.Table:
+    """Sums of the rows of one set, topic and client; unknown topics have no weight."""
+    used = np.flatnonzero(is_used & (row["topic"] != 0))
+    columns = {
+        "cluster": row["cluster"][used],
+        "basis": np.full(len(used), basis),
+        "place": place[used],
+        "day": day[used],
+        "topic": row["topic"][used],
+        "client": client[used],
+        "weight": row["bytes"][used],
+    }
+    return summed(pa.table(columns), KEY, ["weight"])
 
 
 def _by_size(fleet: Fleet) -> Iterable[pa.Table]:
@@ -176,37 +204,15 @@ def _by_size(fleet: Fleet) -> Iterable[pa.Table]:
         keys, inverse = np.unique(np.column_stack([place, topic]), axis=0, return_inverse=True)
         sums = np.zeros(len(keys), dtype=np.int64)
         np.add.at(sums, inverse.ravel(), weight)
-        yield pa.table(
-            {
-                "basis": pa.array(np.full(len(keys), BY_SIZE, dtype=np.int32)),
-                "place": keys[:, 0],
-                "day": np.full(len(keys), EVERY_DAY, dtype=np.int32),
-                "topic": keys[:, 1].astype(np.int32),
-                "client": np.zeros(len(keys), dtype=np.int32),
-                "weight": np.minimum(sums, GREATEST),
-            }
-        )
-
-
-def _by_client(seen: DataFrame) -> DataFrame:
-    place = client_place(F.col("cluster"), F.col("kind"), F.col("client"))
-    return (
-        seen.where((F.col("topic") != 0) & (F.col("kind") != REPLICATE))
-        .groupBy(place.alias("place"), "topic", "client")
-        .agg(F.least(F.sum("bytes"), F.lit(GREATEST)).alias("weight"))
-        .where(F.col("weight") > 0)
-        .select(
-            F.lit(BY_CLIENT).alias("basis"),
-            "place",
-            F.lit(EVERY_DAY).alias("day"),
-            *("topic", "client", "weight"),
-        )
-    )
+        cluster_code = fleet.codes.clusters[snapshot.name]
+        zeros = np.zeros(len(keys), dtype=np.int64)
+        weight = np.minimum(sums, GREATEST)
+        yield _weights(cluster_code, BY_SIZE, keys[:, 0], keys[:, 1], zeros, weight)
 
 
 def _by_address(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
     members = last_members(fleet, lambda member: bool(member.partitions))
-    addresses = member_addresses(fleet)
+    addresses = {place: code for code, place in enumerate(member_places(fleet), start=1)}
     held: dict[int, list[tuple[int, int, int]]] = {}
     for (cluster, ip), those in members.items():
         held.setdefault(cluster, []).extend(
@@ -215,9 +221,10 @@ def _by_address(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
             for topic, _ in member.partitions
         )
     for snapshot in fleet.latest:
-        rows = held.get(fleet.codes.clusters[snapshot.name])
-        if rows:
-            yield _weigh(BY_ADDRESS, np.array(rows, dtype=np.int64), _daily(snapshot, fleet, rates))
+        code = fleet.codes.clusters[snapshot.name]
+        if rows := held.get(code):
+            places = np.array(rows, dtype=np.int64)
+            yield _weigh(code, BY_ADDRESS, places, _daily(snapshot, fleet, rates))
 
 
 def _by_pair(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
@@ -238,7 +245,8 @@ def _by_pair(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
                 np.zeros(len(sender), dtype=np.int64),
             ]
         )
-        yield _weigh(BY_PAIR, held, _daily(snapshot, fleet, rates))
+        cluster = fleet.codes.clusters[snapshot.name]
+        yield _weigh(cluster, BY_PAIR, held, _daily(snapshot, fleet, rates))
 
 
 def _daily(snapshot: Snapshot, fleet: Fleet, rates: Rates) -> NDArray[np.int64]:
@@ -252,7 +260,7 @@ def _daily(snapshot: Snapshot, fleet: Fleet, rates: Rates) -> NDArray[np.int64]:
     return daily
 
 
-def _weigh(basis: int, held: NDArray[np.int64], daily: NDArray[np.int64]) -> pa.Table:
+def _weigh(cluster: int, basis: int, held: NDArray[np.int64], daily: NDArray[np.int64]) -> pa.Table:
     """WEIGHT of one basis.
 
     `held`: shape (partitions, 3), per row: place, topic, client. `daily`: topic code -> bytes.
@@ -267,13 +275,25 @@ def _weigh(basis: int, held: NDArray[np.int64], daily: NDArray[np.int64]) -> pa.
     weight = np.where(
         is_rated, np.minimum(counts, GREATEST // np.maximum(daily[topic], 1)) * daily[topic], counts
     )
+    return _weights(cluster, basis, place, topic, client, weight)
+
+
+def _weights(
+    cluster: int,
+    basis: int,
+    place: NDArray[np.int64],
+    topic: NDArray[np.int64],
+    client: NDArray[np.int64],
+    weight: NDArray[np.int64],
+) -> pa.Table:
     return pa.table(
         {
-            "basis": pa.array(np.full(len(place), basis, dtype=np.int32)),
+            "cluster": np.full(len(place), cluster),
+            "basis": np.full(len(place), basis),
             "place": place,
-            "day": np.full(len(place), EVERY_DAY, dtype=np.int32),
-            "topic": topic.astype(np.int32),
-            "client": client.astype(np.int32),
+            "day": np.full(len(place), EVERY_DAY),
+            "topic": topic,
+            "client": client,
             "weight": weight,
         }
     )

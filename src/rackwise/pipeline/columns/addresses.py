@@ -166,8 +166,12 @@ class PairIndex:
         self._width = int(smalls.max(initial=0)) + 1
         keys = codes.astype(np.int64) * self._width + smalls
         rows = np.argsort(keys)
+        self._count = len(keys)
         self._ips = NumberLookup(distinct, np.arange(len(distinct)))
         self._pairs = NumberLookup(keys[rows], rows)
+
+    def __len__(self) -> int:
+        return self._count
 
     def find(self, ips: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each pair, -1 where there is none; shape (n,)."""

@@ -28,21 +28,13 @@ LONG_BITS = 63
 """Bits of a long without its sign, so that keys are not negative."""
 
 
-def packed(values: Mapping[str, Column], bits: Mapping[str, int]) -> dict[str, Column]:
-    """Name of a key column -> long with some of the fields."""
-    keys: dict[str, Column] = {}
-    for key, part in _parts(bits).items():
-        column = F.lit(0).cast("long")
-        for name in part:
-            column = F.shiftleft(column, bits[name]).bitwiseOR(values[name].cast("long"))
-        keys[key] = column.alias(key)
-    return keys
-
-
 def packed_arrays(
     values: Mapping[str, NDArray[np.int64]], bits: Mapping[str, int]
 ) -> dict[str, NDArray[np.int64]]:
-    """The same as `packed` for arrays; each array in and out has shape (n,), dtype int64."""
+    """Name of a key column -> longs with some of the fields.
+
+    Each array in and out has shape (n,), dtype int64.
+    """
     keys: dict[str, NDArray[np.int64]] = {}
     for key, part in _parts(bits).items():
         column = np.zeros_like(values[part[0]])
@@ -50,6 +42,23 @@ def packed_arrays(
             column = column << bits[name] | values[name]
         keys[key] = column
     return keys
+
+
+def unpacked_arrays(
+    keys: Mapping[str, NDArray[np.int64]], bits: Mapping[str, int]
+) -> dict[str, NDArray[np.int64]]:
+    """The inverse of `packed_arrays`.
+
+    >>> bits = {"day": 16, "kind": 2}
+    >>> keys = packed_arrays({"day": np.array([3]), "kind": np.array([1])}, bits)
+    >>> unpacked_arrays(keys, bits)
+    {'day': array([3]), 'kind': array([1])}
+    """
+    values = {}
+    for name in bits:
+        key, shift, mask = place_of(bits, name)
+        values[name] = (keys[key] >> shift) & mask
+    return values
 
 
 def place_of(bits: Mapping[str, int], name: str) -> tuple[str, int, int]:
@@ -62,7 +71,7 @@ def place_of(bits: Mapping[str, int], name: str) -> tuple[str, int, int]:
 
 
 def unpacked(bits: Mapping[str, int]) -> dict[str, Column]:
-    """Name of a field -> its value as a long, read from the columns of `packed`."""
+    """Name of a field -> its value as a long, read from the columns of `packed_arrays`."""
     values: dict[str, Column] = {}
     for name in bits:
         key, shift, mask = place_of(bits, name)

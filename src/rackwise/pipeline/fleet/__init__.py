@@ -1,1 +1,1 @@
-"""Snapshots, addresses and racks of all clusters of a fleet, as Spark frames."""
+"""Snapshots, addresses and racks of all clusters of a fleet, as tables."""

@@ -1,7 +1,7 @@
-"""Snapshots of one cluster or of hundreds, as frames with integer codes.
+"""Snapshots of one cluster or of hundreds, as tables with integer codes.
 
 Goals, in order: the same snapshots give the same codes in any order; a snapshot that cannot be read
-does not stop the others; a million partitions go to Spark as columns, never as rows.
+does not stop the others; a million partitions are columns, never rows.
 
 Several snapshots of one cluster are its history. A cluster has the name that people call it by (see
 `cluster_names`). A snapshot covers the hours that begin when it was taken
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     from rackwise.core.model import Broker, Cluster
@@ -75,21 +74,21 @@ class FleetBroker(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """All clusters as frames, and the driver's own copies of codes, brokers and snapshots.
+    """All clusters as tables, and codes, brokers and snapshots as Python objects.
 
-    The schema of each frame has the frame's name in `schemas`.
+    The schema of each table has the table's name in `schemas`.
     """
 
-    brokers: DataFrame
+    brokers: pa.Table
     """One row per broker and snapshot that covers at least one hour."""
-    topics: DataFrame
-    partitions: DataFrame
+    topics: pa.Table
+    partitions: pa.Table
     """One row per partition and snapshot that covers at least one hour."""
-    members: DataFrame
-    snapshots: DataFrame
-    racks: DataFrame
-    clusters: DataFrame
-    clients: DataFrame
+    members: pa.Table
+    snapshots: pa.Table
+    racks: pa.Table
+    clusters: pa.Table
+    clients: pa.Table
     seen_brokers: tuple[FleetBroker, ...]
     """The brokers of all snapshots that cover at least one hour."""
     first_hours: Mapping[int, Sequence[int]]
@@ -114,12 +113,11 @@ class Fleet:
         return any(len(hours) > 1 for hours in self.first_hours.values())
 
 
-def fleet_frames(
-    spark: SparkSession,
+def fleet_of_files(
     contents: Sequence[tuple[str, bytes]],
     parse: Callable[[bytes], Cluster],
 ) -> Fleet:
-    """Frames from path -> content of snapshot files.
+    """The fleet of path -> content of snapshot files.
 
     Raises `InvalidSnapshot` or `InvalidRack` for the first invalid file, and `InvalidSnapshot` if
     two clusters have the same name.
@@ -127,11 +125,10 @@ def fleet_frames(
     read, failed = read_snapshots(contents, parse)
     if failed:
         raise failed[0].error
-    return frames(spark, read)
+    return fleet_of_snapshots(read)
 
 
-def frames(
-    spark: SparkSession,
+def fleet_of_snapshots(
     snapshots: Sequence[Snapshot],
     *,
     racks: Iterable[Rack] = (),
@@ -139,7 +136,7 @@ def frames(
     topics: Iterable[tuple[str, str]] = (),
     keep: Callable[[str, pa.Table, StructType], None] = lambda _name, _table, _schema: None,
 ) -> Fleet:
-    """Frames of parsed snapshots; the racks, groups and (cluster, topic) arguments also get codes.
+    """The fleet of parsed snapshots; racks, groups and (cluster, topic) arguments also get codes.
 
     A cluster in `topics` is a name or an id.
 
@@ -164,7 +161,7 @@ def frames(
     created = {}
     for name, (table, schema) in tables(covering, names, codes).items():
         keep(name.removesuffix("s"), table, schema)
-        created[name] = spark.createDataFrame(table, schema)
+        created[name] = table
     return Fleet(
         **created,
         seen_brokers=tuple(

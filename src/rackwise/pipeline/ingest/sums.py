@@ -40,6 +40,7 @@ from pyspark.sql.types import ByteType, IntegerType, LongType, StringType, Struc
 from rackwise.pipeline.columns.addresses import AddressReader, PairIndex
 from rackwise.pipeline.columns.arrays import as_batch, flags, with_nulls
 from rackwise.pipeline.columns.clock import DAY_S
+from rackwise.pipeline.columns.groups import Groups, whole_longs
 from rackwise.pipeline.columns.packing import key_names, place_of
 from rackwise.pipeline.fleet.members import member_places
 from rackwise.pipeline.ingest.facts import packed_columns
@@ -67,10 +68,6 @@ SUM, LOGGED, BAD, COUNT = range(4)
 HALF_BITS = 32
 """Bits of each half of a long in exact sums; 2^31 rows do not overflow them."""
 LOW = (1 << HALF_BITS) - 1
-MOST_GROUPS = 500_000
-"""Rows that a task keeps before it groups them; it passes them on if more than half are left."""
-BATCH = 2**16
-"""Rows of a batch that leaves a task."""
 NUMBER = r"^[0-9]+$"
 LONGEST_NUMBER = 18
 """Every number of this many digits fits into a long."""
@@ -222,10 +219,10 @@ class SumBuilder:
         """The malformed rows of each batch, then all sums."""
         reader = AddressReader()
         needed, result = (arrow_schema(columns) for columns in (self.facts.needed, self.columns))
-        sums = _Groups(
+        sums = Groups(
             [*OUTCOME, "day", *key_names(self.facts.bits), "client_ip", "side_ip"], MEASURES
         )
-        logged = _Groups(["client_ip", "day"])
+        logged = Groups(["client_ip", "day"])
         rows = high = low = lacking = 0
         for batch in batches:
             whole = with_nulls(batch, needed)
@@ -254,7 +251,7 @@ class SumBuilder:
     def _keyed(self, facts: Mapping[str, pa.Array], starts: pa.Array) -> pa.Table:
         """The keys and measures of each fact of a batch; the key of a row that is not kept is 0."""
         reason = facts["reason"]
-        keys = {name: _longs(facts[name]) for name in key_names(self.facts.bits)}
+        keys = {name: whole_longs(facts[name]) for name in key_names(self.facts.bits)}
         is_open = flags(pc.fill_null(pc.equal(reason, KEPT), True))  # noqa: FBT003 (the value)
         if self.side is not None:
             reason, side_ip = self._sided(facts, keys, is_open)
@@ -262,12 +259,12 @@ class SumBuilder:
         else:
             side_ip = pa.nulls(len(reason), pa.int64())
         window_s, cluster = (self._field(keys, name) for name in ("window_s", "cluster"))
-        ip = _longs(facts["client_ip"])
+        ip = whole_longs(facts["client_ip"])
         is_member = is_open & flags(pc.is_valid(facts["client_ip"]))
         is_member[is_member] = self.members.find(ip[is_member], cluster[is_member]) >= 0
         key, shift, mask = place_of(self.facts.bits, "window_s")
         keys[key] = keys[key] & ~(mask << shift)
-        start = _longs(starts)
+        start = whole_longs(starts)
         bytes_ = facts["bytes"]
         return pa.table(
             {
@@ -309,55 +306,7 @@ class SumBuilder:
         return (keys[key] >> shift) & mask
 
 
-class _Groups:
-    """Rows with equal keys as one row, over batches; `take` empties it."""
-
-    def __init__(self, keys: Sequence[str], measures: Sequence[str] = ()) -> None:
-        functions = {"first": "min", "last": "max"}
-        self._keys = [*keys]
-        self._measures = [(name, functions.get(name, "sum")) for name in measures]
-        self._parts: list[pa.Table] = []
-        self._rows = 0
-
-    def add(self, table: pa.Table) -> None:
-        """Add the rows of a batch."""
-        self._parts.append(self._grouped(table))
-        self._rows += self._parts[-1].num_rows
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it has to be emptied; groups whatever it can before."""
-        if self._rows <= MOST_GROUPS:
-            return False
-        self._parts = [self._grouped(pa.concat_tables(self._parts))]
-        self._rows = self._parts[0].num_rows
-        return self._rows > MOST_GROUPS // 2
-
-    def take(self) -> list[pa.RecordBatch]:
-        """All groups, each once; none are left."""
-        if not self._parts:
-            return []
-        found = self._grouped(pa.concat_tables(self._parts)).combine_chunks()
-        self._parts, self._rows = [], 0
-        batches: list[pa.RecordBatch] = found.to_batches(max_chunksize=BATCH)
-        return batches
-
-    def _grouped(self, table: pa.Table) -> pa.Table:
-        # A key that is null in all rows, mostly a name of a file, costs as much as any other text.
-        keys = [key for key in self._keys if table.column(key).null_count < table.num_rows]
-        keys = keys or self._keys[:1]
-        found = table.group_by(keys, use_threads=False).aggregate(self._measures)
-        names = {f"{name}_{function}": name for name, function in self._measures}
-        found = found.rename_columns([names.get(name, name) for name in found.column_names])
-        for key in self._keys:
-            if key not in keys:
-                found = found.append_column(
-                    key, pa.nulls(found.num_rows, table.schema.field(key).type)
-                )
-        return found.select([*self._keys, *(name for name, _ in self._measures)])
-
-
-def _batches(groups: _Groups, what: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(groups: Groups, what: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """All groups as rows of `task_columns`."""
     for part in groups.take():
         columns = dict(zip(part.schema.names, part.columns, strict=True))
@@ -368,15 +317,8 @@ def _batches(groups: _Groups, what: int, schema: pa.Schema) -> Iterator[pa.Recor
 def _own(ips: pa.Array, starts: pa.Array) -> pa.Table:
     """The addresses of interfaces and their days; a row without address or time has none."""
     is_known = pc.and_(pc.is_valid(ips), pc.is_valid(starts))
-    days = _longs(starts.filter(is_known)) // DAY_S
+    days = whole_longs(starts.filter(is_known)) // DAY_S
     return pa.table({"client_ip": ips.filter(is_known), "day": days.astype(np.int32)})
-
-
-def _longs(column: pa.Array) -> NDArray[np.int64]:
-    """The numbers; 0 where one is missing."""
-    filled = column.cast(pa.int64()).fill_null(0)
-    found: NDArray[np.int64] = filled.to_numpy(zero_copy_only=False)
-    return found
 
 
 def _lacking(log_status: pa.Array, is_egress: pa.Array) -> int:
@@ -407,7 +349,7 @@ def raw_bytes(column: pa.Array) -> tuple[int, int]:
         column = column.filter(is_short)
     else:
         more = 0
-    numbers = _longs(column)
+    numbers = whole_longs(column)
     numbers = numbers[numbers > 0]
     high = int((numbers >> HALF_BITS).sum()) + (more >> HALF_BITS)
     return high, int((numbers & LOW).sum()) + (more & LOW)

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import (
     BooleanType,
@@ -49,7 +50,7 @@ from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.planning.proof.dual_prices import group_term, is_valid_group, valid_prices
 from rackwise.core.view import View
 from rackwise.pipeline.fleet.tasks import in_tasks, task_count
-from rackwise.pipeline.schemas import arrow_schema
+from rackwise.pipeline.schemas import PARTITION, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -271,10 +272,11 @@ def _sum_bounds(spark: SparkSession, fleet: Fleet, priced: Sequence[_BrokerPrice
         ],
         schema=arrow_schema(_SUM),
     )
-    partitions = fleet.partitions.where(
-        F.col("valid_to").isNull() & F.col("cluster").isin(prices.codes.tolist())
-    )
-    sums = partitions.select("cluster", "replicas", "bytes").mapInArrow(prices.sums, _SUM)
+    is_priced = pc.is_in(fleet.partitions["cluster"], pa.array(prices.codes, pa.int32()))
+    now = pc.and_(pc.is_null(fleet.partitions["valid_to"]), is_priced)
+    partitions = fleet.partitions.filter(now).select(["cluster", "replicas", "bytes"])
+    columns = StructType([PARTITION[name] for name in partitions.column_names])
+    sums = spark.createDataFrame(partitions, columns).mapInArrow(prices.sums, _SUM)
     every = sums.unionByName(spark.createDataFrame(group_terms, _SUM))
     bound = F.when(F.bool_and("is_whole"), F.sum("sum").cast(EXACT))
     return every.groupBy("cluster").agg(bound.alias("lower_bound"))

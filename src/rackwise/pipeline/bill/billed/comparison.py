@@ -1,8 +1,8 @@
 """The traffic that a bill is compared with, and the comparison as rows and a part of the summary.
 
-Spark sums the rows of CROSS_RACK of all days of the result by cluster, day and region. Which pair
-of racks crosses zones of which region is decided by `core.billed.zones` for each distinct pair, so
-the rule exists once:
+Tasks sum the rows of CROSS_RACK of all days of the result by cluster, day and pair of racks. Which
+pair of racks crosses zones of which region is decided by `core.billed.zones`, so the rule exists
+once:
 
 ```
 CROSS_RACK   from_rack   to_rack      pairs      region       crossing
@@ -15,37 +15,39 @@ What this does not do: decide whether a day can be compared (`core.billed.compar
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
-
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.billed.comparison import BilledComparison, KafkaBytes, compare
 from rackwise.core.billed.zones import Crossing, crossing, zones_of_racks
 from rackwise.core.traffic import NANO, exact_usd_text
-from rackwise.pipeline.schemas import USD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
+    from typing import TypeAlias
 
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
 
     from rackwise.core.history import StandingDay
     from rackwise.core.traffic import Price
     from rackwise.pipeline.bill.billed.cost_report import CostReport
     from rackwise.pipeline.fleet.fleet import Fleet
 
+    _Place: TypeAlias = tuple[str, date, str | None, str, bool]
+    """Cluster, day, region, crossing, and whether the price is one of AWS."""
+
 PROVIDER: Final = "aws"
 MODELS: Final = frozenset({"rates", "model"})
 """Sources that observe no traffic."""
 SHOWN: Final = 50
 """Maximum rows in the summary."""
-_PAIRS: Final = "from_rack string, to_rack string, region string, crossing string"
+ENDS: Final = ("from_rack", "to_rack")
 
 
 def compared(
-    whole: DataFrame | None,
+    sums: Sequence[pa.Table],
     report: CostReport,
     fleet: Fleet,
     *,
@@ -55,10 +57,10 @@ def compared(
     levels: Sequence[str],
     region: str | None,
 ) -> BilledComparison:
-    """The comparison of a bill with the traffic of all days of the result; a Spark action.
+    """The comparison of a bill with the traffic of all days of the result.
 
-    `whole`: rows of CROSS_RACK of all days, None without traffic; `precedence`: the billed sources
-    of this run; `region`: that of racks that do not name one.
+    `sums`: the `roll_ups.compared_sums` of all clusters; `precedence`: the billed sources of this
+    run; `region`: that of racks that do not name one.
     """
     brokers = [
         (one.name, broker.rack.text)
@@ -66,12 +68,12 @@ def compared(
         for broker in one.cluster.brokers
         if broker.rack is not None
     ]
-    pairs = [] if whole is None else whole.select("from_rack", "to_rack").distinct().collect()
-    racks = {rack for pair in pairs for rack in pair} | {rack for _, rack in brokers}
+    racks = {rack for part in sums for end in ENDS for rack in part[end].unique().to_pylist()}
+    racks |= {rack for _, rack in brokers}
     zones = zones_of_racks(racks, levels, region)
     return compare(
         report.lines,
-        [] if whole is None else _kafka(whole, [tuple(pair) for pair in pairs], zones, prices),
+        _kafka([row for part in sums for row in part.to_pylist()], zones, prices),
         days,
         located={(zones[rack].region, cluster) for cluster, rack in brokers if rack in zones},
         modelled=frozenset(
@@ -81,40 +83,36 @@ def compared(
 
 
 def _kafka(
-    whole: DataFrame,
-    pairs: Sequence[tuple[str, str]],
-    zones: Mapping[str, Any],
-    prices: Iterable[Price],
+    rows: Iterable[Mapping[str, Any]], zones: Mapping[str, Any], prices: Iterable[Price]
 ) -> list[KafkaBytes]:
-    rows = []
-    for one, other in pairs:
-        region, crosses = crossing(one, other, zones)
-        rows.append((one, other, region, crosses.value))
-    others = [price.row for price in prices if price.provider != PROVIDER]
-    is_aws = F.col("price_row").isNull() | ~F.col("price_row").isin(others)
-    has_usd = F.count_if(F.col("usd").isNull() & (F.col("bytes") > 0)) == 0
-    found = (
-        whole.join(F.broadcast(whole.sparkSession.createDataFrame(rows, _PAIRS)),
-                   ["from_rack", "to_rack"])
-        .groupBy("cluster", "day", "region", "crossing", is_aws.alias("is_aws"))
-        .agg(
-            F.sum("bytes").alias("bytes"),
-            F.when(has_usd, F.sum("usd")).cast(USD).alias("usd"),
-        )
-        .orderBy("cluster", "day", "region", "crossing", "is_aws")
-        .collect()
-    )  # fmt: skip
+    others = {price.row for price in prices if price.provider != PROVIDER}
+    bytes_: Counter[_Place] = Counter()
+    dollars: defaultdict[_Place, list[Decimal]] = defaultdict(list)
+    unpriced: Counter[_Place] = Counter()
+    for row in rows:
+        region, crosses = crossing(row["from_rack"], row["to_rack"], zones)
+        is_aws = row["price_row"] not in others
+        place = (row["cluster"], row["day"], region, crosses.value, is_aws)
+        bytes_[place] += row["bytes"]
+        unpriced[place] += row["unpriced"]
+        dollars[place] += [row["usd"]] if row["usd"] is not None else []
+
+    def order(place: _Place) -> list[tuple[bool, Any]]:
+        return [(value is not None, value) for value in place]  # None comes first
+
     return [
         KafkaBytes(
-            cluster=row.cluster,
-            day=row.day,
-            region=row.region,
-            crossing=Crossing(row.crossing),
-            is_aws=row.is_aws,
-            bytes=row.bytes,
-            usd_nano=None if row.usd is None else int(row.usd * NANO),
+            cluster=place[0],
+            day=place[1],
+            region=place[2],
+            crossing=Crossing(place[3]),
+            is_aws=place[4],
+            bytes=bytes_[place],
+            usd_nano=None
+            if unpriced[place] or not dollars[place]
+            else int(sum(dollars[place], Decimal(0)) * NANO),
         )
-        for row in found
+        for place in sorted(bytes_, key=order)
     ]
 
 
