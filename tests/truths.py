@@ -21,8 +21,8 @@ from rackwise.core.fleet import FlowFormat, flow_file, generate_fleet, iter_look
 from rackwise.core.json.strict import parse
 from rackwise.core.traffic import prices_of
 from rackwise.pipeline.fleet.snapshots import read_snapshots
-from rackwise.pipeline.generate import write_flow_parquet
 from rackwise.pipeline.ingest.formats import FORMATS
+from rackwise.pipeline.ingest.generate import write_flow_parquet
 from rackwise.pipeline.job import analyze
 from rackwise.pipeline.request import AnalyzeRequest
 

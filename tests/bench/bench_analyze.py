@@ -5,6 +5,8 @@ Pairs, in CPU seconds of whole process trees:
 ```
 analyze on Spark, VPC Parquet, less that of 1,000 flows / the bill of the same files in DuckDB
 analyze of 1,000 flows on Spark / 20 CPU seconds
+analyze with --engine local, less the imports of the command / the same bill in DuckDB
+analyze of 1,000 flows with --engine local / 8 CPU seconds
 analyze of all flows less that of 1,000 / that of a tenth less that of 1,000
 most memory of the Python of a task, all flows / 600 MB
 ```
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,12 +33,16 @@ from pairs import tell
 from process_tree import cpu_s, used
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from process_tree import Use
 
 FLOWS, FEW = 20_000_000, 1_000
 CORES = 2
-GATE, FIXED_GATE, GROWTH_GATE, MEMORY_GATE = 2.5, 1, 11, 1
-FIXED_S, TASK_MB = 20, 600
+GATE, FIXED_GATE, GROWTH_GATE, MEMORY_GATE, LOCAL_GATE = 2.5, 1, 11, 1, 1.5
+FIXED_S, LOCAL_FIXED_S, TASK_MB = 20, 8, 600
+ON_SPARK, ON_LOCAL = ("--master", "local[2]"), ("--engine", "local")
+IMPORTS = "import rackwise.pipeline.job, rackwise.pipeline.engines.local, rackwise.report.html"
 LEVELS = "region,zone"
 UNKNOWN = "(unknown)"
 RACKWISE = str(Path(sys.executable).with_name("rackwise"))
@@ -112,11 +119,13 @@ def generate(folder: Path, flows: int) -> Path:
     return folder
 
 
-def analyzed(fleet: Path) -> Use:
+def analyzed(fleet: Path, engine: Sequence[str] = ON_SPARK) -> Use:
     """What `analyze` uses; the result is in `out` of the fleet."""
     inputs = [str(fleet / "snapshots"), "--flows", str(fleet / "flows")]
     options = ["--subnets", str(fleet / "subnets.csv"), "--provider", "aws", "--levels", LEVELS]
-    where = ["--master", f"local[{CORES}]", "--no-plans", "--out", str(fleet / "out")]
+    out = fleet / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    where = [*engine, "--no-plans", "--out", str(out)]
     return used([RACKWISE, "analyze", *inputs, *options, *where])
 
 
@@ -177,9 +186,15 @@ if __name__ == "__main__":
         bill, peer = in_duckdb(fleet)
         if bill != bill_of(fleet):
             raise SystemExit("the two bills differ")
+        local = analyzed(fleet, ON_LOCAL).cpu_s
+        if bill != bill_of(fleet):
+            raise SystemExit("the bill of the local engine differs")
+        local_few = analyzed(Path(home, "few"), ON_LOCAL).cpu_s
+        imports = cpu_s([sys.executable, "-c", IMPORTS])
     print(
         f"{FEW} flows {few:.1f} s, {count // 10} {tenth:.1f} s, {count} {ours:.1f} s, "
-        f"DuckDB {peer:.1f} s, {task_mb:.0f} MB",
+        f"DuckDB {peer:.1f} s, {task_mb:.0f} MB; local {local_few:.1f} s and {local:.1f} s, "
+        f"imports {imports:.1f} s",
         file=sys.stderr,
     )
     tell(
@@ -188,6 +203,16 @@ if __name__ == "__main__":
         gate=GATE,
     )
     tell(f"analyze of {FEW:,} flows on Spark / {FIXED_S} CPU s", few / FIXED_S, gate=FIXED_GATE)
+    tell(
+        f"analyze of {count:,} flows with --engine local, less imports / DuckDB, CPU",
+        (local - imports) / peer,
+        gate=LOCAL_GATE,
+    )
+    tell(
+        f"analyze of {FEW:,} flows with --engine local / {LOCAL_FIXED_S} CPU s",
+        local_few / LOCAL_FIXED_S,
+        gate=FIXED_GATE,
+    )
     tell(
         f"analyze of {count:,} flows / of a tenth, each less {FEW:,}, CPU",
         (ours - few) / (tenth - few),

@@ -26,6 +26,7 @@ from rackwise.core.planning.model import Balance, BrokerGroup, Certificate
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.policy import Policy
+from rackwise.pipeline.engines.spark import SessionEngine
 from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
@@ -118,8 +119,8 @@ def proof(spark: SparkSession) -> None:
     )
 
     def by_spark() -> int:
-        (row,) = lower_bounds(spark, fleet, claims).toArrow().to_pylist()
-        return int(row["lower_bound"])
+        (bound,) = lower_bounds(SessionEngine(spark), fleet, claims).values()
+        return bound
 
     by_numpy = partial(lower_bound, cluster, Policy(), told)
     if (had := by_spark()) != (wanted := by_numpy()):
@@ -141,7 +142,8 @@ def fleet(spark: SparkSession, folder: Path) -> None:
 
     def on_spark() -> int:
         with tempfile.TemporaryDirectory(dir=folder) as tables:
-            return sum(row["moves"] for row in plan_clusters(spark, made, planning, tables).rows)
+            plans = plan_clusters(SessionEngine(spark), made, planning, tables)
+            return sum(row["moves"] for row in plans.rows)
 
     def by_core() -> int:
         found = (plan(cluster, Policy(), planning.goal) for cluster in clusters)

@@ -22,12 +22,13 @@ from pyspark.sql.types import StringType, TimestampType
 from rackwise.adapters.files.tables.flow_text import write_flow_text
 from rackwise.core.fleet import FleetOptions, FlowFormat, GeneratedFleet, flow_file, generate_fleet
 from rackwise.core.subnets import parse_subnets
+from rackwise.pipeline.engines.spark import SessionEngine
 from rackwise.pipeline.fleet.fleet import fleet_of_files
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
-from rackwise.pipeline.generate import write_flow_parquet
 from rackwise.pipeline.ingest.files import flow_files
 from rackwise.pipeline.ingest.formats import input_format, read_bronze
 from rackwise.pipeline.ingest.formats.base import FactOptions
+from rackwise.pipeline.ingest.generate import write_flow_parquet
 from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.ingest.silver import write_silver
 from rackwise.pipeline.runtime.session import session
@@ -79,8 +80,15 @@ def to_silver(
         rows = read_bronze(spark, listed, read_as)
         input_format(read_as).names(rows)
         options = FactOptions()
+        given = input_format(read_as).fact_input(rows, fleet, buckets, options)
         return write_silver(
-            rows, fleet, buckets, options, format=read_as, files=listed, folder=folder
+            SessionEngine(spark),
+            given,
+            fleet,
+            options,
+            format=read_as,
+            files=listed,
+            folder=folder,
         ).outcomes
 
 

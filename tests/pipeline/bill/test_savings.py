@@ -15,6 +15,7 @@ from rackwise.core.racks import Rack
 from rackwise.core.savings import CONDITIONS, Layout
 from rackwise.pipeline.bill.gold import ResultOptions, all_results
 from rackwise.pipeline.bill.savings import TOO_SHORT, SavingOptions, _row, savings_part
+from rackwise.pipeline.engines.spark import SessionEngine
 from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
 from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
 from rackwise.pipeline.fleet.snapshots import read_snapshots
@@ -80,8 +81,8 @@ def test_rows_equal_those_of_core_for_each_cluster(spark):
         ),
     )
     layouts = layout_table(fleet.latest, lambda _, member: member.rack)
-    frame = spark.createDataFrame(cross_rack(given), CROSS_RACK)
-    found = all_results(spark, frame, layouts, options)
+    engine = SessionEngine(spark)
+    found = all_results(engine, engine.table(cross_rack(given), CROSS_RACK), layouts, options)
     assert sum(len(part) for part in found["places"]) == 3 * 3
     del given["gone"]
     rows = [row for part in found["savings"] for row in part.to_pylist()]

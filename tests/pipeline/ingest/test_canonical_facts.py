@@ -292,7 +292,8 @@ def test_a_text_is_a_rack_exactly_if_core_accepts_it(spark, fleet):
 @pytest.mark.connect
 def test_no_value_of_a_file_stops_a_run(spark, fleet, tmp_path):
     """Text that is not UTF-8, numbers that do not fit a fact, times beyond any calendar."""
-    from rackwise.pipeline.ingest.formats import read_flows
+    from rackwise.pipeline.engines.spark import SessionEngine
+    from rackwise.pipeline.ingest.formats import input_format, read_flows
     from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.names import find_names
     from rackwise.pipeline.ingest.silver import write_silver
@@ -316,8 +317,9 @@ def test_no_value_of_a_file_stops_a_run(spark, fleet, tmp_path):
     assert found.groups == ("g" * 4096, "readers")
     folder = str(tmp_path / "silver")
     options = FactOptions()
+    given = input_format("canonical").fact_input(bronze, fleet, buckets_of(fleet), options)
     outcomes = write_silver(
-        bronze, fleet, buckets_of(fleet), options, format="canonical", files=(), folder=folder
+        SessionEngine(spark), given, fleet, options, format="canonical", files=(), folder=folder
     ).outcomes
     assert {reason: rows for reason, rows, _ in outcomes.by_reason} == {
         "kept": 4,

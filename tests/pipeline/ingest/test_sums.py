@@ -52,18 +52,20 @@ def vpc_table(rows, *, texts=False):
 
 def silver(spark, fleet, buckets, folder, paths, form="vpc", **options):
     """What `write_silver` has written from flow files, with facts: the folder and the outcomes."""
+    from rackwise.pipeline.engines.spark import SessionEngine
     from rackwise.pipeline.ingest.files import flow_files
-    from rackwise.pipeline.ingest.formats import read_bronze
+    from rackwise.pipeline.ingest.formats import input_format, read_bronze
     from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.silver import write_silver
 
     files = flow_files(spark, [str(path) for path in paths])
-    rows = read_bronze(spark, files, form)
+    chosen = FactOptions(**options)
+    given = input_format(form).fact_input(read_bronze(spark, files, form), fleet, buckets, chosen)
     return write_silver(
-        rows,
+        SessionEngine(spark),
+        given,
         fleet,
-        buckets,
-        FactOptions(**options),
+        chosen,
         format=form,
         files=files,
         folder=str(folder),
@@ -190,6 +192,7 @@ def test_clients_keep_their_address_where_members_are(spark, tmp_path):
 
 
 def test_a_task_has_one_sum_whatever_the_times_of_the_rows(spark, tmp_path):
+    from rackwise.pipeline.engines.spark import SessionEngine
     from rackwise.pipeline.ingest.files import flow_files
     from rackwise.pipeline.ingest.formats import input_format, read_bronze
     from rackwise.pipeline.ingest.formats.base import FactOptions
@@ -201,7 +204,8 @@ def test_a_task_has_one_sum_whatever_the_times_of_the_rows(spark, tmp_path):
     fleet = fleet_of()
     bronze = read_bronze(spark, files, "vpc")
     given = input_format("vpc").fact_input(bronze, fleet, buckets_of(fleet), FactOptions())
-    (row,) = sums_by_task(given, fleet, FactOptions(), files).where(f"what = {SUM}").collect()
+    found = sums_by_task(SessionEngine(spark), given, fleet, FactOptions(), files)
+    (row,) = found.where(f"what = {SUM}").collect()
     assert (row["rows"], row["low"], row["first"], row["last"]) == (50, 50_000, NOON, NOON + 60)
 
 

@@ -56,6 +56,8 @@ def drawn(certificate, rng):
 
 
 def spark_bounds(spark, clusters, certificates, *, goal, policy=PLAIN):
+    from rackwise.pipeline.engines.local import LocalEngine
+    from rackwise.pipeline.engines.spark import SessionEngine
     from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.fleet.snapshots import read_snapshots
     from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
@@ -63,9 +65,9 @@ def spark_bounds(spark, clusters, certificates, *, goal, policy=PLAIN):
     contents, parse = parsed({f"{name}.json": one for name, one in clusters.items()})
     fleet = fleet_of_snapshots(read_snapshots(contents, parse)[0])
     claims = BoundInputs(certificates=certificates, goal=goal, policy=policy, parse=parse)
-    rows = lower_bounds(spark, fleet, claims).collect()
-    assert len(rows) == len({row.cluster for row in rows})
-    return {row.cluster: row.lower_bound for row in rows}
+    found = lower_bounds(SessionEngine(spark), fleet, claims)
+    assert lower_bounds(LocalEngine(), fleet, claims) == found
+    return found
 
 
 def core_bounds(clusters, certificates, *, goal, policy=PLAIN):

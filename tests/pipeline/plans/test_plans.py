@@ -379,6 +379,7 @@ def test_a_second_run_gives_the_same_plans(spark, made, tmp_path, monkeypatch):
 
 
 def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
+    from rackwise.pipeline.engines.spark import SessionEngine
     from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.plans import fleet_plans
 
@@ -386,12 +387,13 @@ def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
     chosen = {name: CLUSTERS[name] for name in ("deep", "fine")}
     fleet = fleet_of_snapshots(snapshots(chosen))
     with pytest.raises(BytesLost, match="expected one row of plans for each of 2 clusters, got 1"):
-        fleet_plans.plan_clusters(spark, fleet, planning(), str(tmp_path))
+        fleet_plans.plan_clusters(SessionEngine(spark), fleet, planning(), str(tmp_path))
 
 
 @pytest.mark.long
 def test_a_failed_cluster_does_not_affect_the_others(spark, tmp_path):
     """One raises an unexpected exception, one kills its process; the others have plans."""
+    from rackwise.pipeline.engines.spark import SessionEngine
     from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
     from rackwise.pipeline.plans.fleet_plans import plan_clusters
 
@@ -406,7 +408,8 @@ def test_a_failed_cluster_does_not_affect_the_others(spark, tmp_path):
         return found
 
     fleet = fleet_of_snapshots(snapshots(CLUSTERS))
-    made = plan_clusters(spark, fleet, replace(planning(), parse=breaking), str(tmp_path))
+    broken = replace(planning(), parse=breaking)
+    made = plan_clusters(SessionEngine(spark), fleet, broken, str(tmp_path))
     rows = {row["cluster"]: row for row in made.rows}
     assert {name: row["status"] for name, row in rows.items()} == {
         **dict.fromkeys(("blind", "random"), "failed"),

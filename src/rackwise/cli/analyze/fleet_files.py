@@ -218,7 +218,7 @@ def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, GeneratedFile], No
     if flow_format is FlowFormat.AZURE:
         return write_azure_json, ".json.gz"
     try:
-        from rackwise.pipeline.generate import write_flow_parquet
+        from rackwise.pipeline.ingest.generate import write_flow_parquet
     except ModuleNotFoundError as error:
         raise MissingDependency(
             f"writing Parquet requires {error.name}, which is not installed",

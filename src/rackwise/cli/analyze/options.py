@@ -18,6 +18,7 @@ from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
 SideName: TypeAlias = Literal["auto", "egress", "broker"]
 DedupeName: TypeAlias = Literal["side", "exact"]
+EngineName: TypeAlias = Literal["spark", "local"]
 GoalName: TypeAlias = Literal["repair", "balance"]
 ShapeName: TypeAlias = Literal["even", "random", "messy", "grown", "lost", "uneven"]
 GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp", "azure", "tgw"]
@@ -223,6 +224,14 @@ class AnalyzeOptions(BillOptions):
         typer.Option(metavar="URI", help="Write Parquet tables here. [default: DIR/tables]"),
     ] = None
     remote: Remote = None
+    engine: Annotated[
+        EngineName,
+        typer.Option(
+            metavar="ENGINE",
+            help="Run the tasks on this engine: spark, or local, this process without Java, for "
+            "Parquet files of flow logs or canonical flows on this machine.",
+        ),
+    ] = "spark"
     goal: Annotated[
         GoalName,
         typer.Option(metavar="GOAL", help="Plan each cluster for this goal: repair or balance."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,18 +17,20 @@ from rackwise.cli.analyze.days import (
 )
 from rackwise.cli.analyze.steps import shown_steps
 from rackwise.cli.shell import installed, version
-from rackwise.core.errors import PlanFailures, RackwiseError
+from rackwise.core.errors import JavaMissing, PlanFailures, RackwiseError
 from rackwise.core.findings import Severity
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from rackwise.cli.analyze.inputs import Inputs
     from rackwise.cli.analyze.settings import Settings
     from rackwise.cli.analyze.steps import Steps
     from rackwise.cli.shell import Shell
+    from rackwise.pipeline.engines.job_engine import JobEngine
     from rackwise.pipeline.job import Analysis
     from rackwise.pipeline.request import AnalyzeRequest
 
@@ -49,10 +52,8 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
         files.table_claims(settings.out) as claims,
         shown_steps(shell) as steps,
     ):
-        from rackwise.pipeline.job import STEPS, analyze
+        from rackwise.pipeline.job import STEPS, analyze_on
         from rackwise.pipeline.request import check_request
-        from rackwise.pipeline.runtime.running import ui_place
-        from rackwise.pipeline.runtime.session import profile_for, session
         from rackwise.report import html
 
         request = replace(
@@ -64,22 +65,63 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
             release=claims.release,
         )
         check_request(request)
-        steps.wait_for("starting Spark")
-        with session(
-            master=settings.master,
-            remote=settings.remote,
-            profile=profile_for(inputs.input_bytes),
-            conf=settings.conf,
-        ) as spark:
-            steps.abandon()
-            if place := ui_place(spark):
-                shell.note(place)
-            analysis = analyze(spark, request)
+        with ENGINES[settings.engine](shell, inputs, settings, steps) as engine:
+            analysis = analyze_on(engine, request)
         steps.begin(len(STEPS), len(STEPS), STEPS[-1])
         _publish(settings.out, analysis, html.render, before)
         claims.release(analysis.tables)
         steps.end()
     return analysis
+
+
+@contextmanager
+def _spark(shell: Shell, inputs: Inputs, settings: Settings, steps: Steps) -> Iterator[JobEngine]:
+    """Spark, started for the block."""
+    from rackwise.pipeline.engines.spark import SessionEngine
+    from rackwise.pipeline.runtime.running import ui_place
+    from rackwise.pipeline.runtime.session import profile_for, session
+
+    steps.wait_for("starting Spark")
+    with ExitStack() as opened:
+        started = session(
+            master=settings.master,
+            remote=settings.remote,
+            profile=profile_for(inputs.input_bytes),
+            conf=settings.conf,
+        )
+        try:
+            spark = opened.enter_context(started)
+        except JavaMissing as error:
+            raise JavaMissing(
+                error.message,
+                wanted=error.wanted,
+                had=error.had,
+                hint=f"{error.hint}, or run `rackwise analyze --engine local`: it needs no Java",
+            ) from None
+        steps.abandon()
+        if place := ui_place(spark):
+            shell.note(place)
+        yield SessionEngine(spark)
+
+
+@contextmanager
+def _local(
+    shell: Shell,  # noqa: ARG001 (of every engine)
+    inputs: Inputs,  # noqa: ARG001
+    settings: Settings,  # noqa: ARG001
+    steps: Steps,  # noqa: ARG001
+) -> Iterator[JobEngine]:
+    """This process."""
+    from rackwise.pipeline.engines.local import LocalEngine
+
+    yield LocalEngine()
+
+
+ENGINES: Mapping[str, Callable[..., AbstractContextManager[JobEngine]]] = {
+    "spark": _spark,
+    "local": _local,
+}
+"""The values of `--engine`."""
 
 
 def _request(

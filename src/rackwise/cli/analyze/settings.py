@@ -18,7 +18,13 @@ from rackwise.pipeline.ingest.formats import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rackwise.cli.analyze.options import AnalyzeOptions, DedupeName, GoalName, SideName
+    from rackwise.cli.analyze.options import (
+        AnalyzeOptions,
+        DedupeName,
+        EngineName,
+        GoalName,
+        SideName,
+    )
 
 TABLES = "tables"
 KEPT = ("bronze", "facts")
@@ -55,6 +61,8 @@ class Settings:
     """Topic -> share of its bytes whose records have no key."""
     extrapolate: bool
     """Whether less than one hour of traffic is extrapolated to 30 days."""
+    engine: EngineName
+    """What runs the tasks."""
     master: str | None
     remote: str | None
     conf: Mapping[str, str]
@@ -94,11 +102,30 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
         eps=tuple(sorted({_bound(text) for text in options.eps or ()})) or EPS,
         unkeyed=dict(_unkeyed(text) for text in options.unkeyed_share or ()),
         extrapolate=options.extrapolate,
+        engine=_engine(options),
         master=options.master,
         remote=options.remote,
         conf=dict(_pair(text) for text in options.conf or ()),
         goal=None if options.no_plans else options.goal,
     )
+
+
+def _engine(options: AnalyzeOptions) -> EngineName:
+    """The engine. Raises `InvalidConfig` for options of another one."""
+    of_spark = {
+        "--master": options.master,
+        "--remote": options.remote,
+        "--conf": options.conf,
+        "--explain-plan": options.explain_plan,
+    }
+    if options.engine == "local" and (given := [name for name, had in of_spark.items() if had]):
+        raise InvalidConfig(
+            f"invalid {given[0]}: expected no option of Spark with --engine local, got one",
+            wanted="--engine spark",
+            had=given[0],
+            hint=f"omit {given[0]} or --engine local",
+        )
+    return options.engine
 
 
 def _one_of(option: str, text: str, choices: tuple[str, ...]) -> str:

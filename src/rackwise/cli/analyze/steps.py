@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwise.cli.shell import Shell
-    from rackwise.pipeline.runtime.running import Reading, RunningJobs
+    from rackwise.pipeline.runtime.running import Jobs, Reading
 
 LOOK_EVERY_S = 1.0
 COLUMNS = 80
@@ -39,7 +39,7 @@ class Steps:
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self._jobs: RunningJobs | None = None
+        self._jobs: Jobs | None = None
         self._name: str | None = None
         self._since = self._last_line = 0.0
         self._drawn = 0
@@ -73,7 +73,7 @@ class Steps:
             self._erase()
             self._name = None
 
-    def watch(self, jobs: RunningJobs) -> None:
+    def watch(self, jobs: Jobs) -> None:
         """Ask these jobs for the state of a step."""
         self._jobs = jobs
 

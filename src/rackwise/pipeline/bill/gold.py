@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -48,7 +47,6 @@ from rackwise.pipeline.bill.roll_ups import (
 from rackwise.pipeline.bill.savings import FLOW, savings_table
 from rackwise.pipeline.bill.standing import price_rows
 from rackwise.pipeline.bill.traffic import (
-    FACT,
     ROW,
     TRAFFIC,
     apportion,
@@ -68,16 +66,13 @@ from rackwise.pipeline.bill.weights import (
 from rackwise.pipeline.columns.clock import day_at
 from rackwise.pipeline.columns.groups import Groups, summed, summed_longs
 from rackwise.pipeline.columns.packed_tables import PACKED, packed_tables, unpacked_tables
-from rackwise.pipeline.ingest.files import escape_glob
+from rackwise.pipeline.fleet.layouts import LAYOUT
 from rackwise.pipeline.ingest.row_outcomes import check_bytes
-from rackwise.pipeline.ingest.tables import write_arrow, write_rows, write_table
-from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import CROSS_RACK, KINDS, SOURCES, WEIGHT, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     from rackwise.core.history import StandingDay
@@ -89,6 +84,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.layouts import RackOf
     from rackwise.pipeline.ingest.silver import Silver
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 SCHEMAS = {
     "by_topic": schemas.BY_TOPIC,
@@ -131,7 +127,7 @@ class SourceSum:
 class Metered:
     """What the meter found."""
 
-    flows: DataFrame
+    flows: Rows
     """The result of `meter_flows`, stored."""
     codes: MeterNames
     period: tuple[datetime, datetime]
@@ -142,8 +138,8 @@ class Metered:
 class Traffic:
     """The traffic of all sources, and the sums that are billed."""
 
-    logged: DataFrame | None
-    """FLOW_SUM of flow files."""
+    logged: Rows
+    """FLOW_SUM of flow files; None without."""
     metered: Metered | None
     modelled: pa.Table | None
     """FACT of rates."""
@@ -165,16 +161,15 @@ class Traffic:
 
 
 def first_look(
-    spark: SparkSession, silver: Silver | None, metered: Metered | None
+    engine: Engine, silver: Silver | None, metered: Metered | None
 ) -> dict[str, dict[str, pa.Table]]:
-    """`logged` and `metered` -> the tables of `first_look.looked`. A Spark action."""
+    """`logged` and `metered` -> the tables of `first_look.looked`."""
     looks = {}
     if silver is not None:
-        looks["logged"] = silver.sums.mapInArrow(look_at_flows, PACKED)
+        looks["logged"] = engine.map(silver.sums, look_at_flows, PACKED)
     if metered is not None:
-        looks["metered"] = metered.flows.mapInArrow(look_at_meter(metered.codes), PACKED)
-    with large_batches(spark):
-        return {name: looked(rows.toArrow()) for name, rows in looks.items()}
+        looks["metered"] = engine.map(metered.flows, look_at_meter(metered.codes), PACKED)
+    return {name: looked(engine.collect(rows)) for name, rows in looks.items()}
 
 
 def traffic_of(
@@ -266,80 +261,62 @@ def most_trusted(sums: Sequence[SourceSum]) -> tuple[SourceSum, ...]:
 
 
 def cross_rack(
-    spark: SparkSession,
+    engine: Engine,
     fleet: Fleet,
     found: Traffic,
     pricing: Pricing,
     rates: Rates,
     *,
     folder: str,
-) -> DataFrame:
+) -> Rows:
     """CROSS_RACK, written below `folder` and read back."""
     has_unnamed = any(one.unnamed for one in found.billed)
 
     def billed(rows: pa.Table, weights: pa.Table) -> pa.Table:
         return bill_cluster(rows, weights if has_unnamed else None, pricing)
 
-    rows = _traffic_rows(spark, found, pricing.fleet)
+    rows = _traffic_rows(engine, found, pricing.fleet)
     if has_unnamed:
-        shares = _weight_rows(spark, fleet, found, pricing.fleet, rates)
+        shares = _weight_rows(engine, fleet, found, pricing.fleet, rates)
     else:
-        shares = spark.createDataFrame(arrow_schema(WEIGHT).empty_table(), WEIGHT)
-    gold = _by_cluster(rows, shares, billed, CROSS_RACK, tasks=_task_count(fleet))
+        shares = engine.table(arrow_schema(WEIGHT).empty_table(), WEIGHT)
+    gold = engine.by_cluster(rows, shares, billed, CROSS_RACK, tasks=_task_count(fleet))
     path = f"{folder}/cross_rack"
-    write_table(gold, path, CROSS_RACK, by=["day"])
-    return spark.read.schema(CROSS_RACK).parquet(escape_glob(path))
+    engine.write(gold, path, CROSS_RACK, by=["day"])
+    return engine.read(path, CROSS_RACK)
 
 
 def _task_count(fleet: Fleet) -> int:
     return min(len(fleet.latest), MOST_TASKS)
 
 
-def _by_cluster(
-    left: DataFrame,
-    right: DataFrame,
-    work: Callable[[pa.Table, pa.Table], pa.Table],
-    schema: StructType,
-    *,
-    tasks: int,
-) -> DataFrame:
-    """The result of `work` for the rows of each cluster in two frames.
-
-    By default, Spark combines small groups and then processes clusters one after another. Spark
-    keeps the number of partitions only if the code sets that number.
-    """
-    own = (frame.repartition(tasks, "cluster").groupBy("cluster") for frame in (left, right))
-    return next(own).cogroup(next(own)).applyInArrow(work, schema)
-
-
-def _traffic_rows(spark: SparkSession, found: Traffic, fleet: CodedFleet) -> DataFrame:
+def _traffic_rows(engine: Engine, found: Traffic, fleet: CodedFleet) -> Rows:
     """TRAFFIC of all sources, added up by task."""
     rows = []
     if found.logged is not None:
-        facts = found.logged.select(*FACT)
-        rows.append(facts.mapInArrow(traffic_task(fleet, lambda batch: batch), TRAFFIC))
+        work = traffic_task(fleet, lambda batch: batch)
+        rows.append(engine.map(found.logged, work, TRAFFIC))
     if found.metered is not None:
         work = traffic_task(fleet, found.metered.codes.facts)
-        rows.append(found.metered.flows.mapInArrow(work, TRAFFIC))
+        rows.append(engine.map(found.metered.flows, work, TRAFFIC))
     if found.modelled is not None:
-        rows.append(spark.createDataFrame(traffic(found.modelled, fleet), TRAFFIC))
-    return reduce(lambda one, other: one.unionByName(other), rows)
+        rows.append(engine.table(traffic(found.modelled, fleet), TRAFFIC))
+    return engine.union(rows)
 
 
 def _weight_rows(
-    spark: SparkSession, fleet: Fleet, found: Traffic, coded: CodedFleet, rates: Rates
-) -> DataFrame:
+    engine: Engine, fleet: Fleet, found: Traffic, coded: CodedFleet, rates: Rates
+) -> Rows:
     """WEIGHT of snapshots, rates and the meter."""
     known = [fleet_weights(fleet, rates)]
     if found.modelled is not None:
         unseen = {*fleet.codes.clusters.values()} - found.seen_by_meter
         known.append(modelled_weights(found.modelled, unseen))
-    table = pa.concat_tables(known).select(WEIGHT.fieldNames()).combine_chunks()
-    frame = spark.createDataFrame(table, WEIGHT)
+    rows = [engine.table(pa.concat_tables(known), WEIGHT)]
     if found.metered is not None:
         work = metered_task(coded, found.metered.codes.facts)
-        frame = frame.unionByName(found.metered.flows.mapInArrow(work, WEIGHT))
-    return frame
+        rows.append(engine.map(found.metered.flows, work, WEIGHT))
+    return engine.union(rows)
 
 
 def bill_cluster(rows: pa.Table, weights: pa.Table | None, pricing: Pricing) -> pa.Table:
@@ -441,9 +418,9 @@ def _of_one_day(rows: pa.Table, day: date) -> pa.Table:
 
 
 def all_results(
-    spark: SparkSession, whole: DataFrame, layouts: pa.Table, options: ResultOptions
+    engine: Engine, whole: Rows, layouts: pa.Table, options: ResultOptions
 ) -> dict[str, list[pa.Table]]:
-    """Name -> the `results` of each cluster. A Spark action.
+    """Name -> the `results` of each cluster.
 
     `whole`: rows of CROSS_RACK of all days; `layouts`: of the clusters of this run.
     """
@@ -452,10 +429,10 @@ def all_results(
         batches = packed_tables(results(rows, layout, options))
         return pa.Table.from_batches(batches, schema=arrow_schema(PACKED))
 
-    frame = spark.createDataFrame(layouts)
-    found = _by_cluster(whole, frame, work, PACKED, tasks=min(len(layouts), MOST_TASKS))
-    with large_batches(spark):
-        return unpacked_tables(found.toArrow())
+    own = engine.table(layouts, LAYOUT)
+    tasks = min(len(layouts), MOST_TASKS)
+    found = engine.by_cluster(whole, own, work, PACKED, tasks=tasks)
+    return unpacked_tables(engine.collect(found))
 
 
 def standing_rows(parts: Sequence[pa.Table]) -> list[Standing]:
@@ -469,7 +446,7 @@ def standing_rows(parts: Sequence[pa.Table]) -> list[Standing]:
 
 
 def bill(
-    spark: SparkSession,
+    engine: Engine,
     found: Mapping[str, Sequence[pa.Table]],
     *,
     days: Sequence[StandingDay],
@@ -482,29 +459,25 @@ def bill(
     `found`: the result of `all_results`; `days`: those of the result; `precedence`: of this run.
     """
     roll_ups = {
-        name: _write(spark, ordered(found.get(name, ()), key), SCHEMAS[name], f"{folder}/{name}")
+        name: _write(engine, ordered(found.get(name, ()), key), SCHEMAS[name], f"{folder}/{name}")
         for name, key in ROLL_UPS.items()
     }
     pairs = _joined(found.get("matrix", ()), schemas.MATRIX)
     pairs = pairs.sort_by([(name, "ascending") for name in MATRIX_KEYS])
     own_standings = standing_rows(found.get("standing", ()))
     used = {one.price_row for one in own_standings}
-    write_rows(
-        spark,
-        price_rows(price for price in prices if price.row in used),
-        f"{folder}/price",
-        schemas.PRICE,
-    )
+    used_prices = price_rows(price for price in prices if price.row in used)
+    save_rows(engine, used_prices, f"{folder}/price", schemas.PRICE)
     saved = [row for part in found.get("savings", ()) for row in part.to_pylist()]
     saved.sort(key=lambda row: str(row["cluster"]))
-    write_rows(spark, saved, f"{folder}/savings", schemas.SAVINGS)
+    save_rows(engine, saved, f"{folder}/savings", schemas.SAVINGS)
     covered = covered_time(days)
     if covered is None:
         raise ValueError("a bill without days")
     return Bill(
         standings=own_standings,
         roll_ups=roll_ups,
-        matrix=_write(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
+        matrix=_write(engine, pairs, schemas.MATRIX, f"{folder}/matrix"),
         precedence=precedence,
         period=covered[:2],
         seconds=covered[2],
@@ -519,11 +492,19 @@ def _joined(parts: Sequence[pa.Table], schema: StructType) -> pa.Table:
     return pa.concat_tables([empty, *(part.select(names).cast(empty.schema) for part in parts)])
 
 
+def save_rows(
+    engine: Engine, rows: Iterable[Mapping[str, Any]], path: str, schema: StructType
+) -> None:
+    """Write rows of the driver as `Engine.save` does."""
+    table = pa.Table.from_pylist(list(rows), schema=arrow_schema(schema))
+    engine.save(table, path, schema)
+
+
 def _write(
-    spark: SparkSession, table: pa.Table, schema: StructType, path: str
+    engine: Engine, table: pa.Table, schema: StructType, path: str
 ) -> Sequence[Mapping[str, Any]]:
     """Writes the columns of `schema` of a small table and returns its rows."""
     kept = table.select(schema.fieldNames())
-    write_arrow(spark, kept, path, schema)
+    engine.save(kept, path, schema)
     rows: list[dict[str, Any]] = kept.to_pylist()
     return rows

@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     ByteType,
     IntegerType,
@@ -44,20 +45,19 @@ from rackwise.pipeline.bill.traffic import FACT
 from rackwise.pipeline.columns.addresses import NONE, PairIndex, address_number
 from rackwise.pipeline.columns.clock import DAY_S
 from rackwise.pipeline.columns.groups import whole_longs
-from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
 from rackwise.pipeline.schemas import ESTIMATED, KINDS, METERED, SOURCES, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.meter import MeteredFlows
     from rackwise.core.model import Cluster
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.layouts import RackOf
     from rackwise.pipeline.fleet.snapshots import Snapshot
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 SOURCE = SOURCES.index("meter")
 MOST_PAIRS = 8
@@ -70,14 +70,12 @@ KIND_CODES = np.array([KINDS.index(name) for name in METERED_KINDS])
 
 _INPUT = StructType(
     [
-        StructField("task", IntegerType()),
         StructField("run", IntegerType()),
-        StructField("number", IntegerType()),
         StructField("cluster", StringType()),
-        StructField("packed", BinaryType()),
+        StructField("packed", ArrayType(BinaryType())),
     ]
 )
-_FLOW = StructType(
+METERED_FLOW = StructType(
     [
         StructField("cluster_name", StringType()),
         StructField("start_s", LongType()),
@@ -126,41 +124,34 @@ def meter_runs(snapshots: Sequence[Snapshot]) -> tuple[MeterRun, ...]:
 
 
 def meter_flows(
-    spark: SparkSession,
+    engine: Engine,
     runs: Sequence[MeterRun],
     parse: Callable[[bytes], Cluster],
     rack_of: RackOf,
-) -> DataFrame:
-    """Flows and unknowns of all pairs; `rack_of`: the rack of a member of a group."""
-    count = max(1, min(task_count(spark), len(runs)))
-    sizes = [sum(len(one.packed) for one in run.snapshots) for run in runs]
-    tasks = task_keys(sizes, count)
+) -> Rows:
+    """METERED_FLOW of all pairs; `rack_of`: the rack of a member of a group."""
     rows = [
-        {"task": task, "run": number, "number": place, "cluster": one.name, "packed": one.packed}
-        for number, (task, run) in enumerate(zip(tasks, runs, strict=True))
-        for place, one in enumerate(run.snapshots)
+        {"run": number, "cluster": run.cluster, "packed": [one.packed for one in run.snapshots]}
+        for number, run in enumerate(runs)
     ]
     table = pa.Table.from_pylist(rows, schema=arrow_schema(_INPUT))
-    frame = in_own_partitions(spark.createDataFrame(table, _INPUT), count)
-    ordered = frame.sortWithinPartitions("run", "number")
-    return ordered.mapInArrow(_meter_task(parse, rack_of), _FLOW)
+    loads = [sum(len(one.packed) for one in run.snapshots) for run in runs]
+    dealt = engine.dealt(table, _INPUT, loads=loads)
+    return engine.map(dealt, _meter_task(parse, rack_of), METERED_FLOW)
 
 
 def _meter_task(
     parse: Callable[[bytes], Cluster], rack_of: RackOf
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The work of a task: snapshots in order of runs and time in, rows of `_FLOW` out."""
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The work of a task: runs of snapshots in, rows of METERED_FLOW out."""
 
-    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        looks = (
-            (row["run"], row["cluster"], parse(zlib.decompress(row["packed"])))
-            for batch in batches
-            for one in range(batch.num_rows)
-            for row in batch.slice(one, 1).to_pylist()
-        )
-        for (run, name, first), (next_run, _, second) in pairwise(looks):
-            if run == next_run:
-                yield from _pair_batches(name, first, second, rack_of)
+    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for one in range(batch.num_rows):
+                (run,) = batch.slice(one, 1).to_pylist()
+                looks = (parse(zlib.decompress(packed)) for packed in run["packed"])
+                for first, second in pairwise(looks):
+                    yield from _pair_batches(run["cluster"], first, second, rack_of)
 
     return rows
 
@@ -214,7 +205,7 @@ def _taken(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
 
 
 def _batch(columns: Mapping[str, Any], constants: Mapping[str, Any], count: int) -> pa.RecordBatch:
-    schema = arrow_schema(_FLOW)
+    schema = arrow_schema(METERED_FLOW)
     arrays = [
         pa.array([constants[field.name]] * count, field.type)
         if field.name in constants

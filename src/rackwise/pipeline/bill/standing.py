@@ -30,18 +30,15 @@ import pyarrow.compute as pc
 
 from rackwise.core.owners import UNOWNED
 from rackwise.core.traffic import NANO, Price
-from rackwise.pipeline import schemas
 from rackwise.pipeline.columns.clock import day_number
 from rackwise.pipeline.columns.groups import whole_longs
-from rackwise.pipeline.ingest.files import escape_glob
-from rackwise.pipeline.schemas import CROSS_RACK, arrow_schema
+from rackwise.pipeline.schemas import CROSS_RACK, PRICE, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
-
     from rackwise.core.history import StandingDay
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 GOLD = "gold"
 """Folder of the gold tables in the folder of a run."""
@@ -50,7 +47,7 @@ GOLD = "gold"
 class StandingTraffic(NamedTuple):
     """The traffic of earlier runs."""
 
-    rows: DataFrame
+    rows: Rows
     """Rows of CROSS_RACK."""
     prices: tuple[Price, ...]
     """The prices of these rows; `Price.row` is unique among them and those of the run."""
@@ -104,7 +101,7 @@ def _renamed(texts: pa.Array, names: Mapping[str, str]) -> pa.Array:
 
 
 def read_standing(
-    spark: SparkSession, days: Iterable[StandingDay], prices: Sequence[Price]
+    engine: Engine, days: Iterable[StandingDay], prices: Sequence[Price]
 ) -> StandingTraffic | None:
     """The traffic of days that earlier runs computed; None if there is none.
 
@@ -115,38 +112,35 @@ def read_standing(
         if each.tables is not None:
             by_tables[each.tables].append(each)
     known = {price.row: price for price in prices}
-    frames = []
+    parts = []
     earlier: list[Price] = []
     for tables in sorted(by_tables):
         names = {}
-        for price in _prices(spark, tables):
+        for price in _prices(engine, tables):
             row = price.row
             if known.setdefault(row, price) != price:
                 row = f"{row} of {tables.rstrip('/').rpartition('/')[2]}"
                 known[row] = replace(price, row=row)
             names[price.row] = row
             earlier.append(known[row])
-        frames.append(_rows(spark, tables, by_tables[tables], names))
-    if not frames:
+        parts.append(_rows(engine, tables, by_tables[tables], names))
+    if not parts:
         return None
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame)
-    return StandingTraffic(whole, tuple(dict.fromkeys(earlier)))
+    return StandingTraffic(engine.union(parts), tuple(dict.fromkeys(earlier)))
 
 
 def _rows(
-    spark: SparkSession, tables: str, days: Sequence[StandingDay], names: Mapping[str, str]
-) -> DataFrame:
+    engine: Engine, tables: str, days: Sequence[StandingDay], names: Mapping[str, str]
+) -> Rows:
     """The rows of some days of a run, with the present names of clusters and price rows."""
-    stored = spark.read.schema(CROSS_RACK).parquet(escape_glob(f"{tables}/{GOLD}/cross_rack"))
-    rows = stored.where(stored["day"].isin(sorted({each.day for each in days})))
+    only = {"day": {each.day for each in days}}
+    rows = engine.read(f"{tables}/{GOLD}/cross_rack", CROSS_RACK, only=only)
     work = StandingRows(
         clusters={str(each.name_in_tables): each.cluster for each in days},
         days=frozenset((str(each.name_in_tables), day_number(each.day)) for each in days),
         price_rows={old: new for old, new in names.items() if old != new},
     )
-    return rows.mapInArrow(work, CROSS_RACK)
+    return engine.map(rows, work, CROSS_RACK)
 
 
 def price_rows(prices: Iterable[Price]) -> list[dict[str, Any]]:
@@ -170,23 +164,23 @@ def price_rows(prices: Iterable[Price]) -> list[dict[str, Any]]:
     ]
 
 
-def _prices(spark: SparkSession, tables: str) -> list[Price]:
+def _prices(engine: Engine, tables: str) -> list[Price]:
     """The prices that a run used."""
-    stored = spark.read.schema(schemas.PRICE).parquet(escape_glob(f"{tables}/{GOLD}/price"))
+    stored = engine.collect(engine.read(f"{tables}/{GOLD}/price", PRICE)).to_pylist()
     return [
         Price(
-            provider=row.provider,
-            region=row.region,
-            level=row.level,
-            kind=row.kind,
-            nano_usd_per_gb_out=int(row.usd_per_gb_out * NANO),
-            nano_usd_per_gb_in=int(row.usd_per_gb_in * NANO),
-            gb_bytes=row.gb_bytes,
-            valid_from=row.valid_from,
-            valid_to=row.valid_to,
-            source=row.source,
-            is_checked=row.is_checked,
-            row=row.row,
+            provider=row["provider"],
+            region=row["region"],
+            level=row["level"],
+            kind=row["kind"],
+            nano_usd_per_gb_out=int(row["usd_per_gb_out"] * NANO),
+            nano_usd_per_gb_in=int(row["usd_per_gb_in"] * NANO),
+            gb_bytes=row["gb_bytes"],
+            valid_from=row["valid_from"],
+            valid_to=row["valid_to"],
+            source=row["source"],
+            is_checked=row["is_checked"],
+            row=row["row"],
         )
-        for row in stored.orderBy("row").collect()
+        for row in sorted(stored, key=lambda row: str(row["row"]))
     ]

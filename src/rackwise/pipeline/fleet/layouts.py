@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from rackwise.core.model import (
     UNKNOWN,
@@ -70,6 +71,10 @@ SCHEMA = pa.schema(
         ("members", pa.list_(_MEMBER)),
     ]
 )
+
+
+LAYOUT = from_arrow_schema(SCHEMA)
+"""The columns of `layout_table`."""
 
 
 def layout_table(snapshots: Iterable[Snapshot], rack_of: RackOf) -> pa.Table:

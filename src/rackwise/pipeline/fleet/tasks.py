@@ -30,8 +30,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql import is_remote
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from rackwise.pipeline.runtime.session import local_cores
+from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,18 +42,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.pipeline.fleet.snapshots import Snapshot
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 TASKS_PER_CORE = 2
 MOST_CORES = 10_000
 """Rows of the range that counts the cores; a Spark with more cores counts as this many."""
-_SCHEMA = pa.schema(
+CONTENT = StructType(
     [
-        ("task", pa.int32()),
-        ("cluster", pa.string()),
-        ("packed", pa.binary()),
-        ("earlier", pa.binary()),
+        StructField("cluster", StringType()),
+        StructField("packed", BinaryType()),
+        StructField("earlier", BinaryType()),
     ]
 )
+"""A snapshot for a task: its content, and that of an earlier one, null where there is none."""
 
 
 def task_count(spark: SparkSession) -> int:
@@ -65,26 +68,24 @@ def task_count(spark: SparkSession) -> int:
 
 
 def in_tasks(
-    spark: SparkSession,
+    engine: Engine,
     snapshots: Sequence[Snapshot],
-    count: int,
     *,
     earlier: Mapping[str, Snapshot] = MappingProxyType({}),
-) -> DataFrame:
-    """`cluster`, `packed` and `earlier` of each snapshot, in at most `count` partitions.
+    is_alone: bool = False,
+) -> Rows:
+    """CONTENT of each snapshot, in tasks of similar loads.
 
-    `earlier`: cluster -> another snapshot of it; null in the frame where there is none.
+    `earlier`: cluster -> another snapshot of it; `is_alone`: all in one task.
     """
-    count = max(1, min(count, len(snapshots)))
     before = [earlier[one.name].packed if one.name in earlier else None for one in snapshots]
     sizes = [len(one.packed) + len(old or b"") for one, old in zip(snapshots, before, strict=True)]
     rows = [
-        {"task": task, "cluster": one.name, "packed": one.packed, "earlier": old}
-        for task, one, old in zip(task_keys(sizes, count), snapshots, before, strict=True)
+        {"cluster": one.name, "packed": one.packed, "earlier": old}
+        for one, old in zip(snapshots, before, strict=True)
     ]
-    table = pa.Table.from_pylist(rows, schema=_SCHEMA)
-    frame = spark.createDataFrame(table, "task int, cluster string, packed binary, earlier binary")
-    return in_own_partitions(frame, count).drop("task")
+    table = pa.Table.from_pylist(rows, schema=arrow_schema(CONTENT))
+    return engine.table(table, CONTENT) if is_alone else engine.dealt(table, CONTENT, loads=sizes)
 
 
 def task_keys(sizes: Sequence[int], count: int) -> list[int]:

@@ -81,7 +81,7 @@ from rackwise.pipeline.schemas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     from numpy.typing import NDArray
@@ -102,29 +102,32 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def canonical_input(
-    bronze: DataFrame,
+    bronze: DataFrame | None,
     fleet: Fleet,
     buckets: Buckets,
     *,
     days: tuple[date, date] | None,
     clients: Mapping[str, Mapping[str, Rack]],
     is_exact: bool,
+    uris: Sequence[str] = (),
 ) -> FactInput:
     """What turns rows of `schemas.BRONZE_INPUT` into facts.
 
     A column that `bronze` lacks is null in all rows. With `is_exact`, facts also have `same`, which
-    is equal for rows that are equal in all columns. For the other arguments, see
-    `formats.flow_facts`.
+    is equal for rows that are equal in all columns. `bronze` is None where tasks read all files;
+    `uris` are these then. For the other arguments, see `formats.flow_facts`.
     """
-    uris = read_files(bronze)
-    numbered = with_file_numbers(_with_revisions(short_texts(bronze)), uris)
-    instant = F.unix_micros("window_start").alias("window_start")
-    needed = numbered.select(*(instant if n == "window_start" else n for n in numbered.columns))
+    uris = tuple(uris) if bronze is None else read_files(bronze)
     more = [StructField("window_start", LongType()), StructField("partition", LongType())]
-    if is_exact:
-        own = [name for name in FLOW_INPUT.names if name in needed.columns]
-        needed = needed.withColumn("same", F.struct(*own))
-        more.append(needed.schema["same"])
+    needed: DataFrame | None = None
+    if bronze is not None:
+        numbered = with_file_numbers(_with_revisions(short_texts(bronze)), uris)
+        instant = F.unix_micros("window_start").alias("window_start")
+        needed = numbered.select(*(instant if n == "window_start" else n for n in numbered.columns))
+        if is_exact:
+            own = [name for name in FLOW_INPUT.names if name in needed.columns]
+            needed = needed.withColumn("same", F.struct(*own))
+            more.append(needed.schema["same"])
     codes = fleet.codes
     bits = fact_bits(fleet) | {
         "source": (len(SOURCES) - 1).bit_length(),
@@ -157,9 +160,9 @@ def canonical_input(
         rows=needed,
         builder=builder,
         uris=uris,
-        computed={},
+        constants={},
         compares_rows=is_exact,
-        is_by_file=not _has_revisions(bronze),
+        is_by_file=bronze is None or not has_revisions(bronze.columns),
     )
 
 
@@ -182,7 +185,7 @@ def _with_revisions(bronze: DataFrame) -> DataFrame:
 
     Where rows have no emitter and revision, none is old.
     """
-    if not _has_revisions(bronze):
+    if not has_revisions(bronze.columns):
         return bronze
     window = F.xxhash64("emitter", F.unix_micros("window_start"))
     best = (
@@ -196,9 +199,9 @@ def _with_revisions(bronze: DataFrame) -> DataFrame:
     return found.withColumn("is_old", is_old).drop("_window", "_best")
 
 
-def _has_revisions(bronze: DataFrame) -> bool:
-    """Whether emitters can have sent windows again."""
-    return {"emitter", "revision"} <= {*bronze.columns}
+def has_revisions(columns: Iterable[str]) -> bool:
+    """Whether emitters can have sent windows again, in rows with these columns."""
+    return {"emitter", "revision"} <= {*columns}
 
 
 class _BrokerIds:

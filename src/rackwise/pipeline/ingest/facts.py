@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.members import ClientRacks
     from rackwise.pipeline.ingest.vpc_duplicates import Side
+    from rackwise.pipeline.runtime.engine import Rows
 
 Persist: TypeAlias = "Callable[[DataFrame, str], DataFrame]"
 """Takes rows and a name for them, and returns the same rows; it may store them."""
@@ -124,13 +125,13 @@ def without_equal_rows(facts: DataFrame) -> DataFrame:
 class FactInput:
     """Rows of a format, and what turns them into facts."""
 
-    rows: DataFrame
-    """What the builder reads, with numbers of files."""
+    rows: Rows
+    """What the builder reads, with numbers of files; None if tasks read all files."""
     builder: FactBuilder
     uris: tuple[str, ...]
     """The files with a number."""
-    computed: Mapping[str, Column]
-    """Columns of FLOW_FACT that are not those of the builder."""
+    constants: Mapping[str, int | None]
+    """Columns of FLOW_FACT that the builder does not give, and their value in all rows."""
     side: Side | None = None
     """Which of two logs of a flow counts; None if a flow has one log."""
     has_directions: bool | None = True
@@ -149,7 +150,8 @@ class FactInput:
 
     def columns(self, more: Mapping[str, Column]) -> list[Column]:
         """The columns of FLOW_FACT, of the results of the builder; `more`: further columns."""
-        return fact_columns(self.builder.bits, {**self.computed, **more})
+        constants = {name: F.lit(value) for name, value in self.constants.items()}
+        return fact_columns(self.builder.bits, {**constants, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.racks import Rack
+from rackwise.pipeline.columns.arrays import read_texts
+from rackwise.pipeline.columns.groups import Groups
 from rackwise.pipeline.ingest.facts import short_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import DataFrame
 
 NAMED = ("client_rack", "client_group", "topic")
@@ -33,9 +38,34 @@ def find_names(bronze: DataFrame) -> FoundNames:
 
     Texts that are not racks are left out; their rows become malformed later.
     """
+    return _found((row.what, row.cluster, row.name) for row in distinct_names(bronze).collect())
+
+
+def named_by(rows: Iterable[pa.RecordBatch]) -> FoundNames:
+    """The same for batches with all or some of the columns `cluster` and `NAMED`."""
+    groups = Groups(("cluster", *NAMED))
+    for batch in rows:
+        texts = {
+            name: batch.column(name) if name in batch.schema.names else pa.nulls(len(batch))
+            for name in ("cluster", *NAMED)
+        }
+        groups.add(pa.table({name: text.cast(pa.string()) for name, text in texts.items()}))
+    found = set()
+    for part in groups.take():
+        cluster, *others = (read_texts(part.column(name)) for name in ("cluster", *NAMED))
+        for what, names in zip(NAMED, others, strict=True):
+            found |= {
+                (what, own if what == "topic" else None, name)
+                for own, name in zip(cluster, names, strict=True)
+                if name is not None
+            }
+    return _found(found)
+
+
+def _found(rows: Iterable[tuple[str, str | None, str]]) -> FoundNames:
     found: dict[str, list[tuple[str | None, str]]] = {}
-    for row in distinct_names(bronze).collect():
-        found.setdefault(row.what, []).append((row.cluster, row.name))
+    for what, cluster, name in rows:
+        found.setdefault(what, []).append((cluster, name))
     racks = (Rack(name) for name in sorted(name for _, name in found.get("client_rack", ())))
     return FoundNames(
         racks=tuple(rack for rack in racks if rack.is_sound),

@@ -39,6 +39,7 @@ from rackwise.pipeline.ingest.splits import (
     STORE_BUFFER,
     damaged_file,
     readable,
+    split_table,
     splits,
 )
 from rackwise.pipeline.runtime.failures import spark_failures
@@ -79,21 +80,45 @@ def parquet_rows(
         if (damaged := damaged_file(error)) is None:
             raise
         raise damaged from error
+    found = ((row.name, bytes(row.columns)) for row in footers)
+    schema = _merged(found, wanted=wanted, left_out=left_out)
+    reader = _RowReader(columns=schema, wanted=wanted)
+    return splits(spark, files, ()).mapInArrow(reader, schema)
+
+
+def parquet_columns(
+    files: Sequence[FlowFile], *, wanted: frozenset[str], left_out: frozenset[str]
+) -> StructType:
+    """The columns of the rows of `parquet_rows`, from footers that this process reads.
+
+    Raises `UnreadableFile`, and `InvalidFlows` for wanted columns that do not agree.
+    """
+    table, _ = split_table(files, (), whole=True)
+    seen = {
+        bytes(row["columns"]): row["name"]
+        for batch in _footers(table.to_batches())
+        for row in reversed(batch.to_pylist())
+    }
+    found = ((name, columns) for columns, name in seen.items())
+    return _merged(found, wanted=wanted, left_out=left_out)
+
+
+def _merged(
+    footers: Iterable[tuple[str, bytes]], *, wanted: frozenset[str], left_out: frozenset[str]
+) -> StructType:
+    """The columns of files with these footers, and the place of a row."""
     columns: dict[str, tuple[DataType, str]] = {}
-    for row in sorted(footers, key=lambda row: row.name):
-        for field in pa.ipc.read_schema(pa.py_buffer(row.columns)):
+    for file, own in sorted(footers):
+        for field in pa.ipc.read_schema(pa.py_buffer(own)):
             if field.name.lower() in left_out:
                 continue
             is_wanted = _known(field.name) in wanted
-            kind = _spark_type(field, row.name) if is_wanted else StringType()
-            first, where = columns.setdefault(field.name, (kind, row.name))
+            kind = _spark_type(field, file) if is_wanted else StringType()
+            first, where = columns.setdefault(field.name, (kind, file))
             if first != kind:
-                raise _differ(field.name, (first, where), (kind, row.name))
-    schema = StructType(
-        [*(StructField(name, kind) for name, (kind, _) in columns.items()), *_PLACE]
-    )
-    reader = _RowReader(columns=schema, wanted=wanted)
-    return splits(spark, files, ()).mapInArrow(reader, schema)
+                raise _differ(field.name, (first, where), (kind, file))
+    fields = (StructField(name, kind) for name, (kind, _) in columns.items())
+    return StructType([*fields, *_PLACE])
 
 
 def _known(name: str) -> str:

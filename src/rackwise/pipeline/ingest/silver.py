@@ -22,17 +22,15 @@ What this does not do: decide the reason of a row (`formats`).
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import StringType
 
 from rackwise.core.errors import InvalidFlows
-from rackwise.pipeline.ingest.files import escape_glob
-from rackwise.pipeline.ingest.formats import facts_of, input_format
+from rackwise.pipeline.ingest.formats import facts_of
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes, check_bytes
 from rackwise.pipeline.ingest.splits import damaged_file
 from rackwise.pipeline.ingest.sums import (
@@ -41,27 +39,26 @@ from rackwise.pipeline.ingest.sums import (
     bad_rows,
     flow_sums,
     halves,
+    kept_sums,
     summed_facts,
     sums_by_task,
+    task_columns,
     task_counts,
 )
 from rackwise.pipeline.ingest.tables import store, write_table
 from rackwise.pipeline.ingest.text import with_line_numbers
-from rackwise.pipeline.runtime.failures import spark_failures
-from rackwise.pipeline.runtime.session import large_batches
-from rackwise.pipeline.runtime.stores.folders import remove_folders
 from rackwise.pipeline.schemas import FLOW_FACT, FLOW_SUM, QUARANTINE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame
 
     from rackwise.pipeline.fleet.fleet import Fleet
-    from rackwise.pipeline.fleet.subnet_racks import Buckets
     from rackwise.pipeline.ingest.facts import FactInput, Persist
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 GREATEST_SUM = 2**63 - 1
 
@@ -70,7 +67,7 @@ GREATEST_SUM = 2**63 - 1
 class Silver:
     """What the flow files hold, as written."""
 
-    sums: DataFrame
+    sums: Rows
     """FLOW_SUM."""
     outcomes: RowOutcomes
     period: tuple[datetime, datetime] | None
@@ -78,9 +75,9 @@ class Silver:
 
 
 def write_silver(
-    bronze: DataFrame,
+    engine: Engine,
+    given: FactInput,
     fleet: Fleet,
-    buckets: Buckets,
     options: FactOptions,
     *,
     format: str,  # noqa: A002 (the word of the command line)
@@ -88,7 +85,7 @@ def write_silver(
     folder: str,
     keeps_facts: bool = False,
 ) -> Silver:
-    """Write the rows of `formats.read_bronze` below `folder`.
+    """Write the rows of `given`, the input of a format, below `folder`.
 
     `keeps_facts`: also write FLOW_FACT of the kept rows.
 
@@ -97,38 +94,48 @@ def write_silver(
     """
     stages: list[str] = []
     options = replace(options, persist=store_in(folder, stages))
-    given = input_format(format).fact_input(bronze, fleet, buckets, options)
-    added = _by_tasks(given, fleet, options, files)
+    stages.append(f"{folder}/_sum")
+    added = _by_tasks(engine, given, fleet, options, files, stages[-1])
+    if added is None and given.rows is None:
+        raise InvalidFlows(
+            "expected a direction in all rows of flow logs for --engine local, got some without",
+            wanted="flow_direction in each row",
+            had="rows without",
+            hint="omit --engine local: Spark compares rows with each other",
+        )
     if added is None:
         facts = facts_of(given, fleet, options, format=format)
-        added = _Added(summed_facts(facts, fleet), facts, count_rows(bronze), facts)
-    by_reason = _by_reason(added.sums)
+        counts = count_rows(given.rows)
+        added = _Added(summed_facts(facts, fleet), facts, counts, facts)
+    by_reason = _by_reason(engine, added.sums)
     outcomes = RowOutcomes.of(
-        ((row.source_file or "", row.reason, row.rows, _whole(row)) for row in by_reason),
+        ((row["source_file"] or "", row["reason"], row["rows"], _whole(row)) for row in by_reason),
         rows_in=added.counts.rows,
         bytes_in=added.counts.bytes,
     )
     outcomes.check_conserved()
     _check_fits(outcomes.bytes_kept)
     if outcomes.rows_quarantined:
-        write_table(quarantined_rows(added.rows, files), f"{folder}/quarantine", QUARANTINE)
-    kept = added.sums.where(F.col("reason") == KEPT)
+        bad = quarantined_rows(added.rows, files)
+        engine.write(bad, f"{folder}/quarantine", QUARANTINE)
     names = [name for name in FLOW_SUM.names if name not in {"rows", "bytes"}]
-    totals = [F.sum(name).alias(name) for name in ("rows", "bytes")]
-    written = write_table(kept.groupBy(*names).agg(*totals), f"{folder}/flow_sum", FLOW_SUM)
+    kept = engine.map(added.sums, kept_sums, FLOW_SUM)
+    whole = engine.summed(kept, names, {"rows": "sum", "bytes": "sum"})
+    written = engine.write(whole, f"{folder}/flow_sum", FLOW_SUM)
     check_bytes("flow_sum", {KEPT: outcomes.bytes_kept}, {KEPT: written.bytes or 0})
     if keeps_facts:
         facts = added.facts or facts_of(given, fleet, options, format=format)
-        whole = write_table(facts.where(F.col("reason") == KEPT), f"{folder}/flow_fact", FLOW_FACT)
-        outcomes.check_kept(whole.rows, whole.bytes or 0)
-    kept_by_file = [row for row in by_reason if row.reason == KEPT]
-    _remove(bronze.sparkSession, stages)
+        of_kept = facts.where(F.col("reason") == KEPT)
+        found = write_table(of_kept, f"{folder}/flow_fact", FLOW_FACT)
+        outcomes.check_kept(found.rows, found.bytes or 0)
+    kept_by_file = [row for row in by_reason if row["reason"] == KEPT]
+    engine.remove(stages)
     return Silver(
-        sums=bronze.sparkSession.read.schema(FLOW_SUM).parquet(escape_glob(f"{folder}/flow_sum")),
+        sums=engine.read(f"{folder}/flow_sum", FLOW_SUM),
         outcomes=outcomes,
         period=(
-            _moment(min(row.first for row in kept_by_file)),
-            _moment(max(row.last for row in kept_by_file)),
+            _moment(min(row["first"] for row in kept_by_file)),
+            _moment(max(row["last"] for row in kept_by_file)),
         )
         if kept_by_file
         else None,
@@ -138,9 +145,9 @@ def write_silver(
 class _Added(NamedTuple):
     """What is known of all rows."""
 
-    sums: DataFrame
+    sums: Rows
     """The result of `flow_sums`."""
-    rows: DataFrame
+    rows: Rows
     """Rows with the columns of QUARANTINE, the malformed ones among them."""
     counts: RowCounts
     facts: DataFrame | None = None
@@ -148,21 +155,28 @@ class _Added(NamedTuple):
 
 
 def _by_tasks(
-    given: FactInput, fleet: Fleet, options: FactOptions, files: Sequence[FlowFile]
+    engine: Engine,
+    given: FactInput,
+    fleet: Fleet,
+    options: FactOptions,
+    files: Sequence[FlowFile],
+    path: str,
 ) -> _Added | None:
     """The sums of the tasks that read the files; None if rows must be compared with each other."""
     if given.needs_rows:
         return None
+    columns = task_columns(given.builder.bits)
     try:
-        by_task = options.store(sums_by_task(given, fleet, options, files), "sum")
-    except spark_failures() as error:
+        found = sums_by_task(engine, given, fleet, options, files)
+        by_task = engine.store(found, path, columns)
+    except engine.failures as error:
         if (damaged := damaged_file(error)) is None:
             raise
         raise damaged from error
-    counts = task_counts(by_task)
+    counts = task_counts(engine, by_task)
     if given.has_directions is None and counts.lacking:
         return None
-    return _Added(flow_sums(by_task, given), bad_rows(by_task, given), counts)
+    return _Added(flow_sums(engine, by_task, given), bad_rows(engine, by_task, given), counts)
 
 
 def count_rows(bronze: DataFrame) -> RowCounts:
@@ -171,7 +185,7 @@ def count_rows(bronze: DataFrame) -> RowCounts:
     if isinstance(bronze.schema["bytes"].dataType, StringType):
         number = F.when(number.rlike(r"^[0-9]+\z"), number.try_cast("bigint"))
     row = bronze.agg(F.count("*").alias("rows"), *halves(F.when(number >= 0, number))).collect()[0]
-    return RowCounts(row.rows, _whole(row) or 0)
+    return RowCounts(row.rows, _whole(row.asDict()) or 0)
 
 
 def store_in(folder: str, stages: list[str]) -> Persist:
@@ -184,35 +198,25 @@ def store_in(folder: str, stages: list[str]) -> Persist:
     return persist
 
 
-def _remove(spark: SparkSession, stages: Sequence[str]) -> None:
-    """Remove temporary tables; one that a store keeps goes with the folder of the run."""
-    remove_folders(spark, [stage for stage in stages if "://" in stage])
-    for stage in stages:
-        if "://" not in stage:
-            shutil.rmtree(stage)
-
-
-def quarantined_rows(rows: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
+def quarantined_rows(rows: Rows, files: Sequence[FlowFile]) -> Rows:
     """QUARANTINE of the malformed ones of rows that have its columns, with line numbers of text.
 
-    An action runs only where a file is text.
+    Only a file of text needs Spark for that, and an action.
     """
+    if all(file.is_parquet for file in files):
+        return rows
     bad = rows.where(F.col("reason").startswith(MALFORMED))
     columns = bad.select(*(field.name for field in QUARANTINE))
-    if all(file.is_parquet for file in files):
-        return columns
     return with_line_numbers(rows.sparkSession, columns, files)
 
 
-def _by_reason(sums: DataFrame) -> list[Row]:
-    """Rows, bytes in halves, first and last second of each file and reason; an action."""
-    counts = sums.groupBy("source_file", "reason").agg(
-        *(F.sum(name).alias(name) for name in ("rows", "high", "low")),
-        F.min("first").alias("first"),
-        F.max("last").alias("last"),
-    )
-    with large_batches(sums.sparkSession):
-        return counts.collect()
+def _by_reason(engine: Engine, sums: Rows) -> list[dict[str, Any]]:
+    """Rows, bytes in halves, first and last second of each file and reason."""
+    measures = {"rows": "sum", "high": "sum", "low": "sum", "first": "min", "last": "max"}
+    found: list[dict[str, Any]] = engine.collect(
+        engine.summed(sums, ["source_file", "reason"], measures)
+    ).to_pylist()
+    return found
 
 
 def _check_fits(bytes_kept: int) -> None:
@@ -225,9 +229,10 @@ def _check_fits(bytes_kept: int) -> None:
         )
 
 
-def _whole(row: Row) -> int | None:
+def _whole(row: Mapping[str, Any]) -> int | None:
     """The sum that `halves` cut in two; None where nothing was summed."""
-    return None if row.high is None else (row.high << HALF_BITS) + row.low
+    whole: int | None = row["high"]
+    return None if whole is None else (whole << HALF_BITS) + int(row["low"])
 
 
 def _moment(seconds: int) -> datetime:

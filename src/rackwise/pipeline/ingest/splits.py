@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
@@ -47,14 +48,15 @@ from rackwise.pipeline.runtime.stores.filesystems import (
     shown,
     store_uri,
 )
+from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 SPLIT_BYTES = 128 * 2**20
 ROWS = 2**16
@@ -65,9 +67,18 @@ _CHANGED = (f"{ChangedFile.__name__}: ", f"{FileNotFoundError.__name__}: ", "NO_
 """What a message has if the file is not the one that was listed."""
 STORE_BUFFER = 2**23
 """Bytes that a task reads from a store at a time, for each column of a Parquet file."""
-_SPLITS = (
-    "task int, file int, name string, path string, size long, modified_s long, part int, parts int"
+SPLIT = StructType(
+    [
+        StructField("file", IntegerType()),
+        StructField("name", StringType()),
+        StructField("path", StringType()),
+        StructField("size", LongType()),
+        StructField("modified_s", LongType()),
+        StructField("part", IntegerType()),
+        StructField("parts", IntegerType()),
+    ]
 )
+"""A part of a file; `file` is its index in the list of URIs, or null and then `name` is its URI."""
 
 
 def are_dealt(files: Sequence[FlowFile], *, deals_text: bool) -> bool:
@@ -83,6 +94,24 @@ def splits(
     `file`: index in `uris`, null if the file is not there; then `name` is its URI. `whole`: each
     file is one part.
     """
+    table, sizes = split_table(files, uris, whole=whole)
+    count = reading_tasks(task_count(spark), sizes)
+    tasks = pa.array(task_keys(sizes, count), pa.int32())
+    columns = StructType([StructField("task", IntegerType()), *SPLIT.fields])
+    dealt = table.append_column("task", tasks).select(columns.names)
+    return in_own_partitions(spark.createDataFrame(dealt, columns), count).drop("task")
+
+
+def dealt_splits(engine: Engine, files: Sequence[FlowFile], uris: Sequence[str]) -> Rows:
+    """The same parts for an engine."""
+    table, sizes = split_table(files, uris)
+    return engine.dealt(table, SPLIT, loads=sizes, most=SPLIT_BYTES)
+
+
+def split_table(
+    files: Sequence[FlowFile], uris: Sequence[str], *, whole: bool = False
+) -> tuple[pa.Table, list[int]]:
+    """SPLIT of all parts, and the bytes of each."""
     numbers = {uri: number for number, uri in enumerate(uris)}
     parts = [(file, 1 if whole else part_count(file)) for file in files]
     rows = [
@@ -95,10 +124,8 @@ def splits(
         for part in range(count)
     ]
     sizes = [file.size // count for file, count in parts for _ in range(count)]
-    count = reading_tasks(task_count(spark), sizes)
-    dealt = [(task, *row) for task, row in zip(task_keys(sizes, count), rows, strict=True)]
-    frame = spark.createDataFrame(dealt, _SPLITS)
-    return in_own_partitions(frame, count).drop("task")
+    named = [dict(zip(SPLIT.names, row, strict=True)) for row in rows]
+    return pa.Table.from_pylist(named, schema=arrow_schema(SPLIT)), sizes
 
 
 def part_count(file: FlowFile) -> int:
@@ -184,7 +211,9 @@ def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBat
 
 def damaged_file(error: Exception) -> InvalidFlows | None:
     """The error for a file that a task or Spark could not read; None for another failure."""
-    lines = (line.strip() for line in str(error).splitlines())
+    is_bare = isinstance(error, UnreadableFile)
+    text = f"{UnreadableFile.__name__}: {error}" if is_bare else str(error)
+    lines = (line.strip() for line in text.splitlines())
     marks = (f"{UnreadableFile.__name__}: ", "[FAILED_READ_FILE")
     found = (line[line.index(mark) :] for line in lines for mark in marks if mark in line)
     line = next(found, None)

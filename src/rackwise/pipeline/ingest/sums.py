@@ -41,15 +41,14 @@ from rackwise.pipeline.columns.addresses import AddressReader, PairIndex
 from rackwise.pipeline.columns.arrays import as_batch, flags, with_nulls
 from rackwise.pipeline.columns.clock import DAY_S
 from rackwise.pipeline.columns.groups import Groups, whole_longs
-from rackwise.pipeline.columns.packing import key_names, place_of
+from rackwise.pipeline.columns.packing import key_names, place_of, unpacked_arrays
 from rackwise.pipeline.fleet.members import member_places
 from rackwise.pipeline.ingest.facts import packed_columns
-from rackwise.pipeline.ingest.files import file_named
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED
-from rackwise.pipeline.ingest.splits import SplitReader, are_dealt, splits
+from rackwise.pipeline.ingest.splits import SplitReader, are_dealt, dealt_splits
 from rackwise.pipeline.ingest.vpc_duplicates import DUPLICATE
 from rackwise.pipeline.ingest.vpc_rows import OK
-from rackwise.pipeline.schemas import FLOW_FACT, KINDS, arrow_schema
+from rackwise.pipeline.schemas import FLOW_FACT, FLOW_SUM, KINDS, QUARANTINE, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.vpc_duplicates import Side
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 SUM, LOGGED, BAD, COUNT = range(4)
 """The values of `what`."""
@@ -80,6 +80,19 @@ SIDE_FACTS = ("is_egress", "start", "src_ip", "own_ip")
 """Further columns of a fact that sums need; see `vpc_facts`."""
 NOT_SUMMED = ("window_start", "window_s", "partition", "packets")
 """Columns of FLOW_FACT that sums do not have."""
+SUMMED = StructType(
+    [
+        *(field for field in FLOW_SUM.fields if field.name != "rows"),
+        StructField("source_file", StringType()),
+        StructField("reason", StringType()),
+        *(StructField(name, LongType()) for name in MEASURES),
+    ]
+)
+"""Sums of rows of all outcomes: FLOW_SUM, the file, the reason and `MEASURES`."""
+LOGGED_ADDRESS = StructType(
+    [StructField("client_ip", LongType()), StructField("day", IntegerType())]
+)
+_COUNTS = StructType([StructField(name, LongType()) for name in ("rows", "high", "low", "lacking")])
 
 
 def halves(number: Column) -> tuple[Column, Column]:
@@ -106,8 +119,8 @@ def task_columns(bits: Mapping[str, int]) -> StructType:
 
 
 def sums_by_task(
-    given: FactInput, fleet: Fleet, options: FactOptions, files: Sequence[FlowFile]
-) -> DataFrame:
+    engine: Engine, given: FactInput, fleet: Fleet, options: FactOptions, files: Sequence[FlowFile]
+) -> Rows:
     """`task_columns` of all tasks; `files`: the flow files."""
     places = member_places(fleet)
     further = [field for field in given.builder.columns if field.name in SIDE_FACTS]
@@ -119,33 +132,130 @@ def sums_by_task(
         count_rows=options.count_rows,
     )
     if not given.is_by_file or not are_dealt(files, deals_text=given.deals_text):
-        return given.rows.mapInArrow(builder, builder.columns)
+        return engine.map(given.rows, builder, builder.columns)
     reader = SplitReader(needed=given.builder.needed, coded=given.builder.coded, work=builder)
-    dealt = splits(given.rows.sparkSession, files, given.uris)
-    return dealt.mapInArrow(reader, builder.columns)
+    return engine.map(dealt_splits(engine, files, given.uris), reader, builder.columns)
 
 
-def flow_sums(by_task: DataFrame, given: FactInput) -> DataFrame:
-    """FLOW_FACT without `NOT_SUMMED`, `source_file`, `reason` and `MEASURES`; from `sums_by_task`.
+def flow_sums(engine: Engine, by_task: Rows, given: FactInput) -> Rows:
+    """SUMMED of `sums_by_task`. The reason is final.
 
-    The reason is final. A key may have several rows: those of several tasks, and parts of a task.
+    A key may have several rows: those of several tasks, and parts of a task.
     """
-    logged = (
-        by_task.where(F.col("what") == LOGGED)
-        .select(F.col("client_ip").alias("side_ip"), "day", (F.lit(1) == 1).alias("is_duplicate"))
-        .distinct()
+    logged = engine.collect(engine.map(by_task, logged_addresses, LOGGED_ADDRESS))
+    places = {*zip(*logged.to_pydict().values(), strict=True)}
+    final = FinalSums(
+        bits=given.builder.bits,
+        constants={name: value or 0 for name, value in given.constants.items()},
+        uris=given.uris,
+        logged=PairIndex((ip for ip, _ in places), (day for _, day in places)),
     )
-    found = by_task.where(F.col("what") == SUM).join(
-        F.broadcast(logged), ["side_ip", "day"], "left"
-    )
-    reason = F.when(F.col("is_duplicate"), DUPLICATE).otherwise(KEPT)
-    whole = F.shiftleft("high", HALF_BITS) + F.col("low")
-    return found.select(
-        *given.columns({name: F.lit(None) for name in NOT_SUMMED} | {"bytes": whole}),
-        file_named(given.uris).alias("source_file"),
-        F.coalesce("reason", reason).alias("reason"),
-        *MEASURES,
-    ).drop(*NOT_SUMMED)
+    return engine.map(by_task, final, SUMMED)
+
+
+def logged_addresses(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The work of a task: rows of `task_columns` in, LOGGED_ADDRESS out."""
+    groups = Groups(LOGGED_ADDRESS.names)
+    for batch in batches:
+        found = batch.filter(pc.equal(batch.column("what"), LOGGED))
+        groups.add(pa.table({name: found.column(name) for name in LOGGED_ADDRESS.names}))
+    yield from groups.take()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalSums:
+    """The work of a task: rows of `task_columns` in, SUMMED out."""
+
+    bits: Mapping[str, int]
+    constants: Mapping[str, int]
+    """Columns of FLOW_SUM that are no fields of the key, and their value."""
+    uris: tuple[str, ...]
+    """The files with a number."""
+    logged: PairIndex
+    """Addresses and days that are logged."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The sums, with names of files and final reasons."""
+        schema = arrow_schema(SUMMED)
+        uris = pa.array(self.uris, pa.string())
+        for batch in batches:
+            found = batch.filter(pc.equal(batch.column("what"), SUM))
+            keys = {name: whole_longs(found.column(name)) for name in key_names(self.bits)}
+            fields = unpacked_arrays(keys, self.bits)
+            fields |= {
+                name: np.full(found.num_rows, value) for name, value in self.constants.items()
+            }
+            high, low = (whole_longs(found.column(name)) for name in ("high", "low"))
+            columns = {
+                **{name: found.column(name) for name in ("day", "client_ip", *MEASURES)},
+                **{name: pa.array(values) for name, values in fields.items()},
+                "source_file": pc.coalesce(uris.take(found.column("file")), found["source_file"]),
+                "reason": pc.coalesce(found.column("reason"), self._open_reasons(found)),
+                "bytes": pa.array((high << HALF_BITS) + low),
+            }
+            yield as_batch(columns, schema, found.num_rows)
+
+    def _open_reasons(self, found: pa.RecordBatch) -> pa.Array:
+        """Whether the other side logged each row, too, as a reason."""
+        ips, days = (whole_longs(found.column(name)) for name in ("side_ip", "day"))
+        is_sided = whole_longs(pc.is_valid(found.column("side_ip"))) == 1
+        is_duplicate = is_sided & (self.logged.find(ips, days) >= 0)
+        return pa.array([KEPT, DUPLICATE], pa.string()).take(pa.array(is_duplicate.astype(int)))
+
+
+def kept_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The work of a task: SUMMED in, FLOW_SUM of its kept rows out."""
+    schema = arrow_schema(FLOW_SUM)
+    for batch in batches:
+        kept = batch.filter(pc.equal(batch.column("reason"), KEPT))
+        arrays = [kept.column(field.name).cast(field.type) for field in schema]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """What the files hold, counted apart from the facts."""
+
+    rows: int
+    bytes: int
+    """Sum of the bytes that are a number from 0."""
+    lacking: int = 0
+    """Rows with data that do not say which side logged them, if the format has sides."""
+
+
+def task_counts(engine: Engine, by_task: Rows) -> RowCounts:
+    """The counts of all tasks."""
+    rows = engine.collect(engine.map(by_task, _counts, _COUNTS)).to_pylist()
+    sums = {name: sum(row[name] for row in rows) for name in _COUNTS.names}
+    return RowCounts(sums["rows"], (sums["high"] << HALF_BITS) + sums["low"], sums["lacking"])
+
+
+def _counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch.filter(pc.equal(batch.column("what"), COUNT)).select(_COUNTS.names)
+
+
+def bad_rows(engine: Engine, by_task: Rows, given: FactInput) -> Rows:
+    """QUARANTINE of `sums_by_task`."""
+    return engine.map(by_task, BadRows(uris=given.uris), QUARANTINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadRows:
+    """The work of a task: rows of `task_columns` in, QUARANTINE out."""
+
+    uris: tuple[str, ...]
+    """The files with a number."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The malformed rows, with names of files."""
+        uris = pa.array(self.uris, pa.string())
+        for batch in batches:
+            found = batch.filter(pc.equal(batch.column("what"), BAD))
+            names = ("row_offset", "reason", "bytes", "raw")
+            columns = {name: found.column(name) for name in names}
+            name = pc.coalesce(uris.take(found.column("file")), found.column("source_file"))
+            yield as_batch(columns | {"source_file": name}, arrow_schema(QUARANTINE), len(name))
 
 
 def summed_facts(facts: DataFrame, fleet: Fleet) -> DataFrame:
@@ -170,34 +280,6 @@ def summed_facts(facts: DataFrame, fleet: Fleet) -> DataFrame:
             F.max(F.when(kept, start + F.coalesce("window_s", F.lit(0)))).alias("last"),
         )
         .withColumn("bytes", F.shiftleft("high", HALF_BITS) + F.col("low"))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class RowCounts:
-    """What the files hold, counted apart from the facts."""
-
-    rows: int
-    bytes: int
-    """Sum of the bytes that are a number from 0."""
-    lacking: int = 0
-    """Rows with data that do not say which side logged them, if the format has sides."""
-
-
-def task_counts(by_task: DataFrame) -> RowCounts:
-    """The counts of all tasks; an action."""
-    names = ("rows", "high", "low", "lacking")
-    counts = by_task.where(F.col("what") == COUNT).agg(
-        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names)
-    )
-    row = counts.collect()[0]
-    return RowCounts(row.rows, (row.high << HALF_BITS) + row.low, row.lacking)
-
-
-def bad_rows(by_task: DataFrame, given: FactInput) -> DataFrame:
-    """QUARANTINE of `sums_by_task`."""
-    return by_task.where(F.col("what") == BAD).select(
-        file_named(given.uris).alias("source_file"), "row_offset", "reason", "bytes", "raw"
     )
 
 

@@ -89,7 +89,7 @@ from rackwise.pipeline.schemas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import date
 
     from numpy.typing import NDArray
@@ -112,7 +112,7 @@ _SIDED = tuple(name for name in dict.fromkeys((*SIDE, *OWN, *SAME)) if name != "
 
 
 def vpc_input(
-    bronze: DataFrame,
+    bronze: DataFrame | None,
     fleet: Fleet,
     buckets: Buckets,
     *,
@@ -122,12 +122,14 @@ def vpc_input(
     is_exact: bool,
     is_estimate: bool = False,
     is_by_file: bool = True,
+    uris: Sequence[str] = (),
 ) -> FactInput:
     """What turns rows of `schemas.BRONZE_VPC` into facts; one without a reason may be a duplicate.
 
     `has_direction`: whether every row with data has a direction; None = only the rows can tell.
     With `is_exact`, facts also have the columns `SAME`. `is_estimate`: whether all bytes are
-    estimates. `is_by_file`: whether the files have the columns of the rows.
+    estimates. `is_by_file`: whether the files have the columns of the rows. `bronze` is None where
+    tasks read all files; `uris` are these then.
     """
     bits = fact_bits(fleet)
     further = [*SIDE, *(() if has_direction else OWN), *(SAME if is_exact else ())]
@@ -149,16 +151,16 @@ def vpc_input(
         needed=BRONZE_VPC,
         columns=columns,
     )
-    uris = read_files(bronze)
+    uris = tuple(uris) if bronze is None else read_files(bronze)
     return FactInput(
-        rows=with_file_numbers(short_texts(bronze), uris),
+        rows=None if bronze is None else with_file_numbers(short_texts(bronze), uris),
         builder=builder,
         uris=uris,
-        computed={
-            "source": F.lit(SOURCES.index("flow log")),
-            "client": F.lit(0),
-            "topic": F.lit(0),
-            "partition": F.lit(None),
+        constants={
+            "source": SOURCES.index("flow log"),
+            "client": 0,
+            "topic": 0,
+            "partition": None,
         },
         side=side,
         has_directions=has_direction,

@@ -138,9 +138,19 @@ def read_log_parquet(
     """
     raw, where = read_parquet(spark, files, wanted=(*columns, *required)), files[0].uri
     rows = raw.toDF(*(name.replace("-", "_").lower() for name in raw.columns))
-    check_columns(rows.columns, required, where)
-    for field in rows.schema.fields:
+    check_log_columns(rows.schema, columns, required, where)
+    return rows
+
+
+def check_log_columns(
+    schema: StructType, columns: Sequence[str], required: Sequence[str], where: str
+) -> None:
+    """Check the columns of flow logs in Parquet, by names in lower case with `_`.
+
+    Raises `UnfitColumns`, and `InvalidFlows` for a type.
+    """
+    check_columns(schema.names, required, where)
+    for field in schema.fields:
         if field.name in columns and field.name != "row_offset":
             is_number = field.name in VPC_NUMBERS
             check_type(field, (*INTEGERS, "string") if is_number else ("string",), where)
-    return rows

@@ -1,4 +1,4 @@
-"""The lower bound of every cluster's plan, summed by Spark from the certificate's dual prices.
+"""The lower bound of every cluster's plan, summed in tasks from the certificate's dual prices.
 
 Goals, in order: the same integer as `core.planning.proof.certificate`; no knowledge of how a plan
 was found or what it moves; partitions are summed in the tasks that read them.
@@ -15,7 +15,7 @@ rack                 a min(0 + 1, 1) = 1     b min(0 + 1, 0) = 0     c 0      le
 
 The prices of brokers, a few hundred per cluster, are sent with the tasks. A task processes a batch
 of partitions of any clusters at once, as a matrix of partitions by racks, and returns one sum for
-each cluster in the batch; Spark adds the sums. The term of the fair groups is one more row, below
+each cluster in the batch; the driver adds the sums, and the term of the fair groups, which is below
 zero. The total is the bound. Spark's array columns compute the same in twice the time, because they
 call a lambda for each rack of each partition.
 
@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import (
     BooleanType,
     DecimalType,
@@ -49,14 +48,13 @@ from rackwise.core.planning.problem.goals import resolve_goal
 from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.planning.proof.dual_prices import group_term, is_valid_group, valid_prices
 from rackwise.core.view import View
-from rackwise.pipeline.fleet.tasks import in_tasks, task_count
-from rackwise.pipeline.schemas import PARTITION, arrow_schema
+from rackwise.pipeline.fleet.tasks import in_tasks
+from rackwise.pipeline.schemas import PARTITION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Certificate, Goal
@@ -64,6 +62,7 @@ if TYPE_CHECKING:
     from rackwise.core.traffic import Price
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.snapshots import Snapshot
+    from rackwise.pipeline.runtime.engine import Engine
 
 EXACT = DecimalType(38, 0)
 BOUND = StructType([StructField("cluster", StringType()), StructField("lower_bound", EXACT)])
@@ -140,7 +139,7 @@ class _PriceArrays:
         for place, one in enumerate(clusters):
             self.copy[place, : len(one.copy)] = one.copy
 
-    def sums(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def sums(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The work of a task: partitions (`cluster`, `replicas`, `bytes`) -> rows of _SUM."""
         for batch in batches:
             yield self._sum_batch(batch)
@@ -188,8 +187,8 @@ class _PriceArrays:
         return cells
 
 
-def lower_bounds(spark: SparkSession, fleet: Fleet, inputs: BoundInputs) -> DataFrame:
-    """BOUND: one row per certificate; null where a partition has no legal set."""
+def lower_bounds(engine: Engine, fleet: Fleet, inputs: BoundInputs) -> dict[str, int | None]:
+    """Cluster -> the bound of its certificate; None where a partition has no legal set."""
     proved = [one for one in fleet.latest if one.name in inputs.certificates]
     priced, others = [], []
     for snapshot in proved:
@@ -198,8 +197,8 @@ def lower_bounds(spark: SparkSession, fleet: Fleet, inputs: BoundInputs) -> Data
             others.append(snapshot)
         else:
             priced.append(one)
-    bounds = _sum_bounds(spark, fleet, priced)
-    return bounds.unionByName(_bounds_by_core(spark, others, inputs)) if others else bounds
+    bounds = _sum_bounds(engine, fleet, priced) if priced else {}
+    return bounds | (_bounds_by_core(engine, others, inputs) if others else {})
 
 
 def _broker_prices(fleet: Fleet, snapshot: Snapshot, inputs: BoundInputs) -> _BrokerPrices | None:
@@ -263,29 +262,27 @@ def _is_plain_rule(rules: TopicRules) -> bool:
     )
 
 
-def _sum_bounds(spark: SparkSession, fleet: Fleet, priced: Sequence[_BrokerPrices]) -> DataFrame:
+def _sum_bounds(
+    engine: Engine, fleet: Fleet, priced: Sequence[_BrokerPrices]
+) -> dict[str, int | None]:
     prices = _PriceArrays(priced)
-    group_terms = pa.Table.from_pylist(
-        [
-            {"cluster": one.name, "sum": Decimal(-one.group_term), "is_whole": True}
-            for one in priced
-        ],
-        schema=arrow_schema(_SUM),
-    )
     is_priced = pc.is_in(fleet.partitions["cluster"], pa.array(prices.codes, pa.int32()))
     now = pc.and_(pc.is_null(fleet.partitions["valid_to"]), is_priced)
     partitions = fleet.partitions.filter(now).select(["cluster", "replicas", "bytes"])
     columns = StructType([PARTITION[name] for name in partitions.column_names])
-    sums = spark.createDataFrame(partitions, columns).mapInArrow(prices.sums, _SUM)
-    every = sums.unionByName(spark.createDataFrame(group_terms, _SUM))
-    bound = F.when(F.bool_and("is_whole"), F.sum("sum").cast(EXACT))
-    return every.groupBy("cluster").agg(bound.alias("lower_bound"))
+    sums = engine.map(engine.table(partitions, columns), prices.sums, _SUM)
+    found: dict[str, int | None] = {one.name: -one.group_term for one in priced}
+    for row in engine.collect(sums).to_pylist():
+        so_far = found[row["cluster"]]
+        if so_far is not None:
+            found[row["cluster"]] = so_far + int(row["sum"]) if row["is_whole"] else None
+    return found
 
 
 def _bounds_by_core(
-    spark: SparkSession, snapshots: Sequence[Snapshot], inputs: BoundInputs
-) -> DataFrame:
-    def bound(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    engine: Engine, snapshots: Sequence[Snapshot], inputs: BoundInputs
+) -> dict[str, int | None]:
+    def bound(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
                 found = lower_bound(
@@ -303,4 +300,5 @@ def _bounds_by_core(
                     names=BOUND.fieldNames(),
                 )
 
-    return in_tasks(spark, snapshots, task_count(spark)).mapInArrow(bound, BOUND)
+    rows = engine.collect(engine.map(in_tasks(engine, snapshots), bound, BOUND)).to_pylist()
+    return {row["cluster"]: int(row["lower_bound"]) for row in rows}

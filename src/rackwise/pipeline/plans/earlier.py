@@ -22,19 +22,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.pipeline import schemas
-from rackwise.pipeline.ingest.files import escape_glob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from pyspark.sql import SparkSession
-
     from rackwise.core.history import StandingDay
     from rackwise.pipeline.bill.model import CsvTable
     from rackwise.pipeline.plans.fleet_plans import Plans
+    from rackwise.pipeline.runtime.engine import Engine
 
 Document = dict[str, Any]
 
@@ -67,7 +64,7 @@ class EarlierClusters:
 
 
 def read_earlier(
-    spark: SparkSession,
+    engine: Engine,
     earlier: EarlierResult | None,
     days: Iterable[StandingDay],
     known: Collection[str],
@@ -89,7 +86,7 @@ def read_earlier(
     plans = [row for row in planned if row["cluster"] in names and row["status"] == "planned"]
     return EarlierClusters(
         clusters=rows,
-        findings=_findings(spark, earlier.tables, names),
+        findings=_findings(engine, earlier.tables, names),
         not_checked=_of(summary["findings"]["not_checked"], names),
         blast=_of(summary["blast"], names),
         plans=[_typed(row) for row in plans],
@@ -101,9 +98,9 @@ def _of(rows: Iterable[Document], names: Collection[str]) -> list[Document]:
     return [row for row in rows if row["cluster"] in names]
 
 
-def _findings(spark: SparkSession, tables: str, names: Collection[str]) -> pa.Table:
-    stored = spark.read.schema(schemas.FINDING).parquet(escape_glob(f"{tables}/gold/finding"))
-    found = stored.where(F.col("cluster").isin(sorted(names))).toArrow()
+def _findings(engine: Engine, tables: str, names: Collection[str]) -> pa.Table:
+    only = {"cluster": names}
+    found = engine.collect(engine.read(f"{tables}/gold/finding", schemas.FINDING, only=only))
     return found.cast(schemas.arrow_schema(schemas.FINDING))
 
 

@@ -36,29 +36,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+import pyarrow.compute as pc
+from pyspark.sql.types import LongType, StructField, StructType
 
 from rackwise.core.errors import BytesLost
 from rackwise.core.meter.looks import moment_ms
 from rackwise.core.planning.model import BrokerGroup, Certificate, TopicPrice
+from rackwise.core.traffic import NANO
 from rackwise.pipeline import schemas
-from rackwise.pipeline.fleet.tasks import in_tasks, task_count
-from rackwise.pipeline.ingest.files import escape_glob
-from rackwise.pipeline.ingest.tables import write_arrow
+from rackwise.pipeline.columns.arrays import as_batch
+from rackwise.pipeline.fleet.tasks import in_tasks
 from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
 from rackwise.pipeline.plans.task import empty_row, failed_row, plan_task
-from rackwise.pipeline.runtime.failures import failure_line, spark_failures
-from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.runtime.failures import failure_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from decimal import Decimal
-
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.snapshots import Snapshot
     from rackwise.pipeline.plans.task import Planning
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 LEAST_AT_ONCE, MOST_TIMES = 64, 20
 """Clusters per round, at least, and number of rounds, at most; a small fleet needs one round."""
@@ -66,6 +64,13 @@ STEP, PROOF = "gold: plans", "gold: proofs"
 FILES = "plans"
 HASH_DIGITS = 8
 DAY_MS = 86_400_000
+OUTCOME = StructType(
+    [
+        *(field for field in schemas.PLANNED.fields if field.name != "moved"),
+        StructField("cost", LongType()),
+    ]
+)
+"""A row of PLANNED without moves, and their cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +92,7 @@ def rounds(snapshots: Sequence[Snapshot]) -> Iterator[Sequence[Snapshot]]:
 
 
 def plan_clusters(
-    spark: SparkSession,
+    engine: Engine,
     fleet: Fleet,
     planning: Planning,
     folder: str,
@@ -102,23 +107,26 @@ def plan_clusters(
     Raises `BytesLost` where a cluster has no row or two rows.
     """
     earlier = growth_starts(fleet.latest, snapshots)
-    tasks = _Tasks(spark, planning, f"{folder}/silver/planned", earlier)
+    tasks = _Tasks(engine, planning, f"{folder}/silver/planned", earlier)
     planned = _plan_in_rounds(tasks, fleet, begin)
     with ThreadPoolExecutor(1) as beside:  # neither of the two jobs uses all of Spark's cores
-        written = beside.submit(_moves(planned).write.parquet, f"{folder}/gold/plan")
-        outcomes = _outcomes(planned)
+        moved = engine.map(planned, moves, schemas.PLAN)
+        written = beside.submit(
+            engine.write, moved, f"{folder}/gold/plan", schemas.PLAN, one_file=("cluster",)
+        )
+        outcomes = _outcomes(engine, planned)
         _check_conserved(fleet, outcomes)
         begin(PROOF, "")
         rows = [
             _summary_row(number, one, bound)
             for number, (one, bound) in enumerate(
-                _with_bounds(spark, fleet, planning, outcomes), start=1
+                _with_bounds(engine, fleet, planning, outcomes), start=1
             )
         ]
         written.result()
     columns = schemas.arrow_schema(schemas.PLAN_SUMMARY)
     table = pa.Table.from_pylist(rows, schema=columns)
-    write_arrow(spark, table, f"{folder}/gold/plan_summary", schemas.PLAN_SUMMARY)
+    engine.save(table, f"{folder}/gold/plan_summary", schemas.PLAN_SUMMARY)
     content = {one["cluster"]: one["file"] for one in outcomes}
     files = {row["file"]: content[row["cluster"]] for row in rows if row["file"] is not None}
     return Plans(goal=planning.goal_name, rows=rows, files=files)
@@ -145,75 +153,94 @@ def growth_starts(
 
 @dataclass(frozen=True, slots=True)
 class _Tasks:
-    """Starts Spark tasks that plan clusters."""
+    """Starts tasks that plan clusters."""
 
-    spark: SparkSession
+    engine: Engine
     planning: Planning
     path: str
     """Of the table that the rows are added to."""
     earlier: Mapping[str, Snapshot]
     """The result of `growth_starts`."""
 
-    def write(self, some: Sequence[Snapshot], tasks: int) -> None:
+    def write(self, some: Sequence[Snapshot], *, is_alone: bool = False) -> None:
         """Write the rows of these clusters, all of them or none."""
-        inputs = in_tasks(self.spark, some, tasks, earlier=self.earlier)
-        rows = inputs.mapInArrow(plan_task(self.planning), schemas.PLANNED)
-        with large_batches(self.spark):
-            rows.write.mode("append").parquet(self.path)
+        inputs = in_tasks(self.engine, some, earlier=self.earlier, is_alone=is_alone)
+        rows = self.engine.map(inputs, plan_task(self.planning), schemas.PLANNED)
+        self.engine.append(rows, self.path, schemas.PLANNED)
 
     def write_alone(self, one: Snapshot) -> None:
         """Write the row of one cluster, also where planning it kills its process."""
         try:
-            self.write([one], 1)
-        except spark_failures() as error:
+            self.write([one], is_alone=True)
+        except self.engine.failures as error:
             row = failed_row(
                 empty_row(one.name, self.planning), f"its task ended: {failure_line(error)}"
             )
             schema = schemas.arrow_schema(schemas.PLANNED)
             table = pa.Table.from_pylist([row], schema=schema)
-            frame = self.spark.createDataFrame(table, schemas.PLANNED)
-            frame.write.mode("append").parquet(self.path)
+            rows = self.engine.table(table, schemas.PLANNED)
+            self.engine.append(rows, self.path, schemas.PLANNED)
 
 
-def _plan_in_rounds(tasks: _Tasks, fleet: Fleet, begin: Callable[[str, str], None]) -> DataFrame:
-    done, count, task_limit = 0, len(fleet.latest), task_count(tasks.spark)
+def _plan_in_rounds(tasks: _Tasks, fleet: Fleet, begin: Callable[[str, str], None]) -> Rows:
+    done, count = 0, len(fleet.latest)
     for some in rounds(fleet.latest):
         is_all = len(some) == count
         begin(STEP, "" if is_all else f", clusters {done + 1} to {done + len(some)} of {count}")
         try:
-            tasks.write(some, task_limit)
-        except spark_failures():
+            tasks.write(some)
+        except tasks.engine.failures:
             for one in some:
                 tasks.write_alone(one)
         done += len(some)
-    return tasks.spark.read.schema(schemas.PLANNED).parquet(escape_glob(tasks.path))
+    return tasks.engine.read(tasks.path, schemas.PLANNED)
 
 
-def _moves(planned: DataFrame) -> DataFrame:
-    """PLAN, in order of the cluster names, then in that of the plans."""
-    each = planned.select("cluster", F.posexplode("moved").alias("number", "move"))
-    ordered = each.repartition(1).sortWithinPartitions("cluster", "number")
-    return ordered.select("cluster", "number", "move.*").select(
-        *(field.name for field in schemas.PLAN)
-    )
+def moves(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The work of a task: PLANNED in, PLAN out, in the order of each plan."""
+    schema = schemas.arrow_schema(schemas.PLAN)
+    for batch in batches:
+        moved = batch.column("moved")
+        each = pc.list_flatten(moved)
+        columns = {
+            "cluster": batch.column("cluster").take(pc.list_parent_indices(moved)),
+            **{
+                field.name: pc.struct_field(each, field.name)
+                for field in schema
+                if field.name != "cluster"
+            },
+        }
+        yield as_batch(columns, schema, len(each))
 
 
-def _outcomes(planned: DataFrame) -> list[dict[str, Any]]:
-    """The rows without moves, in order of the cluster names, with `cost` counted from the moves."""
-    none = F.lit(0).cast("bigint")
-    cost = F.aggregate("moved", none, lambda so_far, move: so_far + _cost(move))
-    names = [name for name in planned.columns if name != "moved"]
-    table = planned.select(*names, cost.alias("cost")).toArrow()
+def costed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The work of a task: PLANNED in, OUTCOME out: `cost` is counted from the moves."""
+    schema = schemas.arrow_schema(OUTCOME)
+    for batch in batches:
+        rows = batch.select([*(name for name in schema.names if name != "cost"), "moved"])
+        found = []
+        for row in rows.to_pylist():
+            moved = row.pop("moved")
+            costs = None if moved is None else [_cost(move, row["minimise"]) for move in moved]
+            found.append(row | {"cost": None if costs is None else sum(costs)})
+        yield pa.RecordBatch.from_pylist(found, schema=schema)
+
+
+def _cost(move: Mapping[str, Any], minimise: str) -> int:
+    """The cost of a move in what the plan minimises."""
+    copies = len({*move["after"]} - {*move["before"]})
+    if minimise == "bytes":
+        return copies * int(move["bytes"] or 0)
+    if minimise == "usd":
+        return int((move["usd"] or 0) * NANO)
+    return copies
+
+
+def _outcomes(engine: Engine, planned: Rows) -> list[dict[str, Any]]:
+    """OUTCOME, in order of the cluster names."""
+    table = engine.collect(engine.map(planned, costed, OUTCOME))
     rows: list[dict[str, Any]] = table.sort_by("cluster").to_pylist()
     return rows
-
-
-def _cost(move: Column) -> Column:
-    """The cost of a move in what the plan minimises."""
-    copies = F.size(F.array_except(move["after"], move["before"])).cast("bigint")
-    nano = (move["usd"] * 10**9).cast("bigint")
-    by_bytes = F.when(F.col("minimise") == "bytes", copies * move["bytes"])
-    return by_bytes.when(F.col("minimise") == "usd", F.coalesce(nano, F.lit(0))).otherwise(copies)
 
 
 def _check_conserved(fleet: Fleet, outcomes: Sequence[Mapping[str, Any]]) -> None:
@@ -231,9 +258,9 @@ def _check_conserved(fleet: Fleet, outcomes: Sequence[Mapping[str, Any]]) -> Non
 
 
 def _with_bounds(
-    spark: SparkSession, fleet: Fleet, planning: Planning, outcomes: Sequence[dict[str, Any]]
+    engine: Engine, fleet: Fleet, planning: Planning, outcomes: Sequence[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], int | None]]:
-    """Each row with the bound that Spark computes; None where there is no plan."""
+    """Each row with the bound that tasks compute; None where there is no plan."""
     inputs = BoundInputs(
         certificates={
             one["cluster"]: _certificate(one) for one in outcomes if one["status"] == "planned"
@@ -243,13 +270,9 @@ def _with_bounds(
         parse=planning.parse,
         prices=planning.prices,
     )
-    found: dict[str, Decimal | None] = {}
-    if inputs.certificates:
-        rows = lower_bounds(spark, fleet, inputs).toArrow().to_pylist()
-        found = {row["cluster"]: row["lower_bound"] for row in rows}
+    found = lower_bounds(engine, fleet, inputs) if inputs.certificates else {}
     for one in outcomes:
-        bound = found.get(one["cluster"])
-        yield one, None if bound is None else int(bound)
+        yield one, found.get(one["cluster"])
 
 
 def _certificate(one: Mapping[str, Any]) -> Certificate:

@@ -25,7 +25,7 @@ from rackwise.pipeline import schemas
 from rackwise.pipeline.bill.rates import own_rack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, MonthlyChange, Move, Plan
@@ -62,10 +62,10 @@ class Planning:
         return GOALS[self.goal_name]
 
 
-def plan_task(planning: Planning) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def plan_task(planning: Planning) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The work of a task: rows of `in_tasks` in, rows of PLANNED out."""
 
-    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = schemas.arrow_schema(schemas.PLANNED)
         for batch in batches:
             for snapshot in batch.to_pylist():

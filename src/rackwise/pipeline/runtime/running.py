@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import is_remote
 
@@ -41,6 +41,22 @@ class Reading:
     """All tasks of the running jobs; 0 while no job runs."""
     rows: int | None = None
     """Rows of flow files that are read; None if the step reads none, or if it is not known."""
+
+
+class Jobs(Protocol):
+    """How far the work of a run is."""
+
+    def look(self) -> Reading:
+        """How far the running step is."""
+
+    def begin_step(self) -> None:
+        """Forget the rows of the last step."""
+
+    def count_rows(self) -> Callable[[int], None] | None:
+        """What a task calls with the number of rows that it has read."""
+
+    def end_rows(self, rows: int) -> None:
+        """Set the exact number of rows that the step has read."""
 
 
 class RunningJobs:

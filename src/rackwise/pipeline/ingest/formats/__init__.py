@@ -108,7 +108,7 @@ def read_bronze(spark: SparkSession, files: Sequence[FlowFile], format: str) -> 
     try:
         return input_format(format).read(spark, files)
     except UnfitColumns as error:
-        raise _invalid_columns(error) from None
+        raise invalid_columns(error) from None
 
 
 def with_all_columns(rows: DataFrame, format: str) -> DataFrame:  # noqa: A002
@@ -165,7 +165,7 @@ def facts_of(
     return facts.drop("same")
 
 
-def _invalid_columns(error: UnfitColumns) -> InvalidFlows:
+def invalid_columns(error: UnfitColumns) -> InvalidFlows:
     """The error for a file of other columns; its hint names the format that fits them."""
     own = [name for name in error.columns if name not in {"source_file", "row_offset"}]
     hint = "add the missing columns to the format of the flow log"

@@ -67,6 +67,8 @@ class InputFormat(ABC):
     """Formats of `rackwise generate` whose files are of this format."""
     is_by_file: ClassVar[bool] = False
     """Whether the files have the columns of the rows, so that tasks read them."""
+    needs_columns: ClassVar[tuple[str, ...]] = ()
+    """Columns without which rows have to be compared with each other."""
     deals_text: ClassVar[bool] = False
     """Whether tasks read text files, too, if they read files at all."""
     has_row_per_line: ClassVar[bool] = False
@@ -88,6 +90,19 @@ class InputFormat(ABC):
 
         Raises `UnfitColumns`, and `InvalidFlows` for files that cannot be read.
         """
+
+    def check_parquet(self, schema: StructType, where: str) -> None:
+        """Check the columns of Parquet files whose rows tasks read (`is_by_file`).
+
+        Raises `UnfitColumns`, and `InvalidFlows` for a type.
+        """
+        raise NotImplementedError(self.name, schema, where)
+
+    def task_input(
+        self, uris: Sequence[str], fleet: Fleet, buckets: Buckets, options: FactOptions
+    ) -> FactInput:
+        """What turns rows into facts that tasks read from these files (`is_by_file`)."""
+        raise NotImplementedError(self.name, uris, fleet, buckets, options)
 
     @abstractmethod
     def names(self, bronze: DataFrame) -> FoundNames:

@@ -57,13 +57,7 @@ class CanonicalFormat(InputFormat):
     @override
     def read(self, spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
         """Bronze rows of Parquet files."""
-        from rackwise.pipeline.ingest.parquet_files import (
-            check_columns,
-            check_type,
-            existing_columns,
-            read_parquet,
-            types_like,
-        )
+        from rackwise.pipeline.ingest.parquet_files import existing_columns, read_parquet
         from rackwise.pipeline.schemas import BRONZE_INPUT, FLOW_INPUT
 
         other = next((file for file in files if not file.is_parquet), None)
@@ -78,12 +72,36 @@ class CanonicalFormat(InputFormat):
         if not files:
             return spark.createDataFrame([], BRONZE_INPUT)
         rows = read_parquet(spark, files, wanted=FLOW_INPUT.names)
-        where = files[0].uri
-        check_columns(rows.columns, self.required_columns(), where)
-        for field in rows.schema.fields:
+        self.check_parquet(rows.schema, files[0].uri)
+        return existing_columns(rows, BRONZE_INPUT)
+
+    @override
+    def check_parquet(self, schema: StructType, where: str) -> None:
+        """Check names and types of columns."""
+        from rackwise.pipeline.ingest.parquet_files import check_columns, check_type, types_like
+        from rackwise.pipeline.schemas import FLOW_INPUT
+
+        check_columns(schema.names, self.required_columns(), where)
+        for field in schema.fields:
             if field.name in FLOW_INPUT.names:
                 check_type(field, types_like(FLOW_INPUT[field.name].dataType), where)
-        return existing_columns(rows, BRONZE_INPUT)
+
+    @override
+    def task_input(
+        self, uris: Sequence[str], fleet: Fleet, buckets: Buckets, options: FactOptions
+    ) -> FactInput:
+        """What turns rows that tasks read into facts."""
+        from rackwise.pipeline.ingest.canonical_facts import canonical_input
+
+        return canonical_input(
+            None,
+            fleet,
+            buckets,
+            days=options.days,
+            clients=options.clients,
+            is_exact=options.is_exact,
+            uris=uris,
+        )
 
     @override
     def names(self, bronze: DataFrame) -> FoundNames:

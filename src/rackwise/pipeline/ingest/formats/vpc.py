@@ -32,6 +32,7 @@ class VpcFormat(InputFormat):
     is_estimate: ClassVar[bool] = False
     """Whether the bytes of all rows are estimates."""
     is_by_file: ClassVar[bool] = True
+    needs_columns: ClassVar[tuple[str, ...]] = ("flow_direction",)
     deals_text: ClassVar[bool] = True
     has_row_per_line: ClassVar[bool] = True
     generated_as: ClassVar[tuple[str, ...]] = ("vpc", "vpc-text")
@@ -92,6 +93,33 @@ class VpcFormat(InputFormat):
             is_exact=options.is_exact,
             is_estimate=self.is_estimate,
             is_by_file=self.is_by_file,
+        )
+
+    @override
+    def check_parquet(self, schema: StructType, where: str) -> None:
+        """Check names and types of columns."""
+        from rackwise.pipeline.ingest.vpc_files import check_log_columns
+        from rackwise.pipeline.schemas import BRONZE_VPC, VPC_REQUIRED
+
+        check_log_columns(schema, BRONZE_VPC.names, VPC_REQUIRED, where)
+
+    @override
+    def task_input(
+        self, uris: Sequence[str], fleet: Fleet, buckets: Buckets, options: FactOptions
+    ) -> FactInput:
+        """What turns rows that tasks read into facts."""
+        from rackwise.pipeline.ingest.vpc_facts import vpc_input
+
+        return vpc_input(
+            None,
+            fleet,
+            buckets,
+            side=options.side,
+            days=options.days,
+            has_direction=None,
+            is_exact=options.is_exact,
+            is_estimate=self.is_estimate,
+            uris=uris,
         )
 
     @override

@@ -22,9 +22,9 @@ from rackwise.core.fleet import (
     flow_file,
     generate_fleet,
 )
-from rackwise.pipeline.generate import write_flow_parquet
+from rackwise.pipeline.ingest.generate import write_flow_parquet
 
-DEMO = Path(__file__).parents[2] / "examples" / "demo"
+DEMO = Path(__file__).parents[3] / "examples" / "demo"
 OPTIONS = FleetOptions(brokers=6, topics=5, flows=800, bad_rows=0.1)
 
 
@@ -95,6 +95,6 @@ def test_flows_of_a_real_cluster_name_its_brokers_and_are_the_same_again():
 
 
 def test_pyspark_is_never_loaded():
-    code = "import sys, rackwise.pipeline.generate; print('pyspark' in sys.modules)"
+    code = "import sys, rackwise.pipeline.ingest.generate; print('pyspark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -1,0 +1,1 @@
+"""What runs the tasks of a job: Spark, or this process alone."""

@@ -1,0 +1,439 @@
+"""Runs tasks in this process, one after another: no Java, no other process.
+
+```
+rows     a function that gives batches; nothing is computed before they are read
+tables   Parquet of pyarrow, in the folders that Spark would write: gold/cross_rack/day=2026-11-01
+```
+
+Rows of one kind are in memory where they are grouped by key or cluster.
+
+Limits: paths of this machine only.
+"""
+
+from __future__ import annotations
+
+import operator
+import shutil
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import dataset, parquet
+from pyspark.sql.types import StringType, StructField, StructType
+
+from rackwise.core.errors import InvalidConfig, InvalidFlows
+from rackwise.core.override import override
+from rackwise.core.text import escaped
+from rackwise.pipeline.engines.job_engine import JobEngine, OpenedFlows
+from rackwise.pipeline.ingest.canonical_facts import has_revisions
+from rackwise.pipeline.ingest.files import local_files
+from rackwise.pipeline.ingest.formats import input_format, invalid_columns
+from rackwise.pipeline.ingest.names import NAMED, FoundNames, named_by
+from rackwise.pipeline.ingest.parquet_files import RESERVED, UnfitColumns
+from rackwise.pipeline.ingest.parquet_tasks import parquet_columns
+from rackwise.pipeline.ingest.splits import (
+    SplitReader,
+    UnreadableFile,
+    damaged_file,
+    split_table,
+)
+from rackwise.pipeline.ingest.tables import WriteCounts
+from rackwise.pipeline.request import claim_folder
+from rackwise.pipeline.runtime.running import Reading
+from rackwise.pipeline.schemas import arrow_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.subnet_racks import Buckets
+    from rackwise.pipeline.ingest.facts import FactInput
+    from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.formats.base import FactOptions, InputFormat
+    from rackwise.pipeline.request import AnalyzeRequest
+    from rackwise.pipeline.runtime.engine import ClusterWork, Work
+
+PART = "part-{:05}.parquet"
+NOTHING: Mapping[str, Collection[Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalRows:
+    """Batches of one schema, as often as they are asked for."""
+
+    schema: pa.Schema
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+
+    def table(self) -> pa.Table:
+        """All of them."""
+        return pa.Table.from_batches(list(self.batches()), schema=self.schema)
+
+
+class LocalEngine(JobEngine):
+    """Runs everything in this process."""
+
+    @property
+    @override
+    def failures(self) -> tuple[type[Exception], ...]:
+        """A task raises what it raises; of files, this."""
+        return (UnreadableFile,)
+
+    @override
+    def table(self, table: pa.Table, schema: StructType) -> LocalRows:
+        """A small table as rows."""
+        shaped = _shaped(table, arrow_schema(schema))
+        return LocalRows(schema=shaped.schema, batches=lambda: iter(shaped.to_batches()))
+
+    @override
+    def dealt(
+        self,
+        table: pa.Table,
+        schema: StructType,
+        *,
+        loads: Sequence[int],  # noqa: ARG002 (there is one task)
+        most: int | None = None,  # noqa: ARG002
+    ) -> LocalRows:
+        """The rows in their order, one per batch."""
+        shaped = _shaped(table, arrow_schema(schema))
+        return LocalRows(
+            schema=shaped.schema, batches=lambda: iter(shaped.to_batches(max_chunksize=1))
+        )
+
+    @override
+    def read(
+        self, path: str, schema: StructType, *, only: Mapping[str, Collection[Any]] = NOTHING
+    ) -> LocalRows:
+        """The rows of the files of a folder."""
+        wanted = arrow_schema(schema)
+        files = sorted(str(each) for each in Path(path).rglob("*.parquet"))
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            parts = dataset.partitioning(
+                pa.schema([field for field in wanted if f"/{field.name}=" in files[0]]),
+                flavor="hive",
+            )
+            source = dataset.dataset(
+                files, schema=wanted, partitioning=parts, partition_base_dir=path
+            )
+            chosen = [
+                pc.field(name).isin(pa.array(values, wanted.field(name).type))
+                for name, values in only.items()
+            ]
+            kept = reduce(operator.and_, chosen) if chosen else None
+            yield from source.scanner(filter=kept, use_threads=False).to_batches()
+
+        return LocalRows(schema=wanted, batches=batches if files else lambda: iter(()))
+
+    @override
+    def map(self, rows: LocalRows, work: Work, schema: StructType) -> LocalRows:
+        """The result of one call of `work`."""
+        wanted = arrow_schema(schema)
+        return LocalRows(
+            schema=wanted,
+            batches=lambda: (
+                pa.RecordBatch.from_arrays(
+                    [batch.column(field.name).cast(field.type) for field in wanted],
+                    schema=wanted,
+                )
+                for batch in work(rows.batches())
+            ),
+        )
+
+    @override
+    def union(self, parts: Sequence[LocalRows]) -> LocalRows:
+        """The rows of the parts, one part after the other."""
+        return LocalRows(
+            schema=parts[0].schema,
+            batches=lambda: (batch for part in parts for batch in part.batches()),
+        )
+
+    @override
+    def summed(
+        self, rows: LocalRows, keys: Sequence[str], measures: Mapping[str, str]
+    ) -> LocalRows:
+        """The rows with equal keys as one, in order of their first row."""
+        schema = pa.schema([rows.schema.field(name) for name in (*keys, *measures)])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            found = rows.table().group_by([*keys], use_threads=False)
+            sums = found.aggregate([*measures.items()]).rename_columns(schema.names)
+            yield from sums.cast(schema).to_batches()
+
+        return LocalRows(schema=schema, batches=batches)
+
+    @override
+    def by_cluster(
+        self,
+        left: LocalRows,
+        right: LocalRows,
+        work: ClusterWork,
+        schema: StructType,
+        *,
+        tasks: int,  # noqa: ARG002 (there is one)
+    ) -> LocalRows:
+        """The result of `work` for one cluster after the other."""
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            sides = [left.table(), right.table()]
+            names = sorted(
+                {each for side in sides for each in side["cluster"].unique().to_pylist()}
+            )
+            for name in names:
+                own = (side.filter(pc.equal(side["cluster"], name)) for side in sides)
+                yield from work(next(own), next(own)).to_batches()
+
+        return LocalRows(schema=arrow_schema(schema), batches=batches)
+
+    @override
+    def store(self, rows: LocalRows, path: str, schema: StructType) -> LocalRows:  # noqa: ARG002
+        """The rows in memory: what tasks leave is small."""
+        table = rows.table()
+        return LocalRows(schema=table.schema, batches=lambda: iter(table.to_batches()))
+
+    @override
+    def write(
+        self,
+        rows: LocalRows,
+        path: str,
+        schema: StructType,
+        *,
+        by: Sequence[str] = (),
+        one_file: Sequence[str] = (),
+    ) -> WriteCounts:
+        """Write one file, or one for each folder."""
+        if one_file:
+            whole = rows.table()
+            rows = self.table(whole.sort_by([(name, "ascending") for name in one_file]), schema)
+        wanted = arrow_schema(schema)
+        kept = pa.schema([field for field in wanted if field.name not in by])
+        folder = Path(path)
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
+        count = total = 0
+        has_bytes = "bytes" in wanted.names
+        with ExitStack() as opened:
+            writers: dict[tuple[str, ...], parquet.ParquetWriter] = {}
+            if not by:
+                writers[()] = opened.enter_context(_writer(folder, kept))
+            for batch in rows.batches():
+                table = _shaped(pa.Table.from_batches([batch]), wanted)
+                count += len(table)
+                total += pc.sum(table["bytes"]).as_py() or 0 if has_bytes else 0
+                for place, part in _parts(table, by):
+                    if place not in writers:
+                        own = folder.joinpath(*place)
+                        own.mkdir(parents=True)
+                        writers[place] = opened.enter_context(_writer(own, kept))
+                    writers[place].write_table(part.select(kept.names))
+        return WriteCounts(rows=count, bytes=total if has_bytes else None)
+
+    @override
+    def append(self, rows: LocalRows, path: str, schema: StructType) -> None:
+        """Write one more file of a folder."""
+        table = _shaped(rows.table(), arrow_schema(schema))
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(table, folder / PART.format(len([*folder.iterdir()])))
+
+    @override
+    def save(self, table: pa.Table, path: str, schema: StructType) -> None:
+        """Write one file in a new folder."""
+        self.write(self.table(table, schema), path, schema)
+
+    @override
+    def watched(self) -> AbstractContextManager[LocalJobs]:
+        """The rows that are read."""
+        return nullcontext(LocalJobs())
+
+    @override
+    def check(self, request: AnalyzeRequest) -> None:
+        """Raise `InvalidConfig` for what only Spark does."""
+        if "://" in request.tables:
+            raise only_on_spark("to write tables to a URI", request.tables)
+        if request.billed:
+            raise only_on_spark("to read the provider's own bill", request.billed[0])
+        if request.dedupe == "exact":
+            raise only_on_spark("for --dedupe exact", request.dedupe)
+        if request.keep:
+            raise only_on_spark("for --keep", request.keep[0])
+        if request.flows and not input_format(request.flow_format).is_by_file:
+            raise only_on_spark(f"for --flow-format {request.flow_format}", request.flow_format)
+
+    @override
+    def list_flows(self, paths: Sequence[str]) -> Sequence[FlowFile]:
+        """The files of folders of this machine. Raises `InvalidFlows`."""
+        files = local_files(paths)
+        if files is None:
+            had = ", ".join(map(escaped, paths))
+            raise InvalidFlows(
+                f"expected flow files in plain paths of this machine, got {had}",
+                wanted="files or folders",
+                had=had,
+                hint="check the paths of --flows; omit --engine local for globs and URIs",
+            )
+        return files
+
+    @override
+    def open_flows(
+        self,
+        files: Sequence[FlowFile],
+        format: str,  # noqa: A002 (the word of the command line)
+        *,
+        keep: str | None,  # noqa: ARG002 (see `check`)
+    ) -> LocalFlows:
+        """Parquet files, with their columns checked. Raises `InvalidFlows`, `InvalidConfig`."""
+        reads = input_format(format)
+        other = next((file for file in files if not file.is_parquet), None)
+        if other is not None:
+            raise only_on_spark("to read flow files as text", other.uri)
+        wanted = frozenset(reads.bronze_schema().names) - RESERVED
+        try:
+            found = parquet_columns(files, wanted=wanted, left_out=RESERVED)
+            named = [
+                StructField(field.name.replace("-", "_").lower(), field.dataType)
+                for field in found.fields
+            ]
+            reads.check_parquet(StructType(named), files[0].uri)
+        except UnfitColumns as error:
+            raise invalid_columns(error) from None
+        except UnreadableFile as error:
+            raise damaged_file(error) or error from None
+        columns = StructType(named)
+        if lacking := next((name for name in reads.needs_columns if name not in columns.names), ""):
+            raise only_on_spark(f"to read flow logs without {lacking}", files[0].uri)
+        if has_revisions(columns.names):
+            raise only_on_spark("to read flows with revisions", files[0].uri)
+        return LocalFlows(files=files, format=reads, columns=columns)
+
+    @override
+    def cost_report(
+        self,
+        paths: Sequence[str],
+        note: Callable[[str], None],
+    ) -> None:
+        """None: see `check`."""
+
+    @override
+    def claim(self, tables: str, run: str) -> str:
+        """A new folder."""
+        return claim_folder(None, tables, run)
+
+    @override
+    def remove_run(self, folder: str) -> str | None:
+        """Remove a folder."""
+        if "://" in folder:
+            return "only Spark removes the tables of a store"
+        shutil.rmtree(folder)
+        return None
+
+    @override
+    def versions(self) -> dict[str, str]:
+        """That tasks run in this process."""
+        return {"engine": "local"}
+
+    @override
+    def collect(self, rows: LocalRows) -> pa.Table:
+        """All rows."""
+        return rows.table()
+
+    @override
+    def remove(self, folders: Sequence[str]) -> None:
+        """Remove folders; those of tables in memory do not exist."""
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(slots=True)
+class LocalJobs:
+    """The rows that are read; there are no tasks."""
+
+    rows: int | None = None
+
+    def look(self) -> Reading:
+        """The rows of the running step."""
+        return Reading(rows=self.rows)
+
+    def begin_step(self) -> None:
+        """Forget the rows of the last step."""
+        self.rows = None
+
+    def count_rows(self) -> Callable[[int], None]:
+        """Counts rows as they are read."""
+
+        def count(rows: int) -> None:
+            self.rows = (self.rows or 0) + rows
+
+        return count
+
+    def end_rows(self, rows: int) -> None:
+        """Set the exact number of rows."""
+        self.rows = rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFlows(OpenedFlows):
+    """Parquet files, whose columns are checked."""
+
+    files: Sequence[FlowFile]
+    format: InputFormat
+    columns: StructType
+
+    @override
+    def names(self) -> FoundNames:
+        """Names in the rows that need codes."""
+        own = [name for name in ("cluster", *NAMED) if name in self.columns.names]
+        if not {*own} & {*NAMED}:
+            return FoundNames()
+        needed = StructType([StructField(name, StringType()) for name in own])
+        reader = SplitReader(needed=needed, coded=(), work=iter)
+        table, _ = split_table(self.files, ())
+        return named_by(reader(table.to_batches()))
+
+    @override
+    def fact_input(self, fleet: Fleet, buckets: Buckets, options: FactOptions) -> FactInput:
+        """What turns the rows into facts."""
+        uris = tuple(file.uri for file in self.files)
+        return self.format.task_input(uris, fleet, buckets, options)
+
+
+def only_on_spark(what: str, had: str) -> InvalidConfig:
+    """The error for what this engine cannot do."""
+    return InvalidConfig(
+        f"invalid --engine: expected spark {what}, got local",
+        wanted="spark",
+        had=had,
+        hint="omit --engine local; Spark requires Java 17 or later",
+    )
+
+
+def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    arrays = [table.column(field.name).cast(field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _writer(folder: Path, schema: pa.Schema) -> parquet.ParquetWriter:
+    return parquet.ParquetWriter(folder / PART.format(0), schema)
+
+
+def _parts(table: pa.Table, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
+    """The rows of each folder, and its name."""
+    if not by:
+        yield (), table
+        return
+    keys = table.select([*by])
+    for row in keys.group_by([*by], use_threads=False).aggregate([]).to_pylist():
+        is_own = np.ones(len(table), dtype=np.bool_)
+        for name, value in row.items():
+            is_own &= pc.equal(table[name], value).to_numpy()
+        yield (
+            tuple(f"{name}={value}" for name, value in row.items()),
+            table.filter(pa.array(is_own)),
+        )

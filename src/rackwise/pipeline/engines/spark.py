@@ -1,0 +1,258 @@
+"""Runs tasks on Spark: every engine call is one of a DataFrame.
+
+What this does not do: start a session (`runtime.session`).
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import reduce
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from rackwise.core.override import override
+from rackwise.pipeline.bill.billed.cost_report import cost_report_files, read_cost_report
+from rackwise.pipeline.engines.job_engine import JobEngine, OpenedFlows
+from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
+from rackwise.pipeline.ingest.files import escape_glob, flow_files
+from rackwise.pipeline.ingest.formats import input_format, read_bronze, with_all_columns
+from rackwise.pipeline.ingest.tables import store, write_arrow, write_table
+from rackwise.pipeline.request import check_shared, claim_folder
+from rackwise.pipeline.runtime.failures import spark_failures
+from rackwise.pipeline.runtime.running import watched
+from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.runtime.stores.folders import remove_folders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rackwise.pipeline.bill.billed.cost_report import CostReport
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.subnet_racks import Buckets
+    from rackwise.pipeline.ingest.facts import FactInput
+    from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.formats.base import FactOptions, InputFormat
+    from rackwise.pipeline.ingest.names import FoundNames
+    from rackwise.pipeline.ingest.tables import WriteCounts
+    from rackwise.pipeline.request import AnalyzeRequest
+    from rackwise.pipeline.runtime.engine import ClusterWork, Work
+    from rackwise.pipeline.runtime.running import RunningJobs
+
+NOTHING: Mapping[str, Collection[Any]] = MappingProxyType({})
+_TASK = StructField("task", IntegerType())
+_FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEngine(JobEngine):
+    """Runs everything in tasks of a session."""
+
+    spark: SparkSession
+
+    @property
+    @override
+    def failures(self) -> tuple[type[Exception], ...]:
+        """The errors of Spark."""
+        return spark_failures()
+
+    @override
+    def table(self, table: pa.Table, schema: StructType) -> DataFrame:
+        """A small table as a frame."""
+        return self.spark.createDataFrame(table.select(schema.names).combine_chunks(), schema)
+
+    @override
+    def dealt(
+        self, table: pa.Table, schema: StructType, *, loads: Sequence[int], most: int | None = None
+    ) -> DataFrame:
+        """The rows in partitions of similar loads."""
+        least = task_count(self.spark) if most is None else sum(loads) // most
+        count = max(1, min(max(least, task_count(self.spark)), len(loads)))
+        tasks = pa.array(task_keys(loads, count), pa.int32())
+        whole = StructType([_TASK, *schema.fields])
+        frame = self.table(table.append_column("task", tasks), whole)
+        return in_own_partitions(frame, count).drop("task")
+
+    @override
+    def read(
+        self, path: str, schema: StructType, *, only: Mapping[str, Collection[Any]] = NOTHING
+    ) -> DataFrame:
+        """The rows of a folder or URI."""
+        rows = self.spark.read.schema(schema).parquet(escape_glob(path)).select(*schema.names)
+        for name, values in only.items():
+            rows = rows.where(F.col(name).isin(sorted(values)))
+        return rows
+
+    @override
+    def map(self, rows: DataFrame, work: Work, schema: StructType) -> DataFrame:
+        """The result of a task for each partition."""
+        return rows.mapInArrow(work, schema)
+
+    @override
+    def union(self, parts: Sequence[DataFrame]) -> DataFrame:
+        """The rows of all frames."""
+        return reduce(lambda one, other: one.unionByName(other), parts)
+
+    @override
+    def summed(
+        self, rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]
+    ) -> DataFrame:
+        """The rows with equal keys as one."""
+        sums = (_FUNCTIONS[how](name).alias(name) for name, how in measures.items())
+        return rows.groupBy(*keys).agg(*sums)
+
+    @override
+    def by_cluster(
+        self,
+        left: DataFrame,
+        right: DataFrame,
+        work: ClusterWork,
+        schema: StructType,
+        *,
+        tasks: int,
+    ) -> DataFrame:
+        """The result of `work` for the rows of each cluster in two frames.
+
+        By default, Spark combines small groups and then processes clusters one after another. Spark
+        keeps the number of partitions only if the code sets that number.
+        """
+        own = (frame.repartition(tasks, "cluster").groupBy("cluster") for frame in (left, right))
+        return next(own).cogroup(next(own)).applyInArrow(work, schema)
+
+    @override
+    def store(self, rows: DataFrame, path: str, schema: StructType) -> DataFrame:  # noqa: ARG002
+        """The rows at a path, as Parquet."""
+        return store(rows, path)
+
+    @override
+    def write(
+        self,
+        rows: DataFrame,
+        path: str,
+        schema: StructType,
+        *,
+        by: Sequence[str] = (),
+        one_file: Sequence[str] = (),
+    ) -> WriteCounts:
+        """Write a table and count it."""
+        if one_file:
+            at = F.monotonically_increasing_id().alias("_at")
+            ordered = rows.select("*", at).repartition(1)
+            rows = ordered.sortWithinPartitions(*one_file, "_at").drop("_at")
+        return write_table(rows, path, schema, by=by)
+
+    @override
+    def append(self, rows: DataFrame, path: str, schema: StructType) -> None:  # noqa: ARG002
+        """Add the files of a job."""
+        with large_batches(self.spark):
+            rows.write.mode("append").parquet(path)
+
+    @override
+    def save(self, table: pa.Table, path: str, schema: StructType) -> None:
+        """Write one file."""
+        write_arrow(self.spark, table, path, schema)
+
+    @override
+    def collect(self, rows: DataFrame) -> pa.Table:
+        """The rows on the driver."""
+        with large_batches(self.spark):
+            return rows.toArrow()
+
+    @override
+    def remove(self, folders: Sequence[str]) -> None:
+        """Remove temporary tables; one that a store keeps goes with the folder of the run."""
+        remove_folders(self.spark, [folder for folder in folders if "://" in folder])
+        for folder in folders:
+            if "://" not in folder:
+                shutil.rmtree(folder)
+
+    @override
+    def watched(self) -> AbstractContextManager[RunningJobs]:
+        """The jobs of the session."""
+        return watched(self.spark)
+
+    @override
+    def check(self, request: AnalyzeRequest) -> None:
+        """Check that Spark can write the tables. Raises `OutputNotShared`."""
+        check_shared(self.spark, request.tables)
+
+    @override
+    def list_flows(self, paths: Sequence[str]) -> tuple[FlowFile, ...]:
+        """The files, as tasks or Spark list them."""
+        return flow_files(self.spark, paths)
+
+    @override
+    def open_flows(
+        self,
+        files: Sequence[FlowFile],
+        format: str,  # noqa: A002 (the word of the command line)
+        *,
+        keep: str | None,
+    ) -> SparkFlows:
+        """A frame of the rows."""
+        rows = read_bronze(self.spark, files, format)
+        if keep is not None:
+            rows = with_all_columns(rows, format)
+            rows.write.parquet(keep)
+            rows = self.spark.read.schema(rows.schema).parquet(escape_glob(keep))
+        return SparkFlows(rows, input_format(format))
+
+    @override
+    def cost_report(self, paths: Sequence[str], note: Callable[[str], None]) -> CostReport | None:
+        """The provider's own bill."""
+        if not paths:
+            return None
+        files, ignored = cost_report_files(self.spark, paths)
+        if ignored:
+            note(
+                f"--billed: {len(ignored)} files are neither CSV nor Parquet and are not read; the "
+                f"first is {ignored[0]}"
+            )
+        return read_cost_report(self.spark, files)
+
+    @override
+    def claim(self, tables: str, run: str) -> str:
+        """A new folder, also on a store."""
+        return claim_folder(self.spark, tables, run)
+
+    @override
+    def remove_run(self, folder: str) -> str | None:
+        """Remove a folder, also of a store."""
+        if "://" in folder:
+            return remove_folders(self.spark, [folder])
+        shutil.rmtree(folder)
+        return None
+
+    @override
+    def versions(self) -> dict[str, str]:
+        """Of Spark and its Java."""
+        java = F.call_function(
+            "java_method", F.lit("java.lang.System"), F.lit("getProperty"), F.lit("java.version")
+        )
+        found = self.spark.range(1).select(java).collect()[0][0]
+        return {"spark": self.spark.version, "java": found}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFlows(OpenedFlows):
+    """The rows of flow files as a frame."""
+
+    rows: DataFrame
+    format: InputFormat
+
+    @override
+    def names(self) -> FoundNames:
+        """Names in the rows; an action."""
+        return self.format.names(self.rows)
+
+    @override
+    def fact_input(self, fleet: Fleet, buckets: Buckets, options: FactOptions) -> FactInput:
+        """What turns the rows into facts."""
+        return self.format.fact_input(self.rows, fleet, buckets, options)

@@ -1,0 +1,201 @@
+"""The engine of this process gives what Spark gives, to the byte, or says that it cannot."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from rackwise.adapters import files
+from rackwise.core.errors import InvalidConfig, InvalidFlows
+from rackwise.core.fleet import FleetOptions, FlowFormat, Shape
+from rackwise.core.owners import OwnerGlob, Owners
+from rackwise.core.racks import Rack
+from rackwise.core.traffic import RateRow
+from rackwise.pipeline.engines.local import LocalEngine
+from rackwise.pipeline.engines.spark import SessionEngine
+from rackwise.pipeline.job import analyze_on
+from rackwise.pipeline.plans.earlier import EarlierResult
+from rackwise.pipeline.plans.task import Planning
+from rackwise.pipeline.schemas import MATRIX, WEIGHT, arrow_schema
+from truths import check_told, write_fleet
+
+FLEET = FleetOptions(
+    seed=6,
+    brokers=6,
+    topics=12,
+    flows=3_000,
+    clusters=2,
+    days=2,
+    looks=3,
+    bad_rows=0.01,
+    ipv6=0.1,
+    shape=Shape.MESSY,
+    racks=(Rack("/eu/a"), Rack("/eu/b"), Rack("/us/a")),
+)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    """A fleet with flow logs, snapshots with offsets, rates of a third of the topics, owners."""
+    folder = tmp_path_factory.mktemp("fleet")
+    told, request = write_fleet(FLEET, folder)
+    clusters = {one.name: one.cluster for one in request.snapshots}
+    topics = [(name, topic) for name in sorted(clusters) for topic in clusters[name].topics]
+    rates = [
+        RateRow(cluster=name, topic=topic, bytes_in_per_s=1000 + number)
+        for number, (name, topic) in enumerate(topics[::3])
+    ]
+    parse = partial(files.parse_snapshot, where="a snapshot")
+    planning = Planning(goal_name="repair", parse=parse, sealed=files.sealed_for)
+    owners = Owners(topics=[OwnerGlob(glob="*1*", owner="one", line=2)])
+    return told, replace(request, rates=tuple(rates), planning=planning, owners=owners)
+
+
+def tables(made):
+    """Name of a table -> its columns, and its rows in any order."""
+    found = {}
+    for folder in sorted(Path(made.tables).glob("*/*")):
+        table = parquet.read_table(folder)
+        rows = [sorted(row.items()) for row in table.to_pylist()]
+        columns = sorted((field.name, str(field.type)) for field in table.schema)
+        found[f"{folder.parent.name}/{folder.name}"] = columns, sorted(map(repr, rows))
+    return found
+
+
+def values(made):
+    """Everything that a run returns, without the versions of what ran it."""
+    summary = {**made.summary, "method": {**made.summary["method"], "versions": None}}
+    csv = {
+        name: (columns, [list(row) for row in rows]) for name, (columns, rows) in made.csv.items()
+    }
+    return summary, csv, made.files, tables(made)
+
+
+def continued(request, made, **changes):
+    """The next run into the same result."""
+    before = EarlierResult(
+        summary=made.summary, tables=made.tables, read=lambda path: made.files[path]
+    )
+    return replace(request, standing=made.days, earlier=before, **changes)
+
+
+@pytest.mark.spark
+@pytest.mark.classic
+def test_both_engines_give_the_same_to_the_byte(spark, fleet, tmp_path):
+    _, request = fleet
+    found = []
+    for name, engine in (("spark", SessionEngine(spark)), ("local", LocalEngine())):
+        first = analyze_on(engine, replace(request, tables=str(tmp_path / name)))
+        one = tuple(snapshot for snapshot in request.snapshots if "-0-" in snapshot.file)
+        again = continued(request, first, snapshots=one, flows=(), tables=str(tmp_path / name))
+        found.append((first, analyze_on(engine, again)))
+    (by_spark, spark_again), (by_us, us_again) = found
+    for one, other in zip(values(by_spark), values(by_us), strict=True):
+        assert one == other
+    assert us_again.summary["history"] == spark_again.summary["history"]
+    for name in ("verdict", "matrix", "by_topic", "by_owner", "savings", "findings", "plans"):
+        assert us_again.summary[name] == spark_again.summary[name], name
+
+
+def test_every_total_equals_the_generated_truth(tmp_path):
+    options = replace(FLEET, seed=7, looks=1, days=1)
+    told, request = write_fleet(options, tmp_path)
+    made = analyze_on(LocalEngine(), request)
+    check_told(told, made.summary, f"{made.tables}/gold")
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"tables": "s3a://lake/tables"}, "to write tables to a URI"),
+        ({"billed": ("bill.csv",)}, "to read the provider's own bill"),
+        ({"dedupe": "exact"}, "for --dedupe exact"),
+        ({"keep": ("facts",)}, "for --keep"),
+        ({"flow_format": "gcp"}, "for --flow-format gcp"),
+    ],
+)
+def test_what_only_spark_does_is_rejected_before_any_work(fleet, tmp_path, changes, what):
+    request = replace(fleet[1], tables=str(tmp_path / "tables"))
+    with pytest.raises(InvalidConfig, match=f"invalid --engine: expected spark {what}, got local"):
+        analyze_on(LocalEngine(), replace(request, **changes))
+    assert not (tmp_path / "tables").exists()
+
+
+class TestFiles:
+    def refused(self, fleet, tmp_path, error, path):
+        request = replace(fleet[1], tables=str(tmp_path / "tables"), flows=(str(path),))
+        with pytest.raises(error) as caught:
+            analyze_on(LocalEngine(), request)
+        assert [*tmp_path.glob("tables/runs/*")] == []
+        return caught.value
+
+    def test_text(self, fleet, tmp_path):
+        with gzip.open(tmp_path / "a.log.gz", "wt") as file:
+            file.write("version account-id\n")
+        error = self.refused(fleet, tmp_path, InvalidConfig, tmp_path / "a.log.gz")
+        assert "expected spark to read flow files as text" in error.message
+
+    def test_logs_without_directions(self, fleet, tmp_path):
+        _, request = write_fleet(replace(FLEET, log_version=2, looks=1), tmp_path / "two")
+        error = self.refused(fleet, tmp_path, InvalidConfig, request.flows[0])
+        assert "expected spark to read flow logs without flow_direction" in error.message
+
+    def test_a_path_that_does_not_exist(self, fleet, tmp_path):
+        error = self.refused(fleet, tmp_path, InvalidFlows, tmp_path / "gone")
+        assert error.message.startswith("expected flow files in plain paths of this machine, got ")
+
+    def test_a_damaged_file(self, fleet, tmp_path):
+        (tmp_path / "a.parquet").write_bytes(b"PAR1 no PAR1")
+        error = self.refused(fleet, tmp_path, InvalidFlows, tmp_path / "a.parquet")
+        assert error.message.startswith("expected flow files that can be read, got a damaged one")
+
+    def test_other_columns(self, fleet, tmp_path):
+        parquet.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+        error = self.refused(fleet, tmp_path, InvalidFlows, tmp_path / "a.parquet")
+        assert error.message.startswith("invalid columns of ")
+
+    def test_canonical_flows_with_revisions(self, tmp_path):
+        options = replace(FLEET, flow_format=FlowFormat.CANONICAL, looks=1)
+        _, request = write_fleet(options, tmp_path / "canonical")
+        with pytest.raises(InvalidConfig, match="expected spark to read flows with revisions"):
+            analyze_on(LocalEngine(), request)
+
+
+class TestTables:
+    def test_rows_are_written_in_folders_and_read_where_they_are_wanted(self, tmp_path):
+        engine = LocalEngine()
+        table = pa.table(
+            {
+                "cluster": ["a", "b", "a"],
+                "level": pa.array([1, 1, 2], pa.int32()),
+                "level_name": ["zone"] * 3,
+                "from_rack": ["x"] * 3,
+                "to_rack": ["y"] * 3,
+                "bytes": [1, 2, None],
+                "usd": pa.array([None] * 3, pa.decimal128(18, 9)),
+            }
+        )
+        path = str(tmp_path / "matrix")
+        counts = engine.write(engine.table(table, MATRIX), path, MATRIX, by=["cluster"])
+        assert (counts.rows, counts.bytes) == (3, 3)
+        assert sorted(each.name for each in Path(path).iterdir()) == ["cluster=a", "cluster=b"]
+        wanted = table.cast(arrow_schema(MATRIX))
+        kept = engine.collect(engine.read(path, MATRIX))
+        assert sorted(map(str, kept.to_pylist())) == sorted(map(str, wanted.to_pylist()))
+        assert len(engine.collect(engine.read(path, MATRIX, only={"cluster": {"a"}}))) == 2
+        engine.write(engine.table(table.slice(0, 1), MATRIX), path, MATRIX)
+        assert len(engine.collect(engine.read(path, MATRIX))) == 1, "an older table is replaced"
+
+    def test_a_table_without_rows(self, tmp_path):
+        engine = LocalEngine()
+        path = str(tmp_path / "weight")
+        assert len(engine.collect(engine.read(path, WEIGHT))) == 0
+        empty = engine.table(arrow_schema(WEIGHT).empty_table(), WEIGHT)
+        assert engine.write(empty, path, WEIGHT).rows == 0
+        assert engine.collect(engine.read(path, WEIGHT)).schema == arrow_schema(WEIGHT)
