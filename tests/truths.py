@@ -10,7 +10,11 @@ from functools import partial
 import pyarrow.parquet
 
 from rackwise.adapters import files
-from rackwise.adapters.files.tables.flow_json import write_azure_json, write_gcp_json
+from rackwise.adapters.files.tables.flow_json import (
+    write_azure_json,
+    write_gcp_json,
+    write_obi_json,
+)
 from rackwise.adapters.files.tables.flow_text import (
     write_document,
     write_flow_text,
@@ -41,6 +45,7 @@ TEXTS = {
     FlowFormat.GCP: write_gcp_json,
     FlowFormat.AZURE: write_azure_json,
     FlowFormat.TGW: write_flow_text,
+    FlowFormat.OBI: write_obi_json,
 }
 """Format of text -> the function that writes a file."""
 ROLL_UPS = ("by_kind", "by_pair", "by_day", "by_topic", "by_group")

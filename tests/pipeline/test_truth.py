@@ -70,12 +70,21 @@ CASES |= {
         racks=(Rack("use1-az1"), Rack("use1-az2"), Rack("use1-az4")),
     ),
 }
-WITHOUT_SUBNETS = ("Google Cloud, zones of the log",)
+CASES |= {
+    "OpenTelemetry eBPF": replace(
+        BASE,
+        seed=111,
+        flow_format=FlowFormat.OBI,
+        racks=(Rack("us-east4-a"), Rack("us-east4-b"), Rack("us-east4-c")),
+    ),
+}
+WITHOUT_SUBNETS = ("Google Cloud, zones of the log", "OpenTelemetry eBPF")
 """Cases whose logs name the zones."""
 SLOW = (
     "Parquet of version 2, two clusters, two days",
     "canonical, two regions",
     "Google Cloud, paths of racks, two clusters",
+    "OpenTelemetry eBPF",
 )
 """Cases that only long runs have."""
 

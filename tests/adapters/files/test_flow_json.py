@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from plain_flows import rows_of
-from rackwise.adapters.files.tables.flow_json import write_azure_json, write_gcp_json
+from rackwise.adapters.files.tables.flow_json import (
+    write_azure_json,
+    write_gcp_json,
+    write_obi_json,
+)
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet import FleetOptions, FlowFormat, LineEdit, flow_file, generate_fleet
 from rackwise.core.json.strict import parse
@@ -23,6 +28,10 @@ OPTIONS = FleetOptions(
     racks=(Rack("us-east4-a"), Rack("us-east4-b")),
     replication=2,
 )
+
+
+PARTS, SIDES = ("address", "port", "zone"), ("obi.ip", "k8s.src.node.ip", "k8s.dst.node.ip")
+NUMBERS = ("startTimeUnixNano", "timeUnixNano", "asInt")
 
 
 def document(line):
@@ -131,3 +140,73 @@ def test_states_and_bad_tuples(azure_tuples):
     begun = [line for line in cells if len(line) == 13 and line[7] == "B"]
     assert {tuple(line[9:]) for line in begun} == {("0",) * 4}
     assert any(line[10] == "12x" or line[12] == "12x" for line in cells if len(line) == 13)
+
+
+@pytest.fixture(scope="module")
+def obi_file():
+    return flow_file(generate_fleet(replace(OPTIONS, flow_format=FlowFormat.OBI)), 0)[0]
+
+
+@pytest.fixture(scope="module")
+def obi_lines(obi_file, tmp_path_factory):
+    path = tmp_path_factory.mktemp("obi") / "metrics.json"
+    write_obi_json(path, obi_file)
+    return path.read_bytes().splitlines()
+
+
+def points_of(line):
+    for resource in document(line)["resourceMetrics"]:
+        (scope,) = resource["scopeMetrics"]
+        (metric,) = scope["metrics"]
+        assert metric["name"] == "obi.network.flow.bytes"
+        assert metric["sum"]["aggregationTemporality"] == 1
+        for point in metric["sum"]["dataPoints"]:
+            values = {one["key"]: next(iter(one["value"].values())) for one in point["attributes"]}
+            yield point, values
+
+
+def test_each_row_is_a_data_point_of_its_node(obi_file, obi_lines):
+    rows = [row for row in rows_of(obi_file) if not isinstance(row, str)]
+    found = Counter()
+    for line in obi_lines:
+        try:
+            points = [*points_of(line)]
+        except InvalidConfig:
+            continue
+        for point, values in points:
+            assert values.get("transport") == "TCP"
+            found[
+                (
+                    *(values.get(f"{end}.{what}") for end in ("src", "dst") for what in PARTS),
+                    *(values.get(name) for name in SIDES),
+                    *(point.get(name) for name in NUMBERS),
+                )
+            ] += 1
+    seen = 0
+    for row in rows:
+        if None in (row["bytes"], row["start"], row["srcport"]) or "noon" in row.values():
+            continue
+        key = (
+            *(row["srcaddr"], str(row["srcport"]), row["src_zone"]),
+            *(row["dstaddr"], str(row["dstport"]), row["dst_zone"]),
+            *(row["obi_ip"], row["src_node"], row["dst_node"]),
+            *(f"{row['start']}000000000", f"{row['end']}000000000", str(row["bytes"])),
+        )
+        assert found[key], row
+        seen += 1
+    assert seen > len(rows) * 0.9
+
+
+def test_lines_of_metrics_that_no_reader_can_take(obi_file, obi_lines):
+    """Each has one point, and the other lines have many."""
+    bad = [spoil for spoil in obi_file.spoiled if spoil.edit is LineEdit.CUT]
+    bad += [spoil for spoil in obi_file.spoiled if spoil.column == "interface_id"]
+    unread = []
+    for line in obi_lines:
+        try:
+            document(line)
+        except InvalidConfig:
+            unread.append(line)
+    assert len(unread) == len(bad) > 5
+    assert len(obi_lines) < len(bad) + len(obi_file) / 50
+    assert any(b"\xff" in line for line in unread)

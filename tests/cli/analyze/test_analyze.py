@@ -314,7 +314,7 @@ class TestRefused:
             ),
             (
                 ["--flow-format", "csv"],
-                "invalid --flow-format: expected vpc, canonical, request-log, gcp, azure or tgw",
+                "invalid --flow-format: expected vpc, canonical, request-log, gcp, azure, tgw ",
                 "one of",
             ),
             (

@@ -64,7 +64,7 @@ class TestFiles:
         lines = gzip.decompress((out / "flows" / "2026-11-21-00000.log.gz").read_bytes())
         assert lines.split(b"\n")[0].split(b" ")[:2] == [b"version", b"account-id"]
 
-    @pytest.mark.parametrize("flow_format", ["gcp", "azure"])
+    @pytest.mark.parametrize("flow_format", ["gcp", "azure", "obi"])
     def test_flow_logs_of_other_clouds_are_json(self, generate, capsys, flow_format):
         code, out = generate(*SMALL, "--flow-format", flow_format, "--log-version", "2")
         assert code == 0
@@ -181,7 +181,7 @@ class TestRefused:
             ),
             (
                 ["--flow-format", "request-log"],
-                "invalid --flow-format: expected vpc, vpc-text, canonical, gcp, azure or tgw, got ",
+                "invalid --flow-format: expected vpc, vpc-text, canonical, gcp, azure, tgw or obi",
                 "choose one of these for --flow-format",
             ),
             (

@@ -11,14 +11,14 @@ from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS, input_format
 
 
 def test_names_are_those_of_the_command_line():
-    assert [*FORMATS] == ["vpc", "canonical", "request-log", "gcp", "azure", "tgw"]
+    assert [*FORMATS] == ["vpc", "canonical", "request-log", "gcp", "azure", "tgw", "obi"]
     assert all(each.name == name for name, each in FORMATS.items())
     assert DEFAULT in FORMATS
 
 
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(
-        InvalidConfig, match="expected vpc, canonical, request-log, gcp, azure or tgw, got csv"
+        InvalidConfig, match="expected vpc, canonical, request-log, gcp, azure, tgw or obi, got csv"
     ):
         input_format("csv")
 

@@ -11,7 +11,6 @@ from rackwise.core.errors import Infeasible
 from rackwise.core.model import LogDir
 from rackwise.core.planning.model import (
     Balance,
-    BrokenRules,
     Drain,
     Leaders,
     LeftAlone,
@@ -90,13 +89,8 @@ def test_leaders_of_partitions_on_a_cordoned_broker_stay():
     policy = Policy(brokers=BrokerPolicy(no_lead=(1,), drain=(3,)))
     made, after = proved(cordoned_cluster(lists, 1, 3), Leaders(), policy)
     assert set(after) <= {"t-3"}
-    broken = {one.partition: one.reasons for one in made.left_alone.broken}
-    assert broken == {
-        0: ("drained-broker", "leader-rack"),
-        1: ("drained-broker", "leader-rack"),
-        2: ("drained-broker",),
-    }
-    assert BrokenRules(topic="t", partition=2, reasons=broken[2]) in made.left_alone.broken
+    broken = [(one.rule, one.examples) for one in made.left_alone.broken]
+    assert broken == [("drained-broker", ("t-0", "t-1", "t-2"))]
 
 
 def test_where_nothing_else_is_left_the_hint_names_the_cordoned_brokers():

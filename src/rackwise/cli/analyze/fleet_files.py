@@ -7,7 +7,11 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from rackwise.adapters import files
-from rackwise.adapters.files.tables.flow_json import write_azure_json, write_gcp_json
+from rackwise.adapters.files.tables.flow_json import (
+    write_azure_json,
+    write_gcp_json,
+    write_obi_json,
+)
 from rackwise.adapters.files.tables.flow_text import (
     write_document,
     write_flow_text,
@@ -217,6 +221,8 @@ def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, GeneratedFile], No
         return write_gcp_json, ".json.gz"
     if flow_format is FlowFormat.AZURE:
         return write_azure_json, ".json.gz"
+    if flow_format is FlowFormat.OBI:
+        return write_obi_json, ".json.gz"
     try:
         from rackwise.pipeline.ingest.generate import write_flow_parquet
     except ModuleNotFoundError as error:

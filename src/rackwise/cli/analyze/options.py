@@ -21,7 +21,7 @@ DedupeName: TypeAlias = Literal["side", "exact"]
 EngineName: TypeAlias = Literal["spark", "local"]
 GoalName: TypeAlias = Literal["repair", "balance"]
 ShapeName: TypeAlias = Literal["even", "random", "messy", "grown", "lost", "uneven"]
-GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp", "azure", "tgw"]
+GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp", "azure", "tgw", "obi"]
 
 Master = Annotated[
     str | None,
@@ -338,7 +338,7 @@ class GenerateOptions:
         typer.Option(
             metavar="FORMAT",
             help="Write flows in this format: vpc (Parquet), vpc-text, canonical (Parquet), gcp "
-            "(JSON lines), azure (JSON) or tgw (text).",
+            "(JSON lines), azure (JSON), tgw (text) or obi (JSON lines).",
         ),
     ] = "vpc"
     log_version: Annotated[

@@ -121,6 +121,7 @@ def vpc_input(
     has_direction: bool | None,
     is_exact: bool,
     is_estimate: bool = False,
+    has_packets: bool = True,
     is_by_file: bool = True,
     uris: Sequence[str] = (),
 ) -> FactInput:
@@ -128,8 +129,9 @@ def vpc_input(
 
     `has_direction`: whether every row with data has a direction; None = only the rows can tell.
     With `is_exact`, facts also have the columns `SAME`. `is_estimate`: whether all bytes are
-    estimates. `is_by_file`: whether the files have the columns of the rows. `bronze` is None where
-    tasks read all files; `uris` are these then.
+    estimates. `has_packets`: whether rows with data must have packets. `is_by_file`: whether the
+    files have the columns of the rows. `bronze` is None where tasks read all files; `uris` are
+    these then.
     """
     bits = fact_bits(fleet)
     further = [*SIDE, *(() if has_direction else OWN), *(SAME if is_exact else ())]
@@ -146,6 +148,7 @@ def vpc_input(
         client_racks=ClientRacks(fleet, buckets),
         zones=zone_codes(fleet),
         is_estimate=is_estimate,
+        optional=() if has_packets else ("packets",),
         days=days,
         bits=bits,
         needed=BRONZE_VPC,
@@ -221,11 +224,13 @@ class _VpcBuilder(FactBuilder):
     """Zone -> rack code."""
     is_estimate: bool
     """Whether the bytes of all rows are estimates."""
+    optional: tuple[str, ...]
+    """Numbers that rows with data may lack."""
 
     @override
     def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
         """The columns of the facts."""
-        rows = parse_rows(batch, reader)
+        rows = parse_rows(batch, reader, optional=self.optional)
         reasons = _before_lookup(rows)
         # `places`: indices of the rows that are Kafka traffic; `facts` has one value for each.
         places, facts = self._lookup(rows, np.flatnonzero(reasons.is_open))

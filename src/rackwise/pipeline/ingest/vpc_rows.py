@@ -86,8 +86,10 @@ class VpcRows:
         return len(self.malformed.codes)
 
 
-def parse_rows(batch: pa.RecordBatch, reader: AddressReader) -> VpcRows:
-    """The rows of a batch of `schemas.BRONZE_VPC`."""
+def parse_rows(
+    batch: pa.RecordBatch, reader: AddressReader, *, optional: Sequence[str] = ()
+) -> VpcRows:
+    """The rows of a batch of `schemas.BRONZE_VPC`; `optional`: numbers that data may lack."""
     texts = {name: TextColumn.of(batch.column(name), missing=MISSING) for name in TEXTS}
     numbers, is_number = {}, {}  # column -> shape (n,): seconds, bytes, packets or codes
     for name in VPC_NUMBERS:
@@ -112,7 +114,7 @@ def parse_rows(batch: pa.RecordBatch, reader: AddressReader) -> VpcRows:
             f"malformed:{name}", np.where(is_present[name], parsed[name][0] == NONE, is_needed)
         )
     for name in VPC_NUMBERS:
-        is_needed = has_data | (name in ALWAYS)
+        is_needed = (has_data & (name not in optional)) | (name in ALWAYS)
         is_invalid = (numbers[name] < 0) | (numbers[name] > GREATEST.get(name, LARGEST))
         faults.add(f"malformed:{name}", np.where(is_number[name], is_invalid, is_needed))
     seconds = numbers["end"] - numbers["start"]

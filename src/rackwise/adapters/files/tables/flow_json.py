@@ -1,8 +1,9 @@
-"""Generated flow logs of other clouds as JSON.
+"""Generated flow logs of other networks as JSON.
 
 ```
 Google Cloud   one LogEntry a line, as a sink of Cloud Logging writes them to a bucket
 Azure          one document with the tuples of each interface
+OpenTelemetry  one export request a line, as the file exporter of the Collector writes them
 ```
 
 What this does not do: read; decide what is in the rows.
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = "str | int | None"
 PROJECT = "generated"
+POINTS = 100
+"""Data points of an export request."""
+PROTOCOLS = {6: "TCP"}
 MILLIS = "123"
 """The milliseconds of times."""
 
@@ -127,6 +131,100 @@ def _azure_tuple(row: Mapping[str, Cell]) -> list[str]:
         *(row["flow_state"], "NX", *here[2:], *there[2:]),
     ]
     return ["" if value is None else str(value) for value in values]
+
+
+def write_obi_json(path: str | Path, file: GeneratedFile) -> None:
+    """Write network metrics of OBI, whole or not at all; packed like `write_gcp_json`.
+
+    A request that nobody can read has one point. Raises `InvalidConfig`, `WorldError` where the
+    path cannot be written.
+    """
+    lines: list[str] = []
+    points: list[dict[str, Cell]] = []
+    cut = {spoil.row for spoil in file.spoiled if spoil.edit is LineEdit.CUT}
+    damaged = {spoil.row for spoil in file.spoiled if spoil.column == "interface_id"}
+    for at, row in enumerate(_rows(file)):
+        if at in cut | damaged:
+            line = _dumped(_obi_request([row]))
+            lines.append(line[: len(line) // 2] if at in cut else line)
+            continue
+        points.append(row)
+        if len(points) == POINTS:
+            lines.append(_dumped(_obi_request(points)))
+            points.clear()
+    if points:
+        lines.append(_dumped(_obi_request(points)))
+    _write(path, "".join(f"{line}\n" for line in lines))
+
+
+def _obi_request(rows: Sequence[Mapping[str, Cell]]) -> dict[str, Any]:
+    """An export request with the metrics of each node."""
+    by_node: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_node.setdefault(str(row["interface_id"]), []).append(_obi_point(row))
+    return {
+        "resourceMetrics": [
+            {
+                "resource": {"attributes": _attributes({"service.name": "obi", "host.id": node})},
+                "scopeMetrics": [
+                    {
+                        "scope": {"name": "network_ebpf_events"},
+                        "metrics": [
+                            {
+                                "name": "obi.network.flow.bytes",
+                                "unit": "{bytes}",
+                                "sum": {
+                                    "dataPoints": points,
+                                    "aggregationTemporality": 1,
+                                    "isMonotonic": True,
+                                },
+                            }
+                        ],
+                    }
+                ],
+            }
+            for node, points in by_node.items()
+        ]
+    }
+
+
+def _obi_point(row: Mapping[str, Cell]) -> dict[str, Any]:
+    attributes = {
+        "k8s.cluster.name": PROJECT,
+        "transport": PROTOCOLS.get(int(row["protocol"] or 0)),
+        "src.address": row["srcaddr"],
+        "dst.address": row["dstaddr"],
+        "src.port": row["srcport"],
+        "dst.port": row["dstport"],
+        "obi.ip": row["obi_ip"],
+        "k8s.src.node.ip": row["src_node"],
+        "k8s.dst.node.ip": row["dst_node"],
+        "src.zone": row["src_zone"],
+        "dst.zone": row["dst_zone"],
+    }
+    point = {
+        "attributes": _attributes(attributes),
+        "startTimeUnixNano": _nanos(row["start"]),
+        "timeUnixNano": _nanos(row["end"]),
+        "asInt": None if row["bytes"] is None else str(row["bytes"]),
+    }
+    return _known(point)
+
+
+def _attributes(values: Mapping[str, Cell]) -> list[dict[str, Any]]:
+    """Attributes as OTLP has them: a number of 64 bits is a text in its JSON."""
+    return [
+        {
+            "key": name,
+            "value": {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value},
+        }
+        for name, value in values.items()
+        if value is not None
+    ]
+
+
+def _nanos(second: Cell) -> Cell:
+    return f"{second}000000000" if isinstance(second, int) else second
 
 
 def _instant(second: Cell) -> Cell:

@@ -1,10 +1,10 @@
-"""Writes flows as columns of flow logs of other clouds: their outcomes, ends and zones.
+"""Writes flows as columns of flow logs of other networks: their outcomes, ends and zones.
 
 These logs have the addresses of pods, so both ends of a flow are the packet's. A zone is the last
 level of a rack. Rows that a format does not have become other rows:
 
 ```
-drawn     gcp        azure               tgw
+drawn     gcp obi    azure               tgw
 nodata    not-kafka  nodata (state B)    nodata
 skipdata  not-kafka  nodata (state B)    skipdata
 rejected  gateway    rejected (state D)  not-kafka
@@ -64,11 +64,14 @@ OUTCOMES_OF: Mapping[FlowFormat, NDArray[np.int64]] = {
     FlowFormat.GCP: _outcomes(nodata=NOT_KAFKA, skipdata=NOT_KAFKA, rejected=GATEWAY),
     FlowFormat.AZURE: _outcomes(skipdata=NO_DATA),
     FlowFormat.TGW: _outcomes(rejected=NOT_KAFKA),
+    FlowFormat.OBI: _outcomes(nodata=NOT_KAFKA, skipdata=NOT_KAFKA, rejected=GATEWAY),
 }
 """Format -> its outcomes by those that were drawn, if they differ."""
 TGW_VERSION = 6
 """Version of the format that has all fields of gateways."""
 STATES = ("C", "E", "B", "D")
+ROUTER = "100.127.255.254"
+"""Address of a node that forwards flows."""
 REPORTERS = ("SRC", "DEST", "SRC_GATEWAY", "DEST_GATEWAY")
 
 
@@ -129,6 +132,25 @@ def tgw_columns(
         "flow_direction": text_column(
             rows.is_ingress.astype(np.int32), ("ingress", "egress"), is_empty
         ),
+    }
+
+
+def obi_columns(
+    world: Topology, racks: Sequence[Rack], flows: Flows, rows: LoggedRows
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
+    """The attributes of network metrics of OBI, with the names of VPC flow logs."""
+    ends, at = world.endpoints, rows.flow
+    words = (*ends.words, ROUTER)
+    own = np.where(rows.is_ingress, flows.receiver[at], flows.sender[at])
+    reporter = np.where(rows.outcome == GATEWAY, len(ends.words), ends.machine[own])
+    columns = _ends(world, flows, rows)
+    del columns["packets"]
+    return {
+        **columns,
+        "obi_ip": text_column(reporter.astype(np.int32), words),
+        "src_node": text_column(ends.machine[flows.sender[at]], words),
+        "dst_node": text_column(ends.machine[flows.receiver[at]], words),
+        **_zones(world, racks, flows, rows),
     }
 
 

@@ -128,6 +128,16 @@ TGW_FAULTS = (
     RowFault(reason="malformed:flow_direction", column="flow_direction"),
     *TEXT_FAULTS,
 )
+OBI_FAULTS = (
+    *(fault for fault in LOG_FAULTS if fault.column not in {"packets", "protocol", "log_status"}),
+    RowFault(reason="malformed:reporter", column="obi_ip"),
+    *(
+        replace(fault, column="interface_id") if fault.column == "account_id" else fault
+        for fault in TEXT_FAULTS
+        if fault.reason in {"malformed:bytes", "malformed:start", "malformed:charset"}
+    ),
+    RowFault(reason="malformed:json", column="end", edit=LineEdit.CUT, hides_bytes=True),
+)
 CANONICAL_FAULTS = (
     RowFault(reason="malformed:kind", column="kind", value="eat"),
     RowFault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
@@ -151,6 +161,7 @@ FAULTS_OF: Mapping[FlowFormat, tuple[RowFault, ...]] = {
     FlowFormat.GCP: GCP_FAULTS,
     FlowFormat.AZURE: AZURE_FAULTS,
     FlowFormat.TGW: TGW_FAULTS,
+    FlowFormat.OBI: OBI_FAULTS,
 }
 """Format -> its faults; those of VPC flow logs of AWS depend on the version."""
 

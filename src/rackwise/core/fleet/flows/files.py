@@ -17,6 +17,7 @@ from rackwise.core.fleet.flows.cloud_logs import (
     OUTCOMES_OF,
     azure_columns,
     gcp_columns,
+    obi_columns,
     tgw_columns,
 )
 from rackwise.core.fleet.flows.columns import FlowNumberColumn, FlowTextColumn, GeneratedFile
@@ -308,6 +309,8 @@ def _log_columns(
         return azure_columns(fleet.world, flows, rows)
     if fleet.options.flow_format is FlowFormat.TGW:
         return tgw_columns(fleet.world, fleet.racks, flows, rows)
+    if fleet.options.flow_format is FlowFormat.OBI:
+        return obi_columns(fleet.world, fleet.racks, flows, rows)
     return log_columns(stream, fleet.options, fleet.world, flows, rows)
 
 

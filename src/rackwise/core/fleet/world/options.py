@@ -51,6 +51,8 @@ class FlowFormat(StrEnum):
     """Virtual network flow logs of Azure as JSON."""
     TGW = "tgw"
     """Flow logs of AWS Transit Gateways as text."""
+    OBI = "obi"
+    """Network metrics of OpenTelemetry eBPF Instrumentation as JSON lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

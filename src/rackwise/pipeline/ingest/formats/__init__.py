@@ -1,9 +1,9 @@
 """Flow formats by name, and their rows as facts: one row in, one row out, with its reason.
 
 ```
-vpc gcp azure tgw  ->  vpc_facts                          \
-canonical          ->  canonical_facts                     flow_facts -> schemas.FLOW_FACT,
-request-log        ->  request_flows -> canonical_facts   /     reason, source_file, row_offset, raw
+vpc gcp azure tgw obi -> vpc_facts                         \
+canonical             -> canonical_facts                    flow_facts -> schemas.FLOW_FACT,
+request-log           -> request_flows -> canonical_facts  /   reason, source_file, row_offset, raw
 ```
 
 No row is dropped here: rows in = rows kept + rows of each other reason, and the same holds for
@@ -26,6 +26,7 @@ from rackwise.pipeline.ingest.formats.azure import AzureFormat
 from rackwise.pipeline.ingest.formats.base import FactOptions, InputFormat
 from rackwise.pipeline.ingest.formats.canonical import CanonicalFormat
 from rackwise.pipeline.ingest.formats.gcp import GcpFormat
+from rackwise.pipeline.ingest.formats.obi import ObiFormat
 from rackwise.pipeline.ingest.formats.request_log import RequestLogFormat
 from rackwise.pipeline.ingest.formats.tgw import TgwFormat
 from rackwise.pipeline.ingest.formats.vpc import VpcFormat
@@ -68,6 +69,7 @@ FORMATS: Mapping[str, InputFormat] = {
         GcpFormat(),
         AzureFormat(),
         TgwFormat(),
+        ObiFormat(),
     )
 }
 """Name -> format, in the order of the help."""

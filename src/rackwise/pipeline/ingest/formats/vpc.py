@@ -31,6 +31,8 @@ class VpcFormat(InputFormat):
     client_columns: ClassVar[tuple[str, ...]] = ()
     is_estimate: ClassVar[bool] = False
     """Whether the bytes of all rows are estimates."""
+    has_packets: ClassVar[bool] = True
+    """Whether rows with data must have packets."""
     is_by_file: ClassVar[bool] = True
     needs_columns: ClassVar[tuple[str, ...]] = ("flow_direction",)
     deals_text: ClassVar[bool] = True
@@ -92,6 +94,7 @@ class VpcFormat(InputFormat):
             has_direction=has_direction(bronze),
             is_exact=options.is_exact,
             is_estimate=self.is_estimate,
+            has_packets=self.has_packets,
             is_by_file=self.is_by_file,
         )
 
