@@ -101,6 +101,7 @@ from rackwise.pipeline.plans.earlier import (
 )
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, run_id
+from rackwise.pipeline.stream.table_formats import PARQUET
 from rackwise.pipeline.summary import (
     LISTED,
     cross_by_cluster,
@@ -173,8 +174,8 @@ def analyze_on(engine: JobEngine, request: AnalyzeRequest) -> Analysis:
 
     Raises `InvalidSnapshot` (none left, one name for two clusters, a broker without address where
     flow logs are read), `InvalidFlows`, `InvalidRates`, `InvalidPrices`, `InvalidSubnets`,
-    `InvalidPolicy`, `InvalidConfig` for what the engine cannot do; `OutputNotShared`;
-    `QuarantineExceeded` and `BytesLost`, after which nothing may be published.
+    `InvalidPolicy`, `InvalidConfig` for what the engine cannot do; `ConnectorMissing`;
+    `OutputNotShared`; `QuarantineExceeded` and `BytesLost`, after which nothing may be published.
     """
     with engine.watched() as jobs:
         request.watch(jobs)
@@ -262,6 +263,9 @@ class _AnalyzeRun:
         if against is not None:
             csv["billed"] = _table(billed_rows(against), schemas.BILLED)
         csv["history"] = history_csv(days, billed.standings if billed else ())
+        if self.request.table_format != PARQUET:
+            self.step(STEPS[-1], f": {self.request.table_format} tables")
+            self.engine.add_tables(self.request.table_format, folder)
         summary = document(
             run_id=run,
             fleet=fleet,

@@ -28,6 +28,7 @@ from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 from rackwise.pipeline.runtime.remotes import is_local
 from rackwise.pipeline.runtime.stores.filesystems import check_no_password
 from rackwise.pipeline.runtime.stores.folders import check_writable
+from rackwise.pipeline.stream.table_formats import PARQUET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -100,6 +101,8 @@ class AnalyzeRequest:
     """Number of days to keep, up to the last day of the result; None keeps all."""
     keep: tuple[str, ...] = ()
     """Temporary tables to keep: `bronze`, or none."""
+    table_format: str = PARQUET
+    """The format of the tables: `parquet`, or one of `stream.table_formats.FORMATS`."""
     eps: tuple[float, ...] = EPS
     """Bounds of the saving `producing`: a rack takes at most 1 + eps times its even share."""
     unkeyed: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -143,6 +146,7 @@ class AnalyzeRequest:
             "extrapolate": self.extrapolate,
             "plans": self.planning.goal_name if self.planning else None,
             **({"billed_region": self.billed_region} if self.billed_region else {}),
+            **({} if self.table_format == PARQUET else {"table_format": self.table_format}),
         }
 
 

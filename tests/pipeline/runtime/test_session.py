@@ -26,6 +26,7 @@ def test_the_conf_of_the_small_profile():
     small = settings("local[2]", "small", {})
     assert small["spark.sql.shuffle.partitions"] == "2"
     assert "-XX:+UseSerialGC" in small["spark.driver.extraJavaOptions"]
+    assert "-XX:ReservedCodeCacheSize=240m" in small["spark.driver.extraJavaOptions"]
     assert "spark.sql.shuffle.partitions" not in settings("spark://host:7077", "batch", {})
 
 

@@ -42,7 +42,7 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.writing import not_written, sync_folder, write_synced
@@ -146,6 +146,8 @@ class Manifest:
     """Path below the result -> the file."""
     days: Annotated[tuple[PublishedDay, ...], OMITTED] = ()
     """The days of each cluster, each with the run that computed it."""
+    table_format: Annotated[Literal["parquet", "delta", "iceberg"], OMITTED] = "parquet"
+    """The format of the tables: parquet, or parquet with the log of delta or iceberg."""
 
 
 MANIFEST_FORM = Codec(rules={Manifest: ObjectRules(constants={"format": FORMAT})}).object(Manifest)
@@ -231,6 +233,7 @@ def publish(
     run_id: str,
     files: Mapping[str, bytes],
     tables: str,
+    table_format: Literal["parquet", "delta", "iceberg"] = "parquet",
     days: Sequence[PublishedDay] = (),
     after: ResultDays | None = None,
     disk: Disk | None = None,
@@ -238,8 +241,9 @@ def publish(
     """Put a result in DIR; give the folder it lies in. All or nothing.
 
     `run_id`: 12 hex digits; `files`: path below DIR, `/` between folders -> content; `tables`:
-    where the run's tables are, `tables/runs/NAME` for those in DIR; `days`: the days of the result,
-    whose tables are kept; `after`: the result that this one continues. Raises `OtherFormat`,
+    where the run's tables are, `tables/runs/NAME` for those in DIR; `table_format`: theirs;
+    `days`: the days of the result, whose tables are kept; `after`: the result that this one
+    continues. Raises `OtherFormat`,
     `InvalidConfig`, `WorldError`, and `Conflict` if DIR holds another result than `after`; the
     result that was there then still is.
     """
@@ -256,7 +260,9 @@ def publish(
                 raise _changed(out)
             old = known_tables(folder)
             run = free_run(folder / RUNS, run_id)
-            _write_run(work, folder / RUNS / run, _with_manifest(run_id, files, tables, days))
+            _write_run(
+                work, folder / RUNS / run, _with_manifest(run_id, files, tables, days, table_format)
+            )
             work.sync(folder / RUNS)
             tops = sorted({path.partition("/")[0] for path in (*files, MANIFEST)})
             _link_tops(work, folder, tops)
@@ -355,12 +361,17 @@ def known_tables(folder: Path) -> set[str]:
 
 
 def _with_manifest(
-    run_id: str, files: Mapping[str, bytes], tables: str, days: Sequence[PublishedDay]
+    run_id: str,
+    files: Mapping[str, bytes],
+    tables: str,
+    days: Sequence[PublishedDay],
+    table_format: Literal["parquet", "delta", "iceberg"],
 ) -> dict[str, bytes]:
     manifest = Manifest(
         run_id=run_id,
         tables=tables,
         days=tuple(days),
+        table_format=table_format,
         files={
             path: PublishedFile(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
             for path, data in files.items()

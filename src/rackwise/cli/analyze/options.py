@@ -19,6 +19,7 @@ from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 SideName: TypeAlias = Literal["auto", "egress", "broker"]
 DedupeName: TypeAlias = Literal["side", "exact"]
 EngineName: TypeAlias = Literal["spark", "local"]
+TableFormatName: TypeAlias = Literal["parquet", "delta", "iceberg"]
 GoalName: TypeAlias = Literal["repair", "balance"]
 ShapeName: TypeAlias = Literal["even", "random", "messy", "grown", "lost", "uneven"]
 GeneratedFormat: TypeAlias = Literal["vpc", "vpc-text", "canonical", "gcp", "azure", "tgw", "obi"]
@@ -223,6 +224,14 @@ class AnalyzeOptions(BillOptions):
         str | None,
         typer.Option(metavar="URI", help="Write Parquet tables here. [default: DIR/tables]"),
     ] = None
+    table_format: Annotated[
+        TableFormatName,
+        typer.Option(
+            metavar="FORMAT",
+            help="Write the tables in this format: parquet, or parquet with the log of delta "
+            "(Delta Lake) or iceberg (Apache Iceberg), whose jars are fetched.",
+        ),
+    ] = "parquet"
     remote: Remote = None
     engine: Annotated[
         EngineName,

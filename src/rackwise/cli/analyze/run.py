@@ -68,7 +68,7 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
         with ENGINES[settings.engine](shell, inputs, settings, steps) as engine:
             analysis = analyze_on(engine, request)
         steps.begin(len(STEPS), len(STEPS), STEPS[-1])
-        _publish(settings.out, analysis, html.render, before)
+        _publish(settings, analysis, html.render, before)
         claims.release(analysis.tables)
         steps.end()
     return analysis
@@ -80,6 +80,7 @@ def _spark(shell: Shell, inputs: Inputs, settings: Settings, steps: Steps) -> It
     from rackwise.pipeline.engines.spark import SessionEngine
     from rackwise.pipeline.runtime.running import ui_place
     from rackwise.pipeline.runtime.session import profile_for, session
+    from rackwise.pipeline.stream.table_formats import lake_conf
 
     steps.wait_for("starting Spark")
     with ExitStack() as opened:
@@ -87,7 +88,12 @@ def _spark(shell: Shell, inputs: Inputs, settings: Settings, steps: Steps) -> It
             master=settings.master,
             remote=settings.remote,
             profile=profile_for(inputs.input_bytes),
-            conf=settings.conf,
+            conf=lake_conf(
+                settings.table_format,
+                settings.conf,
+                master=settings.master,
+                remote=settings.remote,
+            ),
         )
         try:
             spark = opened.enter_context(started)
@@ -141,6 +147,7 @@ def _request(
         snapshots=inputs.snapshots,
         failed=inputs.failed,
         tables=settings.tables,
+        table_format=settings.table_format,
         flows=inputs.flows,
         billed=inputs.billed,
         billed_region=settings.billed_region,
@@ -173,7 +180,7 @@ def _request(
 
 
 def _publish(
-    out: Path,
+    settings: Settings,
     found: Analysis,
     render: Callable[[Mapping[str, object]], str],
     before: files.ResultDays,
@@ -187,11 +194,12 @@ def _publish(
     }
     texts = {name: text.encode() for name, text in content.items()}
     files.publish(
-        out,
+        settings.out,
         run_id=summary["run_id"],
         files=texts | dict(found.files),
-        tables=tables_place(found.tables, out),
-        days=published_days(found.days, out),
+        tables=tables_place(found.tables, settings.out),
+        table_format=settings.table_format,
+        days=published_days(found.days, settings.out),
         after=before,
     )
 

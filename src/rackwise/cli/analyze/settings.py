@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         EngineName,
         GoalName,
         SideName,
+        TableFormatName,
     )
 
 TABLES = "tables"
@@ -38,6 +39,8 @@ class Settings:
     out: Path
     tables: str
     """Folder or URI of the tables."""
+    table_format: TableFormatName
+    """The format of the tables."""
     provider: str
     flow_format: str
     billed_region: str | None
@@ -88,6 +91,7 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
     return Settings(
         out=options.out,
         tables=tables,
+        table_format=options.table_format,
         provider=options.provider,
         flow_format=_one_of("--flow-format", options.flow_format, tuple(FORMATS)),
         billed_region=_region(options.billed_region, options.billed),

@@ -58,6 +58,9 @@ class JobEngine(Engine, Protocol):
     def claim(self, tables: str, run: str) -> str:
         """A new folder for the tables of a run."""
 
+    def add_tables(self, table_format: str, folder: str) -> None:
+        """Make tables of another format of the Parquet files of a run."""
+
     def remove_run(self, folder: str) -> str | None:
         """Remove the tables of a run; why they are left, or None."""
 

@@ -47,6 +47,7 @@ from rackwise.pipeline.ingest.tables import WriteCounts
 from rackwise.pipeline.request import claim_folder
 from rackwise.pipeline.runtime.running import Reading
 from rackwise.pipeline.schemas import arrow_schema
+from rackwise.pipeline.stream.table_formats import PARQUET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -258,6 +259,8 @@ class LocalEngine(JobEngine):
         """Raise `InvalidConfig` for what only Spark does."""
         if "://" in request.tables:
             raise only_on_spark("to write tables to a URI", request.tables)
+        if request.table_format != PARQUET:
+            raise only_on_spark(f"for --table-format {request.table_format}", request.table_format)
         if request.billed:
             raise only_on_spark("to read the provider's own bill", request.billed[0])
         if request.dedupe == "exact":
@@ -266,6 +269,11 @@ class LocalEngine(JobEngine):
             raise only_on_spark("for --keep", request.keep[0])
         if request.flows and not input_format(request.flow_format).is_by_file:
             raise only_on_spark(f"for --flow-format {request.flow_format}", request.flow_format)
+
+    @override
+    def add_tables(self, table_format: str, folder: str) -> None:
+        """Only Parquet is written (see `check`)."""
+        raise NotImplementedError(table_format, folder)
 
     @override
     def list_flows(self, paths: Sequence[str]) -> Sequence[FlowFile]:

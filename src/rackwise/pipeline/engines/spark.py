@@ -27,6 +27,7 @@ from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.runtime.running import watched
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.runtime.stores.folders import remove_folders
+from rackwise.pipeline.stream.table_formats import add_tables, check_lake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -180,8 +181,14 @@ class SessionEngine(JobEngine):
 
     @override
     def check(self, request: AnalyzeRequest) -> None:
-        """Check that Spark can write the tables. Raises `OutputNotShared`."""
+        """Check that Spark can write the tables. Raises `OutputNotShared`, `ConnectorMissing`."""
+        check_lake(self.spark, request.table_format)
         check_shared(self.spark, request.tables)
+
+    @override
+    def add_tables(self, table_format: str, folder: str) -> None:
+        """The log of the format beside the files."""
+        add_tables(self.spark, table_format, folder)
 
     @override
     def list_flows(self, paths: Sequence[str]) -> tuple[FlowFile, ...]:

@@ -98,7 +98,12 @@ _MOST_ROWS, _MOST_BYTES = 2**15, 2**31 - 1
 """With this limit in bytes, Spark does not measure a batch after each row. Larger batches do not
 fit the caches of a processor: with four times as many rows, the transfer to Python takes 1.5 times
 as long."""
-_SMALL_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_SMALL_JAVA = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    # By itself 48 MB with one tier; when it is full, Java says so on stdout, where documents go.
+    "-XX:ReservedCodeCacheSize=240m",
+)
 _TINY = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -1,4 +1,4 @@
-"""The jars of Spark's Kafka connector for a session that is to be started.
+"""The jars of a connector of Spark, such as that of Kafka, for a session that is to be started.
 
 Goals, in order: a session that has a connector is left as it is; the version fits the Spark that
 runs and exists; a failure is one line, after a bounded time, before Spark's Java is started.
@@ -23,8 +23,6 @@ from typing import TYPE_CHECKING
 from rackwise.pipeline.runtime.remotes import is_local
 from rackwise.pipeline.runtime.session import REMOTE, SUBMITTED
 from rackwise.pipeline.stream.maven import (
-    ARTIFACT,
-    GROUP,
     REPOSITORIES,
     Ivy,
     Line,
@@ -42,7 +40,11 @@ CLASS_PATH = "spark.driver.extraClassPath"
 
 
 def connector_conf(
-    conf: Mapping[str, str], *, master: str | None = None, env: Mapping[str, str] = os.environ
+    conf: Mapping[str, str],
+    *,
+    master: str | None = None,
+    env: Mapping[str, str] = os.environ,
+    kind: type[Line] = Line,
 ) -> dict[str, str]:
     """The conf of a new session plus the jars of the connector, unless it has jars already.
 
@@ -58,29 +60,33 @@ def connector_conf(
     home = Path(env.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     jars = [path.name for path in sorted((home / "jars").glob("*.jar"))]
     every = {**_defaults(home, env), **conf}
-    if _has_jars(every, jars, env):
+    if _has_jars(every, jars, env, kind.artifact):
         return dict(conf)
     cores = [re.fullmatch(r"spark-core_([\d.]+)-(.+)\.jar", jar) for jar in jars]
-    line = next((Line(found[2], found[1]) for found in cores if found), None)
+    line = next((kind(found[2], found[1]) for found in cores if found), None)
     if line is None:
-        line = Line(pyspark.__version__, "2.13")
+        line = kind(pyspark.__version__, "2.13")
     return {**conf, JARS: ",".join(Ivy(line, home, jars, every, env).fetch())}
 
 
-def coordinate_for(spark: SparkSession, *, env: Mapping[str, str] = os.environ) -> str:
+def coordinate_for(
+    spark: SparkSession, *, env: Mapping[str, str] = os.environ, kind: type[Line] = Line
+) -> str:
     """The Maven coordinate of the connector for a session that runs, as a repository has it.
 
     If no repository answers, it has the version of the session.
     """
     scala = "java_method('scala.util.Properties', 'versionNumberString')"
     number = str(spark.sql(f"SELECT {scala}").collect()[0][0])
-    line = Line(spark.version, ".".join(number.split(".")[:2]))
+    line = kind(spark.version, ".".join(number.split(".")[:2]))
     places = repositories({REPOSITORIES: spark.conf.get(REPOSITORIES, None) or ""}, env)
     version, _ = ask(line, places)
-    return f"{GROUP}:{line.module}:{version or line.version}"
+    return f"{line.group}:{line.module}:{version or line.version}"
 
 
-def _has_jars(every: Mapping[str, str], jars: Sequence[str], env: Mapping[str, str]) -> bool:
+def _has_jars(
+    every: Mapping[str, str], jars: Sequence[str], env: Mapping[str, str], artifact: str
+) -> bool:
     """Whether somebody has named jars for the session, or Spark's folder has the connector."""
     named = env.get("PYSPARK_SUBMIT_ARGS", "")
     if JARS in every or PACKAGES in every or "--jars" in named or "--packages" in named:
@@ -89,7 +95,7 @@ def _has_jars(every: Mapping[str, str], jars: Sequence[str], env: Mapping[str, s
         path = Path(entry)
         names = [each.name for each in path.parent.glob("*.jar")] if path.name == "*" else []
         jars = [*jars, path.name, *names]
-    return any(name.startswith(ARTIFACT) for name in jars)
+    return any(name.startswith(artifact) for name in jars)
 
 
 def _defaults(home: Path, env: Mapping[str, str]) -> dict[str, str]:

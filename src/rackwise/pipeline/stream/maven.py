@@ -1,4 +1,4 @@
-"""Asks Maven repositories for the versions of Spark's Kafka connector, and fetches its jars.
+"""Asks Maven repositories for the versions of a connector of Spark, and fetches its jars.
 
 ```
 ask     maven-metadata.xml of each repository, or the files of versions     4.2.1, else 4.2.x
@@ -26,7 +26,7 @@ import urllib.request
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
@@ -39,7 +39,6 @@ from rackwise.pipeline.runtime.java import find_java
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-GROUP, ARTIFACT = "org.apache.spark", "spark-sql-kafka-0-10"
 REPOSITORIES, IVY_SETTINGS, IVY = (
     f"spark.jars.{name}" for name in ("repositories", "ivySettings", "ivy")
 )
@@ -54,10 +53,6 @@ IVY_HOME = ".ivy2.5.2"
 """The folder of Spark's Ivy in the home folder."""
 NOT_FOUND = 404
 LONGEST_REASON = 300
-HINT = (
-    "give local jars with --conf spark.jars=FILE,FILE or another repository with "
-    "--conf spark.jars.repositories=URL, or read with --connector python"
-)
 _MODULE = re.compile(r"(.+?)-\d[^/]*\.jar")
 _VERSION = re.compile(rb"<version>\s*([\w.+-]+)\s*</version>")
 _PATCH = re.compile(r"(\d+\.\d+)\.(\d+)")
@@ -65,23 +60,55 @@ _FAULTS = (r"(Server access error.*)", r"::\s+(\S+;\S+: .*)", r"(.*(?:Exception|
 """What Ivy prints, the most telling first."""
 
 
-class Line(NamedTuple):
-    """A version of Spark and of its Scala."""
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A version of Spark and of its Scala, and the connector that fits it: of Kafka."""
 
     version: str
     """`4.2.1`"""
     scala: str
     """`2.13`"""
 
+    title: ClassVar[str] = "Spark's Kafka connector"
+    group: ClassVar[str] = "org.apache.spark"
+    artifact: ClassVar[str] = "spark-sql-kafka-0-10"
+    """How the names of its jars begin."""
+    hint: ClassVar[str] = (
+        "give local jars with --conf spark.jars=FILE,FILE or another repository with "
+        "--conf spark.jars.repositories=URL, or read with --connector python"
+    )
+
     @property
     def module(self) -> str:
         """The name of the connector: `spark-sql-kafka-0-10_2.13`."""
-        return f"{ARTIFACT}_{self.scala}"
+        return f"{self.artifact}_{self.scala}"
 
     @property
     def minor(self) -> str:
         """The line: `4.2`."""
         return ".".join(self.version.split(".")[:2])
+
+    @property
+    def wanted(self) -> str:
+        """The coordinate, for a message."""
+        return f"{self.group}:{self.module}:{self.minor}.x"
+
+    @property
+    def lacking(self) -> str:
+        """What a repository without a version has not."""
+        return f"{self.minor}.x"
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """The versions to ask for where a repository has no list of them."""
+        found = _PATCH.match(self.version)
+        patches = range(int(found[2]) if found else 0, -1, -1)
+        return tuple(dict.fromkeys([self.version, *(f"{self.minor}.{each}" for each in patches)]))
+
+    @property
+    def in_ivy(self) -> tuple[str, ...]:
+        """The versions to ask for, in the words of Ivy."""
+        return self.version, f"{self.minor}.+"
 
     def best(self, versions: Iterable[str]) -> str | None:
         """This version if it is there, else the newest one of the same line.
@@ -114,11 +141,11 @@ def ask(line: Line, places: Sequence[str]) -> tuple[str | None, str]:
     reasons = []
     for place in places:
         try:
-            versions += _versions(line, f"{place}{GROUP.replace('.', '/')}/{line.module}/")
+            versions += _versions(line, f"{place}{line.group.replace('.', '/')}/{line.module}/")
         except _NoAnswer as error:
             reasons.append(f"{shown(place)}: {error}")
         else:
-            reasons.append(f"{shown(place)} has no {line.minor}.x")
+            reasons.append(f"{shown(place)} has no {line.lacking}")
         if line.version in versions:
             break
     return line.best(versions), "; ".join(reasons)
@@ -130,9 +157,7 @@ def _versions(line: Line, place: str) -> Iterator[str]:
     if listed is not None:
         yield from (each.decode() for each in _VERSION.findall(listed))
         return
-    found = _PATCH.match(line.version)
-    patches = range(int(found[2]) if found else 0, -1, -1)
-    for version in dict.fromkeys([line.version, *(f"{line.minor}.{each}" for each in patches)]):
+    for version in line.guesses:
         if _get(f"{place}{version}/{line.module}-{version}.pom") is not None:
             yield version
             return
@@ -187,7 +212,7 @@ class Ivy:
         """The paths of the connector and of what it needs. Raises `ConnectorMissing`."""
         places = repositories(self.conf, self.env)
         if settings := self.conf.get(IVY_SETTINGS):
-            versions, reason = [self.line.version, f"{self.line.minor}.+"], ""
+            versions, reason = [*self.line.in_ivy], ""
             asked = f"the repositories of {escaped(settings)}"
         else:
             version, reason = ask(self.line, places)
@@ -197,12 +222,11 @@ class Ivy:
             found, reason = self._resolved(version, places)
             if found:
                 return found
-        wanted = f"{GROUP}:{self.line.module}:{self.line.minor}.x"
         raise ConnectorMissing(
-            f"expected Spark's Kafka connector {wanted} from {asked}, got none: {reason}",
-            wanted=wanted,
+            f"expected {self.line.title} {self.line.wanted} from {asked}, got none: {reason}",
+            wanted=self.line.wanted,
             had=reason,
-            hint=HINT,
+            hint=self.line.hint,
         )
 
     @property
@@ -211,7 +235,7 @@ class Ivy:
 
     def _cached(self) -> list[str]:
         """The best version in the cache, if there is one."""
-        files = (self._folder / "cache" / GROUP / self.line.module).glob("ivy-*.xml")
+        files = (self._folder / "cache" / self.line.group / self.line.module).glob("ivy-*.xml")
         best = self.line.best(path.stem.removeprefix("ivy-") for path in files)
         return [] if best is None else [best]
 
@@ -280,7 +304,7 @@ class Ivy:
         return (
             '<ivy-module version="2.0"><info organisation="rackwise" module="connector"/>'
             '<configurations><conf name="default"/></configurations><dependencies>'
-            f"<dependency org={quoteattr(GROUP)} name={quoteattr(self.line.module)} "
+            f"<dependency org={quoteattr(self.line.group)} name={quoteattr(self.line.module)} "
             f'rev={quoteattr(version)} conf="default-&gt;default(runtime)"/>'
             f"{left_out}</dependencies></ivy-module>"
         )
