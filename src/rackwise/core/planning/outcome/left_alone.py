@@ -56,8 +56,9 @@ def left_alone_of(instance: Instance, lists: Ragged) -> LeftAlone | None:
 
 
 def _broken(instance: Instance, lists: Ragged) -> Iterator[LeftViolation]:
-    """The rules that partitions break after the plan."""
+    """The rules that partitions break after the plan; of another goal, those of frozen ones."""
     view = instance.view
+    is_left = instance.is_frozen | is_limited(instance.goal)
     nothing = Ragged.empty(len(lists))
     table = replace(view.table, replicas=lists, adding=nothing, removing=nothing)
     policy = replace(view.policy, audit=replace(view.policy.audit, ignore=()))
@@ -67,6 +68,7 @@ def _broken(instance: Instance, lists: Ragged) -> Iterator[LeftViolation]:
         if rule not in found:
             continue
         rows = np.unique(found[rule].rows())
+        rows = rows[is_left[rows]]
         if rule == "replication":  # a repair changes no size that the policy does not set
             rows = rows[is_sized[view.row_rules[rows]]]
         if len(rows):
