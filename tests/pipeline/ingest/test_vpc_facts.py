@@ -64,7 +64,6 @@ CASES = {
 @pytest.fixture(scope="module")
 def facts(spark):
     fleet = fleet_of(
-        spark,
         {
             "demo.json": cluster(groups=[READERS]),
             "other.json": cluster(OTHER, {}, cluster_id="other"),
@@ -178,7 +177,6 @@ HOURS = {
 
 def test_racks_are_those_of_the_latest_snapshot_at_or_before_the_hour(spark):
     fleet = fleet_of(
-        spark,
         {
             "a.json": cluster({1: "/eu/a", 2: "/eu/b"}, {}, taken_at="2026-11-01T01:20:00Z"),
             "b.json": cluster({1: "/eu/c", 3: "/eu/c"}, {}, taken_at="2026-11-01T10:00:00Z"),
@@ -203,7 +201,6 @@ def test_racks_are_those_of_the_latest_snapshot_at_or_before_the_hour(spark):
 
 def test_a_broker_is_known_from_the_first_snapshot_of_an_hour_that_has_it_as_it_is(spark):
     fleet = fleet_of(
-        spark,
         {
             "a.json": cluster({1: "/eu/a", 2: "/eu/b"}, {}, taken_at="2026-11-01T12:10:00Z"),
             "b.json": cluster(

@@ -116,6 +116,20 @@ def test_large_batches_restore_the_conf(spark):
 
 
 @pytest.mark.spark
+@pytest.mark.connect
+def test_blocks_of_large_batches_that_overlap_restore_the_conf(spark):
+    key = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(key)
+    first, second = large_batches(spark), large_batches(spark)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert spark.conf.get(key) == "32768"
+    second.__exit__(None, None, None)
+    assert spark.conf.get(key) == before
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("asked", "key"),
     [

@@ -94,8 +94,10 @@ def write_silver(
     """
     stages: list[str] = []
     options = replace(options, persist=store_in(folder, stages))
-    stages.append(f"{folder}/_sum")
-    added = _by_tasks(engine, given, fleet, options, files, stages[-1])
+    added = None
+    if not given.needs_rows:
+        stages.append(f"{folder}/_sum")
+        added = _by_tasks(engine, given, fleet, options, files, stages[-1])
     if added is None and given.rows is None:
         raise InvalidFlows(
             "expected a direction in all rows of flow logs for --engine local, got some without",
@@ -163,8 +165,6 @@ def _by_tasks(
     path: str,
 ) -> _Added | None:
     """The sums of the tasks that read the files; None if rows must be compared with each other."""
-    if given.needs_rows:
-        return None
     columns = task_columns(given.builder.bits)
     try:
         found = sums_by_task(engine, given, fleet, options, files)

@@ -29,6 +29,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from rackwise.core.errors import ServerDied, SessionConflict, SparkMissing, WorldError
@@ -225,21 +226,39 @@ def large_batches(spark: SparkSession) -> AbstractContextManager[None]:
     return batches_of(spark, _MOST_ROWS, _MOST_BYTES)
 
 
+_LIMITS_LOCK = Lock()
+_limits_of: dict[int, list[dict[str, str]]] = {}
+"""Session -> its own limits of batches, then those of each open block, the latest one last."""
+
+
 @contextmanager
 def batches_of(spark: SparkSession, rows: int, most_bytes: int) -> Iterator[None]:
-    """Limit Arrow batches to Python by rows and bytes, as `large_batches` does."""
+    """Limit Arrow batches to Python by rows and bytes, as `large_batches` does.
+
+    Blocks of several threads may overlap: the session has the limits of the latest open one.
+    """
     limits = {
         "spark.sql.execution.arrow.maxBytesPerBatch": str(most_bytes),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(rows),
     }
-    before = {key: spark.conf.get(key) or "" for key in limits}
-    for key, value in limits.items():
-        spark.conf.set(key, value)
+    with _LIMITS_LOCK:
+        own = {key: spark.conf.get(key) or "" for key in limits}
+        _limits_of.setdefault(id(spark), [own]).append(limits)
+        _set_limits(spark, limits)
     try:
         yield
     finally:
-        for key, value in before.items():
-            spark.conf.set(key, value)
+        with _LIMITS_LOCK:
+            held = _limits_of[id(spark)]
+            del held[next(at for at, one in enumerate(held) if one is limits)]
+            _set_limits(spark, held[-1])
+            if len(held) == 1:
+                del _limits_of[id(spark)]
+
+
+def _set_limits(spark: SparkSession, limits: Mapping[str, str]) -> None:
+    for key, value in limits.items():
+        spark.conf.set(key, value)
 
 
 def _create(

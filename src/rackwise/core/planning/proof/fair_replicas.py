@@ -114,7 +114,8 @@ def _exceeded_caps(
         return
     width = len(instance.brokers)
     keys = instance.topic[sets.rows].astype(np.int64) * width + sets.values
-    placed = np.bincount(keys, minlength=len(instance.is_capped) * width).reshape(-1, width)
+    topics = len(instance.is_capped)
+    placed = np.bincount(keys, minlength=topics * width).reshape(topics, width)
     for topic, cap in sorted(caps.items()):
         for broker in np.flatnonzero(placed[topic] > cap).tolist():
             most = int(cap[broker])
