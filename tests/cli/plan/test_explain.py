@@ -42,10 +42,7 @@ def test_a_rule_that_is_broken(explain):
         "It breaks spread-even at zone: expected /a 1, /c 1, got /a 2, /c 0.",
         ("Broker 1 (/a) gives a replica: it has 4 replicas, takes 0, gives 1 and ends with 3."),
         ("Broker 6 (/c) takes a replica: it has 0 replicas, takes 1, gives 0 and ends with 1."),
-        (
-            "Broker 3 instead of 6 would cost the same; the plan prefers fewer changes, then "
-            "canonical order."
-        ),
+        "The dual prices do not exclude a plan with broker 3 instead of 6 that is as cheap.",
         "Keeping its brokers is not possible: a set of usable brokers must keep the rules.",
         "The preferred leader changes from 1 to 4, because broker 1 loses its replica.",
     ]
@@ -55,15 +52,47 @@ def test_loads_and_the_dual_prices(explain):
     cluster = small_cluster(RACKS, {f"t-{n}": [1, 2, 3] for n in range(4)})
     told = explain("t-0", ["balance"], cluster)
     assert told[0] == "t-0 moves from 1,2,3 to 5,4,6."
-    assert told[1] == "No rule about its list requires this: the loads of the brokers do."
+    assert told[1] == (
+        "No rule about its list requires this: it moves because of the loads of the brokers."
+    )
     assert (
         "Broker 1 (/a) gives a replica: it has 4 replicas, takes 0, gives 2 and ends with 2; "
         "fair is 2."
     ) in told
     drained = explain("t-0", ["drain", "1"], cluster)
     assert "No other broker may take the place of broker 4." in drained
-    (line,) = [each for each in told if each.startswith("By the dual prices (broker 1: ")]
-    assert line.endswith("would cost the same, because another partition would move instead.")
+    (line,) = [each for each in told if each.startswith("The dual prices (broker 1: ")]
+    assert line.endswith(") do not exclude a plan that keeps its brokers and is as cheap.")
+
+
+def test_a_bound_of_zero_does_not_say_that_keeping_it_costs_the_same(explain):
+    """Here p has to move: q is excluded, and nothing else is on broker 1."""
+    cluster = small_cluster({1: "/a", 2: "/b"}, {"p-0": [1], "q-0": [1]})
+    told = explain("p-0", ["balance", "--exclude", "q"], cluster)
+    assert told[0] == "p-0 moves from 1 to 2."
+    (line,) = [each for each in told if "keeps its brokers" in each]
+    assert line.endswith(") do not exclude a plan that keeps its brokers and is as cheap.")
+
+
+def test_a_cap_of_its_topic_moves_it(explain, tmp_path):
+    policy = tmp_path / "p.toml"
+    lists = {f"t-{n}": [1, 2, 3] for n in range(4)}
+    policy.write_text(
+        'format = "rackwise.policy/1"\n[[topics]]\nmatch = ["t"]\ntopic_spread = "even"\n'
+    )
+    moved = {}
+    for goal in ("repair", "balance"):
+        every = [
+            explain(name, [goal, "--policy", policy], small_cluster(RACKS, lists)) for name in lists
+        ]
+        moved[goal] = {told[1] for told in every if " moves from " in told[0]}
+    begins = "No rule about its list requires this: it moves because of topic_spread (most "
+    begins += "replicas of the topic: 2 on broker 1"
+    assert moved["repair"]
+    assert all(each.endswith(").") for each in moved["repair"])
+    assert any(each.startswith(begins) for each in moved["repair"])
+    assert moved["balance"]
+    assert all(each.endswith(") and the loads of the brokers.") for each in moved["balance"])
 
 
 def test_a_partition_that_stays(explain):
@@ -92,10 +121,7 @@ def test_leaders(explain):
             "Broker 3 (/c): it has 0 preferred leaders, takes 1, gives 0 and ends with 1; "
             "fair is 0 to 1."
         ),
-        (
-            "Keeping broker 1 as leader would cost the same, because another leader would change "
-            "instead."
-        ),
+        ("The dual prices do not exclude a plan that keeps broker 1 as leader and is as cheap."),
     ]
 
 
@@ -104,6 +130,12 @@ def test_a_leader_that_is_not_allowed_and_a_list_that_changes_behind_it(explain,
     policy.write_text('format = "rackwise.policy/1"\nbrokers = { no_lead = [1] }\n')
     told = explain("t-1", ["leaders", "--policy", policy])
     assert "because the policy does not let broker 1 lead it." in told[2]
+    policy.write_text('format = "rackwise.policy/1"\nbrokers = { drain = [1] }\n')
+    told = explain("t-1", ["leaders", "--policy", policy])
+    assert told[-1] == (
+        "The preferred leader changes from 1 to 2, because broker 1 is not live, or is to be "
+        "drained."
+    )
     policy.write_text(
         'format = "rackwise.policy/1"\nbalance = { failover = true, replicas = "off" }\n'
     )
@@ -126,6 +158,11 @@ def test_what_is_left_alone(explain):
         "t-0 is not moved: the goal does not touch it, so it keeps 1,4,2.",
         "It breaks spread-even at zone: expected /a 1, /c 1, got /a 2, /c 0.",
     ]
+    told = explain("t-4", ["add", "7=/a"], small_cluster(RACKS, {**LISTS, "t-4": [1, 2, 9]}))
+    assert told[0] == (
+        "t-4 is not moved: it keeps 1,2,9, because it has a replica on a broker that is not live "
+        "or is to be drained, and the goal does not replace it."
+    )
     cluster = small_cluster(RACKS, LISTS)
     folders = (LogDir(path="/data", is_cordoned=True),)
     for ids, text in (((1,), "broker 1 is"), ((1, 2), "brokers 1, 2 are")):
@@ -200,6 +237,17 @@ def test_a_partition_that_is_not_there(tmp_path, name, hint):
         ["explain", out, name, "--snapshot", snapshot],
         f"invalid TOPIC-PARTITION: expected a partition of the plan's cluster, got {name}",
         hint,
+    )
+
+
+def test_a_cluster_without_topics_says_so(tmp_path):
+    snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
+    write_snapshot(small_cluster(RACKS, {}), snapshot)
+    called("plan", "balance", "--snapshot", snapshot, "--out", out)
+    check_refused(
+        ["explain", out, "t-0", "--snapshot", snapshot],
+        "invalid TOPIC-PARTITION: expected a partition of the plan's cluster, got t-0",
+        "the plan's cluster has no topics",
     )
 
 

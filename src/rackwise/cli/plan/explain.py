@@ -76,6 +76,8 @@ def parse_partition(text: str, cluster: Cluster) -> tuple[str, int]:
         if number in map(str, numbers):
             return topic, int(number)
         hint = f"partitions of {escaped(topic)}: {numbers[0]} to {numbers[-1]}"
+    elif not known.topics:
+        hint = "the plan's cluster has no topics"
     else:
         more = len(known.topics) - TOPICS_SHOWN
         shown = ", ".join(map(escaped, known.topics[:TOPICS_SHOWN]))

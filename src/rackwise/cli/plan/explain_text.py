@@ -56,6 +56,11 @@ def _first(reason: PartitionReason) -> str:
             return f"{name} is not moved: its topic is excluded, so it keeps {before}."
         case "untouched":
             return f"{name} is not moved: the goal does not touch it, so it keeps {before}."
+        case "unusable":
+            return (
+                f"{name} is not moved: it keeps {before}, because it has a replica on a broker "
+                "that is not live or is to be drained, and the goal does not replace it."
+            )
         case "cordoned":
             verb = "is" if len(reason.cordoned) == 1 else "are"
             return (
@@ -69,8 +74,9 @@ def _brokers(brokers: tuple[int, ...]) -> str:
 
 
 def _moved(reason: PartitionReason, plan: Plan) -> Iterator[str]:
-    if not reason.rules:
-        yield "No rule about its list requires this: the loads of the brokers do."
+    causes = [*_caps(reason, plan), *(["the loads of the brokers"] if plan.fair.groups else [])]
+    if causes and not reason.rules:
+        yield f"No rule about its list requires this: it moves because of {' and '.join(causes)}."
     for load in reason.given:
         yield f"{_broker(load)} gives a replica: {_load(load, 'replica')}."
     for load in reason.taken:
@@ -79,11 +85,17 @@ def _moved(reason: PartitionReason, plan: Plan) -> Iterator[str]:
         if other is None:
             yield f"No other broker may take the place of broker {load.broker}."
         elif other.extra is not None:
-            yield (
-                f"Broker {other.broker} instead of {load.broker} would cost "
-                f"{_more(other.extra)}{_tie(other.extra)}."
-            )
+            yield _other(other, other.extra)
     yield from _stay(reason, plan)
+
+
+def _caps(reason: PartitionReason, plan: Plan) -> Iterator[str]:
+    """Format the caps on the topic of the brokers that lose a replica, if there are any."""
+    caps = plan.fair.topic_caps.get(reason.topic, {})
+    found = [load.broker for load in reason.given if load.broker in caps]
+    if found:
+        told = ", ".join(f"{caps[broker]} on broker {broker}" for broker in found)
+        yield f"topic_spread (most replicas of the topic: {told})"
 
 
 def _stay(reason: PartitionReason, plan: Plan) -> Iterator[str]:
@@ -98,11 +110,14 @@ def _stay(reason: PartitionReason, plan: Plan) -> Iterator[str]:
             for load in (*reason.given, *reason.taken)
             if load.price is not None
         )
-        effect = "" if reason.stay.amount else ", because another partition would move instead"
-        yield (
-            f"By the dual prices ({priced}), keeping its brokers would cost "
-            f"{_more(reason.stay)}{effect}."
-        )
+        if reason.stay.amount:
+            more = _more(reason.stay)
+            yield f"By the dual prices ({priced}), keeping its brokers would cost {more}."
+        else:
+            yield (
+                f"The dual prices ({priced}) do not exclude a plan that keeps its brokers and is "
+                "as cheap."
+            )
 
 
 def _kept(reason: PartitionReason, plan: Plan) -> Iterator[str]:
@@ -112,10 +127,16 @@ def _kept(reason: PartitionReason, plan: Plan) -> Iterator[str]:
     elif other is None:
         yield "No set that differs in one broker is legal."
     elif other.extra is not None:
-        yield (
-            f"Broker {other.broker} instead of {other.instead_of} would cost "
-            f"{_more(other.extra)}{_tie(other.extra)}."
-        )
+        yield _other(other, other.extra)
+
+
+def _other(other: OtherTarget, extra: Extra) -> str:
+    if extra.amount:
+        return f"Broker {other.broker} instead of {other.instead_of} would cost {_more(extra)}."
+    return (
+        f"The dual prices do not exclude a plan with broker {other.broker} instead of "
+        f"{other.instead_of} that is as cheap."
+    )
 
 
 def _has_sets(plan: Plan) -> bool:
@@ -127,17 +148,11 @@ def _best(reason: PartitionReason, broker: int) -> OtherTarget | None:
 
 
 def _more(extra: Extra) -> str:
-    """Format `at least 1 replica more`, or `the same`."""
-    if not extra.amount:
-        return "the same"
+    """Format `at least 1 replica more`."""
     if extra.objective == REPLICATION:
         usd = dollars(extra.amount * MONTH_DAYS)
         return f"as many replicas, but at least {usd} per {MONTH_DAYS} days more for replication"
     return f"at least {amount(extra.amount, extra.objective)} more"
-
-
-def _tie(extra: Extra) -> str:
-    return "" if extra.amount else "; the plan prefers fewer changes, then canonical order"
 
 
 def _broker(load: BrokerLoad) -> str:
@@ -160,6 +175,8 @@ def _leader(reason: LeaderReason) -> Iterator[str]:
     match reason.cause:
         case "gone":
             yield f"{change}, because broker {old} loses its replica."
+        case "unusable":
+            yield f"{change}, because broker {old} is not live, or is to be drained."
         case "not-eligible":
             yield f"{change}, because the policy does not let broker {old} lead it."
         case "loads":
@@ -167,5 +184,10 @@ def _leader(reason: LeaderReason) -> Iterator[str]:
             for load in (reason.before, reason.after):
                 yield f"{_broker(load)}: {_load(load, 'preferred leader')}."
     if reason.extra is not None:
-        effect = "" if reason.extra.amount else ", because another leader would change instead"
-        yield f"Keeping broker {old} as leader would cost {_more(reason.extra)}{effect}."
+        if reason.extra.amount:
+            yield f"Keeping broker {old} as leader would cost {_more(reason.extra)}."
+        else:
+            yield (
+                f"The dual prices do not exclude a plan that keeps broker {old} as leader and is "
+                "as cheap."
+            )

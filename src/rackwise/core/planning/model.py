@@ -135,6 +135,11 @@ def is_limited(goal: Goal) -> bool:
     return isinstance(goal, Drain | Replace | SetReplication | Add) and not goal.repair
 
 
+def balances_rest(goal: Goal) -> bool:
+    """Whether partitions that a limited goal does not touch may move for fair loads."""
+    return isinstance(goal, Add) or (isinstance(goal, Drain | SetReplication) and goal.rebalance)
+
+
 Goal: TypeAlias = Repair | Balance | Drain | Replace | SetReplication | Add | Leaders
 """What a plan has to reach."""
 

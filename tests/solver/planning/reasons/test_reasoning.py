@@ -12,12 +12,13 @@ from naive_audit import placed
 from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible
 from rackwise.core.model import LogDir, PartitionTable
-from rackwise.core.planning.model import Balance, Drain, Leaders, Repair
+from rackwise.core.planning.model import Add, Balance, Drain, Leaders, Repair, SetReplication
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.reasons.model import Extra, OtherTarget, RuleReason
 from rackwise.core.planning.reasons.reasoning import reason_of
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
 from rackwise.core.policy.excluded_topics import exclude_topics
+from rackwise.core.racks import Rack
 from small_clusters import small_cluster
 
 LISTS = {"t-0": [1, 4, 2], "t-1": [1, 2, 3], "t-2": [2, 3, 1]}
@@ -135,6 +136,14 @@ class TestSets:
             with pytest.raises(KeyError):
                 reason_of(cluster, Policy(), made, partition)
 
+    def test_a_bound_of_zero_is_not_the_cost(self):
+        """The set before is dearer than its bound: no fair plan has it at all."""
+        cluster = small_cluster({1: "/a", 2: "/b"}, {"p-0": [1], "q-0": [1]})
+        found, made = explained(cluster, "p-0", exclude_topics(Policy(), ["q"]))
+        assert made.verdict.is_proved
+        assert (found.state, found.can_stay) == ("moved", True)
+        assert found.stay == Extra(amount=0, objective="moves")
+
 
 class TestLeftAlone:
     def test_an_excluded_topic(self):
@@ -150,8 +159,31 @@ class TestLeftAlone:
             replace(broker, log_dirs=folders) if broker.id == 1 else broker
             for broker in cluster.brokers
         )
-        found, _ = explained(replace(cluster, brokers=brokers), "t-1")
+        cluster = replace(cluster, brokers=brokers)
+        found, _ = explained(cluster, "t-1")
         assert (found.state, found.cordoned) == ("cordoned", (1,))
+        for goal, state in (
+            (Add(((7, Rack("/a")),)), "cordoned"),
+            (Drain((5,), rebalance=True), "cordoned"),
+            (Drain((5,)), "untouched"),
+        ):
+            assert explained(cluster, "t-1", goal=goal)[0].state == state
+
+    def test_a_dead_replica_that_the_goal_does_not_replace(self):
+        cluster = small_cluster(RACKS, {**LISTS, "t-3": [1, 2, 9]})
+        for goal, state in (
+            (Add(((7, Rack("/a")),)), "unusable"),
+            (SetReplication((("u", 2),), rebalance=True), "unusable"),
+            (SetReplication((("u", 2),)), "untouched"),
+        ):
+            assert explained(cluster, "t-3", goal=goal)[0].state == state
+
+    def test_rules_that_no_set_can_keep(self):
+        block = TopicBlock(match=("t",), spread={"zone": "distinct"})
+        policy = Policy(topics=(block,))
+        cluster = small_cluster({1: "/a", 2: "/b", 3: "/b"}, {"t-0": [1, 2, 3], "u-0": [1, 2]})
+        found, _ = explained(cluster, "t-0", policy, Add(((4, Rack("/a")),)))
+        assert found.state == "untouched"
 
 
 class TestLeaders:
@@ -168,6 +200,14 @@ class TestLeaders:
         found, _ = explained(small_cluster(RACKS, ALIKE), "t-0", policy, Leaders())
         assert (found.leader.cause, found.leader.extra) == ("not-eligible", None)
         assert [rule.rule for rule in found.rules] == ["leader-rack"]
+
+    @pytest.mark.parametrize("drain", [(), (1,)])
+    def test_a_leader_that_is_not_live_or_is_to_be_drained(self, drain):
+        first = 1 if drain else 9
+        cluster = small_cluster(RACKS, {"t-0": [first, 2, 3]})
+        policy = Policy(brokers=BrokerPolicy(drain=drain))
+        found, _ = explained(cluster, "t-0", policy, Leaders())
+        assert (found.leader.cause, found.leader.extra) == ("unusable", None)
 
     def test_a_leader_that_loses_its_replica(self):
         cluster = small_cluster(RACKS, {"t-0": [9, 2, 3]})

@@ -161,7 +161,6 @@ def fewest_touched(instance: Instance, offers: BrokerPrices, sets: Ragged) -> in
 def _is_legal_unchanged(instance: Instance) -> NDArray[np.bool_]:
     """Rows whose placed set is legal unchanged: bool [rows]."""
     is_whole = instance.held.lengths == instance.view.placed.lengths
-    is_whole |= instance.is_frozen
     rows = np.flatnonzero(is_whole & (instance.held.lengths == instance.replicas))
     found = np.zeros(len(instance), dtype=np.bool_)
     found[rows] = instance.legal(instance.held)[rows]

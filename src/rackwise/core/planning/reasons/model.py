@@ -14,10 +14,15 @@ Limits: these values hold no sentences.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from rackwise.core.json.declare import NameText, PartitionNumber, Signed, TopicName
+
+State: TypeAlias = Literal[
+    "moved", "reordered", "kept", "excluded", "cordoned", "unusable", "untouched"
+]
+"""What a plan does with a partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +65,10 @@ class BrokerLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extra:
-    """The least amount by which another choice raises the cost of the plan."""
+    """A lower bound of what another choice costs more, by the dual prices."""
 
     amount: Signed
-    """The least amount, in the unit of the objective; 0 if other plans are as good."""
+    """The bound, in the unit of the objective; 0: a plan that is as cheap is not excluded."""
     objective: NameText
     """What it is an amount of: `moves`, `bytes`, `usd`, `replication` or `leaders`."""
 
@@ -77,7 +82,7 @@ class OtherTarget:
     broker: int
     """The other broker."""
     extra: Extra | None
-    """What it costs more; null if the plan is not proved."""
+    """What it costs more at least; null if the plan is not proved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +93,11 @@ class LeaderReason:
     """The preferred leader before the plan, with preferred leaderships as loads."""
     after: BrokerLoad
     """The preferred leader after the plan."""
-    cause: Literal["gone", "not-eligible", "loads"]
-    """The old one loses its replica, may not lead the partition, or leads too many."""
+    cause: Literal["gone", "unusable", "not-eligible", "loads"]
+    """The old one loses its replica, is not live or is to be drained, may not lead the partition by
+    the policy, or leads too many."""
     extra: Extra | None
-    """What keeping the old one costs more; null unless the cause is `loads` in a proved plan."""
+    """What keeping it costs more at least; null unless the cause is `loads` in a proved plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +110,9 @@ class PartitionReason:
     """Broker ids before the plan, preferred leader first."""
     after: tuple[int, ...]
     """Broker ids after the plan, preferred leader first."""
-    state: Literal["moved", "reordered", "kept", "excluded", "cordoned", "untouched"]
-    """What the plan does with it; the last three are left alone."""
+    state: State
+    """What the plan does with it; the last four are left alone. `unusable`: it has a replica on a
+    broker that is not live or is to be drained, and the goal does not replace it."""
     rules: tuple[RuleReason, ...]
     """The rules that the list breaks before the plan."""
     given: tuple[BrokerLoad, ...]
@@ -115,7 +122,7 @@ class PartitionReason:
     can_stay: bool
     """Whether the set before is legal."""
     stay: Extra | None
-    """What keeping the set costs more; null if it is not legal, or the plan is not proved."""
+    """What keeping it costs more at least; null if it is not legal, or the plan is not proved."""
     others: tuple[OtherTarget, ...]
     """Other brokers, cheapest first: for each copied replica; for a kept set, for each replica."""
     leader: LeaderReason | None

@@ -10,13 +10,13 @@ another set costs at least the difference of the two values more (the reduced co
 ```
 dual prices         1: 1   2: 0   3: 0          before {1 3}   after {2 3}   one copy costs 1
 value after         1 + 0 + 0 = 1
-value of {1 3}      1 + 0 = 1                   keeping it costs 0 more: another one would move
+value of {1 3}      1 + 0 = 1                   keeping it costs at least 0 more: not excluded
 value of {1 2}      1 + 1 + 0 = 2               costs at least 1 more
 ```
 
 If the difference is 0, the price of replication may decide, by its own certificate: then the
-difference is nano-dollars per day, among plans with as many moves. If both are 0, other sets are as
-good, and ties are decided by fewer changes and by canonical order.
+difference is nano-dollars per day, among plans with as many moves. If both are 0, the prices do not
+exclude a plan with the other set that is as cheap. That is a bound: there need not be such a plan.
 
 Limits: sets that differ in one broker are compared, beside the set before. A plan that is not
 proved has no such numbers. Leaders are compared within the sets of the plan.
@@ -33,7 +33,7 @@ from rackwise.core.audit import audit
 from rackwise.core.model import PartitionTable, Ragged
 from rackwise.core.planning.leaders.eligible import electable
 from rackwise.core.planning.leaders.expected import with_steady_costs
-from rackwise.core.planning.model import Leaders, is_limited
+from rackwise.core.planning.model import Leaders, balances_rest, is_limited
 from rackwise.core.planning.outcome.left_alone import LIST_RULES
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.applied import apply_moves, index_of_brokers
@@ -45,6 +45,7 @@ from rackwise.core.planning.reasons.model import (
     OtherTarget,
     PartitionReason,
     RuleReason,
+    State,
 )
 from rackwise.core.view import View
 
@@ -150,17 +151,25 @@ class _Reasoning:
         found = {one.id for one in self._instance.view.cluster.brokers if one.is_cordoned}
         return tuple(broker for broker in brokers if broker in found)
 
-    def _state(
-        self, row: int, before: Sequence[int], after: Sequence[int]
-    ) -> Literal["moved", "reordered", "kept", "excluded", "cordoned", "untouched"]:
-        view = self._instance.view
+    def _state(self, row: int, before: Sequence[int], after: Sequence[int]) -> State:
         if self._instance.is_frozen[row]:
-            if view.rules[view.row_rules[row]].exclude:
-                return "excluded"
-            return "untouched" if is_limited(self._plan.goal) else "cordoned"
+            return self._frozen_state(row, before)
         if set(before) != set(after):
             return "moved"
         return "kept" if before == after else "reordered"
+
+    def _frozen_state(self, row: int, before: Sequence[int]) -> State:
+        instance, goal = self._instance, self._plan.goal
+        view = instance.view
+        if view.rules[view.row_rules[row]].exclude:
+            return "excluded"
+        if not is_limited(goal):
+            return "cordoned"
+        if not balances_rest(goal):
+            return "untouched"
+        if len(instance.held.row(row)) < len(before):
+            return "unusable"
+        return "cordoned" if self._cordoned(before) else "untouched"
 
     def _rules(self, row: int) -> Iterator[RuleReason]:
         """The broken rules about the list, from an audit of the partition's topic alone."""
@@ -281,9 +290,11 @@ class _Reasoning:
         old, new = index_of_brokers(
             instance, np.array([before[0], after[0]], dtype=np.int32)
         ).tolist()
-        cause: Literal["gone", "not-eligible", "loads"] = "loads"
+        cause: Literal["gone", "unusable", "not-eligible", "loads"] = "loads"
         if before[0] not in after:
             cause = "gone"
+        elif old < 0:
+            cause = "unusable"
         elif old not in candidates:
             cause = "not-eligible"
         prices: Mapping[int, int] = {}
