@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rackwise.adapters.files.throttle_request import read_request, request_path, write_request
+from rackwise.adapters.files.throttle_request import (
+    read_request,
+    request_path,
+    withdraw_request,
+    write_request,
+)
 
 
 def test_a_request_is_read_as_it_was_written(tmp_path):
@@ -21,6 +26,18 @@ def test_a_request_is_void_after_its_time(tmp_path):
     path = tmp_path / "5f.throttle"
     write_request(path, 1, lasts_ms=-1)
     assert read_request(path) is None
+
+
+@pytest.mark.parametrize("lasts_ms", [60_000, -1])
+def test_a_command_withdraws_its_own_request_only(tmp_path, lasts_ms):
+    path = tmp_path / "5f.throttle"
+    mine = write_request(path, 1, lasts_ms=60_000)
+    theirs = write_request(path, 2, lasts_ms=lasts_ms)
+    withdraw_request(path, mine)
+    assert path.exists()
+    withdraw_request(path, theirs)
+    assert not path.exists()
+    withdraw_request(path, theirs)
 
 
 @pytest.mark.parametrize(

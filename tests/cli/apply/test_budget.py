@@ -14,7 +14,7 @@ from kafka.structs import TopicPartition
 from hand_made_plans import lists, plan_file, shown
 from kafka_topics import NAME, document
 from kafka_traffic import create, produce, until
-from rackwise.cli.apply.budget import BudgetOptions, budget_text, end_of, time_text
+from rackwise.cli.apply.budget import BudgetOptions, budget_text, end_of, options_of, time_text
 from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.journal.lines import Begin
 from rackwise.core.errors import InvalidConfig
@@ -121,6 +121,24 @@ class TestBudget:
         own = BudgetOptions(next_=7).budget(EVENING, 0, killed=killed, inherits=True)
         assert own == Budget(moves=7)
 
+    @pytest.mark.parametrize(
+        ("budget", "options"),
+        [
+            (Budget(moves=5, bytes=9), {"next_": 5, "most_bytes": "9"}),
+            (Budget(until="2026-11-27T04:00:00Z"), {"until": "2026-11-27T04:00:00Z"}),
+            (Budget(until="2026-11-26T21:30:00Z"), {"until": "22:30:00"}),
+            (Budget(until="2026-11-27T04:00:00Z", lasts_ms=14_400_000), {"for_": "4h"}),
+            (Budget(until="2026-11-26T21:30:00Z", lasts_ms=90_000), {"for_": "90s"}),
+            (Budget(until="2026-11-26T21:30:00Z", lasts_ms=1), {"for_": "1s"}),
+        ],
+    )
+    def test_a_budget_becomes_options_of_the_next_run(self, budget, options):
+        made = options_of(budget, EVENING, BERLIN)
+        assert made == BudgetOptions(**options)
+        again = made.budget(EVENING, 0, zone=BERLIN)
+        assert (again.moves, again.bytes) == (budget.moves, budget.bytes)
+        assert (again.until is None) == (budget.until is None)
+
     def test_a_budget_is_told_with_its_zone(self):
         made = BudgetOptions(next_=1, most_bytes="1TiB", until="05:00")
         assert budget_text(made.budget(EVENING, 0, zone=BERLIN), EVENING, 1, BERLIN) == (
@@ -197,6 +215,20 @@ class TestRuns:
         assert " of the killed run count" in err
         assert called(*words)[0] == 0
         shown(admin, NAME, DONE)
+
+    def test_a_resumed_run_names_the_limits_of_the_killed_one(self, cluster, called, path):
+        """The next command had no limits, so the next run would have begun all the rest."""
+        words = ["apply", path, "--next", "1", "--for", "90min"]
+        command = [sys.executable, str(TESTS / "killed_command.py"), "4", "SIGKILL", *words]
+        subprocess.run(
+            [*command, "--bootstrap-server", cluster.bootstrap], check=False, capture_output=True
+        )
+        code, out, err = called("resume", path)
+        next_ = f"rackwise resume {path} --bootstrap-server {cluster.bootstrap} --next 1"
+        assert (code, out.splitlines()[-1]) == (3, f"next    {next_} --for 90min"), err
+        code, out, err = called("resume", path, "--next", "1", "--for", "90min", "--json")
+        printed = document(out)
+        assert (code, printed["done"], printed["begun"]) == (3, 2, 1), err
 
     @pytest.mark.long
     def test_a_move_that_others_changed_does_not_hold_up_the_rest(self, admin, called, path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from kafka.structs import TopicPartition
@@ -17,6 +18,8 @@ from rackwise.adapters.kafka.applying.throttles import (
     read_throttles,
     write_throttles,
 )
+from rackwise.cli.apply.throttle import holds
+from rackwise.core.applying.model import Outcome
 
 BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
 THEIRS = [ConfigWrite(resource=1, key=RATES[0], value="7777777")]
@@ -74,7 +77,7 @@ def test_a_running_process_takes_it_and_restores_what_was_there(
             0,
             [
                 f"throttle: 2 bytes/s at each broker, set by process {process.pid}",
-                f"broker 1 {RATES[0]}  7777777  kept, an operator has set it",
+                f"broker 1 {RATES[0]}  7777777  kept, another rate holds",
             ],
         ), err
         assert throttles(admin).brokers[2] == {RATES[1]: "2"}
@@ -94,6 +97,15 @@ def test_a_running_process_takes_it_and_restores_what_was_there(
         0,
         "no move of the plan is running: nothing to throttle\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("class_", "has_written", "is_set"),
+    [("done", False, False), ("done", True, True), ("moving", False, True)],
+)
+def test_a_rate_holds_unless_all_moves_ended_before_it_was_set(class_, has_written, is_set):
+    outcome = Outcome(mode="throttle", classes={(NAME, 0): class_}, codes={})
+    assert holds(replace(outcome, has_written=has_written)) is is_set
 
 
 @pytest.mark.long

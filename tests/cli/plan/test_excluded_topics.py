@@ -75,6 +75,12 @@ def test_a_glob_without_a_topic_is_refused(snapshot):
     )
 
 
+def test_a_selection_without_internal_topics_is_warned_of(snapshot):
+    words = ("--topics", "o", "--no-internal", "--quiet")
+    _, _, err = called("plan", "balance", "--snapshot", snapshot, *words)
+    assert err == "warning: --no-internal has no effect: no selected topic is internal\n"
+
+
 def test_a_snapshot_without_internal_topics_is_warned_of(tmp_path):
     write_snapshot(small_cluster(RACKS, {"o-0": [1, 4, 2]}), tmp_path / "s.json")
     code, printed, err = called(

@@ -153,8 +153,38 @@ class TestCordonedBrokers:
         with pytest.raises(NotEnoughBrokers) as caught:
             place(brokers, 1, 2, placer=placer, rng=JavaRandom(1))
         assert caught.value.hint == "use fewer replicas, or uncordon the brokers: 3, 4"
-        with pytest.raises(NotEnoughBrokers, match="unfenced broker"):
-            place([self.CLOSED], 1, 1, placer=placer, rng=JavaRandom(1))
+
+    @pytest.mark.parametrize(
+        ("placer", "message"),
+        [
+            (Levels(), "replication 1 needs 1 brokers that take replicas; the cluster has 0"),
+            (
+                Striped(),
+                (
+                    "a leader needs a broker that takes replicas; 0 of 2 brokers are unfenced and "
+                    "not cordoned"
+                ),
+            ),
+        ],
+    )
+    def test_the_error_does_not_say_that_a_cordoned_broker_is_fenced(self, placer, message):
+        brokers = [self.CLOSED, broker(9, fenced=True)]
+        with pytest.raises(NotEnoughBrokers) as caught:
+            place(brokers, 1, 1, placer=placer, rng=JavaRandom(1))
+        assert str(caught.value) == message
+        assert caught.value.hint == (
+            "use fewer replicas, or start the fenced brokers: 9, or uncordon the brokers: 4"
+        )
+
+    def test_fenced_and_cordoned_brokers_that_are_too_few_together(self):
+        brokers = [broker(1, "a"), self.CLOSED, broker(9, fenced=True)]
+        with pytest.raises(NotEnoughBrokers) as caught:
+            place(brokers, 1, 3, placer=Striped(), rng=JavaRandom(1))
+        assert str(caught.value) == (
+            "replication 3 needs 3 brokers; the cluster has 2, including fenced ones and without "
+            "cordoned ones"
+        )
+        assert caught.value.hint == "use fewer replicas, or uncordon the brokers: 4"
 
     def test_partitions_are_added_elsewhere_and_old_rows_stay(self):
         brokers = [broker(1, "a"), broker(2, "b"), self.CLOSED]

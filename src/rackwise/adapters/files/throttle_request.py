@@ -54,16 +54,17 @@ def write_request(path: Path, rate: int, *, lasts_ms: int) -> ThrottleRequest:
     return asked
 
 
+def withdraw_request(path: Path, asked: ThrottleRequest) -> None:
+    """Remove the file if it still has this request, and not that of another command."""
+    document = _read(path)
+    if document is not None and document.get("request") == asked.request:
+        path.unlink(missing_ok=True)
+
+
 def read_request(path: Path) -> ThrottleRequest | None:
     """The request that stands there; None where there is none that counts."""
-    if not path.exists():
-        return None
-    try:
-        data = read_bytes(path, error=InvalidConfig, max_bytes=_MOST_BYTES)
-        document = parse(data, where=str(path), error=InvalidConfig)
-    except InvalidConfig:
-        return None
-    if not isinstance(document, dict):
+    document = _read(path)
+    if document is None:
         return None
     rate, request, expires_ms = (document.get(key) for key in ("rate", "request", "expires_ms"))
     if type(rate) is not int or not 1 <= rate <= MOST_RATE:
@@ -71,3 +72,15 @@ def read_request(path: Path) -> ThrottleRequest | None:
     if type(expires_ms) is not int or epoch_clock()() > expires_ms or not isinstance(request, str):
         return None
     return ThrottleRequest(rate=rate, request=request)
+
+
+def _read(path: Path) -> dict[str, Json] | None:
+    """The document of the file; None where there is none, or it is damaged."""
+    if not path.exists():
+        return None
+    try:
+        data = read_bytes(path, error=InvalidConfig, max_bytes=_MOST_BYTES)
+        document = parse(data, where=str(path), error=InvalidConfig)
+    except InvalidConfig:
+        return None
+    return document if isinstance(document, dict) else None

@@ -20,7 +20,7 @@ import typer
 
 from rackwise.cli.apply.options import parse_bytes
 from rackwise.cli.apply.text import span_text
-from rackwise.cli.shell import parse_duration_ms
+from rackwise.cli.shell import MILLISECONDS, parse_duration_ms
 from rackwise.core.applying.budget import Budget
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
@@ -128,6 +128,31 @@ class BudgetOptions:
         if self.lasts_ms is not None:
             return _whole_seconds(now + timedelta(milliseconds=self.lasts_ms))
         return None if self.until is None else end_of(self.until, now, zone)
+
+
+def options_of(budget: Budget, now: datetime, zone: tzinfo | None = None) -> BudgetOptions:
+    """The options of a next run with the same limits; its length is in whole seconds.
+
+    An end that is past becomes the next such clock time of `zone`; None: that of this machine.
+
+    >>> options_of(Budget(moves=5, lasts_ms=5_400_000), datetime.now(UTC))
+    BudgetOptions(next_=5, most_bytes=None, until=None, for_='90min')
+    """
+    until = for_ = None
+    if budget.lasts_ms is not None:
+        for_ = _length_text(budget.lasts_ms)
+    elif budget.until is not None:
+        clock = f"{datetime.fromisoformat(budget.until).astimezone(zone):%H:%M:%S}"
+        until = clock if _is_past(budget.until, now) else budget.until
+    most = None if budget.bytes is None else str(budget.bytes)
+    return BudgetOptions(next_=budget.moves, most_bytes=most, until=until, for_=for_)
+
+
+def _length_text(lasts_ms: int) -> str:
+    """`90min`: whole seconds, rounded up, in the largest unit without a rest."""
+    length = -(-lasts_ms // 1_000) * 1_000
+    unit = next(name for name, size in reversed(MILLISECONDS.items()) if length % size == 0)
+    return f"{length // MILLISECONDS[unit]}{unit}"
 
 
 def end_of(text: str, now: datetime, zone: tzinfo | None = None) -> datetime:

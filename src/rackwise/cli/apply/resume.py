@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import typer
 
 from rackwise.cli.app import with_option_groups
-from rackwise.cli.apply.budget import BudgetOptions
+from rackwise.cli.apply.budget import BudgetOptions, options_of
 from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     has_ended,
@@ -20,6 +21,7 @@ from rackwise.cli.apply.run import (
     show_check,
     start_budget,
 )
+from rackwise.cli.source import utc_now
 from rackwise.core.errors import NothingToResume
 
 if TYPE_CHECKING:
@@ -60,7 +62,11 @@ def resume(
             session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
         )
         outcome, code = run(shell, session, state, label="resume")
-        again = target.command("resume", options, budget) if limits.is_limited else None
+        again = None
+        if limits.is_limited:
+            is_inherited = budget == BudgetOptions()
+            same = options_of(limits, datetime.fromisoformat(utc_now())) if is_inherited else budget
+            again = target.command("resume", options, same)
         show(shell, session, outcome, target, again=again)
     return code
 

@@ -32,6 +32,8 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rackwise.core.applying.model import Outcome
+
 PATIENCE_S = 60
 """How long a running process may take to set the throttle."""
 BETWEEN_S = 0.1
@@ -83,8 +85,13 @@ def _set_here(shell: Shell, session: ApplySession, rate: int) -> int:
         why = "" if outcome.text is None else f": {escaped(outcome.text)}"
         shell.warn(f"the throttle is not set on all brokers, {outcome.stop}{why}")
         return STOPPED
-    _show(shell, session, rate, None)
+    _show(shell, session, rate if holds(outcome) else None, None)
     return 0
+
+
+def holds(outcome: Outcome) -> bool:
+    """Whether the rate holds after a run that set it: else all moves ended before it was set."""
+    return outcome.has_written or "moving" in outcome.classes.values()
 
 
 def _ask(session: ApplySession, rate: int, deadline: float) -> str | None:
@@ -93,7 +100,11 @@ def _ask(session: ApplySession, rate: int, deadline: float) -> str | None:
     Raises `WorldError` where it does not answer in time.
     """
     from rackwise.adapters.files.state_folder import holder
-    from rackwise.adapters.files.throttle_request import request_path, write_request
+    from rackwise.adapters.files.throttle_request import (
+        request_path,
+        withdraw_request,
+        write_request,
+    )
 
     folder, journal = session.folder, session.journal.path
     path = request_path(journal)
@@ -110,7 +121,7 @@ def _ask(session: ApplySession, rate: int, deadline: float) -> str | None:
                 raise _unanswered(running)
             time.sleep(BETWEEN_S)
     finally:
-        path.unlink(missing_ok=True)
+        withdraw_request(path, asked)
 
 
 def _is_set(journal: Path, written: int, request: str) -> bool:
@@ -151,7 +162,7 @@ def _show(shell: Shell, session: ApplySession, rate: int | None, pid: str | None
     shell.text(f"throttle: {rate_text(rate)} at each broker{by}")
     for broker, keys in kept.items():
         for key, value in keys.items():
-            shell.text(f"broker {broker} {key}  {escaped(value)}  kept, an operator has set it")
+            shell.text(f"broker {broker} {key}  {escaped(value)}  kept, another rate holds")
 
 
 def _kept(session: ApplySession, rate: int) -> dict[str, dict[str, str]]:

@@ -194,6 +194,9 @@ def plan(
         check_globs("set-rf", replication_globs(parsed_goal), cluster)
         check_globs("--exclude", exclude or (), cluster)
         advance(READ)
+        internal: list[str] = []
+        if no_internal:
+            internal = internal_topics(shell, cluster, is_selected=bool(topics))
         job = gather_job(
             shell,
             cluster,
@@ -203,7 +206,7 @@ def plan(
             prices=prices,
             provider=provider,
             is_rack_unaware=disable_rack_aware,
-            excluded=[*(exclude or ()), *(internal_topics(shell, cluster) if no_internal else ())],
+            excluded=[*(exclude or ()), *internal],
         )
         job = replace(
             job,
@@ -286,11 +289,15 @@ def at_rest(cluster: Cluster, *, assume_target: bool) -> Cluster:
     return cluster
 
 
-def internal_topics(shell: Shell, cluster: Cluster) -> list[str]:
-    """Return the names of Kafka's internal topics; warn if there are none."""
+def internal_topics(shell: Shell, cluster: Cluster, *, is_selected: bool) -> list[str]:
+    """Return the names of Kafka's internal topics; warn if there are none.
+
+    `is_selected`: whether the cluster has only the topics of --topics.
+    """
     found = sorted(name for name, topic in cluster.topics.items() if topic.is_internal)
     if not found:
-        shell.warn("--no-internal has no effect: no topic of the snapshot is internal")
+        which = "selected topic" if is_selected else "topic of the snapshot"
+        shell.warn(f"--no-internal has no effect: no {which} is internal")
     return found
 
 

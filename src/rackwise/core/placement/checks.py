@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 ERRORS = "org.apache.kafka.common.errors."
 TOO_FEW = ERRORS + "InvalidReplicationFactorException"
 MOST_PARTITIONS = 2**31 - 1
-FENCED_HINT = "use fewer replicas, or start the fenced brokers: "
-CORDONED_HINT = "use fewer replicas, or uncordon the brokers: "
+FENCED_HINT = "start the fenced brokers: "
+CORDONED_HINT = "uncordon the brokers: "
 STRANGER_HINT = "fix the placer, or use a built-in one such as levels"
 
 
@@ -76,9 +76,13 @@ def check_unfenced(
 ) -> None:
     """Raises `NotEnoughBrokers` if replicas would have to go to fenced or cordoned brokers."""
     if replication > len(usable):
+        needed = (
+            f"{replication} brokers that take replicas"
+            if cordoned
+            else f"{replication} unfenced brokers"
+        )
         raise NotEnoughBrokers(
-            f"replication {replication} needs {replication} unfenced brokers; "
-            f"the cluster has {len(usable)}",
+            f"replication {replication} needs {needed}; the cluster has {len(usable)}",
             wanted=replication,
             had=len(usable),
             hint=_open_hint(fenced, cordoned),
@@ -98,8 +102,11 @@ def check_registered(
     """Raises `NotEnoughBrokers` if fenced brokers do not suffice either, or none is unfenced."""
     registered = len(usable) + len(fenced)
     if not usable:
+        needed, had = "an unfenced broker", "are unfenced"
+        if cordoned:
+            needed, had = "a broker that takes replicas", "are unfenced and not cordoned"
         raise NotEnoughBrokers(
-            f"a leader needs an unfenced broker; 0 of {registered} brokers are unfenced",
+            f"a leader needs {needed}; 0 of {registered + len(cordoned)} brokers {had}",
             wanted=1,
             had=0,
             hint=_open_hint(fenced, cordoned),
@@ -108,7 +115,8 @@ def check_registered(
     if replication > registered:
         raise NotEnoughBrokers(
             f"replication {replication} needs {replication} brokers; "
-            f"the cluster has {registered}, including fenced ones",
+            f"the cluster has {registered}, including fenced ones"
+            f"{' and without cordoned ones' if cordoned else ''}",
             wanted=replication,
             had=registered,
             hint=_open_hint((), cordoned),
@@ -124,9 +132,12 @@ def check_registered(
 
 def _open_hint(fenced: Sequence[Broker], cordoned: Sequence[Broker]) -> str:
     """The hint that names the brokers that could take replicas again."""
-    if fenced:
-        return FENCED_HINT + _ids(fenced)
-    return CORDONED_HINT + _ids(cordoned) if cordoned else "use fewer replicas, or add brokers"
+    ways = [
+        text + _ids(brokers)
+        for text, brokers in ((FENCED_HINT, fenced), (CORDONED_HINT, cordoned))
+        if brokers
+    ]
+    return ", or ".join(["use fewer replicas", *(ways or ["add brokers"])])
 
 
 def _ids(brokers: Sequence[Broker]) -> str:
