@@ -12,8 +12,8 @@ same tables and the same summary; few Spark actions, each over as few rows as po
 6 gold: roll-ups and savings                                -> gold/by_*, matrix, savings
 7 gold: findings                                                               -> gold/finding
 8 gold: blast radius                                                           -> gold/blast
-9 gold: plans              one per cluster, by Spark tasks      -> silver/planned, gold/plan
-10 gold: proofs            bounds of the plans, by Spark                       -> gold/plan_summary
+9 gold: plans              one per cluster, by tasks            -> silver/planned, gold/plan
+10 gold: proofs            bounds of the plans, by tasks                       -> gold/plan_summary
 11 report                  by the caller, which publishes the result
 ```
 

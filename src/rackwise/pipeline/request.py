@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rackwise.core.constants import DEFAULT_PROVIDER
-from rackwise.core.errors import OutputNotShared
+from rackwise.core.errors import InvalidBilled, InvalidFlows, OutputNotShared
 from rackwise.core.owners import NO_OWNERS, Owners
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings import EPS
@@ -100,7 +100,7 @@ class AnalyzeRequest:
     keep_days: int | None = None
     """Number of days to keep, up to the last day of the result; None keeps all."""
     keep: tuple[str, ...] = ()
-    """Temporary tables to keep: `bronze`, or none."""
+    """Temporary tables to keep: `bronze`, `facts`, or none."""
     table_format: str = PARQUET
     """The format of the tables: `parquet`, or one of `stream.table_formats.FORMATS`."""
     eps: tuple[float, ...] = EPS
@@ -189,11 +189,18 @@ def claim_folder(spark: SparkSession | None, tables: str, run: str) -> str:
 
 
 def check_request(request: AnalyzeRequest) -> None:
-    """Check a request before Spark does any work.
+    """Check a request before an engine does any work.
 
+    Raises `InvalidFlows`, `OutputNotShared` or `InvalidBilled` for a URI with a password.
     Raises `InvalidPrices` and `InvalidRates`. Raises `InvalidSnapshot` if two clusters have the
     same name, or if the flow format names brokers by address and a broker has none.
     """
+    for option, places, error in (
+        ("--flows", request.flows, InvalidFlows),
+        ("--tables", [request.tables], OutputNotShared),
+        ("--billed", request.billed, InvalidBilled),
+    ):
+        check_no_password(option, places, error)
     histories(request.snapshots)
     prices_of(request.prices, request.provider)
     rates_of(request.rates)

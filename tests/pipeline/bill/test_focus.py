@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from focus_columns import COLUMNS
 from rackwise.adapters.files import csv_text
+from rackwise.core.errors import InvalidPrices
 from rackwise.pipeline.bill.focus import charges, focus_csv, left_out
 from rackwise.pipeline.bill.model import Standing
 from rackwise.pipeline.schemas import CROSS_RACK, arrow_schema
@@ -158,6 +159,15 @@ def test_what_is_not_known_is_null_and_never_zero():
     for column in ("ResourceId", "ResourceName", "ResourceType", "RegionId", "RegionName"):
         assert row[column] is None
     assert json.JSONDecoder().decode(row["Tags"]) == {"group": None, "owner": None}
+
+
+def test_a_charge_of_a_billion_dollars_is_one_line():
+    """One row of it costs less; the charge is that of two racks."""
+    rows = gold([{"from_rack": "/eu/a"}, {"from_rack": "/eu/c"}])
+    place = rows.column_names.index("usd")
+    usd = pa.array([Decimal(600_000_000)] * 2, rows.schema.field("usd").type)
+    with pytest.raises(InvalidPrices, match="less than 1000000000 dollars for a sum of rows"):
+        charges(rows.set_column(place, "usd", usd), LEVELS)
 
 
 def test_bytes_without_a_cost_are_no_charge():

@@ -28,7 +28,8 @@ def fleet_of(made, **more):
 
 def modelled(fleet, rows, rack_of=own_rack):
     """The flows of a day, with names of columns as attributes."""
-    return rows_of(model_day(fleet, rates_of(rows), rack_of))
+    found = [*model_day(fleet, rates_of(rows), rack_of)]
+    return [row for table in found for row in rows_of(table)]
 
 
 def rate(topic, in_, group=None, out=None):

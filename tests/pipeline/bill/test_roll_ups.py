@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from billed_rows import CENT_EACH_WAY, billed, fleet_of, rows_of
+from rackwise.core.errors import InvalidPrices
+from rackwise.core.history import StandingDay
 from rackwise.core.owners import OwnerGlob, Owners
 from rackwise.pipeline.bill.coded_fleet import CodedFleet
 from rackwise.pipeline.bill.cost import Pricing, price_traffic
+from rackwise.pipeline.bill.gold import bill
 from rackwise.pipeline.bill.model import ROLL_UPS
 from rackwise.pipeline.bill.roll_ups import matrix, ordered, roll_up, standings
 from rackwise.pipeline.bill.traffic import merge_sources, traffic
+from rackwise.pipeline.engines.local import LocalEngine
 from small_fleets import DAY, DAY_NUMBER, GIB, facts, price
 
 ROWS = [
@@ -29,6 +35,36 @@ ROWS = [
 
 
 KEYS = {"by_topic": ["topic"], "by_kind": ["kind"], "by_level": ["level", "level_name"]}
+
+
+ABSURD = [{"from": "/eu/a", "to": "/eu/b", "bytes": GIB, "day": DAY_NUMBER + n} for n in (0, 1)]
+"""Each costs less than a billion dollars, and both together more."""
+ABSURD_PRICE = price(nano_usd_per_gb_out=6 * 10**17, nano_usd_per_gb_in=0)
+
+
+def test_a_sum_of_a_billion_dollars_is_one_line():
+    days = (DAY, DAY + timedelta(days=1))
+    gold = billed(ABSURD, prices=[ABSURD_PRICE], days=days)
+    wanted = "^expected less than 1000000000 dollars for a sum of rows, got 1200000000.0"
+    for total in (
+        lambda rows: roll_up(rows, ["kind"]),
+        lambda rows: matrix(rows, ["region", "zone"]),
+    ):
+        with pytest.raises(InvalidPrices, match=wanted):
+            total(gold)
+    assert len(roll_up(gold, ["day"])) == 2
+
+
+def test_the_bill_of_no_traffic_has_empty_tables(tmp_path):
+    since = datetime.combine(DAY, time(), UTC)
+    day = StandingDay(cluster="demo", day=DAY, since=since, until=since + timedelta(hours=1))
+    made = bill(LocalEngine(), {}, days=[day], precedence=(), prices=(), folder=str(tmp_path))
+    assert {name: [*rows] for name, rows in made.roll_ups.items()} == {
+        name: [] for name in ROLL_UPS
+    }
+    columns = parquet.read_schema(tmp_path / "by_topic/part-00000.parquet").names
+    assert columns[:2] == ["cluster", "topic"]
+    assert "share" in columns
 
 
 class TestRollUps:

@@ -11,6 +11,25 @@ from rackwise.pipeline.columns import groups as module
 from rackwise.pipeline.columns.groups import Groups
 
 
+def test_few_groups_of_many_rows_are_few_rows(monkeypatch):
+    """Also where nobody asks whether they are full, and where most of them are distinct."""
+    monkeypatch.setattr(module, "MOST_GROUPS", 10)
+    groups = Groups(["key"], ["rows"])
+
+    def kept(keys):
+        groups.add(pa.table({"key": keys, "rows": [1] * len(keys)}))
+        return sum(part.num_rows for part in groups._parts)
+
+    assert max(kept([1, 2, 3]) for _ in range(100)) <= 10
+    assert not groups.is_full
+    assert max(kept([*range(7)]) for _ in range(100)) <= 14
+    assert groups.is_full
+    (batch,) = groups.take()
+    found = dict(zip(*batch.to_pydict().values(), strict=True))
+    assert found == {key: 200 if key in {1, 2, 3} else 100 for key in range(7)}
+    assert not groups.is_full
+
+
 def test_a_task_with_many_keys_passes_sums_on(monkeypatch):
     """Its memory is bounded, and nothing is lost or counted twice."""
     monkeypatch.setattr(module, "MOST_GROUPS", 10)

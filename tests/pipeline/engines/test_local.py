@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import replace
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from rackwise.adapters import files
-from rackwise.core.errors import InvalidConfig, InvalidFlows
+from rackwise.core.errors import InvalidConfig, InvalidFlows, RackwiseError
 from rackwise.core.fleet import FleetOptions, FlowFormat, Shape
+from rackwise.core.history import StandingDay
 from rackwise.core.owners import OwnerGlob, Owners
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import RateRow
-from rackwise.pipeline.engines.local import LocalEngine
+from rackwise.pipeline.engines.local import LocalEngine, LocalFlows, LocalRows
 from rackwise.pipeline.engines.spark import SessionEngine
+from rackwise.pipeline.ingest.files import local_files
+from rackwise.pipeline.ingest.formats import input_format
 from rackwise.pipeline.job import analyze_on
 from rackwise.pipeline.plans.earlier import EarlierResult
 from rackwise.pipeline.plans.task import Planning
-from rackwise.pipeline.schemas import MATRIX, WEIGHT, arrow_schema
+from rackwise.pipeline.schemas import CROSS_RACK, MATRIX, WEIGHT, arrow_schema
 from truths import check_told, write_fleet
 
 FLEET = FleetOptions(
@@ -110,6 +115,18 @@ def test_every_total_equals_the_generated_truth(tmp_path):
     check_told(told, made.summary, f"{made.tables}/gold")
 
 
+def test_rates_of_zero_are_no_traffic(fleet, tmp_path):
+    _, request = fleet
+    rates = tuple(replace(rate, bytes_in_per_s=0) for rate in request.rates)
+    given = replace(request, rates=rates, flows=(), parse=None, planning=None)
+    made = analyze_on(LocalEngine(), replace(given, tables=str(tmp_path)))
+    assert made.summary["verdict"]["bytes_total"] is None
+
+
+DAY = date(2026, 11, 1)
+AT_A_URI = StandingDay(cluster="a", day=DAY, tables="s3a://lake/tables/runs/1")
+
+
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
@@ -118,6 +135,11 @@ def test_every_total_equals_the_generated_truth(tmp_path):
         ({"dedupe": "exact"}, "for --dedupe exact"),
         ({"keep": ("facts",)}, "for --keep"),
         ({"flow_format": "gcp"}, "for --flow-format gcp"),
+        ({"standing": (AT_A_URI,)}, "to continue a result whose tables are at a URI"),
+        (
+            {"earlier": EarlierResult(summary={}, tables="s3a://lake/tables/runs/1", read=bytes)},
+            "to continue a result whose tables are at a URI",
+        ),
     ],
 )
 def test_what_only_spark_does_is_rejected_before_any_work(fleet, tmp_path, changes, what):
@@ -125,6 +147,21 @@ def test_what_only_spark_does_is_rejected_before_any_work(fleet, tmp_path, chang
     with pytest.raises(InvalidConfig, match=f"invalid --engine: expected spark {what}, got local"):
         analyze_on(LocalEngine(), replace(request, **changes))
     assert not (tmp_path / "tables").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "option"),
+    [
+        ({"flows": ("s3a://key:secret@lake/flows",)}, "--flows"),
+        ({"tables": "s3a://key:secret@lake/tables"}, "--tables"),
+        ({"billed": ("s3a://key:secret@lake/bill",)}, "--billed"),
+    ],
+)
+def test_the_password_of_a_uri_is_not_printed(fleet, tmp_path, changes, option):
+    request = replace(fleet[1], tables=str(tmp_path / "tables"))
+    with pytest.raises(RackwiseError, match=f"invalid {option}: expected a URI without") as caught:
+        analyze_on(LocalEngine(), replace(request, **changes))
+    assert "secret" not in repr(vars(caught.value))
 
 
 class TestFiles:
@@ -154,6 +191,20 @@ class TestFiles:
         (tmp_path / "a.parquet").write_bytes(b"PAR1 no PAR1")
         error = self.refused(fleet, tmp_path, InvalidFlows, tmp_path / "a.parquet")
         assert error.message.startswith("expected flow files that can be read, got a damaged one")
+
+    def test_a_damaged_page_of_names(self, tmp_path):
+        path = tmp_path / "a.parquet"
+        parquet.write_table(pa.table({"topic": ["orders"] * 9}), path, compression="none")
+        content = path.read_bytes()
+        path.write_bytes(content[:4] + b"\xff" * 40 + content[44:])
+        columns = StructType([StructField("topic", StringType())])
+        opened = LocalFlows(
+            files=local_files([str(path)]), format=input_format("canonical"), columns=columns
+        )
+        with pytest.raises(
+            InvalidFlows, match=r"that can be read, got a damaged one: .*a\.parquet"
+        ):
+            opened.names()
 
     def test_other_columns(self, fleet, tmp_path):
         parquet.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
@@ -195,7 +246,66 @@ class TestTables:
     def test_a_table_without_rows(self, tmp_path):
         engine = LocalEngine()
         path = str(tmp_path / "weight")
-        assert len(engine.collect(engine.read(path, WEIGHT))) == 0
         empty = engine.table(arrow_schema(WEIGHT).empty_table(), WEIGHT)
         assert engine.write(empty, path, WEIGHT).rows == 0
         assert engine.collect(engine.read(path, WEIGHT)).schema == arrow_schema(WEIGHT)
+
+    def test_a_table_whose_folder_is_gone_is_one_line(self, tmp_path):
+        with pytest.raises(InvalidConfig, match="expected a table of an earlier run in the folder"):
+            LocalEngine().read(str(tmp_path / "gone"), WEIGHT)
+
+    def test_files_that_spark_hides_are_not_read(self, tmp_path):
+        """Checkpoints of a log of Delta Lake, and a file that is not complete."""
+        engine = LocalEngine()
+        path = tmp_path / "_old" / "weight"
+        rows = {"day": [DAY, DAY + timedelta(days=1)], "cluster": ["a", "b"]}
+        table = arrow_schema(CROSS_RACK).empty_table()
+        columns = [pa.array(rows.get(field.name, [None] * 2), field.type) for field in table.schema]
+        table = pa.Table.from_arrays(columns, schema=table.schema)
+        engine.write(engine.table(table, CROSS_RACK), str(path), CROSS_RACK, by=["day"])
+        for name in ("_delta_log/0010.checkpoint.parquet", ".b.parquet", "day=x/_part.parquet"):
+            (path / name).parent.mkdir(exist_ok=True)
+            parquet.write_table(pa.table({"txn": [1]}), path / name)
+        found = engine.collect(engine.read(str(path), CROSS_RACK))
+        assert found.select([*rows]).to_pydict() == rows
+
+    def test_more_rows_are_a_file_more_and_none_is_incomplete(self, tmp_path):
+        engine = LocalEngine()
+        table = arrow_schema(WEIGHT).empty_table()
+        for _ in range(2):
+            engine.append(engine.table(table, WEIGHT), str(tmp_path), WEIGHT)
+        names = sorted(each.name for each in tmp_path.iterdir())
+        assert names == ["part-00000.parquet", "part-00001.parquet"]
+        broken = LocalRows(schema=table.schema, batches=partial(unreadable, table))
+        with pytest.raises(OSError, match="no more"):
+            engine.append(broken, str(tmp_path), WEIGHT)
+        assert sorted(each.name for each in tmp_path.iterdir()) == names
+
+
+def unreadable(table):
+    yield from table.to_batches()
+    raise OSError("no more")
+
+
+def test_clusters_are_in_order_and_so_are_the_rows_of_each():
+    engine = LocalEngine()
+    schema = StructType([StructField("cluster", StringType()), StructField("n", LongType())])
+    left = pa.table({"cluster": ["b", "a", "b", "c", "a"], "n": [5, 4, 3, 2, 1]})
+    right = pa.table({"cluster": ["d", "a"], "n": [7, 8]})
+    seen = []
+
+    def work(own, others):
+        seen.append((own.to_pydict(), others.to_pydict()))
+        return own
+
+    parts = [engine.table(part, schema) for part in (left.slice(0, 2), left.slice(2))]
+    sides = engine.union(parts), engine.table(right, schema)
+    made = engine.collect(engine.by_cluster(*sides, work, schema, tasks=1))
+    assert made.to_pydict() == {"cluster": ["a", "a", "b", "b", "c"], "n": [4, 1, 5, 3, 2]}
+    none = {"cluster": [], "n": []}
+    assert seen == [
+        ({"cluster": ["a", "a"], "n": [4, 1]}, {"cluster": ["a"], "n": [8]}),
+        ({"cluster": ["b", "b"], "n": [5, 3]}, none),
+        ({"cluster": ["c"], "n": [2]}, none),
+        (none, {"cluster": ["d"], "n": [7]}),
+    ]

@@ -197,6 +197,7 @@ def test_each_point_has_an_outcome_and_no_byte_is_lost(spark, tmp_path):
         line(*(each for each, _ in BAD.values()), point()),
         line(point(size=7), temporality=0),
         line(point())[:-20],
+        line(point(), temporality=CUMULATIVE).replace('"attributes": [', '"attributes": [1, ', 1),
         json.dumps({"resourceSpans": []}),
         json.dumps({"resourceMetrics": []}),
         line(metric="system.cpu.time"),
@@ -207,7 +208,7 @@ def test_each_point_has_an_outcome_and_no_byte_is_lost(spark, tmp_path):
     (tmp_path / "cut.json.gz").write_bytes(gzip.compress(line(point()).encode())[:-20])
     days = (date(2026, 11, 1), date(2026, 11, 1))
     facts = read(spark, tmp_path, zoned(), days=days)
-    lines = ("malformed:json", "malformed:json", "malformed:charset", "malformed:file")
+    lines = (*["malformed:json"] * 3, "malformed:charset", "malformed:file")
     assert Counter(fact.reason for fact in facts) == Counter(
         [*(reason for _, reason in BAD.values()), "kept", "malformed:temporality", *lines]
     )

@@ -41,6 +41,8 @@ MOST_WHOLE = 2**60
 """Sums of weights below this divide in numpy."""
 MOST_NANO = 10**18 - 1
 """The highest amount of a row, in nano-dollars: `schemas.USD` has 18 digits."""
+ABSURD = "look for rows with absurd sizes, and for prices that are not per GB"
+"""The hint for an amount that is higher."""
 
 
 def usd_nanos(
@@ -73,7 +75,7 @@ def check_amounts(nanos: NDArray[np.int64], bytes_: NDArray[np.int64]) -> None:
             f"expected less than {most} dollars for the bytes of one row, got more for {had} bytes",
             wanted=most,
             had=had,
-            hint="look for rows with absurd sizes, and for prices that are not per GB",
+            hint=ABSURD,
         )
 
 

@@ -32,7 +32,7 @@ import pyarrow.compute as pc
 
 from rackwise.core.owners import UNOWNED
 from rackwise.core.traffic import REGION
-from rackwise.pipeline.bill.cost import USD_TYPE
+from rackwise.pipeline.bill.roll_ups import as_usd
 from rackwise.pipeline.columns.groups import summed
 from rackwise.pipeline.schemas import UNKNOWN_GROUP, UNKNOWN_TOPIC
 
@@ -76,7 +76,7 @@ def charges(cross_rack: pa.Table, levels: Sequence[str]) -> pa.Table:
     rows = rows.append_column("region", _regions(rows["from_rack"], levels))
     found = summed(rows, CHARGE, ["bytes", "usd"])
     place = found.column_names.index("usd")
-    return found.set_column(place, "usd", found["usd"].cast(USD_TYPE))
+    return found.set_column(place, "usd", as_usd(found["usd"]))
 
 
 def focus_csv(

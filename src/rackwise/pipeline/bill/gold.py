@@ -206,7 +206,8 @@ def traffic_of(
         modelled = model_traffic(fleet, rates, modelled_days, rack_of)
         groups = Groups(("cluster", "day", "kind", "source"), ("bytes", "unnamed"))
         groups.add(by_source(modelled))
-        added = _source_sums(pa.Table.from_batches(groups.take()))
+        batches = groups.take()  # none where all rates are 0
+        added = _source_sums(pa.Table.from_batches(batches) if batches else None)
         sums = _merge_sources([*sums, *added])
         if {one.key for one in added} & {one.key for one in most_trusted(sums)}:
             first, last = min(modelled_days), max(modelled_days)
@@ -459,8 +460,8 @@ def bill(
     `found`: the result of `all_results`; `days`: those of the result; `precedence`: of this run.
     """
     roll_ups = {
-        name: _write(engine, ordered(found.get(name, ()), key), SCHEMAS[name], f"{folder}/{name}")
-        for name, key in ROLL_UPS.items()
+        name: _write(engine, _ranked(found, name), SCHEMAS[name], f"{folder}/{name}")
+        for name in ROLL_UPS
     }
     pairs = _joined(found.get("matrix", ()), schemas.MATRIX)
     pairs = pairs.sort_by([(name, "ascending") for name in MATRIX_KEYS])
@@ -484,6 +485,13 @@ def bill(
         prices=prices,
         savings=saved,
     )
+
+
+def _ranked(found: Mapping[str, Sequence[pa.Table]], name: str) -> pa.Table:
+    """The rows of a roll-up in order; none if no cluster has traffic."""
+    if parts := found.get(name):
+        return ordered(parts, ROLL_UPS[name])
+    return arrow_schema(SCHEMAS[name]).empty_table()
 
 
 def _joined(parts: Sequence[pa.Table], schema: StructType) -> pa.Table:

@@ -19,7 +19,6 @@ What this does not do: judge what is exact (`core.meter`); choose between source
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -331,8 +330,3 @@ def meter_period(runs: Sequence[MeterRun]) -> tuple[int, int]:
     """Start and end of the time that the runs cover, in seconds since 1970, UTC."""
     moments = [moment_ms(one.cluster) // 1000 for run in runs for one in run.snapshots]
     return min(moments), max(moments)
-
-
-def snapshots_without_offsets(snapshots: Sequence[Snapshot]) -> Mapping[str, int]:
-    """Cluster -> the snapshots that cannot be metered."""
-    return Counter(one.name for one in snapshots if one.cluster.partitions.offsets is None)

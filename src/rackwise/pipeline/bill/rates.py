@@ -59,6 +59,7 @@ FLOW = (
     *("topic", "partition", "bytes"),
 )
 """The columns of modelled flows, besides the cluster."""
+_NO_FLOW = pa.table({name: np.zeros(0, dtype=np.int64) for name in ("cluster", *FLOW)})
 
 
 def own_rack(_group: Group, member: GroupMember) -> Rack | None:
@@ -86,7 +87,8 @@ def model_traffic(
     snapshot are left out; `unknown_topics` returns them.
     """
     keys = ["cluster", *(name for name in FLOW if name not in {"partition", "bytes"})]
-    daily = summed(model_day(fleet, rates, rack_of), keys)
+    sums = [summed(flows, keys) for flows in model_day(fleet, rates, rack_of)]
+    daily = summed(pa.concat_tables([_NO_FLOW.select([*keys, "bytes"]), *sums]), keys)
     count = len(daily)
     constants = {"source": SOURCE, "quality": ESTIMATED}
     parts = [daily.append_column("day", pa.array(np.full(count, day_number(day)))) for day in days]
@@ -96,12 +98,12 @@ def model_traffic(
     return whole.append_column("client_ip", pa.nulls(len(whole), pa.int64())).select(FACT)
 
 
-def model_day(fleet: Fleet, rates: Rates, rack_of: RackOf = own_rack) -> pa.Table:
-    """The flows of one day: `cluster` and `FLOW`, one row per partition and flow."""
-    names = ("cluster", *FLOW)
-    none = pa.table({name: np.zeros(0, dtype=np.int64) for name in names})
+def model_day(fleet: Fleet, rates: Rates, rack_of: RackOf = own_rack) -> Iterator[pa.Table]:
+    """The flows of one day: `cluster` and `FLOW`, one row per partition and flow.
+
+    A table has those of one cluster and kind, and of one group; only one is in memory at a time.
+    """
     ins, outs = _by_cluster(rates)
-    parts = [none]
     for snapshot in fleet.latest:
         own_ins, own_outs = ins.get(snapshot.name, {}), outs.get(snapshot.name, {})
         if not own_ins and not own_outs:
@@ -112,8 +114,7 @@ def model_day(fleet: Fleet, rates: Rates, rack_of: RackOf = own_rack) -> pa.Tabl
             kept = flows["bytes"] > 0
             columns = {name: flows[name][kept] for name in FLOW}
             columns["cluster"] = np.full(int(kept.sum()), cluster)
-            parts.append(pa.table({name: columns[name] for name in names}))
-    return pa.concat_tables(parts)
+            yield pa.table({name: columns[name] for name in _NO_FLOW.column_names})
 
 
 def _by_cluster(

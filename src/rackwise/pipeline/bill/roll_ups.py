@@ -25,8 +25,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rackwise.core.errors import InvalidPrices
 from rackwise.core.traffic import NANO
 from rackwise.pipeline.bill.cost import LOCAL, UNKNOWN, USD_TYPE
+from rackwise.pipeline.bill.exact import ABSURD, MOST_NANO
 from rackwise.pipeline.bill.traffic import columns_of
 from rackwise.pipeline.columns.groups import summed, whole_longs
 from rackwise.pipeline.schemas import FETCH, KINDS, UNKNOWN_GROUP, UNKNOWN_TOPIC
@@ -69,11 +71,11 @@ def roll_up(cross_rack: pa.Table, key: Sequence[str]) -> pa.Table:
     found = summed(pa.table(columns), keys, [*MEASURES, "no_usd", "no_usd_high"])
     is_whole = pc.equal(found["no_usd_high"], 0)
     high = pc.if_else(is_whole, found["usd_high"], _decimal(None, found["usd_high"].type))
-    return _with(found.select([*keys, *MEASURES]), usd=_known(found, "usd"), usd_high=_as_usd(high))
+    return _with(found.select([*keys, *MEASURES]), usd=_known(found, "usd"), usd_high=as_usd(high))
 
 
 def ordered(parts: Sequence[pa.Table], key: Sequence[str]) -> pa.Table:
-    """The roll-ups of all clusters with `share`, the most expensive row first.
+    """The roll-ups of one or more clusters with `share`, the most expensive row first.
 
     `share` is the share of the dollars of the run. If the run has no dollars, `share` is the share
     of its bytes. The share of unknown dollars is null.
@@ -156,7 +158,7 @@ def standings(cross_rack: pa.Table) -> pa.Table:
         pc.or_(pc.invert(is_fetch), pc.not_equal(cross_rack["client_group"], UNKNOWN_GROUP)),
     )
     found = summed(rows, STANDING, ["bytes", "usd", "usd_high"])
-    return _with(found, usd=_as_usd(found["usd"]), usd_high=_as_usd(found["usd_high"]))
+    return _with(found, usd=as_usd(found["usd"]), usd_high=as_usd(found["usd_high"]))
 
 
 def compared_sums(cross_rack: pa.Table) -> pa.Table:
@@ -164,7 +166,7 @@ def compared_sums(cross_rack: pa.Table) -> pa.Table:
     no_usd = pc.is_null(cross_rack["usd"])
     rows = cross_rack.append_column("unpriced", pc.if_else(no_usd, cross_rack["bytes"], _ZERO))
     found = summed(rows, COMPARED, ["bytes", "usd", "unpriced"])
-    return _with(found, usd=_as_usd(found["usd"]))
+    return _with(found, usd=as_usd(found["usd"]))
 
 
 def _ancestors(racks: pa.ChunkedArray, depth: int) -> pa.Array:
@@ -184,8 +186,17 @@ def _with(table: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
     return table
 
 
-def _as_usd(sums: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Sums of dollars as `schemas.USD`; a billion dollars do not fit."""
+def as_usd(sums: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Sums of dollars as `schemas.USD`. Raises `InvalidPrices` for a billion dollars or more."""
+    most = (MOST_NANO + 1) // NANO
+    greatest = pc.max(sums).as_py()
+    if greatest is not None and greatest >= most:
+        raise InvalidPrices(
+            f"expected less than {most} dollars for a sum of rows, got {greatest:f}",
+            wanted=most,
+            had=f"{greatest:f}",
+            hint=ABSURD,
+        )
     return sums.cast(USD_TYPE)
 
 
@@ -194,7 +205,7 @@ def _known(found: pa.Table, name: str) -> pa.ChunkedArray:
     whole = found[name]
     is_sum = pc.or_(pc.equal(found[f"no_{name}"], 0), pc.not_equal(whole, _decimal(0, whole.type)))
     kept = pc.fill_null(is_sum, False)  # noqa: FBT003 (the value)
-    return _as_usd(pc.if_else(kept, whole, _decimal(None, whole.type)))
+    return as_usd(pc.if_else(kept, whole, _decimal(None, whole.type)))
 
 
 def _decimal(value: int | None, kind: pa.DataType) -> pa.Scalar:

@@ -89,27 +89,31 @@ class Groups:
         self._measures = [(name, functions.get(name, "sum")) for name in measures]
         self._parts: list[pa.Table] = []
         self._rows = 0
+        self._most = MOST_GROUPS
 
     def add(self, table: pa.Table) -> None:
-        """Add the rows of a batch."""
+        """Add the rows of a batch; rows of all batches are grouped when they are many.
+
+        At most twice as many rows are kept as there are groups, or `MOST_GROUPS` and a batch.
+        """
         self._parts.append(self._grouped(table))
         self._rows += self._parts[-1].num_rows
+        if self._rows > self._most:
+            self._parts = [self._grouped(pa.concat_tables(self._parts))]
+            self._rows = self._parts[0].num_rows
+            self._most = max(MOST_GROUPS, 2 * self._rows)
 
     @property
     def is_full(self) -> bool:
-        """Whether it has to be emptied; groups whatever it can before."""
-        if self._rows <= MOST_GROUPS:
-            return False
-        self._parts = [self._grouped(pa.concat_tables(self._parts))]
-        self._rows = self._parts[0].num_rows
-        return self._rows > MOST_GROUPS // 2
+        """Whether a task passes the groups on: more than half of `MOST_GROUPS` are distinct."""
+        return self._most > MOST_GROUPS
 
     def take(self) -> list[pa.RecordBatch]:
         """All groups, each once; none are left."""
         if not self._parts:
             return []
         found = self._grouped(pa.concat_tables(self._parts)).combine_chunks()
-        self._parts, self._rows = [], 0
+        self._parts, self._rows, self._most = [], 0, MOST_GROUPS
         batches: list[pa.RecordBatch] = found.to_batches(max_chunksize=BATCH)
         return batches
 

@@ -40,7 +40,7 @@ from rackwise.pipeline.ingest.parquet_tasks import parquet_columns
 from rackwise.pipeline.ingest.splits import (
     SplitReader,
     UnreadableFile,
-    damaged_file,
+    damage_told,
     split_table,
 )
 from rackwise.pipeline.ingest.tables import WriteCounts
@@ -111,14 +111,15 @@ class LocalEngine(JobEngine):
     def read(
         self, path: str, schema: StructType, *, only: Mapping[str, Collection[Any]] = NOTHING
     ) -> LocalRows:
-        """The rows of the files of a folder."""
+        """The rows of the files of a folder. Raises `InvalidConfig` if there is none."""
         wanted = arrow_schema(schema)
-        files = sorted(str(each) for each in Path(path).rglob("*.parquet"))
+        places = _table_files(Path(path))
+        files = [str(Path(path, place)) for place in places]
 
         def batches() -> Iterator[pa.RecordBatch]:
+            by = {part.partition("=")[0] for place in places for part in place.parent.parts}
             parts = dataset.partitioning(
-                pa.schema([field for field in wanted if f"/{field.name}=" in files[0]]),
-                flavor="hive",
+                pa.schema([field for field in wanted if field.name in by]), flavor="hive"
             )
             source = dataset.dataset(
                 files, schema=wanted, partitioning=parts, partition_base_dir=path
@@ -183,12 +184,11 @@ class LocalEngine(JobEngine):
 
         def batches() -> Iterator[pa.RecordBatch]:
             sides = [left.table(), right.table()]
-            names = sorted(
-                {each for side in sides for each in side["cluster"].unique().to_pylist()}
-            )
-            for name in names:
-                own = (side.filter(pc.equal(side["cluster"], name)) for side in sides)
-                yield from work(next(own), next(own)).to_batches()
+            empty = [side.slice(0, 0) for side in sides]
+            own, others = (_clusters(side) for side in sides)
+            for name in sorted({*own, *others}):
+                found = work(own.get(name, empty[0]), others.get(name, empty[1]))
+                yield from found.to_batches()
 
         return LocalRows(schema=arrow_schema(schema), batches=batches)
 
@@ -242,7 +242,10 @@ class LocalEngine(JobEngine):
         table = _shaped(rows.table(), arrow_schema(schema))
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        parquet.write_table(table, folder / PART.format(len([*folder.iterdir()])))
+        name = PART.format(len([*folder.iterdir()]))
+        unfinished = folder / f"_{name}"
+        parquet.write_table(table, unfinished)
+        unfinished.rename(folder / name)
 
     @override
     def save(self, table: pa.Table, path: str, schema: StructType) -> None:
@@ -259,6 +262,10 @@ class LocalEngine(JobEngine):
         """Raise `InvalidConfig` for what only Spark does."""
         if "://" in request.tables:
             raise only_on_spark("to write tables to a URI", request.tables)
+        earlier = [each.tables for each in request.standing if each.tables]
+        earlier += [request.earlier.tables] if request.earlier else []
+        if stored := next((each for each in earlier if "://" in each), ""):
+            raise only_on_spark("to continue a result whose tables are at a URI", stored)
         if request.table_format != PARQUET:
             raise only_on_spark(f"for --table-format {request.table_format}", request.table_format)
         if request.billed:
@@ -304,7 +311,8 @@ class LocalEngine(JobEngine):
             raise only_on_spark("to read flow files as text", other.uri)
         wanted = frozenset(reads.bronze_schema().names) - RESERVED
         try:
-            found = parquet_columns(files, wanted=wanted, left_out=RESERVED)
+            with damage_told(UnreadableFile):
+                found = parquet_columns(files, wanted=wanted, left_out=RESERVED)
             named = [
                 StructField(field.name.replace("-", "_").lower(), field.dataType)
                 for field in found.fields
@@ -312,8 +320,6 @@ class LocalEngine(JobEngine):
             reads.check_parquet(StructType(named), files[0].uri)
         except UnfitColumns as error:
             raise invalid_columns(error) from None
-        except UnreadableFile as error:
-            raise damaged_file(error) or error from None
         columns = StructType(named)
         if lacking := next((name for name in reads.needs_columns if name not in columns.names), ""):
             raise only_on_spark(f"to read flow logs without {lacking}", files[0].uri)
@@ -338,7 +344,7 @@ class LocalEngine(JobEngine):
     def remove_run(self, folder: str) -> str | None:
         """Remove a folder."""
         if "://" in folder:
-            return "only Spark removes the tables of a store"
+            return "only Spark removes the tables of a store; run once without --engine local"
         shutil.rmtree(folder)
         return None
 
@@ -396,14 +402,15 @@ class LocalFlows(OpenedFlows):
 
     @override
     def names(self) -> FoundNames:
-        """Names in the rows that need codes."""
+        """Names in the rows that need codes. Raises `InvalidFlows` for a damaged file."""
         own = [name for name in ("cluster", *NAMED) if name in self.columns.names]
         if not {*own} & {*NAMED}:
             return FoundNames()
         needed = StructType([StructField(name, StringType()) for name in own])
         reader = SplitReader(needed=needed, coded=(), work=iter)
         table, _ = split_table(self.files, ())
-        return named_by(reader(table.to_batches()))
+        with damage_told(UnreadableFile):
+            return named_by(reader(table.to_batches()))
 
     @override
     def fact_input(self, fleet: Fleet, buckets: Buckets, options: FactOptions) -> FactInput:
@@ -425,6 +432,35 @@ def only_on_spark(what: str, had: str) -> InvalidConfig:
 def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
     arrays = [table.column(field.name).cast(field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _table_files(folder: Path) -> list[Path]:
+    """The Parquet files of a table, relative to its folder; names that Spark hides are left out."""
+    if not folder.is_dir():
+        raise InvalidConfig(
+            f"expected a table of an earlier run in the folder {escaped(str(folder))}, got no such "
+            "folder",
+            wanted="a folder",
+            had=str(folder),
+            hint="restore the folder, or start a new result with another --out",
+        )
+    places = [file.relative_to(folder) for file in sorted(folder.rglob("*.parquet"))]
+    return [place for place in places if not any(part[0] in "_." for part in place.parts)]
+
+
+def _clusters(rows: pa.Table) -> dict[str, pa.Table]:
+    """The rows of each cluster, in their order."""
+    found: dict[str, list[pa.RecordBatch]] = {}
+    for batch in rows.to_batches():
+        coded = batch.column("cluster").dictionary_encode()
+        codes = coded.indices.to_numpy()
+        counts = np.bincount(codes, minlength=len(coded.dictionary)).tolist()
+        whole = batch.take(pa.array(np.argsort(codes, kind="stable")))
+        first = 0
+        for name, count in zip(coded.dictionary.to_pylist(), counts, strict=True):
+            found.setdefault(name, []).append(whole.slice(first, count))
+            first += count
+    return {name: pa.Table.from_batches(parts) for name, parts in found.items()}
 
 
 def _writer(folder: Path, schema: pa.Schema) -> parquet.ParquetWriter:

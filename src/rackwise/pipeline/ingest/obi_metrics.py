@@ -192,15 +192,17 @@ def point_row(found: Mapping[str, str | None]) -> dict[str, Any]:
     try:
         point = _DECODE(raw)
         values = point_attributes(point)
+        is_cumulative = found["temporality"] in CUMULATIVE
+        resource = point_attributes(_DECODE(found["resource"] or "{}")) if is_cumulative else {}
     except (AttributeError, TypeError, ValueError, RecursionError):
         return row | {"fault": JSON}
-    name, temporality = str(found["metric"]), found["temporality"]
+    name = str(found["metric"])
     reporter = values.get("obi.ip", values.get("beyla.ip"))
     transport = values.get("transport", "").lower()
     row |= _ports(values) | {
         "metric": FLOW if name.endswith(FLOW) else INTER_ZONE,
-        "is_delta": temporality in DELTA,
-        "is_cumulative": temporality in CUMULATIVE,
+        "is_delta": found["temporality"] in DELTA,
+        "is_cumulative": is_cumulative,
         "is_empty": bool((whole_number(point.get("flags")) or 0) & NO_RECORDED_VALUE),
         "interface_id": reporter,
         "protocol": PROTOCOLS.get(transport, OTHER_PROTOCOL) if transport else None,
@@ -211,8 +213,7 @@ def point_row(found: Mapping[str, str | None]) -> dict[str, Any]:
         "time_ns": whole_number(point.get("timeUnixNano")),
         **{column: values.get(key) for column, key in COPIED.items()},
     }
-    if row["is_cumulative"]:
-        resource = point_attributes(_DECODE(found["resource"] or "{}"))
+    if is_cumulative:
         process = [name, sorted(resource.items()), reporter]
         row["number"] = whole_number(row["bytes"])
         row["reporter"] = _digest(process)

@@ -37,7 +37,7 @@ from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.splits import (
     ROWS,
     STORE_BUFFER,
-    damaged_file,
+    damage_told,
     readable,
     split_table,
     splits,
@@ -74,12 +74,8 @@ def parquet_rows(
     that cannot be read, and for wanted columns that do not agree.
     """
     frame = splits(spark, files, (), whole=True).mapInArrow(_footers, _FOOTERS)
-    try:
+    with damage_told(*spark_failures()):
         footers = frame.collect()
-    except spark_failures() as error:
-        if (damaged := damaged_file(error)) is None:
-            raise
-        raise damaged from error
     found = ((row.name, bytes(row.columns)) for row in footers)
     schema = _merged(found, wanted=wanted, left_out=left_out)
     reader = _RowReader(columns=schema, wanted=wanted)

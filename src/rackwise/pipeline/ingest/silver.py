@@ -32,7 +32,7 @@ from pyspark.sql.types import StringType
 from rackwise.core.errors import InvalidFlows
 from rackwise.pipeline.ingest.formats import facts_of
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes, check_bytes
-from rackwise.pipeline.ingest.splits import damaged_file
+from rackwise.pipeline.ingest.splits import damage_told
 from rackwise.pipeline.ingest.sums import (
     HALF_BITS,
     RowCounts,
@@ -166,13 +166,9 @@ def _by_tasks(
 ) -> _Added | None:
     """The sums of the tasks that read the files; None if rows must be compared with each other."""
     columns = task_columns(given.builder.bits)
-    try:
+    with damage_told(*engine.failures):
         found = sums_by_task(engine, given, fleet, options, files)
         by_task = engine.store(found, path, columns)
-    except engine.failures as error:
-        if (damaged := damaged_file(error)) is None:
-            raise
-        raise damaged from error
     counts = task_counts(engine, by_task)
     if given.has_directions is None and counts.lacking:
         return None

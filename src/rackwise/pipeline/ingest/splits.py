@@ -1,4 +1,4 @@
-"""Deals parts of flow files to Spark tasks, which read them without the JVM.
+"""Deals parts of flow files to the tasks of an engine, which read them without the JVM.
 
 Goals, in order: every row of every file is read once; tasks have similar loads; a task streams its
 rows, whatever the size of the file or of its row groups.
@@ -26,7 +26,7 @@ by Spark.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -209,7 +209,18 @@ def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBat
         yield batch
 
 
-def damaged_file(error: Exception) -> InvalidFlows | None:
+@contextmanager
+def damage_told(*failures: type[Exception]) -> Iterator[None]:
+    """Raises `InvalidFlows` in place of a failure of a task or Spark to read a file."""
+    try:
+        yield
+    except failures as error:
+        if (damaged := _damaged_file(error)) is None:
+            raise
+        raise damaged from error
+
+
+def _damaged_file(error: Exception) -> InvalidFlows | None:
     """The error for a file that a task or Spark could not read; None for another failure."""
     is_bare = isinstance(error, UnreadableFile)
     text = f"{UnreadableFile.__name__}: {error}" if is_bare else str(error)
