@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pyarrow.parquet
 import pyspark
@@ -137,6 +138,13 @@ def test_parquet_needs_no_library():
     assert lake_conf("delta", conf, remote="sc://there") == conf
 
 
+def test_a_server_that_the_environment_names_keeps_its_conf(monkeypatch):
+    monkeypatch.setenv("SPARK_REMOTE", "sc://there")
+    given = {"spark.jars": "x.jar"}
+    assert lake_conf("delta", given) == given
+    assert "spark.sql.extensions" in lake_conf("delta", given, master="local[1]")
+
+
 def test_jars_that_are_given_are_used_with_the_extension_of_the_format():
     given = {"spark.jars": "x.jar", "spark.sql.extensions": "org.example.Own"}
     assert lake_conf("delta", given) == {
@@ -158,3 +166,24 @@ def test_a_session_without_the_extension_is_one_line(spark, monkeypatch):
         with pytest.raises(ConnectorMissing, match=r"expected a Spark session with") as missing:
             check_lake(spark, "delta")
     assert f"--packages io.delta:delta-spark_{LINE}_{SCALA}" in missing.value.hint
+
+
+@pytest.mark.spark
+@pytest.mark.classic
+def test_an_extension_whose_class_spark_does_not_find_is_one_line(spark, monkeypatch):
+    """The conf has its name even so."""
+    from rackwise.pipeline.stream.table_formats import EXTENSIONS, FORMATS, check_lake
+
+    conf = spark._jsparkSession.sessionState().conf()
+    conf.setConfString(EXTENSIONS, FORMATS["delta"].extension)
+    try:
+        with repository({}) as (address, _):
+            monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", address)
+            with pytest.raises(ConnectorMissing, match=r"got .* without its library$"):
+                check_lake(spark, "delta")
+        own = "org.apache.spark.sql.SparkSessionExtensions"
+        monkeypatch.setitem(FORMATS, "delta", replace(FORMATS["delta"], extension=own))
+        conf.setConfString(EXTENSIONS, own)
+        check_lake(spark, "delta")
+    finally:
+        conf.unsetConf(EXTENSIONS)

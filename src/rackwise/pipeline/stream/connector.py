@@ -53,9 +53,7 @@ def connector_conf(
     """
     import pyspark
 
-    remote = None if master else env.get(REMOTE)
-    is_running = master is None and (SUBMITTED in env or not is_local(remote or "local"))
-    if is_running:
+    if names_server(master, env) or (master is None and SUBMITTED in env):
         return dict(conf)
     home = Path(env.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     jars = [path.name for path in sorted((home / "jars").glob("*.jar"))]
@@ -67,6 +65,11 @@ def connector_conf(
     if line is None:
         line = kind(pyspark.__version__, "2.13")
     return {**conf, JARS: ",".join(Ivy(line, home, jars, every, env).fetch())}
+
+
+def names_server(master: str | None, env: Mapping[str, str] = os.environ) -> bool:
+    """Whether the environment names a Spark Connect server, whose session runs already."""
+    return master is None and not is_local(env.get(REMOTE) or "local")
 
 
 def coordinate_for(

@@ -29,13 +29,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, is_remote
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import ConnectorMissing
 from rackwise.core.override import override
 from rackwise.pipeline.ingest.files import escape_glob
-from rackwise.pipeline.stream.connector import connector_conf, coordinate_for
+from rackwise.pipeline.stream.connector import connector_conf, coordinate_for, names_server
 from rackwise.pipeline.stream.maven import Line
 
 if TYPE_CHECKING:
@@ -144,11 +144,11 @@ def lake_conf(
 ) -> Mapping[str, str]:
     """The conf of a new session that writes this format, with its jars.
 
-    A session that runs already, here or at `remote`, stays as it is. Raises `ConnectorMissing`,
-    `JavaMissing`.
+    A session that runs already, here, at `remote` or at SPARK_REMOTE, stays as it is.
+    Raises `ConnectorMissing`, `JavaMissing`.
     """
     is_running = SparkSession.getActiveSession() is not None or remote is not None
-    if table_format == PARQUET or is_running:
+    if table_format == PARQUET or is_running or names_server(master):
         return conf
     one = FORMATS[table_format]
     whole = connector_conf(conf, master=master, kind=one.line)
@@ -157,15 +157,20 @@ def lake_conf(
 
 
 def check_lake(spark: SparkSession, table_format: str) -> None:
-    """Raise `ConnectorMissing` if the session cannot write the format."""
+    """Raise `ConnectorMissing` if the session cannot write the format.
+
+    Spark starts without an extension whose class it does not find, and keeps its name in the conf.
+    """
     if table_format == PARQUET:
         return
     one = FORMATS[table_format]
     had = spark.conf.get(EXTENSIONS, None) or ""
-    if one.extension not in had:
+    is_named = one.extension in had
+    if not is_named or not _has_class(spark, one.extension):
         coordinate = coordinate_for(spark, kind=one.line)
         raise ConnectorMissing(
-            f"expected a Spark session with {EXTENSIONS}={one.extension}, got {had or 'none'}",
+            f"expected a Spark session with {EXTENSIONS}={one.extension}, got "
+            f"{had or 'none'}{' without its library' if is_named else ''}",
             wanted=one.extension,
             had=had or None,
             hint=f"start it with --packages {coordinate} and this extension, or use "
@@ -173,10 +178,26 @@ def check_lake(spark: SparkSession, table_format: str) -> None:
         )
 
 
+def _has_class(spark: SparkSession, name: str) -> bool:
+    """Whether Spark's Java finds a class; true where Java is not asked, on Spark Connect."""
+    if is_remote():
+        return True
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+    machine = spark.sparkContext._jvm  # noqa: SLF001 (PySpark has no other way to its Java)
+    assert machine is not None, "a classic session has a Java"  # noqa: S101
+    try:
+        machine.java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
+    except Py4JJavaError:
+        return False
+    return True
+
+
 def add_tables(spark: SparkSession, table_format: str, folder: str) -> tuple[str, ...]:
-    """Make tables of the Parquet files of a run; returns their names, such as `gold/cross_rack`."""
-    if table_format == PARQUET:
-        return ()
+    """Make tables of the Parquet files of a run; returns their names, such as `gold/cross_rack`.
+
+    `table_format`: one of `FORMATS`.
+    """
     add = FORMATS[table_format].add
     tables = _tables(spark, folder)
     # A table is a few small jobs, which mostly wait for each other.
