@@ -16,6 +16,7 @@ from rackwise.core.planning.model import (
     LeftViolation,
     Move,
     Repair,
+    Replace,
     SetReplication,
 )
 from rackwise.core.planning.plan import fair_loads, plan
@@ -53,7 +54,14 @@ def judged(made, policy=EXCLUDED):
 
 @pytest.mark.parametrize("solver", ["auto", "flow"])
 @pytest.mark.parametrize(
-    "goal", [Balance(), Drain((3,), rebalance=True), SetReplication((("*", 2),)), Leaders()]
+    "goal",
+    [
+        Balance(),
+        Drain((3,), rebalance=True),
+        Replace(((3, 6),)),
+        SetReplication((("*", 2),)),
+        Leaders(),
+    ],
 )
 def test_excluded_partitions_do_not_move_and_the_plan_is_proved(goal, solver):
     made = plan(CLUSTER, EXCLUDED, goal, solver=solver)

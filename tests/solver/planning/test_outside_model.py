@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model
 from naive_audit import placed
 from naive_plan import Question, of_goal
 from rackwise.core.errors import Infeasible
-from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
+from rackwise.core.model import Broker, Cluster, LogDir, Partition, PartitionTable, Topic
 from rackwise.core.planning.model import (
     Add,
     Balance,
@@ -31,6 +31,7 @@ from rackwise.core.planning.model import (
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import BrokerPolicy, Policy
+from rackwise.core.policy.excluded_topics import exclude_topics
 from rackwise.core.racks import Rack
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def random_problem(seed: int) -> tuple[Cluster, Policy, Goal]:
     ids = sorted(rng.sample(range(1, 30), rng.randint(5, 10)))
     home = {id_: racks[at % len(racks)] for at, id_ in enumerate(ids)}
     dead = {rng.choice(ids)} if rng.random() < 0.3 else set()
+    cordoned = {rng.choice(ids)} if rng.random() < 0.3 else set()
+    folders = {id_: (LogDir(path="/data", is_cordoned=id_ in cordoned),) for id_ in ids}
     rows = []
     for topic in ("a", "b"):
         size = rng.randint(2, 4)
@@ -80,12 +83,17 @@ def random_problem(seed: int) -> tuple[Cluster, Policy, Goal]:
     cluster = Cluster(
         cluster_id="outside",
         taken_at="2026-11-21T08:30:00Z",
-        brokers=tuple(Broker(id=i, rack=Rack(home[i]), is_live=i not in dead) for i in ids),
+        brokers=tuple(
+            Broker(id=i, rack=Rack(home[i]), is_live=i not in dead, log_dirs=folders[i])
+            for i in ids
+        ),
         topics={name: Topic(name=name, min_insync_replicas=1) for name in ("a", "b")},
         partitions=PartitionTable.of(rows),
     )
     excluded = (rng.choice(ids),) if rng.random() < 0.3 else ()
     policy = Policy(brokers=BrokerPolicy(exclude=excluded))
+    if rng.random() < 0.2:
+        policy = exclude_topics(policy, ["b"])
     repair, rebalance = rng.random() < 0.3, rng.random() < 0.5
     live = [id_ for id_ in ids if id_ not in dead]
     old = rng.choice(ids)

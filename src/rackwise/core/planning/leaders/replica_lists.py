@@ -54,14 +54,14 @@ def choose_lists(instance: Instance, sets: Ragged) -> ChosenLists:
     chosen = choose_leaders(candidates, preferred, weights=weights)
     placed = instance.view.placed
     members = placed if isinstance(instance.goal, Leaders) else _broker_ids(instance, sets)
-    frozen = np.flatnonzero(instance.is_frozen)
-    if len(frozen):
-        members = members.replaced(frozen, placed.take(frozen))
     lists = _order_lists(instance, members, [chosen.leader])
     balance = instance.view.policy.balance
     if balance.failover and balance.leaders == "even":
         second = _second_replicas(instance, sets, chosen.leader, lists, weights)
         lists = _order_lists(instance, members, [chosen.leader, second])
+    frozen = np.flatnonzero(instance.is_frozen)
+    if len(frozen):
+        lists = lists.replaced(frozen, placed.take(frozen))
     return ChosenLists(lists, chosen)
 
 
