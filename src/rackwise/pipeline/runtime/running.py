@@ -1,4 +1,4 @@
-"""What the driver of a session tells: how far its jobs are, its UI, its own file system.
+"""What the driver of a session tells: how far its jobs are, its UI, its file system, its classes.
 
 A caller asks from any thread, for example once per second. Nothing runs on the executors for it:
 
@@ -150,6 +150,21 @@ def has_local_paths(spark: SparkSession) -> bool:
         return False
     defaults = spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS")  # noqa: SLF001
     return str(spark.conf.get("fs.defaultFS", defaults)).startswith("file:")
+
+
+def has_class(spark: SparkSession, name: str) -> bool:
+    """Whether Spark's Java finds a class; true on Spark Connect, whose Java is not asked."""
+    if is_remote():
+        return True
+    from py4j.protocol import Py4JJavaError
+
+    machine = spark.sparkContext._jvm  # noqa: SLF001 (PySpark has no other way to its Java)
+    assert machine is not None, "a classic session has a Java"  # noqa: S101
+    try:
+        machine.java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
+    except Py4JJavaError:
+        return False
+    return True
 
 
 def ui_place(spark: SparkSession) -> str | None:

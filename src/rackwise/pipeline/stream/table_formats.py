@@ -29,12 +29,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from pyspark.sql import SparkSession, is_remote
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import ConnectorMissing
 from rackwise.core.override import override
 from rackwise.pipeline.ingest.files import escape_glob
+from rackwise.pipeline.runtime.running import has_class
 from rackwise.pipeline.stream.connector import connector_conf, coordinate_for, names_server
 from rackwise.pipeline.stream.maven import Line
 
@@ -166,7 +167,7 @@ def check_lake(spark: SparkSession, table_format: str) -> None:
     one = FORMATS[table_format]
     had = spark.conf.get(EXTENSIONS, None) or ""
     is_named = one.extension in had
-    if not is_named or not _has_class(spark, one.extension):
+    if not is_named or not has_class(spark, one.extension):
         coordinate = coordinate_for(spark, kind=one.line)
         raise ConnectorMissing(
             f"expected a Spark session with {EXTENSIONS}={one.extension}, got "
@@ -176,21 +177,6 @@ def check_lake(spark: SparkSession, table_format: str) -> None:
             hint=f"start it with --packages {coordinate} and this extension, or use "
             "--table-format parquet",
         )
-
-
-def _has_class(spark: SparkSession, name: str) -> bool:
-    """Whether Spark's Java finds a class; true where Java is not asked, on Spark Connect."""
-    if is_remote():
-        return True
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-
-    machine = spark.sparkContext._jvm  # noqa: SLF001 (PySpark has no other way to its Java)
-    assert machine is not None, "a classic session has a Java"  # noqa: S101
-    try:
-        machine.java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
-    except Py4JJavaError:
-        return False
-    return True
 
 
 def add_tables(spark: SparkSession, table_format: str, folder: str) -> tuple[str, ...]:
