@@ -215,3 +215,15 @@ class TestAggregates:
         found = fair(racks, lists, Policy(topics=(block,)))
         assert (found.loads().low, found.loads().high) == ({1: 2, 2: 2, 3: 4}, {1: 2, 2: 2, 3: 4})
         assert found.cuts[0].reason == "the rules let the other brokers take no more"
+
+
+def test_distinct_regions_are_distinct_zones_already() -> None:
+    racks = {1: "/e/a", 2: "/e/b", 3: "/w/a"}
+    cluster = small_cluster(racks, {"t-0": [1, 3], "t-1": [1, 3]})
+    spread = {"level1": AtLeast(2), "level2": AtLeast(2)}
+    policy = Policy(
+        brokers=BrokerPolicy(weights={1: 2}), topics=(TopicBlock(match=("*",), spread=spread),)
+    )
+    fair = fair_of(instance := instance_of(cluster, policy, Balance()), targets_of(instance))
+    assert sum(group.total for group in fair.groups) == 4
+    assert {3} in [set(group.brokers) for group in fair.groups]

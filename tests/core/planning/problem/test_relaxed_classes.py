@@ -56,6 +56,20 @@ def test_a_full_region_takes_no_more_in_its_zones() -> None:
     assert ranges(found) == [(2, 2), (1, 1), (0, 1), (0, 1)]
 
 
+@pytest.mark.parametrize(
+    ("kept", "regions", "zones"),
+    [
+        ([4, 1, 1, 0], [(1, 2), (1, 1)], [(0, 1), (0, 1), (0, 1), (0, 0)]),
+        ([4, 0, 0, 0], [(1, 4), (0, 0)], [(0, 4), (0, 0), (0, 0), (0, 0)]),
+    ],
+)
+def test_zones_of_a_region_give_as_the_region_does(kept, regions, zones) -> None:
+    racks = ("/e/a", "/e/b", "/w/a", "/w/b")
+    class_ = class_of(3, "even", "even", racks=racks)
+    found = relaxed_class(class_, np.array(kept), np.array([4, 4, 4, 4]))
+    assert (ranges(found, 0), ranges(found)) == (regions, zones)
+
+
 def test_at_least_becomes_what_new_replicas_can_reach() -> None:
     class_ = class_of(3, AtLeast(3))
     assert relaxed_class(class_, np.array([2, 0, 0]), np.array([4, 4, 4])).at_least == (2,)
