@@ -69,6 +69,20 @@ def fleet_of(clusters=None, **more):
     return fleet_of_snapshots(snapshots, racks=racks, **more)
 
 
+def zoned_fleet(zones):
+    """The three brokers of `small_fleets`, in zones."""
+    return fleet_of({"demo.json": cluster(dict(enumerate(zones, start=1)))})
+
+
+def facts_in(spark, folder, fleet, *, flow_format, **options):
+    """Facts of the flow files in a folder."""
+    from rackwise.pipeline.ingest.formats import flow_facts, read_flows
+
+    rows = read_flows(spark, [str(folder)], flow_format)
+    options = {"persist": at_once} | options
+    return flow_facts(rows, fleet, buckets_of(fleet), format=flow_format, **options).collect()
+
+
 def buckets_of(fleet):
     """The subnets above, with the rack codes of the fleet."""
     from rackwise.pipeline.fleet.subnet_racks import subnet_buckets

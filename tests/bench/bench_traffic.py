@@ -35,11 +35,11 @@ from rackwise.pipeline.fleet.snapshots import read_snapshots
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-FACTS, FILES, ROUNDS = 2_000_000, 8, 5
-GATE, GROUPS_GATE = 4.0, 7.0
+FACTS, FILES, ROUNDS = 5_000_000, 8, 5
+GATE, GROUPS_GATE = 3.5, 5.0
 BROKERS, TOPICS, RACKS = 60, 2_000, ("/eu/a", "/eu/b", "/eu/c")
 GROUPS = 180
-"""Client groups; of 2,000,000 facts they make some 380,000 rows of the matrix."""
+"""Client groups; of 5,000,000 facts they make hundreds of thousands of rows of the matrix."""
 FIRST_IP = int(ip_network("10.0.0.0/8").network_address)
 DAY = (date(2026, 11, 1) - date(1970, 1, 1)).days
 ROWS = 2**15

@@ -6,12 +6,13 @@ import gzip
 import json
 from collections import Counter
 from datetime import date
+from functools import partial
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from flow_rows import BROKER, NOON, SECOND, at_once, buckets_of, fleet_of
+from flow_rows import BROKER, NOON, SECOND, facts_in, fleet_of
 from rackwise.core.errors import InvalidFlows
 from rackwise.pipeline.ingest.azure_logs import document_rows, tuple_rows
 
@@ -208,13 +209,7 @@ class TestDocuments:
             ]
 
 
-def read(spark, folder, fleet, **options):
-    """Facts of the flow logs in a folder."""
-    from rackwise.pipeline.ingest.formats import flow_facts, read_flows
-
-    rows = read_flows(spark, [str(folder)], "azure")
-    options = {"persist": at_once} | options
-    return flow_facts(rows, fleet, buckets_of(fleet), format="azure", **options).collect()
+read = partial(facts_in, flow_format="azure")
 
 
 def write(folder, *tuples, name="PT1H.json"):

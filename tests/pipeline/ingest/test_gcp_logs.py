@@ -6,12 +6,13 @@ import gzip
 import json
 from collections import Counter
 from datetime import UTC, date, datetime
+from functools import partial
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from flow_rows import BROKER, NOON, SECOND, UNLOGGED, at_once, buckets_of, fleet_of
+from flow_rows import BROKER, NOON, SECOND, UNLOGGED, facts_in, fleet_of
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.racks import Rack
 from small_fleets import cluster, group
@@ -88,13 +89,7 @@ def zoned(*, zones=ZONES, **more):
     return fleet_of({"demo.json": cluster(racks, **more)})
 
 
-def read(spark, folder, fleet, **options):
-    """Facts of the flow logs in a folder."""
-    from rackwise.pipeline.ingest.formats import flow_facts, read_flows
-
-    rows = read_flows(spark, [str(folder)], "gcp")
-    options = {"persist": at_once} | options
-    return flow_facts(rows, fleet, buckets_of(fleet), format="gcp", **options).collect()
+read = partial(facts_in, flow_format="gcp")
 
 
 def write(folder, *lines, name="flows_S0.json"):

@@ -6,14 +6,14 @@ import gzip
 import json
 from collections import Counter
 from datetime import UTC, date, datetime
+from functools import partial
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from flow_rows import BROKER, NOON, SECOND, at_once, buckets_of, fleet_of
+from flow_rows import BROKER, NOON, SECOND, facts_in, zoned_fleet
 from rackwise.core.errors import InvalidFlows
-from small_fleets import cluster
 
 pytestmark = pytest.mark.spark
 
@@ -77,18 +77,7 @@ def write(folder, *lines, name="metrics.json"):
     (folder / name).write_text("".join(f"{each}\n" for each in lines))
 
 
-def zoned():
-    """The three brokers of `small_fleets`, in zones."""
-    return fleet_of({"demo.json": cluster(dict(enumerate(ZONES, start=1)))})
-
-
-def read(spark, folder, fleet, **options):
-    """Facts of the metrics in a folder."""
-    from rackwise.pipeline.ingest.formats import flow_facts, read_flows
-
-    rows = read_flows(spark, [str(folder)], "obi")
-    options = {"persist": at_once} | options
-    return flow_facts(rows, fleet, buckets_of(fleet), format="obi", **options).collect()
+read = partial(facts_in, flow_format="obi")
 
 
 @pytest.mark.connect
@@ -111,7 +100,7 @@ def test_a_flow_that_both_nodes_report_counts_once(spark, tmp_path):
         line(point(values=on_host, size=8), point(values=on_host, on=BROKER, size=9)),
         line(point(on=SECOND, size=6), metric="beyla.network.flow.bytes"),
     )
-    facts = read(spark, tmp_path, zoned())
+    facts = read(spark, tmp_path, zoned_fleet(ZONES))
     assert Counter((fact.reason, fact.kind, fact.bytes) for fact in facts) == {
         ("kept", 0, 1000): 1,
         ("duplicate-side", 0, 1001): 1,
@@ -145,7 +134,7 @@ def test_ports_of_client_and_server_and_zones(spark, tmp_path):
             point(size=6, values=beyla | {"src.zone": ""}),
         ),
     )
-    fleet = zoned()
+    fleet = zoned_fleet(ZONES)
     racks = {code: name for name, code in fleet.codes.racks.items()}
     assert {
         fact.bytes: (fact.reason, fact.kind, racks.get(fact.client_rack))
@@ -207,7 +196,7 @@ def test_each_point_has_an_outcome_and_no_byte_is_lost(spark, tmp_path):
     (tmp_path / "empty.json").write_bytes(b"")
     (tmp_path / "cut.json.gz").write_bytes(gzip.compress(line(point()).encode())[:-20])
     days = (date(2026, 11, 1), date(2026, 11, 1))
-    facts = read(spark, tmp_path, zoned(), days=days)
+    facts = read(spark, tmp_path, zoned_fleet(ZONES), days=days)
     lines = (*["malformed:json"] * 3, "malformed:charset", "malformed:file")
     assert Counter(fact.reason for fact in facts) == Counter(
         [*(reason for _, reason in BAD.values()), "kept", "malformed:temporality", *lines]
@@ -236,7 +225,7 @@ def test_cumulative_sums_count_their_differences(spark, tmp_path):
     write(tmp_path, export(1, {1: 700, 3: 30}), export(3, {1: 50}), name="more.json")
     restarted = export(4, {1: 20}, process="p2", since=3)
     write(tmp_path, restarted, export(5, {1: 20}, process="p2", since=3), name="new.json")
-    facts = read(spark, tmp_path, zoned())
+    facts = read(spark, tmp_path, zoned_fleet(ZONES))
     found = Counter(
         (fact.reason, fact.bytes, (fact.window_start.timestamp() - NOON) // MINUTE, fact.window_s)
         for fact in facts
@@ -272,7 +261,7 @@ def test_deltas_and_cumulative_sums_of_the_same_traffic_are_equal(spark, tmp_pat
     for name, lines in (("deltas", deltas), ("sums", sums)):
         (tmp_path / name).mkdir()
         write(tmp_path / name, early, *lines)
-        facts = read(spark, tmp_path / name, zoned())
+        facts = read(spark, tmp_path / name, zoned_fleet(ZONES))
         assert {fact.reason for fact in facts} == {"kept"}
         found.append(Counter((fact.bytes, fact.window_start) for fact in facts if fact.bytes))
     assert found[0] == found[1]
@@ -283,12 +272,12 @@ def test_only_one_of_the_two_metrics_counts(spark, tmp_path):
     """The metric of all flows counts, unless it has no addresses."""
     crossing = line(point(size=7), metric=INTER_ZONE)
     write(tmp_path, line(point()), crossing)
-    facts = read(spark, tmp_path, zoned())
+    facts = read(spark, tmp_path, zoned_fleet(ZONES))
     assert {fact.bytes: fact.reason for fact in facts} == {1000: "kept", 7: "other-metric"}
     bare = point()
     bare["attributes"] = attributes({"k8s.src.owner.name": "web", "k8s.dst.owner.name": "kafka"})
     write(tmp_path, line(bare), crossing)
-    facts = read(spark, tmp_path, zoned())
+    facts = read(spark, tmp_path, zoned_fleet(ZONES))
     assert {fact.bytes: fact.reason for fact in facts} == {1000: "other-metric", 7: "kept"}
 
 

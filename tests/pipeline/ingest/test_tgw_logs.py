@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from datetime import date
+from functools import partial
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from flow_rows import BROKER, NOON, SECOND, at_once, buckets_of, fleet_of
+from flow_rows import BROKER, NOON, SECOND, facts_in, zoned_fleet
 from rackwise.core.errors import InvalidFlows
-from small_fleets import cluster
 
 pytestmark = pytest.mark.spark
 
@@ -90,18 +90,7 @@ def write(folder, *lines, header=FIELDS, name="tgw.log"):
     (folder / name).write_text("\n".join([header, *lines, ""]))
 
 
-def zoned():
-    """The three brokers of `small_fleets`, in zones."""
-    return fleet_of({"demo.json": cluster(dict(enumerate(ZONES, start=1)))})
-
-
-def read(spark, folder, fleet, **options):
-    """Facts of the flow logs in a folder."""
-    from rackwise.pipeline.ingest.formats import flow_facts, read_flows
-
-    rows = read_flows(spark, [str(folder)], "tgw")
-    options = {"persist": at_once} | options
-    return flow_facts(rows, fleet, buckets_of(fleet), format="tgw", **options).collect()
+read = partial(facts_in, flow_format="tgw")
 
 
 @pytest.mark.connect
@@ -116,7 +105,7 @@ def test_a_flow_that_both_attachments_log_counts_once(spark, tmp_path):
         answer(tgw_attachment_id="tgw-attach-apps", flow_direction="egress", bytes="701"),
         answer(dstaddr=SECOND, bytes="30"),
     )
-    facts = read(spark, tmp_path, zoned())
+    facts = read(spark, tmp_path, zoned_fleet(ZONES))
     assert Counter((fact.reason, fact.kind, fact.bytes) for fact in facts) == {
         ("kept", 0, 1000): 1,
         ("duplicate-side", 0, 1001): 1,
@@ -130,7 +119,7 @@ def test_a_flow_that_both_attachments_log_counts_once(spark, tmp_path):
 def test_only_the_zone_of_the_sender_is_known(spark, tmp_path):
     """A gateway hands traffic over in the zone of the sender, wherever the receiver is."""
     write(tmp_path, line(), line(bytes="2", tgw_src_az_id="-"), answer(bytes="3"))
-    fleet = zoned()
+    fleet = zoned_fleet(ZONES)
     racks = {code: name for name, code in fleet.codes.racks.items()}
     facts = read(spark, tmp_path, fleet)
     assert {fact.bytes: racks.get(fact.client_rack) for fact in facts} == {
@@ -183,7 +172,7 @@ def test_each_line_has_an_outcome_and_no_byte_is_lost(spark, tmp_path):
     (tmp_path / "empty.log").write_bytes(b"")
     (tmp_path / "cut.log.gz").write_bytes(gzip.compress(f"{FIELDS}\n{line()}\n".encode())[:-20])
     days = (date(2026, 11, 1), date(2026, 11, 1))
-    facts = read(spark, tmp_path, zoned(), days=days)
+    facts = read(spark, tmp_path, zoned_fleet(ZONES), days=days)
     assert Counter(fact.reason for fact in facts) == Counter(
         [*(reason for _, reason in BAD.values()), "kept", "malformed:file"]
     )
@@ -203,7 +192,7 @@ def test_parquet_and_text_are_read_together(spark, tmp_path):
         name: [int(row[name]) if name in NUMBERS else row[name] for row in rows] for name in RECORD
     }
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
-    fleet = zoned()
+    fleet = zoned_fleet(ZONES)
     alone = read(spark, tmp_path, fleet)
     write(tmp_path, line(bytes="5"))
     both = read(spark, tmp_path, fleet)
