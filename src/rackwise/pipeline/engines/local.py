@@ -149,6 +149,16 @@ class LocalEngine(JobEngine):
         )
 
     @override
+    def where(self, rows: LocalRows, column: str, value: str | int) -> LocalRows:
+        """The rows of each batch."""
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in rows.batches():
+                yield batch.filter(pc.equal(batch.column(column), value))
+
+        return LocalRows(schema=rows.schema, batches=batches)
+
+    @override
     def union(self, parts: Sequence[LocalRows]) -> LocalRows:
         """The rows of the parts, one part after the other."""
         return LocalRows(

@@ -97,6 +97,11 @@ class SessionEngine(JobEngine):
         return rows.mapInArrow(work, schema)
 
     @override
+    def where(self, rows: DataFrame, column: str, value: str | int) -> DataFrame:
+        """The rows that Java finds, mostly when it reads them."""
+        return rows.where(F.col(column) == value)
+
+    @override
     def union(self, parts: Sequence[DataFrame]) -> DataFrame:
         """The rows of all frames."""
         return reduce(lambda one, other: one.unionByName(other), parts)

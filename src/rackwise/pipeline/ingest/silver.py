@@ -39,7 +39,6 @@ from rackwise.pipeline.ingest.sums import (
     bad_rows,
     flow_sums,
     halves,
-    kept_sums,
     summed_facts,
     sums_by_task,
     task_columns,
@@ -121,7 +120,7 @@ def write_silver(
         bad = quarantined_rows(added.rows, files)
         engine.write(bad, f"{folder}/quarantine", QUARANTINE)
     names = [name for name in FLOW_SUM.names if name not in {"rows", "bytes"}]
-    kept = engine.map(added.sums, kept_sums, FLOW_SUM)
+    kept = engine.where(added.sums, "reason", KEPT)
     whole = engine.summed(kept, names, {"rows": "sum", "bytes": "sum"})
     written = engine.write(whole, f"{folder}/flow_sum", FLOW_SUM)
     check_bytes("flow_sum", {KEPT: outcomes.bytes_kept}, {KEPT: written.bytes or 0})

@@ -142,7 +142,8 @@ def flow_sums(engine: Engine, by_task: Rows, given: FactInput) -> Rows:
 
     A key may have several rows: those of several tasks, and parts of a task.
     """
-    logged = engine.collect(engine.map(by_task, logged_addresses, LOGGED_ADDRESS))
+    logged_rows = engine.where(by_task, "what", LOGGED)
+    logged = engine.collect(engine.map(logged_rows, logged_addresses, LOGGED_ADDRESS))
     places = {*zip(*logged.to_pydict().values(), strict=True)}
     final = FinalSums(
         bits=given.builder.bits,
@@ -150,21 +151,20 @@ def flow_sums(engine: Engine, by_task: Rows, given: FactInput) -> Rows:
         uris=given.uris,
         logged=PairIndex((ip for ip, _ in places), (day for _, day in places)),
     )
-    return engine.map(by_task, final, SUMMED)
+    return engine.map(engine.where(by_task, "what", SUM), final, SUMMED)
 
 
 def logged_addresses(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The work of a task: rows of `task_columns` in, LOGGED_ADDRESS out."""
+    """The work of a task: rows LOGGED in, LOGGED_ADDRESS out."""
     groups = Groups(LOGGED_ADDRESS.names)
-    for batch in batches:
-        found = batch.filter(pc.equal(batch.column("what"), LOGGED))
+    for found in batches:
         groups.add(pa.table({name: found.column(name) for name in LOGGED_ADDRESS.names}))
     yield from groups.take()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalSums:
-    """The work of a task: rows of `task_columns` in, SUMMED out."""
+    """The work of a task: rows SUM in, SUMMED out."""
 
     bits: Mapping[str, int]
     constants: Mapping[str, int]
@@ -178,8 +178,7 @@ class FinalSums:
         """The sums, with names of files and final reasons."""
         schema = arrow_schema(SUMMED)
         uris = pa.array(self.uris, pa.string())
-        for batch in batches:
-            found = batch.filter(pc.equal(batch.column("what"), SUM))
+        for found in batches:
             keys = {name: whole_longs(found.column(name)) for name in key_names(self.bits)}
             fields = unpacked_arrays(keys, self.bits)
             fields |= {
@@ -203,15 +202,6 @@ class FinalSums:
         return pa.array([KEPT, DUPLICATE], pa.string()).take(pa.array(is_duplicate.astype(int)))
 
 
-def kept_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The work of a task: SUMMED in, FLOW_SUM of its kept rows out."""
-    schema = arrow_schema(FLOW_SUM)
-    for batch in batches:
-        kept = batch.filter(pc.equal(batch.column("reason"), KEPT))
-        arrays = [kept.column(field.name).cast(field.type) for field in schema]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
 @dataclass(frozen=True, slots=True)
 class RowCounts:
     """What the files hold, counted apart from the facts."""
@@ -225,24 +215,26 @@ class RowCounts:
 
 def task_counts(engine: Engine, by_task: Rows) -> RowCounts:
     """The counts of all tasks."""
-    rows = engine.collect(engine.map(by_task, _counts, _COUNTS)).to_pylist()
+    counted = engine.where(by_task, "what", COUNT)
+    rows = engine.collect(engine.map(counted, _counts, _COUNTS)).to_pylist()
     sums = {name: sum(row[name] for row in rows) for name in _COUNTS.names}
     return RowCounts(sums["rows"], (sums["high"] << HALF_BITS) + sums["low"], sums["lacking"])
 
 
 def _counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield batch.filter(pc.equal(batch.column("what"), COUNT)).select(_COUNTS.names)
+        yield batch.select(_COUNTS.names)
 
 
 def bad_rows(engine: Engine, by_task: Rows, given: FactInput) -> Rows:
     """QUARANTINE of `sums_by_task`."""
-    return engine.map(by_task, BadRows(uris=given.uris), QUARANTINE)
+    bad = engine.where(by_task, "what", BAD)
+    return engine.map(bad, BadRows(uris=given.uris), QUARANTINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRows:
-    """The work of a task: rows of `task_columns` in, QUARANTINE out."""
+    """The work of a task: rows BAD in, QUARANTINE out."""
 
     uris: tuple[str, ...]
     """The files with a number."""
@@ -250,8 +242,7 @@ class BadRows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The malformed rows, with names of files."""
         uris = pa.array(self.uris, pa.string())
-        for batch in batches:
-            found = batch.filter(pc.equal(batch.column("what"), BAD))
+        for found in batches:
             names = ("row_offset", "reason", "bytes", "raw")
             columns = {name: found.column(name) for name in names}
             name = pc.coalesce(uris.take(found.column("file")), found.column("source_file"))

@@ -68,6 +68,9 @@ class Engine(Protocol):
     def map(self, rows: Rows, work: Work, schema: StructType) -> Rows:
         """The result of tasks; `schema`: its columns."""
 
+    def where(self, rows: Rows, column: str, value: str | int) -> Rows:
+        """The rows that have this value in a column."""
+
     def union(self, parts: Sequence[Rows]) -> Rows:
         """The rows of all parts, which have the same columns."""
 
