@@ -26,12 +26,19 @@ FITTING = {"4.0": ("delta", "iceberg"), "4.1": ("delta", "iceberg"), "4.2": ("de
 """Line of Spark -> the formats that have a library for it."""
 READ = """
 import json, sys
-from rackwise.pipeline.stream.table_formats import lake_conf, read_lake
+from rackwise.pipeline.stream.table_formats import lake_conf
 from rackwise.pipeline.runtime.session import session
 table_format, folder, *names = sys.argv[1:]
 conf = lake_conf(table_format, {})
+def read(spark, name):
+    if table_format != "iceberg":
+        return spark.read.format(table_format).load(f"{folder}/{name}")
+    spark.conf.set("spark.sql.catalog.run", "org.apache.iceberg.spark.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.run.type", "hadoop")
+    spark.conf.set("spark.sql.catalog.run.warehouse", f"{folder}/iceberg")
+    return spark.table("run." + name.replace("/", "."))
 with session(master="local[1]", profile="tiny", conf=conf) as spark:
-    frames = {name: read_lake(spark, table_format, folder, name) for name in names}
+    frames = {name: read(spark, name) for name in names}
     rows = {name: frame.collect() for name, frame in frames.items()}
     found = {name: sorted([*map(str, row)] for row in each) for name, each in rows.items()}
     found["columns"] = {name: frame.columns for name, frame in frames.items()}

@@ -151,11 +151,11 @@ class TestForged:
     @pytest.mark.parametrize(
         ("stated", "sentence"),
         [
-            (None, f"expected left alone {LEFT}, got nothing"),
-            (replace(BROKEN, partitions=4), f"expected left alone {LEFT}, got 4{LEFT[1:]}"),
+            (None, f"left_alone: expected {LEFT}, got nothing"),
+            (replace(BROKEN, partitions=4), f"left_alone: expected {LEFT}, got 4{LEFT[1:]}"),
             (
                 replace(BROKEN, broken=BROKEN.broken[:1]),
-                f"expected left alone {LEFT}, got 3 partitions; dead-replica 1 (x-2)",
+                f"left_alone: expected {LEFT}, got 3 partitions; dead-replica 1 (x-2)",
             ),
         ],
     )
@@ -163,4 +163,4 @@ class TestForged:
         assert judged(replace(self.made, left_alone=stated)) == (sentence,)
 
     def test_a_plan_of_another_exclusion(self):
-        assert f"expected left alone nothing, got {LEFT}" in judged(self.made, Policy())
+        assert f"left_alone: expected nothing, got {LEFT}" in judged(self.made, Policy())

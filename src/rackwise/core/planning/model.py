@@ -100,7 +100,7 @@ class Replace:
     pairs: tuple[BrokerPair, ...]
     """(old, new) broker ids."""
     repair: Annotated[bool, OMITTED] = False
-    """Whether every other partition must keep the rules, or the plan is rejected."""
+    """Whether to repair the partitions that the goal does not touch as well, on any brokers."""
 
 
 @dataclass(frozen=True, slots=True)

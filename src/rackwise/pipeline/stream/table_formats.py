@@ -42,7 +42,6 @@ from rackwise.pipeline.stream.maven import Line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pyspark.sql import DataFrame
 
 PARQUET = "parquet"
 AT_ONCE = 4
@@ -179,11 +178,8 @@ def check_lake(spark: SparkSession, table_format: str) -> None:
         )
 
 
-def add_tables(spark: SparkSession, table_format: str, folder: str) -> tuple[str, ...]:
-    """Make tables of the Parquet files of a run; returns their names, such as `gold/cross_rack`.
-
-    `table_format`: one of `FORMATS`.
-    """
+def add_tables(spark: SparkSession, table_format: str, folder: str) -> None:
+    """Make tables of the Parquet files of a run; `table_format`: one of `FORMATS`."""
     add = FORMATS[table_format].add
     tables = _tables(spark, folder)
     # A table is a few small jobs, which mostly wait for each other.
@@ -191,14 +187,6 @@ def add_tables(spark: SparkSession, table_format: str, folder: str) -> tuple[str
         made = [pool.submit(add, spark, folder, name, by_day) for name, by_day in tables.items()]
     for each in made:
         each.result()
-    return tuple(tables)
-
-
-def read_lake(spark: SparkSession, table_format: str, folder: str, name: str) -> DataFrame:
-    """A table that `add_tables` has made."""
-    if table_format == "iceberg":
-        return spark.table(f"{_catalog(spark, folder)}.{name.replace('/', '.')}")
-    return spark.read.format(table_format).load(f"{folder}/{name}")
 
 
 def _tables(spark: SparkSession, folder: str) -> dict[str, bool]:

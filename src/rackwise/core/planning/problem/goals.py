@@ -15,7 +15,7 @@ Add(((9, /a),))          unchanged; broker 9 is added, live and empty        as 
 ```
 
 The last four goals are limited: what breaks a rule elsewhere stays as it is (`goal_scope`). With
-`repair` they are not, and every partition must keep the rules.
+`repair` they are not: every partition must keep the rules, and any broker takes replicas.
 
 Limits: this module does not define the rules (`partition_class`) and searches nothing.
 """
@@ -27,7 +27,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.model import Broker
-from rackwise.core.planning.model import Add, Drain, Repair, Replace, SetReplication
+from rackwise.core.planning.model import (
+    Add,
+    Drain,
+    Repair,
+    Replace,
+    SetReplication,
+    balances_rest,
+    is_limited,
+)
 from rackwise.core.policy import TopicBlock
 
 if TYPE_CHECKING:
@@ -76,11 +84,10 @@ def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
         return ResolvedGoal(cluster, _keep_loads_and_leaders(policy))
     if isinstance(goal, Add):
         added = _add_brokers(cluster, goal.brokers)
-        touched = TouchedPart(balances=True, repairs=goal.repair)
-        return ResolvedGoal(added, policy, touched=touched)
+        return ResolvedGoal(added, policy, touched=_touched(goal))
     if isinstance(goal, Drain):
         drained = _add_drained(policy, goal.brokers)
-        touched = TouchedPart(goal.brokers, None, goal.rebalance, goal.repair)
+        touched = _touched(goal, leaving=goal.brokers)
         kept = drained if goal.rebalance else _keep_loads_and_leaders(drained)
         return ResolvedGoal(cluster, kept, touched=touched)
     if isinstance(goal, Replace):
@@ -91,17 +98,23 @@ def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
             _keep_loads_and_leaders(_add_drained(policy, olds)),
             None if goal.repair else news,
             goal.pairs,
-            TouchedPart(olds, repairs=goal.repair),
+            _touched(goal, leaving=olds),
         )
     if isinstance(goal, SetReplication):
         blocks = tuple(
             TopicBlock(match=(glob,), replication=count) for glob, count in goal.by_topic
         )
         sized = replace(policy, topics=(*policy.topics, *blocks))
-        touched = TouchedPart((), len(policy.topics), goal.rebalance, goal.repair)
+        touched = _touched(goal, first_block=len(policy.topics))
         kept = sized if goal.rebalance else _keep_loads_and_leaders(sized)
         return ResolvedGoal(cluster, kept, touched=touched)
     return ResolvedGoal(cluster, policy)
+
+
+def _touched(
+    goal: Goal, *, leaving: tuple[int, ...] = (), first_block: int | None = None
+) -> TouchedPart:
+    return TouchedPart(leaving, first_block, balances_rest(goal), not is_limited(goal))
 
 
 def _keep_loads_and_leaders(policy: Policy) -> Policy:

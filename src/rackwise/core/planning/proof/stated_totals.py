@@ -126,7 +126,7 @@ def _false_moves(
         found = replace(found, goal_moves=None)
     left = left_alone_of(instance, after.lists)
     if left != plan.left_alone:
-        yield f"expected left alone {_left_text(left)}, got {_left_text(plan.left_alone)}"
+        yield f"left_alone: expected {_left_text(left)}, got {_left_text(plan.left_alone)}"
     if [(move.topic, move.partition) for move in moves] != list(stated):
         yield "the moves are not in execution order"
     yield from _different_fields("totals", found, plan.totals)
