@@ -190,10 +190,10 @@ def _grown(
     def visit(children: list[Node], most: int, *, is_short: bool) -> Iterator[tuple[Node, Range]]:
         is_over = sum(map(need, children)) > most
         for node in children:
-            if is_short:
-                found = Range(kept(node), high(node))
-            elif is_over:
+            if is_over:
                 found = Range(kept(node), need(node))
+            elif is_short:
+                found = Range(kept(node), high(node))
             else:
                 found = Range(need(node), high(node))
             yield node, found

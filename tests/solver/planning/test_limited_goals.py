@@ -90,6 +90,11 @@ class TestRackBlindCluster:
         )
         assert broken(applied(RACK_BLIND, made.moves)) <= broken(RACK_BLIND)
 
+    def test_moves_to_a_new_broker_belong_to_the_goal(self) -> None:
+        made = plan(RACK_BLIND, goal=Add(((40, Rack("/r0")),), repair=True))
+        assert made.totals.goal_moves == sum(40 in move.added for move in made.moves)
+        assert 0 < made.totals.goal_moves < made.totals.moves
+
 
 def closed(cluster) -> Policy:
     """A policy under which no broker takes replicas but 40."""

@@ -19,8 +19,8 @@ rack may take limits the racks in it.
 
 `at_least` becomes the number of distinct racks that the new replicas can reach.
 
-Limits: below a rack that cannot get all that it lacks, its own racks are filled up to what the
-rules allow, in any order.
+Limits: below a rack that gets only a part of what it lacks, its own racks are filled in any order
+up to what the rules allow, unless they lack more together than it gets.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _boxes_to_grow(
     for level, parents in enumerate(above):
         is_over = (_sums(parents, low[level], len(limits)) > limits)[parents]
         inherits = is_short[parents]
-        high[level] = np.where(is_over & ~inherits, low[level], high[level])
+        high[level] = np.where(is_over, low[level], high[level])
         low[level] = np.where(is_over | inherits, held[level], low[level])
         limits, is_short = high[level], is_over | inherits
     return low, high
