@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rackwise.cli.plan.goals import USES, goal_text, parse_goal
@@ -108,6 +110,22 @@ def test_what_is_no_goal(name, words, message):
 def test_a_rack_that_is_none():
     with pytest.raises(InvalidRack):
         parse_goal("add", ["13=/a//b"])
+
+
+@pytest.mark.parametrize(("name", "words", "goal", "text"), GOALS[3:])
+def test_with_repair(name, words, goal, text):
+    repairing = parse_goal(name, words, repair=True)
+    assert repairing == replace(goal, repair=True)
+    assert goal_text(repairing) == f"{text} --repair"
+
+
+def test_repair_where_it_means_nothing():
+    with pytest.raises(InvalidConfig) as raised:
+        parse_goal("balance", [], repair=True)
+    assert raised.value.message == (
+        "--repair requires the goal drain, replace, set-rf or add, got balance"
+    )
+    assert raised.value.hint
 
 
 def test_rebalance_where_it_means_nothing():

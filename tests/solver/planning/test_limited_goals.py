@@ -156,6 +156,12 @@ class TestTouchedPartitions:
         left = plan(cluster, policy, goal=Drain((6,)))
         assert (left.moves, [one.rule for one in left.left_alone.broken]) == ((), ["pin"])
 
+    def test_only_as_many_pinned_brokers_are_added_as_replicas_move(self) -> None:
+        policy = Policy(topics=(TopicBlock(match=("*",), pin={0: (4, 6)}),))
+        made = plan(small_cluster(RACKS, {"t-0": [1, 3, 5]}), policy, goal=Drain((3,)))
+        assert set(lists(made)["t-0"]) == {1, 4, 5}
+        assert [one.rule for one in made.left_alone.broken] == ["pin"]
+
     def test_a_pinned_broker_cannot_be_drained(self) -> None:
         policy = Policy(topics=(TopicBlock(match=("*",), pin={0: (1,)}),))
         with pytest.raises(Infeasible, match="usable pinned brokers"):

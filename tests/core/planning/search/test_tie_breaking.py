@@ -19,6 +19,7 @@ from rackwise.core.planning.search.tie_breaking import (
     sort_targets,
 )
 from rackwise.core.policy import BrokerPolicy, Policy, TopicBlock
+from rackwise.core.policy.excluded_topics import exclude_topics
 from small_clusters import small_cluster
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class TestTouched:
     def test_no_single_move(self) -> None:
         instance = instance_of({"t-0": [2, 1], "t-1": [4, 3]})
         assert reduced(instance, [2, 1], [4, 3]) == [[1, 2], [3, 4]]
+        assert is_untouched(instance, instance.held).all()
+
+    def test_a_frozen_list_with_a_dead_replica_is_untouched(self) -> None:
+        instance = instance_of({"t-0": [2, 99]}, exclude_topics(Policy(), ["t"]))
         assert is_untouched(instance, instance.held).all()
 
     def test_partition_that_must_change_keeps_its_move(self) -> None:

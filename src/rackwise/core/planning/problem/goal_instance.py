@@ -120,11 +120,9 @@ def _without_cordoned_brokers(instance: Instance, *, is_limited: bool) -> Instan
     elif not isinstance(instance.goal, Leaders):
         stays &= instance.legal(held) & (held.lengths == view.placed.lengths)
     leaves = is_on_cordoned & ~stays
-    was_led = np.append(is_cordoned, False)[instance.preferred]
     return replace(
         instance,
         held=held.keep(~(leaves[held.rows] & is_cordoned[held.values])),
-        preferred=np.where(leaves & was_led, -1, instance.preferred),
         is_frozen=instance.is_frozen | stays,
     )
 
