@@ -4,11 +4,13 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
 from rackwise.pipeline.bill.savings import TOO_SHORT
+from rackwise.pipeline.columns.table_rows import TableRows
 from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 from rackwise.pipeline.summary import (
     EACH,
@@ -35,7 +37,9 @@ def bill(*, standings=(), **roll_ups):
     period = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC))
     return Bill(
         standings=standings,
-        roll_ups=dict.fromkeys(ROLL_UPS, ()) | roll_ups,
+        roll_ups={
+            name: TableRows(pa.Table.from_pylist([*roll_ups.get(name, ())])) for name in ROLL_UPS
+        },
         matrix=(),
         precedence=(),
         period=period,

@@ -21,9 +21,10 @@ from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.audit.ranked import findings_part
 from rackwise.pipeline.bill.history import history_part
-from rackwise.pipeline.bill.model import ROLL_UPS, Bill, leading
+from rackwise.pipeline.bill.model import ROLL_UPS, Bill
 from rackwise.pipeline.bill.reconciliation import reconciliation_part
 from rackwise.pipeline.bill.savings import TOO_SHORT, savings_part
+from rackwise.pipeline.columns.table_rows import TableRows, leading_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -210,7 +211,8 @@ def _roll_up_rows(bill: Bill, name: str) -> Sequence[Mapping[str, Any]]:
     """The largest rows of a roll-up in `LISTED`; all rows of another, merged over clusters."""
     rows = bill.roll_ups[name]
     if name in LISTED:
-        return leading(rows, most=SHOWN, each=EACH)
+        places = leading_places(rows.table["cluster"], most=SHOWN, each=EACH)
+        return TableRows(rows.table.take(places))
     return _merge_clusters(rows, ROLL_UPS[name])
 
 

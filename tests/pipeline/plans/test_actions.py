@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 from rackwise.adapters.files import parse_snapshot, snapshot_bytes
@@ -13,6 +14,7 @@ from rackwise.core.audit import audit
 from rackwise.core.savings.model import ALONE, UNKNOWN_NAME, WATERFALL
 from rackwise.pipeline.audit.findings import ClusterFindings
 from rackwise.pipeline.bill.model import Bill
+from rackwise.pipeline.columns.table_rows import TableRows
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.plans.actions import actions_part
 from rackwise.pipeline.plans.fleet_plans import Plans
@@ -53,6 +55,9 @@ def planned(**fields):
     return Plans(goal="repair", rows=[row | fields], files={})
 
 
+TOPICS = pa.schema([("cluster", pa.string()), ("topic", pa.string()), ("bytes_cross", pa.int64())])
+
+
 def saving(saving, low, high, *, view=ALONE, topic=None, group=None, eps=None, name="fine"):
     return {
         "cluster": name,
@@ -70,7 +75,7 @@ def bill(*savings, by_topic=()):
     now = datetime(2026, 11, 1, tzinfo=UTC)
     return Bill(
         standings=(),
-        roll_ups={"by_topic": by_topic},
+        roll_ups={"by_topic": TableRows(pa.Table.from_pylist([*by_topic], schema=TOPICS))},
         matrix=(),
         precedence=(),
         period=(now, now),

@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from rackwise.core.audit import RULES
 from rackwise.core.rules.consequence import Consequence, by_consequence, consequence
 from rackwise.pipeline.bill.model import leading
+from rackwise.pipeline.columns.table_rows import leading_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,12 +72,7 @@ def _worst(table: pa.Table, *, most: int, each: int) -> NDArray[np.int64]:
     rules = pa.array([*RULES], pa.string())
     ranks = np.array([_rank(name) for name in RULES], dtype=np.int64)
     order = np.argsort(ranks[_codes(table["rule"], rules)], kind="stable")
-    cluster = _codes(table["cluster"], pc.unique(table["cluster"]))[order]
-    of_cluster = np.argsort(cluster, kind="stable")
-    first = np.searchsorted(cluster[of_cluster], cluster[of_cluster])
-    place = np.empty(len(order), dtype=np.int64)
-    place[of_cluster] = np.arange(len(order)) - first
-    return order[(np.arange(len(order)) < most) | (place < each)]
+    return order[leading_places(table["cluster"].take(order), most=most, each=each)]
 
 
 def _rank(rule: str) -> int:

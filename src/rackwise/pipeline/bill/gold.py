@@ -66,6 +66,7 @@ from rackwise.pipeline.bill.weights import (
 from rackwise.pipeline.columns.clock import day_at
 from rackwise.pipeline.columns.groups import Groups, summed, summed_longs
 from rackwise.pipeline.columns.packed_tables import PACKED, packed_tables, unpacked_tables
+from rackwise.pipeline.columns.table_rows import TableRows
 from rackwise.pipeline.fleet.layouts import LAYOUT
 from rackwise.pipeline.ingest.row_outcomes import check_bytes
 from rackwise.pipeline.schemas import CROSS_RACK, KINDS, SOURCES, WEIGHT, arrow_schema
@@ -508,11 +509,8 @@ def save_rows(
     engine.save(table, path, schema)
 
 
-def _write(
-    engine: Engine, table: pa.Table, schema: StructType, path: str
-) -> Sequence[Mapping[str, Any]]:
-    """Writes the columns of `schema` of a small table and returns its rows."""
+def _write(engine: Engine, table: pa.Table, schema: StructType, path: str) -> TableRows:
+    """Writes the columns of `schema` of a table and returns its rows."""
     kept = table.select(schema.fieldNames())
     engine.save(kept, path, schema)
-    rows: list[dict[str, Any]] = kept.to_pylist()
-    return rows
+    return TableRows(kept)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.billed.comparison import BilledComparison
     from rackwise.core.traffic import Price
+    from rackwise.pipeline.columns.table_rows import TableRows
 
 
 CsvTable: TypeAlias = "tuple[tuple[str, ...], Iterable[Sequence[object]]]"
@@ -57,7 +58,7 @@ class Bill:
     """The bill of the traffic: rows of the gold tables, and the time that the traffic covers."""
 
     standings: Sequence[Standing]
-    roll_ups: Mapping[str, Sequence[Mapping[str, Any]]]
+    roll_ups: Mapping[str, TableRows]
     """Name -> rows of the table."""
     matrix: Sequence[Mapping[str, Any]]
     """Rows of MATRIX."""

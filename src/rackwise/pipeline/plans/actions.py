@@ -9,6 +9,8 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from rackwise.core.actions import (
     ClusterPlaces,
     ClusterRisk,
@@ -144,8 +146,11 @@ def _savings(
 
 def _unattributed(bill: Bill | None) -> dict[str, int]:
     """Cluster -> bytes across racks of no known topic."""
-    rows = bill.roll_ups["by_topic"] if bill else ()
-    return {row["cluster"]: row["bytes_cross"] for row in rows if row["topic"] == UNKNOWN_NAME}
+    if bill is None:
+        return {}
+    topics = bill.roll_ups["by_topic"].table
+    rows = topics.filter(pc.equal(topics["topic"], UNKNOWN_NAME))
+    return dict(zip(rows["cluster"].to_pylist(), rows["bytes_cross"].to_pylist(), strict=True))
 
 
 def _nano(usd: Decimal | None) -> int | None:
