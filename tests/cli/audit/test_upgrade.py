@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from identity_stores import Place
+from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import IDS, Create, Put
 from rackwise.core.json.strict import parse
@@ -16,7 +17,7 @@ from rackwise.core.wire import upgrade, write_registration
 from refusals import called, check_refused
 from registrations import endpoint, sample
 
-OLD = ["1=0.9.0.1", "2=0.9.0.1"]
+OLD = ["1=0.9.0.1,", "2=0.9.0.1,"]
 SET = ["1=0.9.0.1,0.9.0.X", "2=0.9.0.1,0.9.0.X"]
 UPGRADED = ["1=0.10.0,0.9.0.X", "2=0.10.0,0.9.0.X"]
 RAISED = ["1=0.10.0,0.10.0", "2=0.10.0,0.10.0"]
@@ -86,14 +87,20 @@ class TestSteps:
     def test_what_is_not_told_is_not_known(self, cluster):
         cluster.registered(1, 2)
         code, printed = cluster.printed()
-        assert (code, printed["step"], printed["unknown"], printed["findings"]) == (0, 1, [1], [])
-        code, printed = cluster.printed(options=("--to", "0.10.0"))
-        assert code == 2
-        assert [each["severity"] for each in printed["findings"]] == ["warning"]
+        assert (code, printed["step"], printed["unknown"]) == (2, 1, [1])
+        assert [(each["rule"], each["severity"]) for each in printed["findings"]] == [
+            ("version-unknown", "warning"),
+            ("reader-breaks", "warning"),
+        ]
+        assert {each["hint"] for each in printed["findings"]} == {
+            "give it for each of them, such as --member 1=SOFTWARE,IBP",
+            "give its version: --member 1=SOFTWARE,IBP",
+        }
 
-    def test_clients_of_0_9_0_0_are_held_against_what_comes(self, cluster):
+    @pytest.mark.parametrize("to", [(), ("--to", "0.10.0")])
+    def test_clients_of_0_9_0_0_are_held_against_what_comes(self, cluster, to):
         cluster.registered(1, 2)
-        options = ("--client", "0.9.0.0", "--client", "0.9.0.1", "--to", "0.10.0")
+        options = ("--client", "0.9.0.0", "--client", "0.9.0.1", *to)
         code, printed = cluster.printed("1=0.9.0.1,0.9.0", options=options)
         assert code == 2
         assert [each["message"].partition(":")[0] for each in printed["findings"]] == [
@@ -135,7 +142,8 @@ class TestShown:
             cluster.registered(broker_id, 2)
         _, out, _ = cluster.check("3=0.9.0.1,")
         assert "  not done: 1, 2, 3, 4, 5, 6, 7, 8 and 3 more\n" in out
-        assert "  not known, give it with --member: 1, 2, 4, 5, 6, 7, 8, 9 and 2 more\n" in out
+        assert "had not known of brokers 1, 2, 4, 5, 6, 7, 8, 9 and 2 more;" in out
+        assert "such as --member 1=SOFTWARE,IBP\n" in out
         assert "not set" in out
 
     def test_all_done(self, cluster):
@@ -173,6 +181,7 @@ class TestRefused:
 
 HINTS = {
     "--member": "use for example --member 1=0.10.0,0.9.0",
+    "--zookeeper": "use for example --zookeeper zk-1:2181,zk-2:2181/kafka",
     "version": "two to four numbers: 0.9.0.1, 3.9.2",
     "ibp": "three numbers where the first is 0, else two, perhaps with -IVn: 0.10.0, 3.9-IV0",
 }
@@ -188,19 +197,39 @@ HINTS = {
             None,
         ),
         (["--member", "-1=1.0"], "invalid --member: expected ID=SOFTWARE,IBP, got -1=1.0", None),
-        (["--member", "1=x,0.9.0"], "expected a version of Kafka, got x", "version"),
-        (["--client", "x"], "expected a version of Kafka, got x", "version"),
+        (
+            ["--member", "1=x,0.9.0"],
+            "invalid --member: expected a version of Kafka, got x",
+            "version",
+        ),
+        (["--client", "x"], "invalid --client: expected a version of Kafka, got x", "version"),
         (
             ["--member", "1=0.9.0.1,x"],
-            "expected an inter.broker.protocol.version, got x",
+            "invalid --member: expected an inter.broker.protocol.version, got x",
             "ibp",
         ),
-        (["--to", "x"], "expected an inter.broker.protocol.version, got x", "ibp"),
+        (["--to", "x"], "invalid --to: expected an inter.broker.protocol.version, got x", "ibp"),
     ],
 )
 def test_what_is_refused_before_anybody_is_asked(words, message, hint):
     command = ["upgrade", "check", "--zookeeper", "127.0.0.1:1", *words]
     check_refused(command, message, HINTS[hint or "--member"])
+
+
+@pytest.mark.parametrize("text", ["zk-1:x", "", "zookeeper://h:1", "h:1/a//b", "h:99999"])
+def test_an_address_that_is_none_names_its_own_option(text):
+    check_refused(
+        ["upgrade", "check", "--zookeeper", text],
+        f"invalid --zookeeper: expected HOST:PORT[,HOST:PORT...][/CHROOT], got {text}",
+        HINTS["--zookeeper"],
+    )
+
+
+def test_a_zookeeper_that_does_not_answer():
+    (port,) = free_ports(1)
+    code, _, err = called("upgrade", "check", "--zookeeper", f"127.0.0.1:{port}")
+    assert code == 1
+    assert err.splitlines()[-1].startswith("hint: check the address of --zookeeper, ")
 
 
 def test_a_broker_that_is_told_twice():
@@ -221,4 +250,4 @@ def test_the_guide_explains_every_finding():
     codes = set(re.findall(r'^ +"([a-z]+-[a-z-]+)",$', source, re.MULTILINE))
     codes |= set(re.findall(r'code="([a-z-]+)"', source))
     assert codes == set(re.findall(r"^\| `([a-z-]+)` \|", GUIDE, re.MULTILINE))
-    assert len(codes) == 6
+    assert len(codes) == 7

@@ -9,7 +9,7 @@ import pytest
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.findings import Severity
-from rackwise.core.wire.upgrade import UpgradeMember, upgrade_findings
+from rackwise.core.wire.upgrade import RACKS_TARGET, UpgradeMember, upgrade_findings
 from registrations import endpoint, sample
 
 
@@ -22,12 +22,17 @@ def member(broker_id, version, software=None, ibp=None, *, rack=None, of=None):
     return UpgradeMember(registration=registration, software=software, ibp=ibp, rack=of)
 
 
+def told(advice):
+    """The findings, without the one about versions that are not known."""
+    return [each for each in advice.findings if each.rule != "version-unknown"]
+
+
 def codes(advice):
-    return [(each.rule, each.broker, str(each.severity)) for each in advice.findings]
+    return [(each.rule, each.broker, str(each.severity)) for each in told(advice)]
 
 
-def only(members, *clients, to=None):
-    (finding,) = upgrade_findings(members, clients, to=to).findings
+def only(members, *clients, to=RACKS_TARGET):
+    (finding,) = told(upgrade_findings(members, clients, to=to))
     return finding
 
 
@@ -94,10 +99,11 @@ class TestSteps:
         ("members", "clients", "to"),
         [
             ([], [], "abc"),
-            ([member(1, 2, "abc")], [], None),
-            ([member(1, 2, None, "abc")], [], None),
-            ([], ["abc"], None),
-            ([member(1, 3)], ["abc"], None),
+            ([member(1, 2, "abc")], [], "3.9"),
+            ([member(1, 2, None, "abc")], [], "3.9"),
+            ([], ["abc"], "3.9"),
+            ([], ["abc"], "0.9.0"),
+            ([member(1, 3)], ["abc"], "3.9"),
         ],
     )
     def test_what_is_no_version(self, members, clients, to):
@@ -118,9 +124,9 @@ class TestReaderBreaks:
 
     def test_before_the_target_comes(self):
         members = [member(1, 2, "0.9.0.0", "0.9.0")]
-        assert codes(upgrade_findings(members)) == []
         assert codes(upgrade_findings(members, to="0.10.0-IV0")) == []
-        assert "version 3 will be written" in only(members, to="0.10.0").message
+        assert "version 3 will be written" in only(members).message
+        assert "version 5 will be written" in only(members, to="2.7").message
 
     @pytest.mark.parametrize("software", ["0.9.0.1", "0.8.2.2", "3.9.2"])
     def test_other_brokers_read_them(self, software):
@@ -131,7 +137,7 @@ class TestReaderBreaks:
         assert (found.rule, found.broker, found.severity) == ("reader-breaks", 1, Severity.WARNING)
         assert "not known" in found.message
         assert found.hint == "give its version: --member 1=SOFTWARE,IBP"
-        assert codes(upgrade_findings([member(1, 2)])) == []
+        assert codes(upgrade_findings([member(1, 2)])) == [("reader-breaks", 1, "warning")]
 
     def test_a_registration_of_version_1_is_of_software_that_reads_all(self):
         assert codes(upgrade_findings([member(1, 1)], to="0.10.0")) == []
@@ -140,7 +146,32 @@ class TestReaderBreaks:
         found = only([member(1, 3)], "0.8.2.2", "0.9.0.1")
         assert (found.rule, found.broker, found.severity) == ("reader-breaks", None, Severity.ERROR)
         assert found.message.startswith("clients of version 0.8.2.2: reader-breaks: wanted ")
-        assert codes(upgrade_findings([member(1, 2, "0.9.0.1", "0.9.0")], ["0.9.0.0"])) == []
+        found = only([member(1, 2, "0.9.0.1", "0.9.0")], "0.9.0.0")
+        assert "version 3 will be written" in found.message
+        advice = upgrade_findings([member(1, 2, "0.9.0.1", "0.9.0")], ["0.9.0.0"], to="0.9.0")
+        assert codes(advice) == []
+
+
+class TestVersionUnknown:
+    """Not known is never fine: a step that cannot be told is a finding with what to give."""
+
+    def test_the_protocol_version_of_step_1_and_3(self):
+        advice = upgrade_findings([member(1, 2, "0.9.0.1"), member(2, 2, "0.9.0.1", "0.9.0")])
+        (found,) = advice.findings
+        assert (advice.step, advice.unknown) == (1, (1,))
+        assert (found.rule, found.severity) == ("version-unknown", Severity.WARNING)
+        assert found.wanted == "the inter.broker.protocol.version of every broker"
+        assert found.had == "not known of broker 1; ZooKeeper does not have it"
+        assert found.hint == "give it for each of them, such as --member 1=SOFTWARE,IBP"
+
+    def test_the_software_of_step_2(self):
+        members = [member(1, 1, "0.8.2", "0.9.0"), member(7, 1, None, "0.9.0")]
+        (found,) = upgrade_findings(members).findings
+        assert found.wanted == "the software of every broker"
+        assert found.hint == "give it for each of them, such as --member 7=SOFTWARE,IBP"
+
+    def test_nothing_more_is_needed_once_registrations_prove_it(self):
+        assert upgrade_findings([member(1, 3), member(2, 5)]).findings == ()
 
 
 class TestIbpTooEarly:
@@ -166,12 +197,12 @@ class TestIbpTooEarly:
 
 
 class TestWarnings:
-    @pytest.mark.parametrize("told", [{"rack": "a"}, {"of": "a"}])
-    def test_a_rack_that_nobody_sees_yet(self, told):
-        found = only([member(1, 2, "0.10.0", "0.9.0", **told)])
+    @pytest.mark.parametrize("given", [{"rack": "a"}, {"of": "a"}])
+    def test_a_rack_that_nobody_sees_yet(self, given):
+        found = only([member(1, 2, "0.10.0", "0.9.0", **given)])
         assert (found.rule, found.broker, found.severity) == ("rack-hidden", 1, Severity.WARNING)
         assert "rack a" in found.message
-        assert codes(upgrade_findings([member(1, 3, **told)])) == []
+        assert codes(upgrade_findings([member(1, 3, **given)])) == []
 
     def test_some_have_a_rack_and_some_have_none(self):
         found = only([member(1, 3, rack="a"), member(2, 4), member(3, 5, rack="")])
@@ -184,8 +215,8 @@ class TestWarnings:
         assert codes(upgrade_findings([member(1, 3), member(2, 5)])) == []
 
     def test_clients_that_read_host_and_port_find_none(self):
-        told = sample(host=None, port=-1, rack=None, endpoints=(endpoint("SSL://h:1"),))
-        found = only([UpgradeMember(registration=told)])
+        hostless = sample(host=None, port=-1, rack=None, endpoints=(endpoint("SSL://h:1"),))
+        found = only([UpgradeMember(registration=hostless)])
         assert (found.rule, found.broker) == ("listener-only-new", 1)
         assert codes(upgrade_findings([member(1, 1, "0.8.2", "")])) == []
 

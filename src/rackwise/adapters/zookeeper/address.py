@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 SCHEME = "zookeeper://"
+STORE_OPTION = "--store"
 _HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _CHROOT = re.compile(r"(?:/[^/\x00-\x1f\x7f-\x9f]+)*")
 _FORM = "HOST:PORT[,HOST:PORT...][/CHROOT]"
@@ -26,6 +27,27 @@ class Address:
     """An address. `connect`: hosts and chroot, as in `zookeeper.connect`."""
 
     connect: str
+    option: str = STORE_OPTION
+    """The option of the command that names the address, for hints."""
+
+    @classmethod
+    def of_connect(cls, text: str, option: str) -> Self:
+        """Parse the value of an option that is written as `zookeeper.connect`, without a scheme.
+
+        Raises `InvalidConfig`, which names the option.
+
+        >>> Address.of_connect("a:2181/kafka", "--zookeeper")
+        Address(connect='a:2181/kafka', option='--zookeeper')
+        """
+        try:
+            return cls(cls.parse(SCHEME + text).connect, option)
+        except InvalidConfig:
+            raise InvalidConfig(
+                f"invalid {option}: expected {_FORM}, got {escaped(text)}",
+                wanted=_FORM,
+                had=text,
+                hint=f"use for example {option} zk-1:2181,zk-2:2181/kafka",
+            ) from None
 
     @classmethod
     def parse(cls, url: str) -> Self:

@@ -61,6 +61,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rackwise.adapters.zookeeper.address import Address
     from rackwise.core.identity.nodes.store import Op
 
 TRANSIENT = (
@@ -158,13 +159,14 @@ def outcome_unknown(error: Exception) -> OutcomeUnknown:
     )
 
 
-def unreachable_error(where: str, seconds: float, last: str | None) -> Unreachable:
+def unreachable_error(address: Address, seconds: float, last: str | None) -> Unreachable:
     """Build the error for a store without a session. `last`: the last warning of the client."""
     reason = f": {escaped(last)}" if last else ""
     return Unreachable(
         f"expected a session of ZooKeeper within {seconds:.0f} s, got none{reason}",
         wanted="a session",
         had=last or "no answer",
-        hint="check the address of --store, whether ZooKeeper runs, and tls.ca of --store-config",
-        where=where,
+        hint=f"check the address of {address.option}, whether ZooKeeper runs, and tls.ca of "
+        "--store-config",
+        where=str(address),
     )

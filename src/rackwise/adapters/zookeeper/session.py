@@ -58,7 +58,7 @@ RETRY_S = 0.01
 
 
 class Session:
-    """One connected client. `where`: its address, for messages."""
+    """One connected client."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Session:
         connect_s: float = CONNECT_S,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self.where = str(address)
+        self.address = address
         self.patience_s = patience_s
         self._last_warning = _LastWarning()
         self._up = threading.Event()
@@ -181,7 +181,7 @@ class Session:
         if self.client.client_state == KeeperState.AUTH_FAILED:
             raise login_error()
         if time.monotonic() > deadline:
-            raise unreachable_error(self.where, patience_s, self._last_warning.text)
+            raise unreachable_error(self.address, patience_s, self._last_warning.text)
 
     def _wait_for_connection(self, error: Exception, deadline: float | None) -> float:
         """Wait for the connection after a loss. The patience began with the first loss.

@@ -80,8 +80,28 @@ def open_zookeeper(
     a session; `patience_s`: how long to wait for a lost one. Raises `InvalidConfig` for the
     address, `Unreachable`, `AuthenticationFailed`, `StoreNotReady` if the chroot does not exist.
     """
-    session = Session(
+    return open_address(
         Address.parse(url),
+        config,
+        session_timeout_s=session_timeout_s,
+        read_only=read_only,
+        connect_s=connect_s,
+        patience_s=patience_s,
+    )
+
+
+def open_address(
+    address: Address,
+    config: StoreConfig | None = None,
+    *,
+    session_timeout_s: float = 10.0,
+    read_only: bool = False,
+    connect_s: float = CONNECT_S,
+    patience_s: float = PATIENCE_S,
+) -> ZooKeeperStore:
+    """Open the store at an address. See `open_zookeeper`."""
+    session = Session(
+        address,
         config or StoreConfig(),
         timeout_s=session_timeout_s,
         connect_s=connect_s,

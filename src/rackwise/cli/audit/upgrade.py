@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from rackwise.core.errors import InvalidConfig, UnknownBroker
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rackwise.cli.audit.documents import UpgradeDocument
@@ -82,14 +82,15 @@ def check(
     """Print the next of KIP-36's four upgrade steps, and which brokers or clients would break.
 
     ZooKeeper does not contain the version and the inter.broker.protocol.version of a broker.
-    Without --member they are unknown. Writes nothing. Exit codes: 0 no findings, 2 findings, 1
-    error.
+    Without --member they are unknown, which is a finding. Writes nothing. Exit codes: 0 no
+    findings, 2 findings, 1 error.
     """
     shell: Shell = context.obj
-    from rackwise.core.wire.upgrade import UpgradeMember, upgrade_findings
+    from rackwise.core.wire.upgrade import RACKS_TARGET, UpgradeMember, upgrade_findings
 
     given = _parse_members(member or ())
-    upgrade_findings((), client or (), to=to)
+    target = RACKS_TARGET if to is None else to
+    _check_versions(client or (), target)
     registered = _read_registrations(shell, zookeeper, store_config)
     _check_known(given, registered)
     members = [
@@ -101,7 +102,7 @@ def check(
         )
         for id_, each in sorted(registered.items())
     ]
-    advice = upgrade_findings(members, client or (), to=to)
+    advice = upgrade_findings(members, client or (), to=target)
     if shell.is_json:
         shell.document(_document(members, advice))
     else:
@@ -128,7 +129,7 @@ def _parse_members(members: Sequence[str]) -> Mapping[int, MemberOption]:
             ibp=parts[1] if len(parts) > 1 else None,
             rack=parts[2] if len(parts) > 2 else None,  # noqa: PLR2004 (the third part)
         )
-        _check_versions(member)
+        _check_member(member)
         if member.broker_id in found:
             raise InvalidConfig(
                 f"invalid --member: broker {member.broker_id} appears twice",
@@ -140,14 +141,40 @@ def _parse_members(members: Sequence[str]) -> Mapping[int, MemberOption]:
     return found
 
 
-def _check_versions(member: MemberOption) -> None:
+def _check_member(member: MemberOption) -> None:
     """Raise `InvalidConfig` before any node is read."""
     from rackwise.core.wire.ibp import parse_ibp, parse_software
 
-    if member.software is not None:
-        parse_software(member.software)
-    if member.ibp:
-        parse_ibp(member.ibp)
+    with _naming("--member"):
+        if member.software is not None:
+            parse_software(member.software)
+        if member.ibp:
+            parse_ibp(member.ibp)
+
+
+def _check_versions(clients: Sequence[str], to: str) -> None:
+    """Raise `InvalidConfig` before any node is read."""
+    from rackwise.core.wire.ibp import parse_ibp, parse_software
+
+    for client in clients:
+        with _naming("--client"):
+            parse_software(client)
+    with _naming("--to"):
+        parse_ibp(to)
+
+
+@contextmanager
+def _naming(option: str) -> Iterator[None]:
+    """Name the option whose value is invalid."""
+    try:
+        yield
+    except InvalidConfig as error:
+        raise InvalidConfig(
+            f"invalid {option}: {error.message}",
+            wanted=error.wanted,
+            had=error.had,
+            hint=error.hint,
+        ) from None
 
 
 def _read_registrations(
@@ -160,12 +187,12 @@ def _read_registrations(
     from rackwise.core.identity.nodes.store import IDS
     from rackwise.core.wire.registration import read_registration
 
-    url = f"zookeeper://{zookeeper}"
+    address = nodes.Address.of_connect(zookeeper, "--zookeeper")
     config = None if config_file is None else nodes.read_store_config(config_file)
     if config is not None:
-        for warning in config.warnings(nodes.Address.parse(url)):
+        for warning in config.warnings(address):
             shell.warn(warning)
-    with closing(nodes.open_zookeeper(url, config, read_only=True)) as store:
+    with closing(nodes.open_address(address, config, read_only=True)) as store:
         paths = {f"{IDS}/{id_}": id_ for id_ in sorted(ids_in_names(store.children(IDS)))}
         found = {paths[path]: node for path, node in store.read(list(paths)).items() if node}
     if not found:
@@ -207,8 +234,6 @@ def _step_lines(advice: UpgradeAdvice) -> list[str]:
         return [f"all four steps to {advice.target} are done: every registration has {version}"]
     lines = [f"step {advice.step} of {STEPS} to {advice.target}: {TO_DO[advice.step]}"]
     lines.append(f"  not done: {_list_ids(advice.waiting)}")
-    if advice.unknown:
-        lines.append(f"  not known, give it with --member: {_list_ids(advice.unknown)}")
     return lines
 
 

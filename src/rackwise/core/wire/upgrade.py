@@ -10,8 +10,8 @@ step   is done when                                                          the
 
 The next step is the first that is not done; None when all four are done.
 
-Goals, in order: guess nothing; do not ask for a version that a registration proves; report which
-broker or client the next step breaks, before that step.
+Goals, in order: guess nothing, and say what is not known; do not ask for a version that a
+registration proves; report which broker or client the upgrade breaks, before any step.
 
 Software and IBP are not in ZooKeeper: the caller gives them for each broker, or they are not known.
 A registration proves a lowest version of both, as only such a broker writes it:
@@ -64,6 +64,9 @@ STEPS = {
 }
 """What to do in each step of KIP-36."""
 
+SOFTWARE_STEP = 2
+"""The step that needs the software of every broker; steps 1 and 3 need the IBP."""
+
 _SHOWN = 8
 _RACK_SHOWN = 60
 _BREAKS: Release = (0, 9, 0, 0)
@@ -110,31 +113,33 @@ class UpgradeAdvice:
 
 
 def upgrade_findings(
-    members: Sequence[UpgradeMember], clients: Sequence[str] = (), *, to: str | None = None
+    members: Sequence[UpgradeMember], clients: Sequence[str] = (), *, to: str = RACKS_TARGET
 ) -> UpgradeAdvice:
     """The next step of the upgrade to the IBP `to`, and the findings about brokers and clients.
 
-    `clients`: versions of clients that read ZooKeeper. `to`: None = check the steps for the first
-    IBP with racks, and readers against existing registrations only. Raises `InvalidConfig` for a
+    `clients`: versions of clients that read ZooKeeper. They and the brokers are checked against the
+    registrations that exist and against those that the target brings. Raises `InvalidConfig` for a
     malformed version or IBP.
     """
-    target = RACKS_TARGET if to is None else to
-    wanted = parse_ibp(target)
+    wanted = parse_ibp(to)
     known = sorted(map(_known, members), key=lambda each: each.broker_id)
-    version = registration_version(target, software=".".join(map(str, wanted[:3])))
+    version = registration_version(to, software=".".join(map(str, wanted[:3])))
+    step, waiting = _step(known, wanted, version)
+    lacking = [each for each in waiting if each.lacks(step)]
     state = _State(
         known=known,
         clients=clients,
         newest=max((each.version for each in known), default=0),
-        coming=version if to is not None and wanted >= RACKS_SINCE else None,
+        coming=version if wanted >= RACKS_SINCE else None,
+        step=step,
+        lacking=lacking,
     )
-    step, waiting = _step(known, wanted, version)
     return UpgradeAdvice(
         step=step,
-        target=target,
+        target=to,
         wanted_version=version,
         waiting=tuple(each.broker_id for each in waiting),
-        unknown=tuple(each.broker_id for each in waiting if each.lacks(step)),
+        unknown=tuple(each.broker_id for each in lacking),
         findings=tuple(
             FindingList(
                 UPGRADE_RULES,
@@ -220,12 +225,33 @@ class _State(NamedTuple):
     """Version of the newest registration; 0 if there is none."""
     coming: int | None
     """Version of registrations that the target IBP will write; None if it writes no racks."""
+    step: int | None
+    """The next step."""
+    lacking: Sequence[_Known]
+    """Brokers of which the version that this step needs is not known."""
 
 
 UPGRADE_RULES: RuleTable[Callable[[_State], Iterator[Finding]]] = RuleTable()
 """Rule name -> rule, in the order in which findings are listed."""
 _ONLY_OLD = "which reads registrations of version 1 and 2 only (KAFKA-3100)"
 _READS_ALL = "version 0.9.0.1 or later"
+
+
+@UPGRADE_RULES.rule(
+    "version-unknown",
+    Severity.WARNING,
+    "the version that the next step depends on is not known of every broker",
+)
+def _version_unknown(state: _State) -> Iterator[Finding]:
+    if state.lacking:
+        what = "software" if state.step == SOFTWARE_STEP else "inter.broker.protocol.version"
+        first = state.lacking[0].broker_id
+        yield UPGRADE_RULES.finding(
+            "version-unknown",
+            wanted=f"the {what} of every broker",
+            had=f"not known of {_named(state.lacking)}; ZooKeeper does not have it",
+            hint=f"give it for each of them, such as --member {first}=SOFTWARE,IBP",
+        )
 
 
 @UPGRADE_RULES.rule(
