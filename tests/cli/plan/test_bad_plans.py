@@ -109,7 +109,7 @@ class TestGoals:
             (
                 ["repair", "--rebalance"],
                 "--rebalance requires the goal drain or set-rf, got repair",
-                "omit --rebalance: the goals balance and add rebalance anyway",
+                "omit --rebalance, or use the goal balance; add and balance rebalance anyway",
             ),
             (
                 ["repair", "--time-limit", "0"],
@@ -157,7 +157,8 @@ class TestGoals:
         check_rejected(
             ["balance", "--minimise", "usd", "--prices", table, "--provider", "me"],
             "expected a price of replication across level zone, got no such row of me",
-            "add a row to the table of --prices, or plan with --minimise moves",
+            "add a row to the table of --prices, name the levels in the policy as the table does "
+            "(racks.levels), or minimise moves without --provider",
         )
 
     def test_bytes_where_sizes_are_not_known(self, check_rejected):

@@ -13,8 +13,10 @@ from copy import deepcopy
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 
+import outside_claims
 from planner_vectors import CENTS
 from rackwise.adapters.files import fingerprint, parse_plan, sealed_for
 from rackwise.adapters.files.plan.format import policy_sha256
@@ -42,6 +44,13 @@ LISTS = {
 }
 SIZES = {name: (place + 1) * 2**30 for place, name in enumerate(LISTS)}
 CLUSTER = small_cluster(ZONES, LISTS, sizes=SIZES)
+RATED = replace(
+    CLUSTER,
+    partitions=replace(
+        CLUSTER.partitions, bytes_in_per_s=np.arange(1, len(LISTS) + 1, dtype=np.int64)
+    ),
+)
+"""The same cluster, measured, so that the price of replication is an objective."""
 SPREAD = Policy(topics=(TopicBlock(match=("t",), topic_spread="even"),))
 FREE = Policy(topics=(TopicBlock(match=("v",), spread={"zone": "off"}),))
 CASES = {
@@ -55,19 +64,27 @@ CASES = {
     "replace": (FREE, Replace(((2, 5),)), {}),
     "replication": (Policy(), SetReplication((("u", 3),)), {}),
     "leaders": (Policy(), Leaders(), {}),
+    "budget": (Policy(), Balance(), {"max_moves": 4}),
+    "rated": (Policy(), Balance(), {"prices": CENTS}),
 }
 FORGERIES = 40
 """Of each case, in every run."""
-MOST = ("dollars", "topic spread", "leaders")
-"""Cases whose documents have every field between them."""
+MOST = ("dollars", "topic spread", "leaders", "budget", "drain", "replace", "replication", "rated")
+"""Cases whose documents have every field between them; `test_most_cases` compares them."""
 EACH = 55
 """Forgeries of each field of these, in a long run."""
 
 
-def document_of(policy, goal, options):
-    """The document of a plan, as in its file."""
-    made = plan(CLUSTER, policy, goal, **options)
-    data, _ = sealed_for(made, CLUSTER, options.get("prices", ()))
+def cluster_of(case):
+    return RATED if case == "rated" else CLUSTER
+
+
+def document_of(case):
+    """The document of the plan of a case, as in its file."""
+    policy, goal, options = CASES[case]
+    cluster = cluster_of(case)
+    made = plan(cluster, policy, goal, **options)
+    data, _ = sealed_for(made, cluster, options.get("prices", ()))
     return parse(data, where="plan", error=ValueError)
 
 
@@ -112,18 +129,24 @@ def sealed_again(document):
     return canonical_json({**body, "sha256": sha256_of(body)}).encode()
 
 
-def proved(data, policy):
+def proved(data, case):
     """The plan in a file that `rackwise proof --policy` accepts; None if it does not."""
+    cluster, policy = cluster_of(case), CASES[case][0]
     try:
         made = parse_plan(data, where="plan")
-        verdict = judge(made, CLUSTER, policy, plan_name="plan", snapshot_name="snapshot")
+        verdict = judge(made, cluster, policy, plan_name="plan", snapshot_name="snapshot")
     except RackwiseError:
         return None
     return made if verdict.is_proved else None
 
 
-def claims(made):
-    """A plan without what may differ."""
+def claims(made, other):
+    """A plan without what may differ, and without what the other leaves out."""
+    totals = replace(
+        made.totals,
+        monthly=made.totals.monthly if other.totals.monthly else None,
+        goal_moves=None if other.totals.goal_moves is None else made.totals.goal_moves,
+    )
     return replace(
         made,
         sha256="",
@@ -131,7 +154,8 @@ def claims(made):
         goal=Repair(),
         made_from=replace(made.made_from, topics=()),
         moves=tuple(replace(move, after=tuple(sorted(move.after))) for move in made.moves),
-        totals=replace(made.totals, monthly=None),
+        later=tuple(replace(move, after=tuple(sorted(move.after))) for move in made.later),
+        totals=totals,
         certificates=tuple(replace(c, prices={}, topic_prices=()) for c in made.certificates),
     )
 
@@ -141,9 +165,8 @@ def forge(case, each, seed, most=None):
 
     `each`: forgeries of a field; `most`: of all.
     """
-    policy, goal, options = CASES[case]
-    document = document_of(policy, goal, options)
-    real_plan = proved(sealed_again(document), policy)
+    document = document_of(case)
+    real_plan = proved(sealed_again(document), case)
     assert real_plan is not None
     by_path = {}
     for path, steps in places(document):
@@ -164,8 +187,11 @@ def forge(case, each, seed, most=None):
         if path == ".made_from.policy" and isinstance(value, str):
             parent["policy_sha256"] = policy_sha256(value)
         tried[path] += 1
-        found = proved(sealed_again(false), policy)
-        if found is not None and claims(found) != claims(real_plan):
+        found = proved(sealed_again(false), case)
+        if found is None:
+            continue
+        outside_claims.check(false, cluster_of(case), CASES[case][2].get("prices", ()))
+        if claims(found, real_plan) != claims(real_plan, found):
             bad.append((path, value))
     return tried, bad
 
@@ -184,6 +210,17 @@ def test_every_field_is_forged_many_times(case):
     assert bad == []
 
 
+def test_most_cases():
+    """The long run forges every field that the document of any case has."""
+    paths = {case: {path for path, _ in places(document_of(case))} for case in CASES}
+    assert set().union(*paths.values()) == set().union(*(paths[case] for case in MOST))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_outside_checker_finds_no_fault(case):
+    outside_claims.check(document_of(case), cluster_of(case), CASES[case][2].get("prices", ()))
+
+
 def test_the_snapshot_of_the_cases_is_the_one_that_is_judged():
-    made = parse_plan(sealed_again(document_of(*CASES["balance"])), where="plan")
+    made = parse_plan(sealed_again(document_of("balance")), where="plan")
     assert made.made_from.snapshot_sha256 == fingerprint(CLUSTER)

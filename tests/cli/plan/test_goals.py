@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from rackwise.adapters.files import write_snapshot
 from rackwise.cli.plan.goals import USES, goal_text, parse_goal
 from rackwise.core.errors import InvalidConfig, InvalidRack
+from rackwise.core.model import LogDir
 from rackwise.core.planning.model import (
     Add,
     Balance,
@@ -18,6 +20,8 @@ from rackwise.core.planning.model import (
     SetReplication,
 )
 from rackwise.core.racks import Rack
+from refusals import check_refused
+from small_clusters import small_cluster
 
 GOALS = [
     ("repair", [], Repair(), "repair"),
@@ -132,3 +136,17 @@ def test_rebalance_where_it_means_nothing():
     with pytest.raises(InvalidConfig) as raised:
         parse_goal("repair", [], rebalance=True)
     assert raised.value.message == "--rebalance requires the goal drain or set-rf, got repair"
+
+
+@pytest.mark.parametrize("words", [["add", "2=/a"], ["replace", "1=2"]])
+def test_new_brokers_that_are_cordoned(tmp_path, words):
+    cluster = small_cluster({1: "/a", 2: "/a", 3: "/b"}, {"t-0": [1, 3]})
+    folder = (LogDir(path="/data", is_cordoned=True),)
+    brokers = [replace(one, log_dirs=folder) if one.id == 2 else one for one in cluster.brokers]
+    write_snapshot(replace(cluster, brokers=tuple(brokers)), tmp_path / "s.json")
+    check_refused(
+        ["plan", *words, "--snapshot", tmp_path / "s.json"],
+        f"invalid {' '.join(words)}: expected new brokers that take replicas, got broker 2, which "
+        "is cordoned",
+        "uncordon broker 2, or name another",
+    )

@@ -119,7 +119,7 @@ def test_a_supposed_cluster_and_another_measure_are_said():
                 "the lower bound is 0 replicas"
             ),
         ),
-        ({"problems": ("x",)}, "gap 0: see the problems"),
+        ({"problems": ("x",)}, "not proved: see the problems"),
     ],
 )
 def test_what_is_not_proved(fields, text):

@@ -10,11 +10,12 @@ import pytest
 
 from planner_vectors import generated_cluster, tiny_cases
 from rackwise.core.errors import Infeasible
+from rackwise.core.model import LogDir
 from rackwise.core.planning.model import Balance, Certificate, Repair
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.policy import Policy
-from rackwise.core.policy.model import BrokerPolicy
+from rackwise.core.policy.model import BrokerPolicy, TopicBlock
 from small_fleets import cluster, parsed
 from vectors import planner_vectors
 
@@ -96,6 +97,18 @@ def test_bounds_of_many_clusters_equal_core(spark):
         name: one.verdict.cost for name, one in plans.items()
     }
     assert all(found[name] < found[name[:-1]] for name in others)
+
+
+def test_bounds_with_cordoned_brokers_and_excluded_topics(spark):
+    policy = Policy(topics=(TopicBlock(match=("t0",), exclude=True),))
+    random = generated_cluster("random", 12, 3, 200, 3)
+    folder = (LogDir(path="/a", is_cordoned=True),)
+    brokers = [replace(one, log_dirs=folder) if one.id == 5 else one for one in random.brokers]
+    clusters = named({"plain": random, "cordoned": replace(random, brokers=tuple(brokers))})
+    plans = {name: plan(one, policy, Balance()) for name, one in clusters.items()}
+    certificates = {name: one.certificates[0] for name, one in plans.items()}
+    found = spark_bounds(spark, clusters, certificates, goal=Balance(), policy=policy)
+    assert found == {name: one.verdict.cost for name, one in plans.items()}
 
 
 def test_bounds_in_bytes_with_drained_and_excluded_brokers(spark):

@@ -105,5 +105,5 @@ def test_where_nothing_else_is_left_the_hint_names_the_cordoned_brokers():
 
 
 def test_a_cordoned_broker_cannot_replace_another():
-    with pytest.raises(Infeasible, match="pinned brokers that accept replicas, got broker 4"):
+    with pytest.raises(Infeasible, match="accept new replicas, got broker 4, which must hold one"):
         plan(cordoned_cluster(JOINED, 4), goal=Replace(((1, 4),)))

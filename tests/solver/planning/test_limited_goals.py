@@ -9,7 +9,7 @@ import pytest
 from laws_planning import applied
 from planner_vectors import generated_cluster
 from rackwise.core.audit import audit
-from rackwise.core.errors import Infeasible
+from rackwise.core.errors import Infeasible, InvalidConfig
 from rackwise.core.planning.model import Add, Drain, Plan, Replace, SetReplication
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import check
@@ -189,3 +189,40 @@ class TestProof:
         verdict = check(cluster, POLICY, replace(made, moves=(*made.moves, more)))
         assert not verdict.is_proved
         assert any("expected no move of a frozen partition" in text for text in verdict.problems)
+
+
+class TestMovesOfTheGoal:
+    """A partition that the goal touches may be repaired as well; that is not the goal."""
+
+    def test_of_a_drain_they_are_the_replicas_of_its_brokers(self) -> None:
+        cluster = small_cluster(RACKS, {"t-0": [1, 3, 4], "t-1": [3, 5, 6]})
+        made = plan(cluster, goal=Drain((1,), repair=True))
+        assert (made.totals.moves, made.totals.goal_moves) == (3, 1)
+
+    def test_of_a_new_size_they_are_what_it_adds(self) -> None:
+        cluster = small_cluster(RACKS, {"t-0": [1, 2], "t-1": [1, 3]})
+        made = plan(cluster, goal=SetReplication((("t", 3),), repair=True))
+        assert (made.totals.moves, made.totals.goal_moves) == (3, 2)
+
+    def test_of_a_smaller_size_there_are_none(self) -> None:
+        cluster = small_cluster(RACKS, {"t-0": [1, 2, 3]})
+        made = plan(cluster, goal=SetReplication((("t", 2),)))
+        assert made.totals.goal_moves == 0
+
+
+class TestBrokersThatGoalsCannotName:
+    CLUSTER = small_cluster(RACKS, {"t-0": [1, 3, 5]})
+
+    @pytest.mark.parametrize("goal", [Drain((9,)), Replace(((9, 2),))])
+    def test_unknown_ones(self, goal) -> None:
+        with pytest.raises(
+            InvalidConfig, match="expected a broker of the cluster, got 9"
+        ) as caught:
+            plan(self.CLUSTER, goal=goal)
+        assert caught.value.hint == "brokers: 1, 2, 3, 4, 5, 6"
+
+    def test_many_brokers_are_not_all_named(self) -> None:
+        many = small_cluster(dict.fromkeys(range(20), "/a"), {"t-0": [1]})
+        with pytest.raises(InvalidConfig) as caught:
+            plan(many, goal=Drain((99,)))
+        assert caught.value.hint.endswith(" 10, 11 and 8 more")

@@ -13,7 +13,7 @@ from rackwise.adapters.files.plan.format import PLAN
 from rackwise.cli.audit.documents import RackLossDocument
 from rackwise.cli.documents import FindingDocument
 from rackwise.core.json.codec import Codec
-from rackwise.core.planning.model import Plan, ReplicationVerdict, Totals
+from rackwise.core.planning.model import LeftAlone, Plan, ReplicationVerdict, Totals
 from rackwise.core.planning.reasons.model import PartitionReason
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class ProofDocument:
     """What the plan minimises: `moves`, `bytes` or `usd`."""
     moves: int
     """Moves of the plan."""
+    later: int
+    """Moves that it leaves for later (`--max-moves`); cost and proof include them."""
     cost: Signed
     """What the plan costs: replicas, bytes, nano-dollars or leader changes."""
     lower_bound: Signed
@@ -73,7 +75,9 @@ class ProofDocument:
     replication: ReplicationVerdict | None
     """The price of replication among plans with as many moves; null if it is no objective."""
     is_legal: bool
-    """Whether every set follows the rules."""
+    """Whether every set follows the rules, or breaks none more than before if it is left alone."""
+    left_alone: LeftAlone | None
+    """The partitions that the plan leaves as they are, and the rules that stay broken."""
     is_fair: bool
     """Whether no fairer loads exist."""
     is_proved: bool

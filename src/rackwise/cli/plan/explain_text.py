@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.text import MONTH_DAYS, amount, dollars, ids
+from rackwise.core.planning.model import is_limited
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ REPLICATION = "replication"
 def sentences(reason: PartitionReason, plan: Plan) -> Iterator[str]:
     """Say why the plan moves the partition, or leaves it."""
     yield _first(reason)
+    if any((move.topic, move.partition) == (reason.topic, reason.partition) for move in plan.later):
+        yield (
+            f"This plan copies at most {counted(plan.max_moves or 0, 'replica')}, so it leaves "
+            "this move for later."
+        )
     for rule in reason.rules:
         level = "" if rule.level is None else f" at {escaped(rule.level)}"
         yield (
@@ -100,7 +106,7 @@ def _caps(reason: PartitionReason, plan: Plan) -> Iterator[str]:
 
 def _stay(reason: PartitionReason, plan: Plan) -> Iterator[str]:
     if not reason.can_stay:
-        yield "Keeping its brokers is not possible: a set of usable brokers must keep the rules."
+        yield f"Keeping its brokers is not possible: {_why_not(reason, plan)}."
     elif reason.stay is None:
         verdict = escaped(plan.verdict.text)
         yield f"The plan is not proved ({verdict}): what keeping its brokers costs is not known."
@@ -118,6 +124,22 @@ def _stay(reason: PartitionReason, plan: Plan) -> Iterator[str]:
                 f"The dual prices ({priced}) do not exclude a plan that keeps its brokers and is "
                 "as cheap."
             )
+
+
+def _why_not(reason: PartitionReason, plan: Plan) -> str:
+    """Say what a set has to do that the set before does not."""
+    if reason.cordoned:
+        verb = "is" if len(reason.cordoned) == 1 else "are"
+        return (
+            f"{_brokers(reason.cordoned)} {verb} cordoned, and Kafka accepts no new list that "
+            "names a cordoned broker"
+        )
+    if is_limited(plan.goal):
+        return (
+            "a set of usable brokers must have the size that the goal asks for and break no rule "
+            "more than its other replicas require"
+        )
+    return "a set of usable brokers must keep the rules"
 
 
 def _kept(reason: PartitionReason, plan: Plan) -> Iterator[str]:

@@ -54,7 +54,7 @@ def parse_goal(
             f"--rebalance requires the goal {' or '.join(REBALANCING)}, got {name}",
             wanted=" or ".join(REBALANCING),
             had=name,
-            hint="omit --rebalance: the goals balance and add rebalance anyway",
+            hint="omit --rebalance, or use the goal balance; add and balance rebalance anyway",
         )
     if repair and name not in LIMITED:
         raise InvalidConfig(
@@ -112,6 +112,27 @@ def replication_globs(goal: Goal) -> tuple[str, ...]:
     if not isinstance(goal, SetReplication):
         return ()
     return tuple(glob for glob, _ in goal.by_topic)
+
+
+def check_takers(goal: Goal, cluster: Cluster) -> None:
+    """Reject a goal whose new brokers are cordoned: they take nothing. Raises `InvalidConfig`."""
+    from rackwise.core.planning import model as goals
+
+    takers: tuple[int, ...] = ()
+    if isinstance(goal, goals.Add):
+        takers = tuple(broker for broker, _ in goal.brokers)
+    elif isinstance(goal, goals.Replace):
+        takers = tuple(new for _, new in goal.pairs)
+    cordoned = {broker.id for broker in cluster.brokers if broker.is_live and broker.is_cordoned}
+    for broker in takers:
+        if broker in cordoned:
+            raise InvalidConfig(
+                f"invalid {goal_text(goal)}: expected new brokers that take replicas, got broker "
+                f"{broker}, which is cordoned",
+                wanted="brokers that are not cordoned",
+                had=broker,
+                hint=f"uncordon broker {broker}, or name another",
+            )
 
 
 def rack_notes(goal: Goal, cluster: Cluster) -> Iterator[str]:

@@ -16,6 +16,7 @@ from rackwise.cli.plan.goals import (
     USES,
     GoalName,
     check_globs,
+    check_takers,
     parse_goal,
     rack_notes,
     replication_globs,
@@ -47,6 +48,7 @@ NO_POLICY = 'format = "rackwise.policy/1"\n'
 READ, SEARCH, WRITE = 1, 5, 1
 """Steps of the progress bar: reading, the search, writing."""
 LONGEST_S = 10**6
+MOST_REPLICAS = 10**9
 LARGEST_CAP = 10**9
 """Dollars per 30 days."""
 SHOWN = 50
@@ -72,6 +74,7 @@ class PlanJob:
     topics: tuple[str, ...] = ("*",)
     solver: Solver = "auto"
     time_limit: float | None = None
+    max_moves: int | None = None
 
 
 @with_option_groups()
@@ -150,6 +153,14 @@ def plan(
         Literal["target"] | None,
         typer.Option(help="Plan as if running reassignments were complete."),
     ] = None,
+    max_moves: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Copy at most N replicas with this plan, first for partitions that can lose data; "
+            "the plan lists the other moves as later, for the next plan.",
+        ),
+    ] = None,
     price_rules: Annotated[
         bool, typer.Option("--price-rules", help="Report what each soft rule costs.")
     ] = False,
@@ -183,6 +194,7 @@ def plan(
     from rackwise.core.planning.outcome.monthly import check_price_cap
 
     check_time_limit(time_limit)
+    _check_max_moves(max_moves)
     cap_nano = parse_price_cap(price_cap)
     check_places((out, kafka_json, rollback_json))
     parsed_goal = parse_goal(goal, words or [], rebalance=rebalance, repair=repair)
@@ -191,6 +203,7 @@ def plan(
         cluster = at_rest(cluster, assume_target=assume is not None)
         for note in cluster.notes:
             shell.warn(escaped(f"{note.kind}: {note.text}"))
+        check_takers(parsed_goal, cluster)
         check_globs("set-rf", replication_globs(parsed_goal), cluster)
         check_globs("--exclude", exclude or (), cluster)
         advance(READ)
@@ -213,6 +226,7 @@ def plan(
             topics=tuple(sorted({*topics} if topics else "*")),
             solver=solver,
             time_limit=time_limit,
+            max_moves=max_moves,
         )
         if cap_nano is not None:
             _check_prices_of_cap(job)
@@ -237,6 +251,17 @@ def check_time_limit(seconds: float | None) -> None:
             wanted=f"0..{LONGEST_S}",
             had=seconds,
             hint="for example --time-limit 60",
+        )
+
+
+def _check_max_moves(most: int | None) -> None:
+    """Reject a number of replicas that is not above 0. Raises `InvalidConfig`."""
+    if most is not None and not 0 < most <= MOST_REPLICAS:
+        raise InvalidConfig(
+            f"invalid --max-moves: expected 1 to {MOST_REPLICAS} replicas, got {most}",
+            wanted=f"1..{MOST_REPLICAS}",
+            had=most,
+            hint="for example --max-moves 200",
         )
 
 
@@ -379,7 +404,12 @@ def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Pl
     try:
         with end_on_signal():
             found = find(
-                job.cluster, job.policy, job.goal, progress=advance, **_search_options(job)
+                job.cluster,
+                job.policy,
+                job.goal,
+                max_moves=job.max_moves,
+                progress=advance,
+                **_search_options(job),
             )
     except Infeasible as error:
         _print_reasons(shell, error)

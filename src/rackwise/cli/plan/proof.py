@@ -147,6 +147,7 @@ def _text(plan: Plan, verdict: Verdict, settings: Sequence[str], name: str) -> s
     from rackwise.cli.plan.goals import goal_text
     from rackwise.cli.plan.text import (
         amount,
+        budget_rows,
         left_alone_rows,
         objective_of,
         proof_text,
@@ -163,6 +164,7 @@ def _text(plan: Plan, verdict: Verdict, settings: Sequence[str], name: str) -> s
     rules = ", ".join(escaped(setting) for setting in settings[:SETTINGS]) or "the default policy"
     rows = (
         ("policy", f"{rules}{more}, sha256 {plan.made_from.policy_sha256[:SHOWN]}.."),
+        *budget_rows(replace(plan, verdict=verdict)),
         *left_alone_rows(plan),
         ("legal", _legal_text(plan) if verdict.is_legal else "no"),
         ("fair", "yes: no fairer loads exist" if verdict.is_fair else "no"),
@@ -190,11 +192,13 @@ def _document(plan: Plan, verdict: Verdict, settings: tuple[str, ...]) -> ProofD
         policy_settings=settings,
         minimise=plan.minimise,
         moves=len(plan.moves),
+        later=len(plan.later),
         cost=verdict.cost,
         lower_bound=verdict.lower_bound,
         gap=verdict.gap,
         replication=verdict.replication,
         is_legal=verdict.is_legal,
+        left_alone=plan.left_alone,
         is_fair=verdict.is_fair,
         is_proved=verdict.is_proved,
         verdict=verdict.text,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.goals import goal_text
@@ -72,6 +73,7 @@ def summary_text(plan: Plan) -> str:
     rows = (
         ("goal", _goal(plan)),
         ("moves", _moves(totals)),
+        *budget_rows(plan),
         *left_alone_rows(plan),
         ("leaders", _leaders(totals)),
         ("bytes", _bytes(totals)),
@@ -209,11 +211,30 @@ def left_alone_rows(plan: Plan) -> Iterator[tuple[str, str]]:
     found = plan.left_alone
     if found is None:
         return
-    yield "frozen", f"{counted(found.partitions, 'partition')} left alone"
+    if found.partitions:
+        yield "frozen", f"{counted(found.partitions, 'partition')} left alone"
     for one in found.broken:
         named = names_text(list(map(escaped, one.examples)), of=one.partitions)
         verb = "breaks" if one.partitions == 1 else "break"
         yield "left", f"{counted(one.partitions, 'partition')} {verb} {escaped(one.rule)}: {named}"
+
+
+def budget_rows(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Format what fits --max-moves, what is left for later, and the rules of which it is."""
+    if not plan.later:
+        return
+    now, later = (
+        f"{counted(sum(len(move.added) for move in moves), 'replica')} in "
+        f"{counted(len(moves), 'partition')}"
+        for moves in (plan.moves, plan.later)
+    )
+    yield "now", f"{now}, at most {counted(plan.max_moves or 0, 'replica')}"
+    unit = UNITS[objective_of(plan)]
+    least = f"; no plan leaves fewer {unit}" if plan.verdict.is_proved else ""
+    yield "later", f"{later}{least}"
+    broken = Counter(name for move in plan.later for name in move.reasons)
+    for name, count in broken.items():
+        yield "", f"{counted(count, 'partition')} for {escaped(name)}"
 
 
 def _fair(plan: Plan) -> str:
@@ -273,7 +294,9 @@ def proof_text(verdict: Verdict, objective: str) -> str:
         what.append(f"it costs {cost}, the lower bound is {bound}{stopped}")
     if verdict.replication and verdict.replication.gap:
         what.append("replication costs more than its lower bound")
-    return f"{verdict.text}: {'; '.join(what) or 'see the problems'}"
+    if not what:
+        return "not proved: see the problems"
+    return f"{verdict.text}: {'; '.join(what)}"
 
 
 def replication_texts(verdict: Verdict) -> Iterator[str]:

@@ -474,3 +474,15 @@ class Plan:
     """Whether the plan was made from a hypothetical cluster."""
     left_alone: Annotated[LeftAlone | None, OMITTED] = None
     """What the plan leaves as it is; absent if no partition is frozen or breaks a rule."""
+    max_moves: Annotated[Count | None, OMITTED] = None
+    """Most replicas that `moves` may add; absent without a limit."""
+    later: Annotated[tuple[Move, ...], OMITTED] = ()
+    """Moves that do not fit `max_moves`, in the order of execution; `apply` does not make them.
+
+    Totals, fair loads, certificates and verdict are about `moves` and `later` together.
+    """
+
+    @property
+    def all_moves(self) -> tuple[Move, ...]:
+        """`moves`, then `later`: what reaches the goal."""
+        return self.moves + self.later if self.later else self.moves

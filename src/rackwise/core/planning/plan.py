@@ -37,6 +37,7 @@ from rackwise.core.planning.model import (
     SeenBroker,
     Verdict,
 )
+from rackwise.core.planning.outcome.first_moves import first_moves, split_moves
 from rackwise.core.planning.outcome.left_alone import left_alone_of
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
@@ -99,15 +100,17 @@ def plan(
     minimise: Minimise = "moves",
     prices: Sequence[Price] = (),
     solver: Solver = "auto",
+    max_moves: int | None = None,
     should_stop: Callable[[], bool] = never_stop,
     progress: Callable[[int], None] = no_progress,
 ) -> Plan:
     """The plan that reaches the goal with the fewest moves, bytes or dollars, and its proof.
 
     Among plans with equal moves, the one with the lowest price of replication is chosen, as far as
-    rates and prices are known. `prices`: rows of one provider, required for dollars. `should_stop`:
-    once it is true, the best legal plan so far is returned with its gap. `progress`: called with 1
-    after each step.
+    rates and prices are known. `prices`: rows of one provider, required for dollars. `max_moves`:
+    replicas that `moves` add at most; the other moves are `later` (`outcome.first_moves`).
+    `should_stop`: once it is true, the best legal plan so far is returned with its gap. `progress`:
+    called with 1 after each step.
 
     Raises `InvalidSnapshot` if something reassigns or required sizes are unknown, `InvalidPolicy`,
     `InvalidConfig` and `InvalidRack` for invalid input, `PartialRacks`,
@@ -118,7 +121,7 @@ def plan(
     instance = instance_of(cluster, policy, goal, minimise=minimise, prices=prices)
     made_from = made_from_of(instance, policy)
     if isinstance(goal, Leaders):
-        return _leaders_plan(instance, made_from, prices)
+        return replace(_leaders_plan(instance, made_from, prices), max_moves=max_moves)
     _check_possible(instance)
     instance = with_steady_costs(instance, prices)
     targets = targets_of(instance)
@@ -136,6 +139,8 @@ def plan(
     fair = replace(fair, leader_groups=leader_groups(instance, leaders.leaders))
     change = list_changes(instance, leaders.lists)
     moves = moves_of(instance, change, prices)
+    is_now = None if max_moves is None else first_moves(instance, change, max_moves)
+    now, later = (moves, ()) if is_now is None else split_moves(moves, is_now)
     progress(1)
     return Plan(
         cluster_id=cluster.cluster_id,
@@ -143,7 +148,7 @@ def plan(
         goal=goal,
         minimise=minimise,
         solver=solver_text,
-        moves=moves,
+        moves=now,
         totals=totals_of(
             instance,
             change,
@@ -161,6 +166,8 @@ def plan(
         verdict=_verdict(instance, sets, certificate, replication, should_stop),
         hypothetical=cluster.source == "suppose",
         left_alone=left_alone_of(instance, leaders.lists),
+        max_moves=max_moves,
+        later=later,
     )
 
 

@@ -244,6 +244,7 @@ def _is_plain(view: View, certificate: Certificate, racks: int) -> bool:
         and certificate.objective in {"moves", "bytes"}
         and not certificate.topic_prices
         and not (live & (tree.nodes[0] < 0)).any()
+        and not (live & view.cordoned).any()
         and all(len(np.unique(nodes)) <= 1 for nodes in coarser)
         and all(map(_is_plain_rule, view.rules))
         and int(view.placed.lengths.max(initial=0)) <= racks
@@ -257,6 +258,7 @@ def _is_plain_rule(rules: TopicRules) -> bool:
         and all(spread in {"even", "off"} for spread in coarser)
         and rules.topic_spread == "off"
         and rules.replication is None
+        and not rules.exclude
         and not rules.count
         and not rules.pin
     )

@@ -211,7 +211,7 @@ class TestReasons:
         policy = Policy(brokers=BrokerPolicy(exclude=(2,)), topics=(block,))
         instance = posed_instance(self.CLUSTER, policy, Balance())
         assert infeasible_partitions(instance) == [
-            "t-0: expected pinned brokers that accept replicas, got broker 2"
+            "t-0: expected brokers that accept new replicas, got broker 2, which must hold one"
         ]
 
 

@@ -37,9 +37,10 @@ from rackwise.core.planning.model import (
 from rackwise.core.racks import Rack
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rackwise.core.json.node import JsonNode
+    from rackwise.core.planning.model import SeenBroker
 
 FORMAT = "rackwise.plan/1"
 
@@ -107,15 +108,29 @@ def _name_repeated(node: JsonNode, brokers: Sequence[int]) -> None:
 def _check_plan(plan: Plan, node: JsonNode) -> None:
     known = plan.made_from.brokers
     seen: set[tuple[str, int]] = set()
-    moves = node.at("moves") if plan.moves else node
-    for index, move in enumerate(plan.moves):
+    if plan.later and plan.max_moves is None:
+        node.at("later").wrong("no later moves without max_moves", hint=NEW_PLAN)
+    _check_moves("moves", plan.moves, known, seen, node)
+    _check_moves("later", plan.later, known, seen, node)
+
+
+def _check_moves(
+    name: str,
+    listed: Sequence[Move],
+    known: Mapping[int, SeenBroker],
+    seen: set[tuple[str, int]],
+    node: JsonNode,
+) -> None:
+    """Name repeated partitions and unknown brokers; `seen`: the partitions before."""
+    moves = node.at(name) if listed else node
+    for index, move in enumerate(listed):
         key = (move.topic, move.partition)
         if key in seen and move.topic:
-            name = quoted(f"{move.topic}-{move.partition}")
+            partition = quoted(f"{move.topic}-{move.partition}")
             node.faults.add(
                 Fault(
                     place=moves.at(index).path,
-                    sentence=f"expected each partition once, got {name} twice",
+                    sentence=f"expected each partition once, got {partition} twice",
                     wanted="each partition once",
                     had="2",
                     hint=NEW_PLAN,

@@ -89,12 +89,20 @@ def leader_totals(
 
 
 def _goal_moves(instance: Instance, change: ListChanges) -> int | None:
-    """Replicas that are added for the goal itself; None if it names no brokers and no topics."""
-    goal = instance.goal
+    """Replicas that are added for the goal itself; None if it names no brokers and no topics.
+
+    A partition that the goal touches may add more than the goal asks for, to keep the rules.
+    """
+    goal, added = instance.goal, change.added.lengths
     if isinstance(goal, Add):
         return int(np.isin(change.added.values, [id_ for id_, _ in goal.brokers]).sum())
-    if isinstance(goal, Drain | Replace | SetReplication):
-        return int(change.added.lengths[instance.is_touched[change.rows]].sum())
+    if isinstance(goal, Drain | Replace):
+        brokers = goal.brokers if isinstance(goal, Drain) else [old for old, _ in goal.pairs]
+        leaving = View.sums(change.before, np.isin(change.before.values, brokers))
+        return int(np.minimum(added, leaving).sum())
+    if isinstance(goal, SetReplication):
+        growth = (change.after.lengths - change.before.lengths).clip(min=0)
+        return int(np.minimum(added, growth)[instance.is_touched[change.rows]].sum())
     return None
 
 

@@ -111,7 +111,8 @@ def _price(prices: Sequence[Price], region: str | None, level: str, day: date) -
             f"got no such row of {provider}",
             wanted=level,
             had="no row",
-            hint="add a row to the table of --prices, or plan with --minimise moves",
+            hint="add a row to the table of --prices, name the levels in the policy as the table "
+            "does (racks.levels), or minimise moves without --provider",
         )
     return choice.price
 

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
 
 
+IDS_SHOWN = 12
+"""How many broker ids a hint names."""
+
+
 class ResolvedGoal(NamedTuple):
     """A cluster and the policy that it should keep."""
 
@@ -86,6 +90,7 @@ def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
         added = _add_brokers(cluster, goal.brokers)
         return ResolvedGoal(added, policy, touched=_touched(goal))
     if isinstance(goal, Drain):
+        _check_known("drain", goal.brokers, cluster)
         drained = _add_drained(policy, goal.brokers)
         touched = _touched(goal, leaving=goal.brokers)
         kept = drained if goal.rebalance else _keep_loads_and_leaders(drained)
@@ -143,6 +148,23 @@ def _add_brokers(cluster: Cluster, joining: Sequence[tuple[int, Rack]]) -> Clust
     return replace(cluster, brokers=tuple(by_id[id_] for id_ in sorted(by_id)))
 
 
+def _ids_text(ids: Sequence[int]) -> str:
+    more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
+    return ", ".join(map(str, ids[:IDS_SHOWN])) + more
+
+
+def _check_known(name: str, brokers: Sequence[int], cluster: Cluster) -> None:
+    known = {broker.id for broker in cluster.brokers}
+    for broker in brokers:
+        if broker not in known:
+            raise InvalidConfig(
+                f"invalid {name}: expected a broker of the cluster, got {broker}",
+                wanted="a broker of the cluster",
+                had=broker,
+                hint=f"brokers: {_ids_text(sorted(known))}",
+            )
+
+
 def _check_pairs(goal: Replace, cluster: Cluster) -> None:
     olds = {old for old, _ in goal.pairs}
     news = [new for _, new in goal.pairs]
@@ -156,11 +178,12 @@ def _check_pairs(goal: Replace, cluster: Cluster) -> None:
             had=pairs,
             hint="give each old broker its own new one",
         )
+    _check_known("replace", sorted(olds), cluster)
     for new in news:
         if new not in live:
             raise InvalidConfig(
                 f"invalid replacement: expected a live broker, got broker {new}",
                 wanted="a live broker",
                 had=new,
-                hint=f"live brokers: {', '.join(map(str, sorted(live)))}",
+                hint=f"live brokers: {_ids_text(sorted(live))}",
             )

@@ -171,7 +171,10 @@ def _barred_pins(instance: Instance, rows: NDArray[np.int64]) -> Iterator[tuple[
     for row, broker in zip(
         rows[pins.rows[barred]].tolist(), instance.brokers[brokers[barred]].tolist(), strict=True
     ):
-        yield row, f"expected pinned brokers that accept replicas, got broker {broker}"
+        yield (
+            row,
+            f"expected brokers that accept new replicas, got broker {broker}, which must hold one",
+        )
 
 
 def _reason(instance: Instance, class_: PartitionClass, room: RackCapacity) -> str:

@@ -132,7 +132,8 @@ def infeasible(instance: Instance) -> Infeasible:
     """The error for partitions without a legal set; names all of them."""
     reasons = infeasible_partitions(instance)
     view = instance.view
-    cordoned = view.tree.brokers[np.flatnonzero(view.cordoned[:-1])].tolist()
+    is_helpful = view.cordoned & view.usable
+    cordoned = view.tree.brokers[np.flatnonzero(is_helpful[:-1])].tolist()
     uncordon = f", or uncordon {_brokers_text(cordoned)}" if cordoned else ""
     return Infeasible(
         f"no legal replica set: {reasons[0]}",

@@ -67,7 +67,7 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
     """
     instance = instance_of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
     instance = with_steady_costs(instance, prices)
-    after = apply_moves(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
+    after = apply_moves(instance, plan.all_moves, keeps_sets=isinstance(plan.goal, Leaders))
     by_leaders = next((one for one in plan.certificates if one.objective == "leaders"), None)
     leaders = judge_leaders(instance, after.sets, after.lists, by_leaders)
     if isinstance(plan.goal, Leaders):

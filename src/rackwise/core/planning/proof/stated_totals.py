@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from rackwise.core.errors import InvalidConfig
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
 from rackwise.core.planning.leaders.fair_groups import UNIT as LEADERS_UNIT
 from rackwise.core.planning.leaders.fair_groups import (
@@ -29,6 +30,7 @@ from rackwise.core.planning.leaders.fair_groups import (
     leader_groups,
 )
 from rackwise.core.planning.model import Fair, Leaders, SeenBroker
+from rackwise.core.planning.outcome.first_moves import first_moves, split_moves
 from rackwise.core.planning.outcome.left_alone import left_alone_of
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
         Totals,
         Verdict,
     )
+    from rackwise.core.planning.outcome.moves import ListChanges
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.proof.applied import AppliedMoves
     from rackwise.core.policy import Policy
@@ -70,7 +73,7 @@ def false_statements(
     `prices`: the price rows that the plan was made with. Raises what `instance_of` raises.
     """
     instance = instance_of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
-    after = apply_moves(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
+    after = apply_moves(instance, plan.all_moves, keeps_sets=isinstance(plan.goal, Leaders))
     return (
         *_false_origin(instance, plan),
         *_different_fields("the verdict", verdict, plan.verdict),
@@ -87,7 +90,7 @@ def _false_origin(instance: Instance, plan: Plan) -> Iterator[str]:
     for id_ in sorted(seen.keys() | plan.made_from.brokers.keys()):
         if seen.get(id_) != plan.made_from.brokers.get(id_):
             yield f"broker {id_}: the plan records another rack or state than the cluster has"
-    counts = counts_of(cluster, plan.moves)
+    counts = counts_of(cluster, plan.all_moves)
     stated = plan.made_from.partitions
     for topic in sorted(counts.keys() | stated.keys()):
         wanted, had = (
@@ -114,7 +117,7 @@ def _false_moves(
         found = totals_of(
             instance, change, after.lists, offers=offers, sets=after.sets, prices=prices
         )
-    stated = {(move.topic, move.partition): move for move in plan.moves}
+    stated = {(move.topic, move.partition): move for move in plan.all_moves}
     for move in moves:
         stated_move = stated[move.topic, move.partition]
         if move != stated_move:
@@ -127,9 +130,31 @@ def _false_moves(
     left = left_alone_of(instance, after.lists)
     if left != plan.left_alone:
         yield f"left_alone: expected {_left_text(left)}, got {_left_text(plan.left_alone)}"
-    if [(move.topic, move.partition) for move in moves] != list(stated):
-        yield "the moves are not in execution order"
+    yield from _false_order(instance, plan, change, moves)
     yield from _different_fields("totals", found, plan.totals)
+
+
+def _false_order(
+    instance: Instance, plan: Plan, change: ListChanges, moves: Sequence[Move]
+) -> Iterator[str]:
+    """Moves out of order, and others now than those that `first_moves` gives."""
+    wanted: tuple[Sequence[Move], Sequence[Move]] = (moves, ())
+    if plan.max_moves is not None and not isinstance(plan.goal, Leaders):
+        try:
+            wanted = split_moves(moves, first_moves(instance, change, plan.max_moves))
+        except InvalidConfig as error:
+            yield error.message
+            return
+    orders = [
+        [[(move.topic, move.partition) for move in some] for some in pair]
+        for pair in (wanted, (plan.moves, plan.later))
+    ]
+    if orders[0] == orders[1]:
+        return
+    if [*map(sorted, orders[0])] == [*map(sorted, orders[1])]:
+        yield "the moves are not in execution order"
+    else:
+        yield f"expected {len(wanted[0])} moves now, got others"
 
 
 def _false_proof(

@@ -114,7 +114,7 @@ class _Reasoning:
     def __init__(self, instance: Instance, plan: Plan) -> None:
         self._instance = instance
         self._plan = plan
-        self._applied = apply_moves(instance, plan.moves, keeps_sets=_keeps_sets(plan))
+        self._applied = apply_moves(instance, plan.all_moves, keeps_sets=_keeps_sets(plan))
         self._certificates = {one.objective: one for one in plan.certificates}
         placed, lists = instance.view.placed, self._applied.lists
         # Ids of the brokers that lose a replica, and of those that get one, in any order.
