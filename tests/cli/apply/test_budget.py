@@ -260,3 +260,51 @@ class TestRuns:
             assert printed["bytes_left"] > 5_000
         assert not printed["has_written"]
         shown(admin, NAME, {0: [0, 1], 1: [1, 0], 2: [2, 0], 3: [1, 0]})
+
+    def test_a_rollback_goes_on_the_next_night(self, admin, cluster, called, path):
+        """It had no budget, and moved everything back in one run."""
+        assert called("apply", path)[0] == 0
+        words = ("rollback", path, "--next", "1")
+        code, out, err = called(*words)
+        command = f"rackwise rollback {path} --bootstrap-server {cluster.bootstrap} --next 1"
+        assert (code, out.splitlines()) == (
+            3,
+            [
+                "3 moves: 1 done, 0 failed, 2 skipped, 0 dropped",
+                "bytes   0 bytes copied, 0 bytes left",
+                "budget  spent: 1 move was begun",
+                f"next    {command}",
+            ],
+        ), err
+        shown(admin, NAME, {**DONE, 3: [0, 1]})
+        code, out, err = called("status", path)
+        assert (code, out.splitlines()[0], out.splitlines()[2]) == (
+            2,
+            "rollback: 1 done, 2 not_started",
+            "no process is running it: the last run has used its budget",
+        )
+        assert f"to continue: {command[: -len(' --next 1')]}, with a budget such as" in err
+        code, out, err = called(*words, "--json")
+        printed = document(out)
+        assert (code, printed["done"], printed["begun"], printed["stop"]) == (3, 2, 1, "budget"), (
+            err
+        )
+        assert printed["next_command"] == command
+        code, out, err = called(*words)
+        assert (code, out.splitlines()[0]) == (
+            0,
+            "3 moves: 3 done, 0 failed, 0 skipped, 0 dropped",
+        ), err
+        shown(admin, NAME, dict(enumerate(BEFORE)))
+        assert called(*words)[:2] == (0, "0 moves: nothing to undo\n")
+
+    @pytest.mark.long
+    def test_what_later_runs_did_is_left_to_the_next_rollback(self, admin, called, path):
+        assert called("apply", path, "--next", "2")[0] == 3
+        assert called("rollback", path, "--next", "1")[0] == 3
+        assert called("apply", path)[0] == 0
+        code, _, err = called("rollback", path, "--next", "3")
+        assert code == 3
+        assert "of later runs are left to undo; to continue: rackwise rollback" in err
+        assert called("rollback", path, "--next", "3")[0] == 0
+        shown(admin, NAME, dict(enumerate(BEFORE)))

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from kafka.structs import TopicPartition
@@ -13,6 +14,7 @@ from kafka.structs import TopicPartition
 from hand_made_plans import lists, plan_file
 from kafka_topics import NAME, document
 from kafka_traffic import RATES, create, produce, until
+from rackwise.adapters.files.plan.read import read_plan
 from rackwise.adapters.kafka.applying.throttles import (
     ConfigWrite,
     read_throttles,
@@ -56,9 +58,13 @@ def is_moving(admin):
 
 def applying(cluster, path):
     """A process that applies the plan at one byte a second."""
-    words = ["apply", path, "--throttle", "1", "--bootstrap-server", cluster.bootstrap]
+    return running(cluster, "apply", path, "--throttle", "1")
+
+
+def running(cluster, *words):
+    """A process that executes a command."""
     return subprocess.Popen(
-        [sys.executable, "-m", "rackwise.cli", *words],
+        [sys.executable, "-m", "rackwise.cli", *words, "--bootstrap-server", cluster.bootstrap],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -133,23 +139,95 @@ def test_without_a_process_it_is_set_and_kept(admin, cluster, called, path, verb
     until(lambda: throttles(admin) == before, "throttles as before")
 
 
-@pytest.mark.long
-def test_a_process_that_runs_another_plan_is_not_asked_for_ever(
-    admin, cluster, called, path, tmp_path, monkeypatch, state
+def test_a_process_that_runs_another_plan_is_named_and_not_asked(
+    admin, cluster, called, path, tmp_path, state
 ):
-    monkeypatch.setattr("rackwise.cli.apply.throttle.PATIENCE_S", 1)
+    """Status named it as the process of this plan, and throttle waited a minute for its answer."""
     other = plan_file(tmp_path / "other.json", admin, {(NAME, 3): (1, 0)})
     process = applying(cluster, path)
     try:
         until(lambda: is_moving(admin), "a move")
-        code, out, err = called("throttle", other, "5MB")
-        assert (code, out) == (1, "")
-        assert f"expected process {process.pid}, running since 20" in err
+        sha256 = read_plan(Path(path)).sha256
+        named = f"executing another plan ({path}, {sha256[:12]}) since 20"
+        for words in (("throttle", other, "5MB"), ("apply", other), ("rollback", other)):
+            code, out, err = called(*words)
+            assert (code, out) == (4, ""), err
+            assert f"got process {process.pid}, which has been {named}" in err
         assert not [*state.glob("*/*.throttle")]
+        code, out, err = called("status", other)
+        assert code == 2
+        assert out.splitlines()[2].startswith(f"process {process.pid} has been {named}")
+        printed = document(called("status", other, "--json")[1])
+        assert (printed["pid"], printed["since"], printed["command"]) == (None, None, None)
+        assert printed["other"].pop("since").startswith("20")
+        assert printed["other"] == {
+            "pid": str(process.pid),
+            "command": "apply",
+            "plan": sha256,
+            "file": path,
+        }
+        printed = document(called("status", path, "--json")[1])
+        assert (printed["pid"], printed["command"]) == (str(process.pid), "apply")
+        assert printed["other"] is None
     finally:
         process.kill()
         process.communicate()
+    assert document(called("status", other, "--json")[1])["other"] is None
     assert called("cancel", path)[0] == 0
+
+
+@pytest.fixture
+def applied(called, path):
+    """The same plan, executed."""
+    assert called("apply", path)[0] == 0
+    return path
+
+
+def test_a_rollback_in_progress_takes_it(admin, cluster, called, applied):
+    """The request stood beside the journal of the plan, and the rollback reads beside its own."""
+    before = throttles(admin)
+    process = running(cluster, "rollback", applied, "--throttle", "1")
+    try:
+        until(lambda: is_moving(admin), "a move")
+        code, out, err = called("throttle", applied, "2")
+        assert (code, out.splitlines()[0]) == (
+            0,
+            f"throttle: 2 bytes/s at each broker, set by process {process.pid}",
+        ), err
+        code, out, err = called("status", applied)
+        assert (code, out.splitlines()[0]) == (2, "rollback: 1 moving"), err
+        assert f"process {process.pid} has been rolling back this plan since 20" in out
+        printed = document(called("status", applied, "--json")[1])
+        assert (printed["pid"], printed["command"]) == (str(process.pid), "rollback")
+        assert printed["rollback"] != printed["plan"] == read_plan(Path(applied)).sha256
+        assert called("throttle", applied, "100MB")[0] == 0
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out) == (0, "1 move: 1 done, 0 failed, 0 skipped, 0 dropped\n"), err
+    until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
+    until(lambda: throttles(admin) == before, "throttles as before")
+    assert document(called("status", applied, "--json")[1])["rollback"] is None
+
+
+@pytest.mark.long
+def test_a_killed_rollback_gets_it_and_goes_on(admin, cluster, called, applied):
+    before = throttles(admin)
+    process = running(cluster, "rollback", applied, "--throttle", "1")
+    until(lambda: is_moving(admin), "a move")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    code, out, err = called("status", applied)
+    assert out.splitlines()[0] == "rollback: 1 moving"
+    assert f"to continue: rackwise rollback {applied} " in err
+    code, out, err = called("throttle", applied, "80MB")
+    assert (code, out.splitlines()[0]) == (
+        0,
+        "throttle: 80,000,000 bytes/s (76.3 MiB/s) at each broker",
+    ), err
+    assert called("rollback", applied)[0] == 0
+    until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
+    until(lambda: throttles(admin) == before, "throttles as before")
 
 
 @pytest.mark.parametrize("rate", ["0", "10Mbit"])

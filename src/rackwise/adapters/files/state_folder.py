@@ -7,9 +7,18 @@ HOME/                        $RACKWISE_STATE, else $XDG_STATE_HOME/rackwise, els
     PLAN-SHA256.journal      see `journal`
 ```
 
+The lock is of the cluster, and its text names the plan, so that nobody takes a run of another plan
+for one of theirs:
+
+```
+{"command":"rollback","executes":"81c0..","file":"/ops/a.json","pid":"412","plan":"5f0c..",..}
+                                  |                                              |
+                       the reverse plan, whose journal it writes       the plan of the command
+```
+
 Folders are 0700 and files 0600. A folder that somebody else owns, or that others may write to, is
 refused: what stands in it decides what is written to a cluster. The lock goes with its process,
-however that ends; the text in the file is for people.
+however that ends; nothing but messages and requests for a throttle depends on the text.
 
 What this does not do: keep two hosts apart. A second host is seen by its reassignments alone.
 """
@@ -22,11 +31,15 @@ import os
 import stat
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.files.writing import sync_folder
-from rackwise.core.errors import JournalUnwritable, Locked
+from rackwise.core.errors import InvalidConfig, JournalUnwritable, Locked
+from rackwise.core.json.canonical import canonical_json
+from rackwise.core.json.strict import parse
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -41,8 +54,81 @@ MODE_FILE = 0o600
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ASKED_S = 0.1
 """Who asks for the holder of a lock has let it go after this time."""
-_TOLD = 200
+_TOLD = 32_768
 """Bytes of the lock file that are read back."""
+_ACTS = MappingProxyType(
+    {
+        "cancel": "cancelling",
+        "rollback": "rolling back",
+        "throttle": "setting the throttle of",
+    }
+)
+"""Command -> what its process does with a plan; the others execute it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockHolder:
+    """The process that holds the lock of a cluster; None: its text does not say."""
+
+    pid: str | None = None
+    since: str | None = None
+    """When it began, UTC."""
+    command: str | None = None
+    """Its command, such as `apply`."""
+    plan: str | None = None
+    """SHA-256 of the plan that the command names."""
+    file: str | None = None
+    """Path of that plan, or of the replica lists that it was made from."""
+    executes: str | None = None
+    """SHA-256 of the plan whose journal it writes: that plan, or the one that undoes it."""
+
+    def runs(self, *plans: str) -> bool:
+        """Whether it runs one of these plans, or may: its text does not say."""
+        return self == LockHolder() or not {self.plan, self.executes}.isdisjoint(plans)
+
+    def does(self, *plans: str) -> str:
+        """`executing another plan (/ops/b.json, 81c0f2aa9e07)`: what it does, safe to print.
+
+        `plans`: those that the reader calls "this plan".
+        """
+        if self == LockHolder():
+            return "executing a plan"
+        if self.command == "throttles":
+            return "clearing the throttles of earlier runs"
+        named = ", ".join(filter(None, [self.file, (self.plan or "")[:12]]))
+        plan = "this plan" if self.runs(*plans) else f"another plan ({escaped(named)})"
+        return f"{_ACTS.get(self.command or '', 'executing')} {plan}"
+
+    @property
+    def process(self) -> str:
+        """Its id, safe to print."""
+        return escaped(self.pid or "unknown")
+
+    @property
+    def began(self) -> str:
+        """When it began, safe to print."""
+        return escaped(self.since or "unknown")
+
+
+class RunLock:
+    """The lock of a cluster while this process holds it; made by `locked`."""
+
+    def __init__(self, path: Path, descriptor: int, holder: LockHolder) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._holder = holder
+
+    def write(self, *, plan: str | None = None, executes: str | None = None) -> None:
+        """Name the plan, or what is executed in its place. Raises `JournalUnwritable`."""
+        plan = plan or self._holder.plan
+        self._holder = replace(self._holder, plan=plan, executes=executes or plan)
+        named = {key: value for key, value in asdict(self._holder).items() if value is not None}
+        text = f"{canonical_json(named)}\n".encode()
+        try:
+            os.pwrite(self._descriptor, text, 0)
+            os.ftruncate(self._descriptor, len(text))
+        except OSError as cause:
+            raise unwritable(self._path, cause.strerror or str(cause)) from None
 
 
 def state_home(environment: Mapping[str, str]) -> Path:
@@ -75,10 +161,14 @@ def made_folder(home: Path, cluster_id: str) -> Path:
 
 
 @contextmanager
-def locked(folder: Path, *, since: str) -> Iterator[None]:
-    """Hold the cluster's lock. `since`: the time now, for who finds it held.
+def locked(
+    folder: Path, *, since: str, command: str, plan: str | None = None, file: Path | None = None
+) -> Iterator[RunLock]:
+    """Hold the cluster's lock, and say so in its text.
 
-    Raises `Locked` with the process that has it, `JournalUnwritable`.
+    `since`: the time now; `command`: the command of this process; `plan`: the SHA-256 of its plan,
+    if that is known already; `file`: where that plan is. Raises `Locked` with the process that has
+    the lock, `JournalUnwritable`.
     """
     path = folder / LOCK
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -90,13 +180,16 @@ def locked(folder: Path, *, since: str) -> Iterator[None]:
         try:
             _take(descriptor)
         except BlockingIOError:
-            raise _held(path, os.pread(descriptor, _TOLD, 0).decode(errors="replace")) from None
-        try:
+            raise lock_error(folder, _read_holder(descriptor), *filter(None, [plan])) from None
+        lock = RunLock(
+            path,
+            descriptor,
+            LockHolder(pid=str(os.getpid()), since=since, command=command, file=_path_text(file)),
+        )
+        lock.write(plan=plan)
+        yield lock
+        with suppress(OSError):
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()} {since}\n".encode(), 0)
-        except OSError as cause:
-            raise unwritable(path, cause.strerror or str(cause)) from None
-        yield
     finally:
         os.close(descriptor)
 
@@ -110,8 +203,8 @@ def _take(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def holder(folder: Path) -> tuple[str, str] | None:
-    """The process that holds the cluster's lock, and since when; None where nobody does."""
+def holder(folder: Path) -> LockHolder | None:
+    """The process that holds the cluster's lock; None where nobody does."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -119,12 +212,27 @@ def holder(folder: Path) -> tuple[str, str] | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        text = os.pread(descriptor, _TOLD, 0).decode(errors="replace")
-        pid, _, since = text.strip().partition(" ")
-        return pid or "unknown", since or "unknown"
+        return _read_holder(descriptor)
     finally:
         os.close(descriptor)
     return None
+
+
+def _read_holder(descriptor: int) -> LockHolder:
+    """What the text of a lock says; a text that is not written yet says nothing."""
+    text = os.pread(descriptor, _TOLD, 0).partition(b"\n")[0]
+    try:
+        document = parse(text, where=LOCK, error=InvalidConfig)
+    except InvalidConfig:
+        return LockHolder()
+    if not isinstance(document, dict):
+        return LockHolder()
+    named = {each.name: document.get(each.name) for each in fields(LockHolder)}
+    return LockHolder(**{key: value for key, value in named.items() if isinstance(value, str)})
+
+
+def _path_text(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute()).encode(errors="replace").decode()
 
 
 def unwritable(path: Path, why: str) -> JournalUnwritable:
@@ -148,13 +256,13 @@ def _check_ours(folder: Path) -> None:
         raise unwritable(folder, "others may write to it")
 
 
-def _held(path: Path, text: str) -> Locked:
-    pid, _, since = text.strip().partition(" ")
+def lock_error(folder: Path, running: LockHolder, *plans: str) -> Locked:
+    """The refusal where a process holds the lock; `plans`: those that the caller wants to run."""
+    what = f"process {running.process}, which has been {running.does(*plans)} since {running.began}"
     return Locked(
-        f"expected no other run on this cluster, got process {escaped(pid) or 'unknown'}, running "
-        f"since {escaped(since) or 'unknown'}",
+        f"expected no other run on this cluster, got {what}",
         wanted="no other run",
-        had=text.strip(),
+        had=what,
         hint="wait until it ends; a process that is gone holds no lock",
-        where=str(path),
+        where=str(folder / LOCK),
     )

@@ -41,7 +41,7 @@ def cancel(
     shell: Shell = context.obj
     from rackwise.core.applying.model import Caps
 
-    with open_session(shell, target) as session:
+    with open_session(shell, target, command="cancel") as session:
         require_journal(session, target)
         if has_ended(session) and not _moves(session):
             moves = counted(len(session.plan.moves), "move")

@@ -37,7 +37,7 @@ def apply(
     first write.
     """
     shell: Shell = context.obj
-    with open_session(shell, target, may_replan=True) as session:
+    with open_session(shell, target, command="apply", may_replan=True) as session:
         found = run_preflight(shell, session, options)
         is_done = found.is_done and has_ended(session)
         if options.check or is_done:

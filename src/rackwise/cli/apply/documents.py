@@ -95,12 +95,31 @@ class CheckedDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherRunDocument:
+    """A process that runs another plan on the same cluster."""
+
+    pid: str | None
+    """Id of the process."""
+    since: str | None
+    """When it began, UTC."""
+    command: str | None
+    """Its command, such as `apply`."""
+    plan: str | None
+    """SHA-256 of its plan; null if the command has no plan."""
+    file: str | None
+    """Path of its plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusDocument:
     """The state of a plan and of each of its moves."""
 
     format: Literal["rackwise.status/1"] = "rackwise.status/1"
     plan: str
     """SHA-256 of the plan."""
+    rollback: str | None
+    """SHA-256 of the plan that undoes it, if that was started and is not complete: the document
+    then describes the moves that undo."""
     cluster_id: str | None
     """Id of the cluster."""
     moves: int
@@ -133,6 +152,10 @@ class StatusDocument:
     """Process that runs the plan."""
     since: str | None
     """When that process began, UTC."""
+    command: str | None
+    """The command of that process, such as `apply` or `rollback`."""
+    other: OtherRunDocument | None
+    """Process that runs another plan on the same cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ def resume(
     shell: Shell = context.obj
     from rackwise.core.applying.start import history_of
 
-    with open_session(shell, target) as session:
+    with open_session(shell, target, command="resume") as session:
         require_journal(session, target)
         history = history_of(session.lines)
         if history.was_cancelled:

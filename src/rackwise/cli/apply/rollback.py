@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rackwise.cli.app import with_option_groups
+from rackwise.cli.apply.budget import BudgetOptions
 from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     ApplySession,
@@ -17,8 +18,10 @@ from rackwise.cli.apply.run import (
     run_preflight,
     show,
     show_nothing,
+    start_budget,
 )
 from rackwise.cli.apply.text import name_of
+from rackwise.cli.stopping import STOPPED
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
@@ -29,43 +32,56 @@ if TYPE_CHECKING:
 
 
 @with_option_groups(without=("check",))
-def rollback(context: typer.Context, target: Target, options: ApplyOptions) -> int:
+def rollback(
+    context: typer.Context, target: Target, options: ApplyOptions, budget: BudgetOptions
+) -> int:
     """Cancel running moves, then execute the reverse of the completed ones, with its own journal.
 
     If the run is killed, the same command continues it. Replicas that move back are copied in full.
-    Exit codes: 0 all is as before the plan, 1 error, 3 stopped half-way, 4 rejected before any
-    write.
+    With --next, --most-bytes, --until or --for, a run undoes only a part; the same command
+    continues later. Exit codes: 0 all is as before the plan, 1 error, 3 moves are left, 4 rejected
+    before any write.
     """
     shell: Shell = context.obj
-    with open_session(shell, target) as session:
+    with open_session(shell, target, command="rollback") as session:
         if session.journal.entries:
             state = initial_state(session, options.caps, mode="cancel")
             outcome, code = run(shell, session, state, label="cancel")
             if code:
                 show(shell, session, outcome, target, verb="rollback")
                 return code
-        unfinished = _unfinished_rollback(shell, session)
+        unfinished = open_rollback(shell, session)
         if unfinished is not None:
-            code = _execute(shell, unfinished, options, target)
+            code = _execute(shell, unfinished, options, budget, target)
             if code:
                 return code
         back = _reverse(shell, session)
-        _print_cost(shell, back)
         if not back.moves:
-            show_nothing(shell, session, "0 moves: nothing to undo", mode="apply")
+            if unfinished is None:
+                _print_cost(shell, back)
+                show_nothing(shell, session, "0 moves: nothing to undo", mode="apply")
             return 0
+        if unfinished is not None and budget != BudgetOptions():
+            left = counted(len(back.moves), "move")
+            again = target.command("rollback", options, budget)
+            shell.warn(f"{left} of later runs are left to undo; to continue: {again}")
+            return STOPPED
+        _print_cost(shell, back)
         from rackwise.adapters.files.plan.write import write_plan
 
         write_plan(back, _reverse_path(session))
-        return _execute(shell, session.with_plan(back), options, target)
+        return _execute(shell, session.with_plan(back), options, budget, target)
 
 
 def _reverse_path(session: ApplySession) -> Path:
     return session.folder / f"{session.plan.sha256}.rollback.json"
 
 
-def _unfinished_rollback(shell: Shell, session: ApplySession) -> ApplySession | None:
-    """The session of an earlier rollback that did not end; None if there is no such rollback."""
+def open_rollback(shell: Shell, session: ApplySession) -> ApplySession | None:
+    """The session of a rollback of the plan that did not end; None if there is no such rollback.
+
+    Raises `InvalidPlan` where its plan or its journal is damaged.
+    """
     from rackwise.adapters.files.plan.read import read_plan
     from rackwise.cli.apply.run import has_ended
 
@@ -109,12 +125,25 @@ def _print_cost(shell: Shell, back: Plan) -> None:
     )
 
 
-def _execute(shell: Shell, session: ApplySession, options: ApplyOptions, target: Target) -> int:
+def _execute(
+    shell: Shell,
+    session: ApplySession,
+    options: ApplyOptions,
+    budget: BudgetOptions,
+    target: Target,
+) -> int:
+    """Run a reverse plan within the budget."""
+    if session.lock is not None:
+        session.lock.write(executes=session.plan.sha256)
     try:
         found = run_preflight(shell, session, options)
-        state = initial_state(session, options.caps, rate=options.rate, dropped=found.dropped)
+        limits = start_budget(shell, session, budget)
+        state = initial_state(
+            session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
+        )
         outcome, code = run(shell, session, state, label="rollback")
-        show(shell, session, outcome, target, verb="rollback")
+        again = target.command("rollback", options, budget) if limits.is_limited else None
+        show(shell, session, outcome, target, verb="rollback", again=again)
     finally:
         session.journal.close()
     return code

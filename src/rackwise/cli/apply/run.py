@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.adapters.files.journal import Journal
+    from rackwise.adapters.files.state_folder import RunLock
     from rackwise.adapters.kafka.applying.world import World
     from rackwise.cli.apply.budget import BudgetOptions
     from rackwise.cli.apply.options import ApplyOptions, Target
@@ -53,6 +54,8 @@ class ApplySession:
     """The state folder of the cluster."""
     journal: Journal
     world: World
+    lock: RunLock | None = None
+    """The lock of the cluster; None: the session only reads."""
     _lines: list[Line] = field(default_factory=list)
     """Lines of the journal that are parsed already."""
 
@@ -81,32 +84,34 @@ class ApplySession:
         from rackwise.adapters.files.journal import open_journal
 
         journal = open_journal(self.folder, plan.sha256)
-        return ApplySession(plan=plan, folder=self.folder, journal=journal, world=self.world)
+        return ApplySession(
+            plan=plan, folder=self.folder, journal=journal, world=self.world, lock=self.lock
+        )
 
 
 @contextmanager
 def open_session(
-    shell: Shell, target: Target, *, is_reading: bool = False, may_replan: bool = False
+    shell: Shell, target: Target, *, command: str | None = None, may_replan: bool = False
 ) -> Iterator[ApplySession]:
     """Lock and open the journal of the plan, then connect to its cluster.
 
-    `is_reading`: without a lock; a damaged journal causes a warning and is ignored. `may_replan`:
-    a file with lists that somebody else chose is compared with the cluster again, unless a run of
-    it is open. Raises `InvalidPlan`, `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`,
-    `Unreachable`.
+    `command`: that of this process, for those who find the lock held; None: the session only reads,
+    without a lock, and a damaged journal causes a warning and is ignored. `may_replan`: a file with
+    lists that somebody else chose is compared with the cluster again, unless a run of it is open.
+    Raises `InvalidPlan`, `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`, `Unreachable`.
     """
     from rackwise.adapters.files import read_bytes
     from rackwise.adapters.files.plan.read import parse_plan
     from rackwise.adapters.files.plan.targets import is_plan, parse_targets
     from rackwise.core.applying.preflight import check_cluster
 
-    where = str(target.plan)
+    where, is_reading = str(target.plan), command is None
     data = read_bytes(target.plan, error=InvalidPlan, max_bytes=shell.max_input)
     with ExitStack() as stack:
         if is_plan(data):
             plan = parse_plan(data, where=where)
             check_cluster(plan, plan.cluster_id)
-            folder = _folder(stack, plan.cluster_id, is_reading=is_reading)
+            folder, lock = _folder(stack, target, plan.cluster_id, command, plan=plan.sha256)
             journal, lines = _journal(shell, stack, folder, plan, is_reading=is_reading)
             world = _world(stack, target)
         else:
@@ -114,15 +119,25 @@ def open_session(
 
             targets = parse_targets(data, where=where)
             world = _world(stack, target)
-            folder = _folder(stack, world.cluster_id(), is_reading=is_reading)
+            folder, lock = _folder(stack, target, world.cluster_id(), command)
             plan = find_plan(shell, world, folder, targets, may_replan=may_replan)
+            if lock is not None:
+                lock.write(plan=plan.sha256)
             journal, lines = _journal(shell, stack, folder, plan, is_reading=is_reading)
         check_cluster(plan, world.cluster_id())
-        yield ApplySession(plan=plan, folder=folder, journal=journal, world=world, _lines=[*lines])
+        yield ApplySession(
+            plan=plan, folder=folder, journal=journal, world=world, lock=lock, _lines=[*lines]
+        )
 
 
-def _folder(stack: ExitStack, cluster_id: str | None, *, is_reading: bool) -> Path:
-    """The state folder of the cluster, locked unless it is only read."""
+def _folder(
+    stack: ExitStack,
+    target: Target,
+    cluster_id: str | None,
+    command: str | None,
+    plan: str | None = None,
+) -> tuple[Path, RunLock | None]:
+    """The state folder of the cluster, and its lock unless it is only read."""
     from rackwise.adapters.files.state_folder import (
         cluster_folder,
         locked,
@@ -131,11 +146,11 @@ def _folder(stack: ExitStack, cluster_id: str | None, *, is_reading: bool) -> Pa
     )
 
     home = state_home(os.environ)
-    if is_reading:
-        return cluster_folder(home, cluster_id or "")
+    if command is None:
+        return cluster_folder(home, cluster_id or ""), None
     folder = made_folder(home, cluster_id or "")
-    stack.enter_context(locked(folder, since=utc_now()))
-    return folder
+    lock = locked(folder, since=utc_now(), command=command, plan=plan, file=target.plan)
+    return folder, stack.enter_context(lock)
 
 
 def _journal(

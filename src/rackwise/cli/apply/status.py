@@ -12,6 +12,7 @@ from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.journal_lines import is_closed
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Target
+from rackwise.cli.apply.rollback import open_rollback
 from rackwise.cli.apply.run import ApplySession, open_session
 from rackwise.cli.apply.text import (
     class_lines,
@@ -23,12 +24,14 @@ from rackwise.cli.apply.text import (
 )
 from rackwise.cli.shell import Shell
 from rackwise.core.applying.throttle_configs import bytes_per_s
+from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.cli.apply.documents import StatusDocument
+    from rackwise.adapters.files.state_folder import LockHolder
+    from rackwise.cli.apply.documents import OtherRunDocument, StatusDocument
     from rackwise.core.applying.actions import Looked
     from rackwise.core.applying.model import ObservedPartition, PartitionId, ThrottleKey
     from rackwise.core.applying.status import Status
@@ -48,8 +51,12 @@ class PlanStatus:
     status: Status
     seen: Mapping[PartitionId, ObservedPartition]
     """Partitions that are reassigning."""
-    holder: tuple[str, str] | None
-    """Process that runs the plan, and since when."""
+    holder: LockHolder | None
+    """Process that runs the plan."""
+    other: LockHolder | None
+    """Process that runs another plan on the cluster."""
+    plans: tuple[str, ...]
+    """SHA-256 of the plan; and of its rollback, if that is open and described here."""
     is_open: bool
     """Whether the last run did not reach its end; without a holder it was interrupted."""
     has_journal: bool
@@ -58,6 +65,16 @@ class PlanStatus:
     """Whether the last run cancelled moves."""
     is_budget_spent: bool
     """Whether the last run ended because its budget was spent."""
+
+    @property
+    def is_rollback(self) -> bool:
+        """Whether this describes the open rollback of the plan."""
+        return len(self.plans) > 1
+
+    @property
+    def has_work(self) -> bool:
+        """Whether moves or throttles are left."""
+        return self.is_rollback or not self.status.is_done or bool(self.status.throttles)
 
 
 @with_option_groups()
@@ -71,23 +88,37 @@ def status(
     """Show how many moves of a plan are done, moving, not started, or changed by others.
 
     Running moves are observed for two seconds to compute the time left. Without a journal, every
-    running move counts as a move of another tool. Reads only. Exit codes: 0 all done, 2 moves or
-    throttles are left, 1 error.
+    running move counts as a move of another tool. While a rollback of the plan is not complete, its
+    moves are shown instead. Reads only. Exit codes: 0 all done, 2 moves or throttles are left, 1
+    error.
     """
     shell: Shell = context.obj
-    with open_session(shell, target, is_reading=True) as session:
-        found = _plan_status(session)
+    with open_session(shell, target) as opened:
+        session = _described(shell, opened)
+        found = _plan_status(session, opened.plan.sha256)
         if shell.is_json:
             shell.document(_document(session, found))
         else:
             shell.text(_text(session, found, show_all=show_all))
             _print_next_command(shell, target, found)
-    return 0 if found.status.is_done and not found.status.throttles else 2
+    return 2 if found.has_work else 0
 
 
-def _plan_status(session: ApplySession) -> PlanStatus:
-    """The state of the plan from its journal and the cluster."""
-    from rackwise.adapters.files.state_folder import holder
+def _described(shell: Shell, session: ApplySession) -> ApplySession:
+    """The session of the rollback that is open, else that of the plan."""
+    try:
+        return open_rollback(shell, session) or session
+    except InvalidPlan as error:
+        shell.warn(escaped(error.message))
+        return session
+
+
+def _plan_status(session: ApplySession, plan: str) -> PlanStatus:
+    """The state of a plan, or of its rollback, from its journal and the cluster.
+
+    `plan`: the SHA-256 of the plan itself.
+    """
+    from rackwise.adapters.files.state_folder import LockHolder, holder
     from rackwise.core.applying.start import history_of
     from rackwise.core.applying.status import status_of
 
@@ -101,6 +132,8 @@ def _plan_status(session: ApplySession) -> PlanStatus:
         lines_before = session.lines_now()
         look, earlier = session.world.look(which), look
     running = holder(session.folder)
+    plans = tuple(dict.fromkeys((plan, session.plan.sha256)))
+    ours = running if running is not None and running.runs(*plans) else None
     lines = session.lines_now()
     is_open = not is_closed(lines)
     history = history_of(lines)
@@ -111,11 +144,13 @@ def _plan_status(session: ApplySession) -> PlanStatus:
             look,
             earlier=earlier,
             lines_before=lines_before,
-            is_running=running is not None,
+            is_running=ours is not None,
             throttles=throttles,
         ),
         seen={key: seen for key, seen in look.partitions.items() if seen.is_reassigning},
-        holder=running if is_open else None,
+        holder=ours if is_open or ours != LockHolder() else None,
+        other=running if ours is None else None,
+        plans=plans,
         is_open=is_open,
         has_journal=bool(lines),
         was_cancelled=history.was_cancelled,
@@ -141,14 +176,16 @@ def _rates(session: ApplySession, look: Looked) -> dict[ThrottleKey, str]:
 def _text(session: ApplySession, found: PlanStatus, *, show_all: bool) -> str:
     """The counts, then the first moves of each kind; with `show_all` every move and throttle."""
     status = found.status
-    lines = [classes_text(status.classes.values()), progress_text(status)]
+    classes = classes_text(status.classes.values())
+    lines = [f"rollback: {classes}" if found.is_rollback else classes, progress_text(status)]
     if found.holder is not None:
-        pid, since = found.holder
-        lines.append(f"process {escaped(pid)} has been running it since {escaped(since)}")
+        lines.append(_process_text(found.holder, found))
     elif found.is_budget_spent and found.is_open:
         lines.append("no process is running it: the last run has used its budget")
     elif found.is_open:
         lines.append("no process is running it: the last run did not reach its end")
+    if found.other is not None:
+        lines.append(_process_text(found.other, found))
     most = None if show_all else SHOWN
     lines += _first(_moving_lines(session, found), "moving", most)
     shown = {key: each for key, each in status.classes.items() if each != "moving"}
@@ -164,6 +201,11 @@ def _text(session: ApplySession, found: PlanStatus, *, show_all: bool) -> str:
     )
     lines += _throttle_lines(status, show_all=show_all)
     return "\n".join(lines)
+
+
+def _process_text(running: LockHolder, found: PlanStatus) -> str:
+    """`process 412 has been executing this plan since 2026-11-22T15:24:23Z`."""
+    return f"process {running.process} has been {running.does(*found.plans)} since {running.began}"
 
 
 def _first(lines: list[str], what: str, most: int | None) -> list[str]:
@@ -232,24 +274,32 @@ def _print_next_command(shell: Shell, target: Target, found: PlanStatus) -> None
     if found.holder is not None or not found.is_open:
         return
     if found.is_budget_spent and not found.status.throttles:
+        if found.is_rollback:
+            again = target.command("rollback")
+            shell.warn(f"to continue: {again}, with a budget such as --for 4h or without")
+            return
         again, rest = (target.command(verb) for verb in ("apply", "resume"))
         shell.warn(f"to continue: {again} with a budget such as --for 4h; all the rest: {rest}")
         return
-    verbs = ("cancel", "rollback") if found.was_cancelled else ("resume", "cancel")
+    verbs: tuple[str, ...] = ("resume", "cancel")
+    if found.was_cancelled or found.is_rollback:
+        verbs = ("rollback",) if found.is_rollback else ("cancel", "rollback")
     onward = verbs if found.was_cancelled else verbs[:1]
     shell.warn(f"to continue: {' or '.join(map(target.command, onward))}")
     if found.status.throttles:
         left = counted(len(found.status.throttles), "throttle")
-        shell.warn(f"{left} of that run left: {' and '.join(verbs)} restore them")
+        clear = "restores" if len(verbs) == 1 else "restore"
+        shell.warn(f"{left} of that run left: {' and '.join(verbs)} {clear} them")
 
 
 def _document(session: ApplySession, found: PlanStatus) -> StatusDocument:
     from rackwise.cli.apply.documents import StatusDocument
 
     status = found.status
-    pid, since = found.holder or (None, None)
+    holder = found.holder
     return StatusDocument(
-        plan=session.plan.sha256,
+        plan=found.plans[0],
+        rollback=found.plans[1] if found.is_rollback else None,
         cluster_id=session.plan.cluster_id,
         moves=len(status.classes),
         counts={str(class_): number for class_, number in status.counts.items()},
@@ -264,6 +314,22 @@ def _document(session: ApplySession, found: PlanStatus) -> StatusDocument:
         not_elected_because={name_of(each): why for each, why in _not_elected(status)},
         has_journal=found.has_journal,
         is_open=found.is_open,
-        pid=pid,
-        since=since,
+        pid=None if holder is None else holder.pid or "unknown",
+        since=None if holder is None else holder.since or "unknown",
+        command=None if holder is None else holder.command,
+        other=_other_run(found.other),
+    )
+
+
+def _other_run(running: LockHolder | None) -> OtherRunDocument | None:
+    from rackwise.cli.apply.documents import OtherRunDocument
+
+    if running is None:
+        return None
+    return OtherRunDocument(
+        pid=running.pid,
+        since=running.since,
+        command=running.command,
+        plan=running.plan,
+        file=running.file,
     )

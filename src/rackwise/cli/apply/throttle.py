@@ -2,20 +2,26 @@
 
 ```
 a process runs the plan     ask it, by a file beside its journal, and wait for its answer there
+a process runs another      refuse, and name that plan
 no process, moves run       set the throttle here, and leave the moves alone
 nothing moves               nothing to do
 ```
+
+A rollback executes another plan, the reverse one, which has its own journal. The text of the
+cluster's lock names it; if a rollback was killed, the state folder has it.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.options import Target, parse_bytes
+from rackwise.cli.apply.rollback import open_rollback
 from rackwise.cli.apply.run import (
     ApplySession,
     has_ended,
@@ -32,6 +38,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rackwise.adapters.files.state_folder import LockHolder
     from rackwise.core.applying.model import Outcome
 
 PATIENCE_S = 60
@@ -50,19 +57,24 @@ def throttle(
 ) -> int:
     """Change the throttle of the running moves of a plan, such as: throttle plan.json 80MB.
 
-    A process that runs the plan takes the rate and keeps it; so does rackwise resume. Rates that an
-    operator has set are kept. The values from before the run are restored at its end. Exit codes: 0
-    set or nothing to do, 1 error, 3 not set on all brokers.
+    A process that executes, cancels or rolls back the plan takes the rate and keeps it; so do
+    rackwise resume and rollback. Rates that an operator has set are kept. The values from before
+    the run are restored at its end. Exit codes: 0 set or nothing to do, 1 error, 3 not set on all
+    brokers, 4 a process runs another plan on this cluster.
     """
     shell: Shell = context.obj
     wanted = parse_bytes("RATE", rate) or 0
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            with open_session(shell, target) as session:
-                return _set_here(shell, session, wanted)
+            with open_session(shell, target, command="throttle") as session:
+                rollback = open_rollback(shell, session)
+                if rollback is None:
+                    return _set_here(shell, session, wanted)
+                with closing(rollback.journal):
+                    return _set_here(shell, rollback, wanted)
         except Locked:
-            with open_session(shell, target, is_reading=True) as session:
+            with open_session(shell, target) as session:
                 pid = _ask(session, wanted, deadline)
                 if pid is not None:
                     _show(shell, session, wanted, pid)
@@ -74,6 +86,8 @@ def _set_here(shell: Shell, session: ApplySession, rate: int) -> int:
     from rackwise.core.applying.model import Caps
     from rackwise.core.applying.status import status_of
 
+    if session.lock is not None:
+        session.lock.write(executes=session.plan.sha256)
     look = session.world.look([(move.topic, move.partition) for move in session.plan.moves])
     status = status_of(session.plan, session.lines, look)
     if has_ended(session) or "moving" not in status.classes.values():
@@ -97,28 +111,36 @@ def holds(outcome: Outcome) -> bool:
 def _ask(session: ApplySession, rate: int, deadline: float) -> str | None:
     """Ask the process that runs the plan; its id once the throttle is set, None where it ended.
 
-    Raises `WorldError` where it does not answer in time.
+    Also None where it continues in another journal, as a rollback does after its cancel. Raises
+    `Locked` for a process that runs another plan, `WorldError` where there is no answer in time.
     """
-    from rackwise.adapters.files.state_folder import holder
+    from rackwise.adapters.files.journal import journal_path
+    from rackwise.adapters.files.state_folder import holder, lock_error
     from rackwise.adapters.files.throttle_request import (
         request_path,
         withdraw_request,
         write_request,
     )
 
-    folder, journal = session.folder, session.journal.path
+    folder, plan = session.folder, session.plan.sha256
+    running = holder(folder)
+    if running is None:
+        return None
+    if not running.runs(plan):
+        raise lock_error(folder, running, plan)
+    journal = journal_path(folder, running.executes or plan)
     path = request_path(journal)
     written = journal.stat().st_size if journal.exists() else 0
     asked = write_request(path, rate, lasts_ms=PATIENCE_S * 1_000)
     try:
         while True:
-            running = holder(folder)
+            now = holder(folder)
             if _is_set(journal, written, asked.request):
-                return "unknown" if running is None else running[0]
-            if running is None:
+                return running.pid or "unknown"
+            if now != running:
                 return None
             if time.monotonic() > deadline:
-                raise _unanswered(running)
+                raise _unanswered(running, plan)
             time.sleep(BETWEEN_S)
     finally:
         withdraw_request(path, asked)
@@ -134,15 +156,14 @@ def _is_set(journal: Path, written: int, request: str) -> bool:
     return any(f'"request":"{request}"' in line and '"is_set":true' in line for line in lines)
 
 
-def _unanswered(running: tuple[str, str]) -> WorldError:
-    pid, since = running
+def _unanswered(running: LockHolder, plan: str) -> WorldError:
     return WorldError(
-        f"expected process {escaped(pid)}, running since {escaped(since)}, to set the throttle in "
-        f"{PATIENCE_S} seconds, got no answer in the journal of the plan",
+        f"expected process {running.process}, which has been {running.does(plan)} since "
+        f"{running.began}, to set the throttle in {PATIENCE_S} seconds, got no answer in its "
+        "journal",
         wanted="an answer",
         had=None,
-        hint="the process runs another plan, a cancel or a rollback of this one, or cannot reach "
-        "the brokers; wait until it ends",
+        hint="the process cannot reach the brokers, or is about to end; run the same command again",
     )
 
 

@@ -69,7 +69,7 @@ def throttles(
         world = World(admin=admin)
         folder = cluster_folder(state_home(os.environ), world.cluster_id() or "")
         if restore and folder.exists():
-            stack.enter_context(locked(folder, since=utc_now()))
+            stack.enter_context(locked(folder, since=utc_now(), command="throttles"))
         journals = _journals(stack, folder)
         if restore:
             _restore(world, journals)

@@ -18,6 +18,7 @@ apply    a signal arrived                          wind down
 throttle something moves, the throttle is not set  set it
          -                                         end
 cancel   a move of ours can be cancelled           cancel
+         a move goes on, a throttle is requested   set it
          answers are missing                       wait
          -                                         clear throttles, end
 ```
@@ -280,6 +281,18 @@ def _cancel(state: ApplyState, look: Looked) -> Step:
     undo = _cancel_or_reorder(state, moving, look.at_ms)
     if undo is not None:
         return undo
+    if state.rate_request is None:
+        return _wait_or_end_cancel(state)
+    if lacks_throttle(state):
+        return begin_setting(state)
+    if not state.is_throttled or state.throttled_rate != state.rate:
+        return _wait_or_end_cancel(state)
+    state, line = end_change(state)
+    return journal_first((line,), _wait_or_end_cancel(state))
+
+
+def _wait_or_end_cancel(state: ApplyState) -> Step:
+    """The last rows of the table for mode `cancel`; what goes on keeps its throttle."""
     if any(_may_still_be_undone(state, each) for each in state.partitions):
         return wait(state)
     if any(each.class_ == "moving" for each in state.partitions.values()):

@@ -215,8 +215,49 @@ class TestAnotherRate:
         )
         assert (outcome.stop, changes(world)) == ("interrupted", [])
 
-    def test_a_cancel_takes_none(self):
-        state = resume(TWO, (), mode="cancel")
+    def killed(self):
+        world = cluster(TWO, speed=0)
+        run_until_wait(start(TWO, throttle=5_000), world)
+        return world
+
+    def cancel_with(self, world, when):
+        """A cancel of both moves, for which another rate is requested once."""
+        requests = iter([ASKED])
+        rates = []
+
+        def ask(state, action):
+            rates.append(world.broker_configs.get(3, {}).get(FOLLOWER_RATE))
+            return next(requests, None) if when(state, action) else None
+
+        return run(resume(TWO, world.journal, mode="cancel"), world, ask=ask), rates
+
+    def test_a_move_that_a_cancel_cannot_stop_gets_it(self):
+        """It had the old rate until the cancel ended."""
+        world = self.killed()
+        world.partitions["t", 0].isr = {3}
+        outcome, rates = self.cancel_with(world, lambda _, action: isinstance(action, Look))
+        assert outcome.not_cancelled == (("t", 0),)
+        assert (rates[0], rates[-1]) == ("5000", "8000")
+        assert [line.is_set for line in changes(world)] == [False, True]
+        assert world.broker_configs[4] == {FOLLOWER_RATE: "5000"}, "nothing is copied to it"
+
+    def test_a_cancel_that_leaves_nothing_running_sets_none(self):
+        world = self.killed()
+        outcome, _ = self.cancel_with(world, lambda _, action: isinstance(action, Look))
+        assert outcome.is_reached
+        assert [line.is_set for line in changes(world)] == [False]
+        assert world.configs() == ({}, {})
+
+    @pytest.mark.parametrize("number", range(15))
+    def test_a_cancel_ends_at_whatever_step_it_is_requested(self, number):
+        world = self.killed()
+        steps = iter(range(1_000))
+        outcome, _ = self.cancel_with(world, lambda _state, _action: next(steps) == number)
+        assert outcome.is_reached
+        assert world.configs() == ({}, {})
+
+    def test_a_run_that_only_sets_a_throttle_takes_no_other(self):
+        state = resume(TWO, (), mode="throttle")
         assert step(state, ThrottleAsked(at_ms=0, asked=ASKED)) == (state, ())
 
     def test_the_next_run_keeps_it(self):

@@ -93,7 +93,7 @@ def begin_setting(state: ApplyState) -> Step:
 
 def change_rate(state: ApplyState, asked: ThrottleRequest) -> Step:
     """Journal another rate; it is set after the next reading. A run that ends takes none."""
-    if state.mode != "apply" or state.is_stopping or state.phase in _LAST_PHASES:
+    if state.mode not in {"apply", "cancel"} or state.is_stopping or state.phase in _LAST_PHASES:
         return state, ()
     line = ThrottleChange(rate=asked.rate, request=asked.request, is_set=False)
     changed = replace(state, rate=asked.rate, rate_request=asked.request)
@@ -107,9 +107,12 @@ def end_change(state: ApplyState) -> tuple[ApplyState, ThrottleChange]:
 
 
 def _throttled_moves(state: ApplyState) -> list[ThrottledMove]:
-    """Sources and destinations of the moves that are not over."""
+    """Sources and destinations of the moves that are not over; of a cancel, of those that go on."""
     flows = []
     for partition, progress in state.partitions.items():
+        goes_on = progress.class_ == "moving" and progress.is_certain
+        if state.mode == "cancel" and not goes_on:
+            continue
         seen, move = progress.seen, state.moves[partition]
         if seen is None or progress.class_ in _ENDED or not brokers_to_add(move, seen):
             continue
