@@ -20,7 +20,16 @@ from rackwise.adapters.files import (
     read_plan,
     write_snapshot,
 )
-from rackwise.core.planning.model import Add, Balance, Drain, Leaders, Replace, SetReplication
+from rackwise.core.planning.model import (
+    Add,
+    Balance,
+    Drain,
+    Leaders,
+    LeftAlone,
+    LeftViolation,
+    Replace,
+    SetReplication,
+)
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import exact_dollars
 from refusals import called
@@ -104,6 +113,18 @@ class TestGoals:
     def test_racks_that_end_empty_or_are_new_are_told(self, run_plan, words, printed):
         _, _, err, _ = run_plan(words, {"t-0": [1, 2], "t-1": [4, 3]})
         assert err.startswith(f"warning: {printed}")
+
+    def test_leaders_of_lists_with_a_broker_that_is_not_listed_stay_and_are_named(self, run_plan):
+        """The plan named broker 9 in new lists, and no command could read its file."""
+        lists = {"t-0": [1, 2, 9], "t-1": [9, 1, 2], "t-2": [1, 2, 3], "t-3": [1, 3, 2]}
+        code, out, _, plan = run_plan(["leaders"], lists)
+        assert code == 2
+        assert {move.partition for move in plan.moves} == {2, 3}
+        assert plan.left_alone == LeftAlone(
+            partitions=2,
+            broken=(LeftViolation(rule="dead-replica", partitions=2, examples=("t-0", "t-1")),),
+        )
+        assert "left     2 partitions break dead-replica: t-0, t-1" in out
 
     def test_brokers_that_join_are_in_what_it_was_made_from(self, run_plan):
         *_, plan = run_plan(["add", "7=/a"])

@@ -416,8 +416,8 @@ class LeftAlone:
     partitions: Count
     """Number of frozen partitions: their lists stay, and their replicas count as loads.
 
-    Those that the goal does not touch, those of excluded topics, and legal ones on cordoned
-    brokers.
+    Those that the goal does not touch, those of excluded topics, legal ones on cordoned brokers;
+    of a plan for leaders those with a replica on a broker that the snapshot does not list.
     """
     broken: Annotated[tuple[LeftViolation, ...], OMITTED] = ()
     """The rules that partitions break after the plan; `plan repair` repairs them."""

@@ -203,11 +203,14 @@ class TestLeaders:
 
     @pytest.mark.parametrize("drain", [(), (1,)])
     def test_a_leader_that_is_not_live_or_is_to_be_drained(self, drain):
-        first = 1 if drain else 9
-        cluster = small_cluster(RACKS, {"t-0": [first, 2, 3]})
+        cluster = small_cluster(RACKS, {"t-0": [1, 2, 3]}, dead=() if drain else (1,))
         policy = Policy(brokers=BrokerPolicy(drain=drain))
         found, _ = explained(cluster, "t-0", policy, Leaders())
         assert (found.leader.cause, found.leader.extra) == ("unusable", None)
+
+    def test_a_list_with_a_broker_that_is_not_listed_stays(self):
+        found, _ = explained(small_cluster(RACKS, {"t-0": [9, 2, 3]}), "t-0", goal=Leaders())
+        assert (found.state, found.leader) == ("unusable", None)
 
     def test_a_leader_that_loses_its_replica(self):
         cluster = small_cluster(RACKS, {"t-0": [9, 2, 3]})

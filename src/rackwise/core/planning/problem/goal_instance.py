@@ -100,6 +100,8 @@ def instance_of(
     )
     limits = resolved.limits
     found = _without_cordoned_brokers(found, is_limited=limits is not None)
+    if isinstance(goal, Leaders):
+        found = _without_unlisted_brokers(found)
     return freeze(found if limits is None else with_limits(found, resolved, limits))
 
 
@@ -125,6 +127,17 @@ def _without_cordoned_brokers(instance: Instance, *, is_limited: bool) -> Instan
         held=held.keep(~(leaves[held.rows] & is_cordoned[held.values])),
         is_frozen=instance.is_frozen | stays,
     )
+
+
+def _without_unlisted_brokers(instance: Instance) -> Instance:
+    """The instance in which rows keep their lists that name a broker the cluster does not list.
+
+    Such a list stays as it is: Kafka accepts no new one that names an unknown broker.
+    """
+    view = instance.view
+    is_unlisted = view.placed_places == len(view.tree.brokers)
+    stays = View.sums(view.placed, is_unlisted) > 0
+    return replace(instance, is_frozen=instance.is_frozen | stays)
 
 
 def _rack_tree(view: View, minimise: Minimise) -> RackTree:

@@ -1,13 +1,16 @@
 """The scope of a limited goal: the partitions that a plan may change, and how far rules bind there.
 
 A goal that names brokers or topics touches what it must. In the rest of the cluster, a broken rule
-stays as it is. Partitions of topics that the policy excludes are frozen for every goal:
+stays as it is. Partitions of topics that the policy excludes are frozen for every goal, and those
+with a replica on a broker that the cluster does not list for the goal `leaders`:
 
 ```
 drain 7      orders-4  1 2 7     touched: it holds a replica on 7
              orders-5  1 2 3     frozen: its legal sets are {1 2 3} alone, whatever the rules say
 add 9        orders-4  1 2 3     may move for even loads
              orders-6  1 2 8     frozen: 8 is dead, and nothing asks to repair that
+leaders      orders-4  1 2 3     another order
+             orders-7  1 2 9     frozen: 9 is not listed, and Kafka accepts no new list with it
 ```
 
 A touched partition may break a rule already. Then it need not be repaired. Its new replicas go

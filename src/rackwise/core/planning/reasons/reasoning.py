@@ -164,7 +164,7 @@ class _Reasoning:
         if view.rules[view.row_rules[row]].exclude:
             return "excluded"
         if not is_limited(goal):
-            return "cordoned"
+            return "cordoned" if self._cordoned(before) else "unusable"
         if not balances_rest(goal):
             return "untouched"
         if len(instance.held.row(row)) < len(before):
