@@ -27,8 +27,8 @@ from pyarrow import parquet
 from rackwise import Broker, Cluster, Rack, Topic
 from rackwise.core.model import PartitionTable, Ragged
 from rackwise.pipeline.bill.coded_fleet import CodedFleet
-from rackwise.pipeline.bill.traffic import FACT, ROW, traffic_task
-from rackwise.pipeline.columns.groups import summed
+from rackwise.pipeline.bill.traffic import FACT, ROW, columns_of, traffic_task
+from rackwise.pipeline.columns.groups import summed_longs
 from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 
@@ -128,7 +128,8 @@ def matrix(folder: Path, fleet: CodedFleet, names: Sequence[str]) -> tuple[int, 
         return pa.table({name: columns.get(name, constant.get(name, zeros)) for name in FACT})
 
     parts = list(traffic_task(fleet, prepared)(batches(folder, names)))
-    whole = summed(pa.Table.from_batches(parts), ROW)
+    columns = columns_of(pa.Table.from_batches(parts), (*ROW, "bytes"))
+    whole = summed_longs(columns, ROW)  # as `gold.bill_cluster` does
     return len(whole), sum(whole["bytes"].to_pylist())
 
 

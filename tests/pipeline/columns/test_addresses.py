@@ -144,15 +144,24 @@ def test_a_lookup_is_small_when_it_is_sent_to_workers():
     assert places.find(ordered[1:] - 1).max() == -1
 
 
-def test_a_full_cache_is_emptied(monkeypatch):
+def test_a_reader_forgets_its_texts_when_they_are_many(monkeypatch):
     from rackwise.pipeline.columns import addresses
 
-    monkeypatch.setattr(addresses, "MOST_CACHED", 2)
+    monkeypatch.setattr(addresses, "MOST_CACHED", 4)
     reader = addresses.AddressReader()
-    for texts in (["10.0.0.1", "10.0.0.2", "::1"], ["10.0.0.3", None, "x"], ["10.0.0.1"]):
-        ip, prefix = reader.read(pa.array(texts, pa.string()))
-        known = [addresses.address_number(text or "") for text in texts]
-        assert list(zip(ip.tolist(), prefix.tolist(), strict=True)) == known
+    few, known = ["10.0.0.1", "::1"], []
+    for texts in (few, ["10.0.0.2", None, "x", "-"], ["10.0.0.3"], few):
+        reader.begin_batch()
+        numbers = [addresses.address_number(text or "") for text in texts]
+        assert numbers_of(reader, texts) == numbers
+        known.append(len(reader.ip) - addresses.FIRST_CODE)
+    assert known == [2, 3, 1, 3]
+
+
+def numbers_of(reader, texts):
+    """`ip` and `prefix` of each text."""
+    codes = reader.codes(pa.array(texts, pa.string()))
+    return list(zip(reader.ip[codes].tolist(), reader.prefix[codes].tolist(), strict=True))
 
 
 LONGS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 300) | st.sampled_from([-1, 0, 1])
@@ -185,14 +194,39 @@ class TestNumberLookup:
         assert (lookup.find(ordered + 2**40) == -1).all()
 
 
+TEXTS = st.lists(st.lists(st.sampled_from(["10.0.0.1", "10.0.0.2", "::1", "x", "-", None])))
+
+
 class TestAddressReader:
-    @given(st.lists(st.lists(st.sampled_from(["10.0.0.1", "10.0.0.2", "::1", "x", None]))))
-    def test_batches_are_read_as_each_of_them_alone(self, batches):
+    @given(TEXTS)
+    def test_texts_have_the_numbers_of_each_alone_and_nulls_and_dashes_differ(self, batches):
+        from rackwise.pipeline.columns import addresses
+
+        reader = addresses.AddressReader()
+        for texts in (*batches, *batches):
+            numbers = [addresses.address_number(text or "") for text in texts]
+            column = pa.array(["x", *texts], pa.string()).slice(1)
+            for form in (column, column.dictionary_encode()):
+                codes = reader.codes(form)
+                found = zip(reader.ip[codes].tolist(), reader.prefix[codes].tolist(), strict=True)
+                assert [*found] == numbers
+                odd = {None: addresses.NO_TEXT, "-": addresses.DASH, "x": addresses.NO_ADDRESS_CODE}
+                for text, code in zip(texts, codes.tolist(), strict=True):
+                    assert odd.get(text, code) == code
+                    assert (code >= addresses.FIRST_CODE) == (text not in odd)
+
+    @given(TEXTS)
+    def test_what_is_found_by_code_is_found_once_for_each_address(self, batches):
         from rackwise.pipeline.columns.addresses import AddressReader
 
-        reader = AddressReader()
-        for texts in (*batches, *batches):
-            column = pa.array(texts, pa.string())
-            for form in (column, column.dictionary_encode()):
-                for found, alone in zip(reader.read(form), AddressReader().read(form), strict=True):
-                    assert found.tolist() == alone.tolist()
+        reader, asked = AddressReader(), []
+
+        def find(ip, prefix):
+            assert len(ip) == len(prefix)
+            asked.extend(ip.tolist())
+            return ip + 7
+
+        for texts in batches:
+            reader.codes(pa.array(texts, pa.string()))
+            assert (reader.by_code("seven", find) == reader.ip + 7).all()
+        assert asked == (reader.ip.tolist() if batches else [])

@@ -91,7 +91,7 @@ def found():
 
 def test_a_malformed_row_names_its_first_bad_column(found):
     wanted = [*(reason for _, reason in FAULTS), *[None] * len(SOUND)]
-    assert found.malformed.strings().to_pylist() == wanted
+    assert found.malformed.coded().to_pylist() == wanted
 
 
 def test_bytes_have_a_value_whenever_they_are_a_number(found):
@@ -115,11 +115,11 @@ def test_a_row_without_a_line_is_cut_to_4096_characters():
 
 def test_text_that_is_not_utf8_is_malformed():
     columns = ("srcaddr", "dstport", "bytes", "log_status", "flow_direction")
-    rows = read([*({name: b"1\xff"} for name in columns), {"interface_id": b"\xc3("}])
+    rows = read([*({name: b"1\xff"} for name in columns), {"az_id": b"\xc3("}])
     faults = [*(f"malformed:{name}" for name in columns), None]
-    assert rows.malformed.strings().to_pylist() == faults
+    assert rows.malformed.coded().to_pylist() == faults
     assert all("1\ufffd" in line for line in rows.raw.to_pylist()[:4])
-    assert rows.texts["interface_id"].names[-1] == "\ufffd("
+    assert rows.texts["az_id"].names[-1] == "\ufffd("
 
 
 def test_the_line_of_a_text_file_is_kept_unchanged():
@@ -129,11 +129,11 @@ def test_the_line_of_a_text_file_is_kept_unchanged():
 
 def test_addresses_of_the_packet_take_precedence():
     rows = read([{"srcaddr": "100.64.0.1", "pkt_srcaddr": "10.1.0.9", "dstaddr": "::1"}])
-    numbers = {name: int(values[0]) for name, values in rows.addresses.items()}
-    assert numbers["src_ip"] == 10 * 2**24 + 2**16 + 9
-    assert numbers["own_src_ip"] == 100 * 2**24 + 64 * 2**16 + 1
-    assert numbers["dst_ip"] == numbers["own_dst_ip"] < -1
-    assert numbers["dst_prefix"] == 0
+    numbers = {name: int(rows.known.ip[codes[0]]) for name, codes in rows.codes.items()}
+    assert numbers["src"] == 10 * 2**24 + 2**16 + 9
+    assert numbers["own_src"] == 100 * 2**24 + 64 * 2**16 + 1
+    assert numbers["dst"] == numbers["own_dst"] < -1
+    assert rows.known.prefix[rows.codes["dst"][0]] == 0
 
 
 def test_integers_of_parquet_are_read_unchanged():
@@ -146,7 +146,7 @@ def test_integers_of_parquet_are_read_unchanged():
         for kind in [NUMBERS.get(name, pa.string())]
     }
     rows = parse_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
-    assert rows.malformed.strings().to_pylist() == [None]
+    assert rows.malformed.coded().to_pylist() == [None]
     assert {name: int(values[0]) for name, values in rows.numbers.items()} == {
         name: int(ROW[name]) for name in NUMBERS
     }

@@ -1,7 +1,7 @@
 """IP addresses as integers: one long to look brokers up by, one to look subnets up by.
 
 Goals, in order: a text is an address exactly when Python's `ipaddress` says so; every lookup is one
-of integers; each distinct text of a batch is parsed once, however many rows have it. Spark columns
+of integers; each distinct text of a task is parsed once, however many rows have it. Spark columns
 are parsed without Python, see `address_columns`.
 
 ```
@@ -25,23 +25,25 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.override import override
 from rackwise.core.subnets import ipv4
-from rackwise.pipeline.columns.arrays import NO_NUMBER, read_texts
+from rackwise.pipeline.columns.arrays import NO_NUMBER, filled, is_valid, read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
+    import pyarrow as pa
+    from numpy.typing import ArrayLike, NDArray
     from pyspark.sql import Column
 
 NONE = NO_NUMBER
 """The long of a text that is not an address."""
+NO_TEXT, DASH, NO_ADDRESS_CODE, FIRST_CODE = range(4)
+"""Codes of a null, of `-`, of other texts that are no addresses, and of the first address."""
 MOST_CACHED = 2**20
-"""Texts in the cache of a reader; the cache is emptied when it has more."""
+"""Texts that a reader knows when it forgets them, before the next batch."""
 MOST_DICTIONARIES = 8
 """Dictionaries whose numbers a reader keeps: two row groups of four columns."""
 SPARSEST = 16
@@ -67,57 +69,123 @@ NO_ADDRESS: AddressNumber = (NONE, 0)
 
 
 class AddressReader:
-    """Parses texts as addresses and caches them.
+    """Reads texts as codes of addresses; each distinct text is parsed once.
+
+    ```
+    text      null   -   10.0.0.1   10.0.0.256   10.0.0.1
+    code      0      1   3          2            3            ip  -1 -1 -1 167772161
+    ```
 
     >>> import pyarrow as pa
-    >>> AddressReader().read(pa.array(["10.0.0.1", "::", "10.0.0.256", None]))[0] >= 0
-    array([ True, False, False, False])
+    >>> reader = AddressReader()
+    >>> codes = reader.codes(pa.array(["10.0.0.1", None, "10.0.0.256", "10.0.0.1"]))
+    >>> codes, reader.ip[codes]
+    (array([3, 0, 2, 3]), array([167772161,        -1,        -1, 167772161]))
     """
 
     def __init__(self) -> None:
-        self._known: dict[str | None, AddressNumber] = {}  # text -> (ip, prefix)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: dict[str | None, int] = {None: NO_TEXT, "-": DASH}
+        self._ip, self._prefix = _Longs(), _Longs()
+        for column, number in ((self._ip, NONE), (self._prefix, 0)):
+            column.extend([number] * FIRST_CODE)
         self._read: deque[tuple[pa.Array, NDArray[np.int64]]] = deque(maxlen=MOST_DICTIONARIES)
+        self._found: dict[str, _Longs] = {}
 
-    def read(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Longs `ip` and `prefix` of strings, shape (n,) each; a null is not an address."""
-        ip, prefix, places = self.read_distinct(texts)
-        return ip[places], prefix[places]
+    def begin_batch(self) -> None:
+        """Forget all texts if they are many; codes of earlier batches are void."""
+        if len(self._known) > MOST_CACHED:
+            self._forget()
 
-    def read_distinct(
-        self, texts: pa.Array
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The same for each distinct text and, last, for null; then the index of each row there.
+    @property
+    def ip(self) -> NDArray[np.int64]:
+        """`ip` of each code, -1 for a text that is no address; shape (codes,)."""
+        return self._ip.whole
 
-        The first two have shape (distinct texts + 1,), the third has shape (n,).
-        """
+    @property
+    def prefix(self) -> NDArray[np.int64]:
+        """`prefix` of each code; shape (codes,)."""
+        return self._prefix.whole
+
+    def codes(self, texts: pa.Array) -> NDArray[np.int64]:
+        """The code of each text, shape (n,): NO_TEXT, DASH, NO_ADDRESS_CODE or greater."""
         coded = texts.dictionary_encode()
-        # Shape (distinct texts + 1,) each; a copy is contiguous, so that indexing it is faster.
-        ip, prefix = self._numbers(coded.dictionary)
-        # Shape (n,): a null points to the last element, which is NO_ADDRESS.
-        places = coded.indices.cast(pa.int64()).fill_null(len(ip) - 1)
-        return ip, prefix, places.to_numpy(zero_copy_only=False)
+        own = self._of_dictionary(coded.dictionary)
+        if not len(own):
+            return np.zeros(len(texts), dtype=np.int64)
+        codes = own.take(filled(coded.indices, 0))
+        if coded.indices.null_count:
+            codes *= is_valid(coded.indices)
+        return codes
 
-    def _numbers(self, distinct: pa.Array) -> NDArray[np.int64]:
-        """Shape (2, distinct texts + 1): `ip` and `prefix` of each text and, last, of null.
+    def by_code(
+        self,
+        name: str,
+        find: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]],
+    ) -> NDArray[np.int64]:
+        """What `find` gives for `ip` and `prefix` of each code, found once; shape (codes,).
+
+        `name` identifies what is found.
+        """
+        column = self._found.setdefault(name, _Longs())
+        first = len(column.whole)
+        if first < len(self.ip):
+            column.extend(find(self.ip[first:], self.prefix[first:]))
+        return column.whole
+
+    def _of_dictionary(self, distinct: pa.Array) -> NDArray[np.int64]:
+        """The code of each of some texts.
 
         The batches of a row group have one dictionary, and so have its columns in many logs.
         """
-        for texts, numbers in self._read:
+        for texts, codes in self._read:
             if texts.equals(distinct):
-                return numbers
-        found = [self._number(text) for text in read_texts(distinct)]
-        numbers = np.array([*found, NO_ADDRESS], dtype=np.int64).T.copy()
-        self._read.append((distinct, numbers))
-        return numbers
+                return codes
+        texts = read_texts(distinct)
+        found = [*map(self._known.get, texts)]
+        if None in found:
+            self._add(text for text, code in zip(texts, found, strict=True) if code is None)
+            found = [*map(self._known.get, texts)]
+        codes = np.array(found, dtype=np.int64)
+        self._read.append((distinct, codes))
+        return codes
 
-    def _number(self, text: str | None) -> AddressNumber:
-        known = self._known
-        number = known.get(text)
-        if number is None:
-            if len(known) > MOST_CACHED:
-                known.clear()
-            number = known[text] = NO_ADDRESS if text is None else address_number(text)
-        return number
+    def _add(self, texts: Iterable[str]) -> None:
+        numbers: list[AddressNumber] = []
+        first = len(self.ip)
+        for text in dict.fromkeys(texts):
+            number = address_number(text)
+            is_address = number[0] != NONE
+            self._known[text] = first + len(numbers) if is_address else NO_ADDRESS_CODE
+            if is_address:
+                numbers.append(number)
+        for column, added in zip(
+            (self._ip, self._prefix), zip(*numbers, strict=True), strict=False
+        ):
+            column.extend(added)
+
+
+class _Longs:
+    """Longs to which more are added, without a copy of all of them each time."""
+
+    def __init__(self) -> None:
+        self._data, self._count = np.zeros(0, dtype=np.int64), 0
+
+    @property
+    def whole(self) -> NDArray[np.int64]:
+        """All of them."""
+        return self._data[: self._count]
+
+    def extend(self, numbers: ArrayLike) -> None:
+        """Add some at the end."""
+        added = np.asarray(numbers, dtype=np.int64)
+        count = self._count + len(added)
+        if count > len(self._data):
+            self._data = np.concatenate([self.whole, np.zeros(count, dtype=np.int64)])
+        self._data[self._count : count] = added
+        self._count = count
 
 
 def address_number(text: str) -> AddressNumber:
@@ -161,13 +229,15 @@ class PairIndex:
 
     def __init__(self, ips: Iterable[int], smalls: Iterable[int]) -> None:
         ips, smalls = (np.array(list(values), dtype=np.int64) for values in (ips, smalls))
-        # Dense codes of the addresses keep the keys of pairs small: code * width + small number.
+        # Dense codes keep the keys of pairs small: code of an address * width + code of a number.
         distinct, codes = np.unique(ips, return_inverse=True)
-        self._width = int(smalls.max(initial=0)) + 1
-        keys = codes.astype(np.int64) * self._width + smalls
+        distinct_smalls, small_codes = np.unique(smalls, return_inverse=True)
+        self._width = len(distinct_smalls) + 1  # one more, for numbers that are in no row
+        keys = codes.astype(np.int64) * self._width + small_codes
         rows = np.argsort(keys)
         self._count = len(keys)
         self._ips = NumberLookup(distinct, np.arange(len(distinct)))
+        self._smalls = NumberLookup(distinct_smalls, np.arange(len(distinct_smalls)))
         self._pairs = NumberLookup(keys[rows], rows)
 
     def __len__(self) -> int:
@@ -175,9 +245,17 @@ class PairIndex:
 
     def find(self, ips: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each pair, -1 where there is none; shape (n,)."""
-        code = self._ips.find(ips)
-        is_known = (code >= 0) & (smalls >= 0) & (smalls < self._width)
-        return self._pairs.find(np.where(is_known, code * self._width + smalls, -1))
+        return self.find_coded(self.codes(ips), smalls)
+
+    def codes(self, ips: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A code of each address or id, -1 where it is in no row; shape (n,)."""
+        return self._ips.find(ips)
+
+    def find_coded(self, codes: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same as `find`, for `codes` of addresses."""
+        # A number in no row has the code -1, so that its key is that of the last, empty column of
+        # the address before. An address in no row gives a key below 0.
+        return self._pairs.find(codes * self._width + self._smalls.find(smalls))
 
 
 class NumberLookup:

@@ -31,7 +31,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from rackwise.pipeline.columns.addresses import NONE, PairIndex, address_number, keyed, never_null
-from rackwise.pipeline.columns.clock import hour_of
+from rackwise.pipeline.columns.clock import HOUR_S, hour_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -79,6 +79,11 @@ class SpanColumns(NamedTuple):
     rack: NDArray[np.int64]
     seen_s: NDArray[np.int64]
 
+    @property
+    def size(self) -> int:
+        """The number of spans."""
+        return len(self.broker)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokersAt:
@@ -115,16 +120,13 @@ class BrokersAt:
 
     def is_estimated(self, start_s: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether the broker was seen only later, or another snapshot lacks it."""
+        if start_s.min(initial=0) >= self.spans.seen_s.max() and not self.spans.is_carried.any():
+            return np.zeros(len(start_s), dtype=np.bool_)
         return self.spans.is_carried[self.places] | (start_s < self.spans.seen_s[self.places])
 
     def at(self, rows: NDArray[np.int64]) -> BrokersAt:
         """The brokers of some rows, given by their indices."""
         return BrokersAt(spans=self.spans, places=self.places[rows])
-
-    def or_else(self, other: BrokersAt) -> BrokersAt:
-        """`other`, of the same lookup, in the rows where no broker was found."""
-        places = np.where(self.is_found, self.places, other.places)
-        return BrokersAt(spans=self.spans, places=places)
 
 
 class BrokerLookup:
@@ -146,16 +148,35 @@ class BrokerLookup:
         self._is_one_span = len(every) == len(spans)
 
     def find(
-        self, ips: NDArray[np.int64], smalls: NDArray[np.int64], hours: NDArray[np.int64]
+        self, ips: NDArray[np.int64], smalls: NDArray[np.int64], start_s: NDArray[np.int64]
     ) -> BrokersAt:
-        """The broker of each row; shape (n,) each. `hours`: since 1970-01-01 UTC, from 0."""
-        rows = self._index.find(ips, smalls)
+        """The broker of each row; shape (n,) each. `start_s`: seconds since 1970, from 0."""
+        return self.find_coded(self.codes(ips), smalls, start_s)
+
+    def codes(
+        self,
+        ips: NDArray[np.int64],
+        prefix: NDArray[np.int64] | None = None,  # noqa: ARG002 (see `AddressReader.by_code`)
+    ) -> NDArray[np.int64]:
+        """A code of each address or code, -1 where no broker has it; shape (n,)."""
+        return self._index.codes(ips)
+
+    def find_coded(
+        self, codes: NDArray[np.int64], smalls: NDArray[np.int64], start_s: NDArray[np.int64]
+    ) -> BrokersAt:
+        """The same as `find`, for `codes` of addresses."""
+        rows = self._index.find_coded(codes, smalls)
         if self._is_one_span:
             places = rows + 1
         else:
+            hours = start_s // HOUR_S
             places = np.searchsorted(self._begins, rows << HOUR_BITS | hours, side="right") - 1
             places[rows < 0] = 0
-        return BrokersAt(spans=self._spans, places=places)
+        return self.at(places)
+
+    def at(self, spans: NDArray[np.int64]) -> BrokersAt:
+        """The brokers of rows, given by the indices of their spans."""
+        return BrokersAt(spans=self._spans, places=spans)
 
 
 def by_listener(fleet: Fleet) -> BrokerLookup:

@@ -46,12 +46,6 @@ class ClientRacks:
         self._racks = np.array(list(members.values()), dtype=np.int64)
         self._subnets = RackLookup(buckets)
 
-    def find(
-        self, ip: NDArray[np.int64], prefix: NDArray[np.int64], cluster: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Rack codes of addresses as `addresses.AddressReader` gives them; 0 = unknown."""
-        return self.by_member(ip, cluster, self.by_subnet(ip, prefix))
-
     def by_subnet(self, ip: NDArray[np.int64], prefix: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rack codes of clients at addresses, from subnets alone; the same for each cluster."""
         return self._subnets.find(ip, prefix)
@@ -61,6 +55,8 @@ class ClientRacks:
     ) -> NDArray[np.int64]:
         """Rack codes of the clients that are group members; `else_` for other clients."""
         racks = else_.copy()
+        if not len(self._members):
+            return racks
         rows = self._members.find(ip, cluster)
         racks[rows >= 0] = self._racks[rows[rows >= 0]]
         return racks

@@ -55,7 +55,7 @@ from rackwise.pipeline.columns.arrays import (
     read_texts,
     texts_at,
 )
-from rackwise.pipeline.columns.clock import DAY_S, HOUR_S, LAST_SECOND, day_of
+from rackwise.pipeline.columns.clock import DAY_S, LAST_SECOND, day_of
 from rackwise.pipeline.columns.packing import packed_arrays
 from rackwise.pipeline.fleet.listeners import BrokerLookup, by_code
 from rackwise.pipeline.fleet.members import ClientRacks
@@ -255,7 +255,7 @@ class _CanonicalBuilder(FactBuilder):
             ),
             **{n: batch.column(n) for n in ("window_start", "file", *PLACE[:2])},
             "client_ip": nullable(ip),
-            "reason": texts.strings(),
+            "reason": texts.coded(),
             "raw": _raw(batch, texts),
         }
         if "same" in self.columns.names:
@@ -282,25 +282,25 @@ class _CanonicalBuilder(FactBuilder):
         )
         for name, into in (("broker_id", "broker"), ("peer_broker_id", "peer")):
             codes[into] = self.broker_ids.find(codes["cluster"], numbers[name])
-        ip, prefix, places = reader.read_distinct(batch.column("client_address"))
+        reader.begin_batch()
+        addresses = reader.codes(batch.column("client_address"))
         return _CanonicalRows(
             texts=texts,
             numbers=numbers,
             is_present=is_present,
             codes=codes,
             start=longs(batch.column("window_start")) // SECOND_US,
-            ip=ip[places],
-            subnet_rack=self.client_racks.by_subnet(ip, prefix)[places],
+            ip=reader.ip.take(addresses),
+            subnet_rack=reader.by_code("subnet", self.client_racks.by_subnet).take(addresses),
         )
 
     def _packed_values(self, rows: _CanonicalRows) -> dict[str, NDArray[np.int64]]:
         """The fields of the packed key, shape (n,) each; arbitrary for malformed rows."""
         cluster, start_s = rows.codes["cluster"], np.maximum(rows.start, 0)
-        hours = start_s // HOUR_S
         is_copy = rows.codes["kind"] == REPLICATE
         # `near` is the broker of the row, `far` the receiver of a replicate flow.
-        near = self.brokers.find(rows.codes["broker"], cluster, hours)
-        far = self.brokers.find(np.where(is_copy, rows.codes["peer"], 0), cluster, hours)
+        near = self.brokers.find(rows.codes["broker"], cluster, start_s)
+        far = self.brokers.find(np.where(is_copy, rows.codes["peer"], 0), cluster, start_s)
         is_guess = near.is_estimated(start_s) | (is_copy & far.is_estimated(start_s))
         client_rack = np.zeros_like(cluster)  # shape (n,), filled in order of precedence
         for name, known in self.rack_columns:

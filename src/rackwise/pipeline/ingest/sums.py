@@ -38,7 +38,16 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.types import ByteType, IntegerType, LongType, StringType, StructField, StructType
 
 from rackwise.pipeline.columns.addresses import AddressReader, PairIndex
-from rackwise.pipeline.columns.arrays import as_batch, flags, with_nulls
+from rackwise.pipeline.columns.arrays import (
+    Reasons,
+    TextColumn,
+    as_batch,
+    flags,
+    is_valid,
+    keep_freed_memory,
+    nullable,
+    with_nulls,
+)
 from rackwise.pipeline.columns.clock import DAY_S
 from rackwise.pipeline.columns.groups import Groups, whole_longs
 from rackwise.pipeline.columns.packing import key_names, place_of, unpacked_arrays
@@ -197,7 +206,7 @@ class FinalSums:
     def _open_reasons(self, found: pa.RecordBatch) -> pa.Array:
         """Whether the other side logged each row, too, as a reason."""
         ips, days = (whole_longs(found.column(name)) for name in ("side_ip", "day"))
-        is_sided = whole_longs(pc.is_valid(found.column("side_ip"))) == 1
+        is_sided = is_valid(found.column("side_ip"))
         is_duplicate = is_sided & (self.logged.find(ips, days) >= 0)
         return pa.array([KEPT, DUPLICATE], pa.string()).take(pa.array(is_duplicate.astype(int)))
 
@@ -290,6 +299,7 @@ class SumBuilder:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The malformed rows of each batch, then all sums."""
+        keep_freed_memory()
         reader = AddressReader()
         needed, result = (arrow_schema(columns) for columns in (self.facts.needed, self.columns))
         sums = Groups(
@@ -323,56 +333,57 @@ class SumBuilder:
 
     def _keyed(self, facts: Mapping[str, pa.Array], starts: pa.Array) -> pa.Table:
         """The keys and measures of each fact of a batch; the key of a row that is not kept is 0."""
-        reason = facts["reason"]
+        reasons = Reasons(TextColumn.of(facts["reason"]))
         keys = {name: whole_longs(facts[name]) for name in key_names(self.facts.bits)}
-        is_open = flags(pc.fill_null(pc.equal(reason, KEPT), True))  # noqa: FBT003 (the value)
+        is_open = reasons.is_open | reasons.column().is_any(KEPT)
+        side_ip = pa.nulls(len(is_open), pa.int64())
         if self.side is not None:
-            reason, side_ip = self._sided(facts, keys, is_open)
-            is_open &= flags(pc.is_null(reason))
-        else:
-            side_ip = pa.nulls(len(reason), pa.int64())
+            is_egress = flags(facts["is_egress"])
+            is_other = self._is_other_side(keys, is_egress)
+            is_other &= is_open & is_valid(facts["is_egress"])
+            if self.side == "auto":  # the other side decides
+                ips = facts["src_ip"]
+                side_ip = nullable(whole_longs(ips), is_other & is_valid(ips))
+            else:
+                reasons.add(DUPLICATE, is_other)
+                is_open &= ~is_other
         window_s, cluster = (self._field(keys, name) for name in ("window_s", "cluster"))
-        ip = whole_longs(facts["client_ip"])
-        is_member = is_open & flags(pc.is_valid(facts["client_ip"]))
-        is_member[is_member] = self.members.find(ip[is_member], cluster[is_member]) >= 0
+        client_ip = pa.nulls(len(is_open), pa.int64())
+        if len(self.members):
+            ip, is_member = whole_longs(facts["client_ip"]), np.zeros(len(is_open), dtype=np.bool_)
+            clients = np.flatnonzero(is_open & is_valid(facts["client_ip"]))
+            found = self.members.find(ip.take(clients), cluster.take(clients))
+            is_member[clients] = found >= 0
+            client_ip = nullable(ip, is_member)
         key, shift, mask = place_of(self.facts.bits, "window_s")
         keys[key] = keys[key] & ~(mask << shift)
-        start = whole_longs(starts)
-        bytes_ = facts["bytes"]
+        start, bytes_ = whole_longs(starts), whole_longs(facts["bytes"])
+        has_bytes = is_valid(facts["bytes"])
         return pa.table(
             {
                 **{name: facts[name] for name in ("file", "source_file")},
-                "reason": reason,
-                "day": pa.array(start // DAY_S, pa.int32(), mask=~is_open),
-                **{name: np.where(is_open, values, 0) for name, values in keys.items()},
-                "client_ip": pa.array(ip, mask=~is_member),
+                "reason": reasons.column().coded(),
+                "day": nullable((start // DAY_S).astype(np.int32), is_open),
+                **{name: values * is_open for name, values in keys.items()},
+                "client_ip": client_ip,
                 "side_ip": side_ip,
-                "rows": np.ones(len(reason), dtype=np.int64),
-                "high": pc.shift_right(bytes_, HALF_BITS),
-                "low": pc.bit_wise_and(bytes_, LOW),
-                "first": pa.array(start, mask=~is_open),
-                "last": pa.array(start + window_s, mask=~is_open),
+                "rows": np.ones(len(is_open), dtype=np.int64),
+                "high": nullable(bytes_ >> HALF_BITS, has_bytes),
+                "low": nullable(bytes_ & LOW, has_bytes),
+                "first": nullable(start, is_open),
+                "last": nullable(start + window_s, is_open),
             }
         )
 
-    def _sided(
-        self,
-        facts: Mapping[str, pa.Array],
-        keys: Mapping[str, NDArray[np.int64]],
-        is_open: NDArray[np.bool_],
-    ) -> tuple[pa.Array, pa.Array]:
-        """The reasons with those of duplicates; the other side where it decides."""
-        reason, is_egress = facts["reason"], flags(facts["is_egress"])
-        has_side = is_open & flags(pc.is_valid(facts["is_egress"]))
-        if self.side == "auto":
-            is_undecided = has_side & ~is_egress
-            return reason, pc.if_else(pa.array(is_undecided), facts["src_ip"], None)
-        is_other = has_side & ~is_egress
-        if self.side == "broker":
-            is_produce = self._field(keys, "kind") == KINDS.index("produce")
-            is_other = has_side & (is_egress == is_produce)
-        reason = pc.if_else(pa.array(is_other), DUPLICATE, reason)
-        return reason, pa.nulls(len(reason), pa.int64())
+    def _is_other_side(
+        self, keys: Mapping[str, NDArray[np.int64]], is_egress: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Whether the row is of the side that may not count, if it has a direction."""
+        if self.side != "broker":
+            return ~is_egress
+        is_produce = self._field(keys, "kind") == KINDS.index("produce")
+        is_other: NDArray[np.bool_] = is_egress == is_produce
+        return is_other
 
     def _field(self, keys: Mapping[str, NDArray[np.int64]], name: str) -> NDArray[np.int64]:
         key, shift, mask = place_of(self.facts.bits, name)
@@ -389,21 +400,23 @@ def _batches(groups: Groups, what: int, schema: pa.Schema) -> Iterator[pa.Record
 
 def _own(ips: pa.Array, starts: pa.Array) -> pa.Table:
     """The addresses of interfaces and their days; a row without address or time has none."""
-    is_known = pc.and_(pc.is_valid(ips), pc.is_valid(starts))
-    days = whole_longs(starts.filter(is_known)) // DAY_S
-    return pa.table({"client_ip": ips.filter(is_known), "day": days.astype(np.int32)})
+    rows = np.flatnonzero(is_valid(ips) & is_valid(starts))
+    days = whole_longs(starts).take(rows) // DAY_S
+    return pa.table({"client_ip": whole_longs(ips).take(rows), "day": days.astype(np.int32)})
 
 
 def _lacking(log_status: pa.Array, is_egress: pa.Array) -> int:
     """Rows with data but without a direction."""
-    is_lacking = pc.and_(pc.equal(log_status, OK), pc.is_null(is_egress))
-    return pc.sum(is_lacking).as_py() or 0
+    if is_egress.null_count == 0:
+        return 0
+    return int((TextColumn.of(log_status).is_any(OK) & ~is_valid(is_egress)).sum())
 
 
 def _bad(facts: Mapping[str, pa.Array]) -> dict[str, pa.Array] | None:
     """The malformed rows of a batch; None if it has none."""
-    is_bad = pc.fill_null(pc.starts_with(facts["reason"], MALFORMED), False)  # noqa: FBT003
-    places = pa.array(np.flatnonzero(flags(is_bad)))
+    reason = TextColumn.of(facts["reason"])
+    malformed = [name for name in reason.names if name.startswith(MALFORMED)]
+    places = pa.array(np.flatnonzero(reason.is_any(*malformed)))
     if not len(places):
         return None
     names = (*OUTCOME, "row_offset", "bytes", "raw")
@@ -422,7 +435,6 @@ def raw_bytes(column: pa.Array) -> tuple[int, int]:
         column = column.filter(is_short)
     else:
         more = 0
-    numbers = whole_longs(column)
-    numbers = numbers[numbers > 0]
+    numbers = np.maximum(whole_longs(column), 0)
     high = int((numbers >> HALF_BITS).sum()) + (more >> HALF_BITS)
     return high, int((numbers & LOW).sum()) + (more & LOW)

@@ -46,9 +46,10 @@ from pyspark.sql.types import (
 
 from rackwise.core.override import override
 from rackwise.pipeline.columns.addresses import NONE, AddressReader
-from rackwise.pipeline.columns.arrays import Reasons, TextColumn, nullable
-from rackwise.pipeline.columns.clock import HOUR_S, day_of
-from rackwise.pipeline.columns.packing import packed_arrays, unpacked
+from rackwise.pipeline.columns.arrays import Reasons, TextColumn, chosen, nullable
+from rackwise.pipeline.columns.clock import day_of
+from rackwise.pipeline.columns.equal_rows import equal_rows
+from rackwise.pipeline.columns.packing import packed_arrays, place_of, unpacked
 from rackwise.pipeline.fleet.listeners import BrokerLookup, by_address, by_listener
 from rackwise.pipeline.fleet.members import ClientRacks, zone_codes
 from rackwise.pipeline.ingest.facts import (
@@ -72,6 +73,7 @@ from rackwise.pipeline.ingest.vpc_files import has_direction_in_all
 from rackwise.pipeline.ingest.vpc_rows import (
     ADDRESSES,
     DIRECTIONS,
+    MISSING,
     NO_DATA,
     SKIP_DATA,
     TEXTS,
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.listeners import BrokersAt
     from rackwise.pipeline.fleet.subnet_racks import Buckets
     from rackwise.pipeline.ingest.facts import Persist
     from rackwise.pipeline.ingest.vpc_duplicates import Side
@@ -108,7 +111,8 @@ OWN = ("interface", "own_src_ip", "own_dst_ip", "dst_ip")
 """Columns that identify the address of an interface, where rows have no direction."""
 SAME = ("interface", "src_ip", "dst_ip", "srcport", "dstport", "protocol", "start")
 """Columns in which equal rows agree; `same` has more."""
-_SIDED = tuple(name for name in dict.fromkeys((*SIDE, *OWN, *SAME)) if name != "interface")
+_SIDED = ("start", "srcport", "dstport", "protocol")
+"""Numbers among these columns."""
 
 
 def vpc_input(
@@ -215,7 +219,7 @@ def _with_duplicates(
 class _VpcBuilder(FactBuilder):
     """Builds facts from flow logs."""
 
-    coded: ClassVar[tuple[str, ...]] = (*TEXTS, *ADDRESSES)
+    coded: ClassVar[tuple[str, ...]] = ("interface_id", *TEXTS, *ADDRESSES)
     listeners: BrokerLookup
     """Brokers by address and port."""
     addresses: BrokerLookup
@@ -233,21 +237,21 @@ class _VpcBuilder(FactBuilder):
         rows = parse_rows(batch, reader, optional=self.optional)
         reasons = _before_lookup(rows)
         # `places`: indices of the rows that are Kafka traffic; `facts` has one value for each.
-        places, facts = self._lookup(rows, np.flatnonzero(reasons.is_open))
+        places, facts = self._lookup(rows, reasons.is_open)
         is_placed = np.zeros(len(rows), dtype=np.bool_)
         is_placed[places] = True
         reasons.add("not-kafka", ~is_placed)
         self.add_other_day(reasons, rows.numbers["start"])
-        columns = _side_columns(rows, self.columns.names) | {
+        columns = _side_columns(batch, rows, self.columns.names) | {
             "bytes": nullable(rows.numbers["bytes"]),
-            "reason": reasons.column().strings(),
+            "reason": reasons.column().coded(),
             "raw": rows.raw,
             **{name: batch.column(name) for name in ("file", *PLACE[:2])},
         }
         for name, values in facts.items():
             whole = np.zeros(len(rows), dtype=np.int64)
             whole[places] = values
-            columns[name] = pa.array(whole, mask=~is_placed | (whole == NONE))
+            columns[name] = nullable(whole, is_placed & (whole != NONE))
         return columns
 
     @override
@@ -256,57 +260,97 @@ class _VpcBuilder(FactBuilder):
         return facts["start"]
 
     def _lookup(
-        self, rows: VpcRows, places: NDArray[np.int64]
+        self, rows: VpcRows, is_open: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
-        """The indices of the rows at `places` that are Kafka traffic, and their facts.
+        """The indices of the rows that are Kafka traffic, of those that are open, and their facts.
 
         Each array has one element per remaining row.
         """
-        places = places[rows.numbers["protocol"][places] == TCP]
-        start_s = rows.numbers["start"][places]
-        hours = start_s // HOUR_S
-        to, from_ = (
-            self.listeners.find(
-                rows.addresses[f"{end}_ip"][places], rows.numbers[f"{end}port"][places], hours
+        known, start_s = rows.known, rows.numbers["start"]
+        is_open = is_open & (rows.numbers["protocol"] == TCP)
+        spans, is_to = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.bool_)
+        for end in ("src", "dst"):  # a listener at the destination takes precedence
+            codes = known.by_code("listener", self.listeners.codes).take(rows.codes[end])
+            places = np.flatnonzero((codes >= 0) & is_open)
+            ports = rows.numbers[f"{end}port"]
+            listeners = self.listeners.find_coded(
+                codes.take(places), ports.take(places), start_s.take(places)
             )
-            for end in ("dst", "src")
-        )
+            found = np.flatnonzero(listeners.is_found)
+            places = places.take(found)
+            spans[places], is_to[places] = listeners.places.take(found), end == "dst"
         # Shape (rows with a listener at one end,) from here on. `near` is the listener's broker,
-        # `far` the broker at the other end, if that end is a broker of the same cluster.
-        is_kafka = np.flatnonzero(to.is_found | from_.is_found)
-        places, hours, near = places[is_kafka], hours[is_kafka], to.or_else(from_).at(is_kafka)
-        start_s = start_s[is_kafka]
-        is_to = to.is_found[is_kafka]
-        ip, prefix = (
-            np.where(is_to, rows.addresses[f"src_{n}"][places], rows.addresses[f"dst_{n}"][places])
-            for n in ("ip", "prefix")
+        # `far` the broker at the other end, if that end is another broker of the same cluster.
+        places = np.flatnonzero(spans)
+        start_s, is_to = start_s.take(places), is_to.take(places)
+        near = self.listeners.at(spans.take(places))
+        cluster = near.cluster
+        ends = chosen(is_to, *(rows.codes[end].take(places) for end in ("src", "dst")))
+        far = self._far(known, ends, near.broker, cluster, start_s)
+        is_copy = far.is_found
+        is_guess = near.is_estimated(start_s) | far.is_estimated(start_s) | self.is_estimate
+        ip = known.ip.take(ends)
+        client_rack = known.by_code("subnet", self.client_racks.by_subnet).take(ends)
+        client_rack = self.client_racks.by_member(ip, cluster, client_rack)
+        is_unknown = (client_rack == 0) & ~is_copy
+        if is_unknown.any() and any(rows.texts[name].names for name in ZONES):
+            client_rack[is_unknown] = self._zone_rack(rows, places[is_unknown], is_to[is_unknown])
+        client_rack *= ~is_copy
+        packed = self._packed(near, far, client_rack, is_to, is_guess)
+        window_s = rows.numbers["end"].take(places) - start_s
+        key, shift, _ = place_of(self.bits, "window_s")
+        packed[key] |= window_s << shift
+        return places, packed | {
+            "client_ip": chosen(is_copy, np.full(len(ip), NONE), ip),
+            "packets": rows.numbers["packets"].take(places),
+        }
+
+    def _far(
+        self,
+        known: AddressReader,
+        ends: NDArray[np.int64],
+        broker: NDArray[np.int64],
+        cluster: NDArray[np.int64],
+        start_s: NDArray[np.int64],
+    ) -> BrokersAt:
+        """The broker at the other end of each row, given by codes, if it is not `broker`."""
+        codes = known.by_code("address", self.addresses.codes).take(ends)
+        places = np.flatnonzero(codes >= 0)
+        found = self.addresses.find_coded(
+            codes.take(places), cluster.take(places), start_s.take(places)
         )
-        cluster, broker, rack = near.cluster, near.broker, near.rack
-        far = self.addresses.find(ip, cluster, hours)
-        far_broker, far_rack = far.broker, far.rack
-        is_copy = far.is_found & (far_broker != broker)
+        spans = np.zeros(len(ends), dtype=np.int64)
+        spans[places] = found.places * (found.broker != broker.take(places))
+        return self.addresses.at(spans)
+
+    def _packed(
+        self,
+        near: BrokersAt,
+        far: BrokersAt,
+        client_rack: NDArray[np.int64],
+        is_to: NDArray[np.bool_],
+        is_guess: NDArray[np.bool_],
+    ) -> dict[str, NDArray[np.int64]]:
+        """The packed fields of each row, without the window; equal rows are packed once."""
+        racks = int(client_rack.max(initial=0)) + 1
+        ends = (near.places * far.spans.size + far.places) * racks + client_rack
+        whole = (ends << 2) + (is_to.astype(np.int64) << 1) + is_guess
+        groups, rows = equal_rows([whole], len(whole))
+        near, far, client_rack = near.at(rows), far.at(rows), client_rack[rows]
+        is_to, is_guess, is_copy = is_to[rows], is_guess[rows], far.is_found
         is_from_far = is_copy & is_to
-        is_guess = near.is_estimated(start_s) | (is_copy & far.is_estimated(start_s))
-        is_guess |= self.is_estimate
-        client_rack = self.client_racks.find(ip, prefix, cluster)
-        is_open = (client_rack == 0) & ~is_copy
-        if is_open.any() and any(rows.texts[name].names for name in ZONES):
-            client_rack[is_open] = self._zone_rack(rows, places[is_open], is_to[is_open])
         values = {
-            "window_s": rows.numbers["end"][places] - rows.numbers["start"][places],
-            "cluster": cluster,
+            "window_s": np.zeros_like(client_rack),
+            "cluster": near.cluster,
             "kind": np.where(is_copy, REPLICATE, np.where(is_to, PRODUCE, FETCH)),
             "quality": np.where(is_guess, ESTIMATED, MEASURED),
-            "client_rack": np.where(is_copy, 0, client_rack),
-            "broker": np.where(is_from_far, far_broker, broker),
-            "broker_rack": np.where(is_from_far, far_rack, rack),
-            "peer": np.where(is_copy, np.where(is_to, broker, far_broker), 0),
-            "peer_rack": np.where(is_copy, np.where(is_to, rack, far_rack), 0),
+            "client_rack": client_rack,
+            "broker": np.where(is_from_far, far.broker, near.broker),
+            "broker_rack": np.where(is_from_far, far.rack, near.rack),
+            "peer": np.where(is_copy, np.where(is_to, near.broker, far.broker), 0),
+            "peer_rack": np.where(is_copy, np.where(is_to, near.rack, far.rack), 0),
         }
-        return places, packed_arrays(values, self.bits) | {
-            "client_ip": np.where(is_copy, NONE, ip),
-            "packets": rows.numbers["packets"][places],
-        }
+        return {name: key.take(groups) for name, key in packed_arrays(values, self.bits).items()}
 
     def _zone_rack(
         self, rows: VpcRows, places: NDArray[np.int64], is_to: NDArray[np.bool_]
@@ -320,9 +364,8 @@ class _VpcBuilder(FactBuilder):
         direction = rows.texts["flow_direction"]
         found = []
         for end, word, zone in zip(("src", "dst"), DIRECTIONS, ends, strict=True):
-            is_own = direction.is_any(word)[places] & (
-                rows.addresses[f"{end}_ip"][places] == rows.addresses[f"own_{end}_ip"][places]
-            )
+            ips = (rows.known.ip[rows.codes[name][places]] for name in (end, f"own_{end}"))
+            is_own = direction.is_any(word)[places] & np.equal(*ips)
             found.append(np.where((zone == 0) & is_own, interface, zone))
         return np.where(is_to, *found)
 
@@ -337,17 +380,21 @@ def _before_lookup(rows: VpcRows) -> Reasons:
     return reasons
 
 
-def _side_columns(rows: VpcRows, names: Collection[str]) -> dict[str, pa.Array]:
+def _side_columns(
+    batch: pa.RecordBatch, rows: VpcRows, names: Collection[str]
+) -> dict[str, pa.Array]:
     """Those of `names` that give the end that logged a row; null if the row does not have it."""
-    direction = rows.texts["flow_direction"]
+    direction, codes = rows.texts["flow_direction"], rows.codes
     is_egress, is_ingress = direction.is_any("egress"), direction.is_any("ingress")
-    source, target = rows.addresses["src_ip"], rows.addresses["dst_ip"]
-    own = np.where(is_egress, source, np.where(is_ingress, target, NONE))
-    numbers = rows.numbers | rows.addresses | {"own_ip": own}
-    columns = {name: nullable(numbers[name]) for name in _SIDED if name in names}
-    columns["is_egress"] = pa.array(is_egress, mask=~direction.is_present)
+    # The code of no address is 0.
+    ends = codes | {"own": codes["src"] * is_egress + codes["dst"] * is_ingress}
+    ips = {f"{end}_ip": own for end, own in ends.items() if f"{end}_ip" in names}
+    columns = {name: nullable(rows.known.ip.take(own)) for name, own in ips.items()}
+    columns |= {name: nullable(rows.numbers[name]) for name in _SIDED if name in names}
+    columns["is_egress"] = nullable(is_egress, direction.is_present)
     if "interface" in names:
-        columns["interface"] = pa.array(_digests(rows.texts["interface_id"]))
+        interfaces = TextColumn.of(batch.column("interface_id"), missing=MISSING)
+        columns["interface"] = pa.array(_digests(interfaces))
     return columns
 
 

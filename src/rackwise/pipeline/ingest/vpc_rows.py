@@ -19,7 +19,7 @@ The addresses of the packet (`pkt_*`) take precedence where a row has them, as b
 pods. `bytes` is kept for every row in which it is a number.
 
 Rows arrive as Arrow, are checked as numpy arrays and leave as numbers. Each distinct text of a
-batch is parsed once.
+task is parsed once, and stands for its address as a code.
 
 What this does not do: find brokers (`vpc_facts`), or which side logged a flow (`vpc_duplicates`).
 """
@@ -33,12 +33,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rackwise.pipeline.columns.addresses import NONE, AddressReader
+from rackwise.pipeline.columns.addresses import DASH, NO_ADDRESS_CODE, AddressReader
 from rackwise.pipeline.columns.arrays import (
     NO_NUMBER,
     Reasons,
     TextColumn,
+    chosen,
     flags,
+    is_valid,
     longs,
     read_texts,
     texts_at,
@@ -57,7 +59,7 @@ ALWAYS = ("start", "end")
 """Numbers that rows without data have too."""
 ADDRESSES = ("srcaddr", "dstaddr", "pkt_srcaddr", "pkt_dstaddr")
 ZONES = ("az_id", "src_zone", "dst_zone")
-TEXTS = ("interface_id", "action", "log_status", "flow_direction", *ZONES)
+TEXTS = ("action", "log_status", "flow_direction", *ZONES)
 DIRECTIONS = ("egress", "ingress")
 MISSING = "-"
 OK, NO_DATA, SKIP_DATA = "OK", "NODATA", "SKIPDATA"
@@ -74,9 +76,10 @@ class VpcRows:
     numbers: dict[str, NDArray[np.int64]]
     """The columns of `VPC_NUMBERS`, from 0; -1 where a value is missing, is not a number, or is a
     `start` out of range."""
-    addresses: dict[str, NDArray[np.int64]]
-    """`src_ip dst_ip src_prefix dst_prefix`: the packet's addresses, as in `addresses`;
-    `own_src_ip own_dst_ip`: those of the interface."""
+    codes: dict[str, NDArray[np.int64]]
+    """`src dst`: codes of the packet's addresses; `own_src own_dst`: of those of the interface."""
+    known: AddressReader
+    """The addresses with these codes."""
     malformed: TextColumn
     """The reason of each malformed row."""
     raw: pa.Array
@@ -84,6 +87,10 @@ class VpcRows:
 
     def __len__(self) -> int:
         return len(self.malformed.codes)
+
+    def ip(self, end: str) -> NDArray[np.int64]:
+        """The addresses of one of `codes`, as in `addresses`."""
+        return self.known.ip.take(self.codes[end])
 
 
 def parse_rows(
@@ -94,41 +101,43 @@ def parse_rows(
     numbers, is_number = {}, {}  # column -> shape (n,): seconds, bytes, packets or codes
     for name in VPC_NUMBERS:
         numbers[name], is_number[name] = _numbers(batch.column(name))
-    is_present, parsed = {}, {}  # column -> shape (n,); column -> (ip, prefix), shape (n,) each
-    for name in ADDRESSES:
-        strings = _without_dashes(batch.column(name))
-        is_present[name] = flags(pc.is_valid(strings))
-        parsed[name] = reader.read(strings)
-    addresses = {}
+    reader.begin_batch()
+    parsed = {name: reader.codes(batch.column(name)) for name in ADDRESSES}
+    codes = {}
     for end in ("src", "dst"):
         own, packet = parsed[f"{end}addr"], parsed[f"pkt_{end}addr"]
-        is_packet = is_present[f"pkt_{end}addr"]
-        addresses[f"own_{end}_ip"] = own[0]
-        addresses[f"{end}_ip"] = np.where(is_packet, packet[0], own[0])
-        addresses[f"{end}_prefix"] = np.where(is_packet, packet[1], own[1])
+        codes[f"own_{end}"], codes[end] = own, chosen(packet > DASH, packet, own)
     faults = Reasons(TextColumn.of(batch.column("malformed")))
     has_data = ~texts["log_status"].is_any(NO_DATA, SKIP_DATA)
     for name in ADDRESSES:
-        is_needed = has_data & (name in VPC_REQUIRED)
-        faults.add(
-            f"malformed:{name}", np.where(is_present[name], parsed[name][0] == NONE, is_needed)
-        )
+        faults.add(f"malformed:{name}", parsed[name] == NO_ADDRESS_CODE)
+        if name in VPC_REQUIRED:
+            faults.add(f"malformed:{name}", has_data & (parsed[name] <= DASH))
     for name in VPC_NUMBERS:
-        is_needed = (has_data & (name not in optional)) | (name in ALWAYS)
-        is_invalid = (numbers[name] < 0) | (numbers[name] > GREATEST.get(name, LARGEST))
-        faults.add(f"malformed:{name}", np.where(is_number[name], is_invalid, is_needed))
+        # Seen as unsigned, a number below zero is greater than any other.
+        greatest = np.uint64(GREATEST.get(name, LARGEST))
+        faults.add(
+            f"malformed:{name}", (numbers[name].view(np.uint64) > greatest) & is_number[name]
+        )
+        if name in ALWAYS:
+            faults.add(f"malformed:{name}", ~is_number[name])
+        elif name not in optional:
+            faults.add(f"malformed:{name}", has_data & ~is_number[name])
     seconds = numbers["end"] - numbers["start"]
-    faults.add("malformed:end", (seconds < 0) | (seconds > DAY_S))
+    faults.add("malformed:end", seconds.view(np.uint64) > np.uint64(DAY_S))
     faults.add("malformed:log_status", ~texts["log_status"].is_any(OK, NO_DATA, SKIP_DATA))
     direction = texts["flow_direction"]
     is_odd = direction.is_present & ~direction.is_any(*DIRECTIONS)
     faults.add("malformed:flow_direction", has_data & is_odd)
     malformed = faults.column()
-    numbers["start"][numbers["start"] > LAST_SECOND] = NO_NUMBER
+    is_late = numbers["start"] > LAST_SECOND
+    if is_late.any():
+        numbers["start"] = np.where(is_late, NO_NUMBER, numbers["start"])
     return VpcRows(
         texts=texts,
         numbers=numbers,
-        addresses=addresses,
+        codes=codes,
+        known=reader,
         malformed=malformed,
         raw=_raw(batch, malformed.is_present),
     )
@@ -148,9 +157,9 @@ def _without_dashes(column: pa.Array) -> pa.Array:
 def _numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Numbers of a column of integers or text, -1 where a value is none; whether it has a value."""
     if pa.types.is_integer(column.type):
-        return longs(column), flags(pc.is_valid(column))
+        return longs(column), is_valid(column)
     texts = _without_dashes(column)
-    is_present = flags(pc.is_valid(texts))
+    is_present = is_valid(texts)
     # Arrow casts up to 18 digits; longer texts, such as those with leading zeros, go one by one.
     is_sure = pc.and_(
         pc.ascii_is_decimal(texts), pc.less_equal(pc.binary_length(texts), SURE_DIGITS)
@@ -158,6 +167,7 @@ def _numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     numbers = longs(pc.if_else(is_sure, texts, None).cast(pa.int64()))
     is_odd = is_present & ~flags(is_sure)
     if is_odd.any():
+        numbers = numbers.copy()
         odd = read_texts(texts.filter(pa.array(is_odd)))
         numbers[is_odd] = [_number(text) for text in odd]
     return numbers, is_present
@@ -173,6 +183,8 @@ def _number(text: str) -> int:
 def _raw(batch: pa.RecordBatch, is_malformed: NDArray[np.bool_]) -> pa.Array:
     """Malformed rows as text: the line where there is one, else the columns as a line."""
     places = np.flatnonzero(is_malformed)
+    if not len(places):
+        return pa.nulls(batch.num_rows, pa.string())
     bad = batch.take(pa.array(places))
     rows = zip(
         read_texts(bad.column("raw")),

@@ -1,0 +1,64 @@
+"""Arrow columns as numpy arrays and back, with nulls, slices and every width."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.pipeline.columns.arrays import (
+    TextColumn,
+    filled,
+    flags,
+    is_valid,
+    longs,
+    nullable,
+)
+
+CELLS = st.lists(st.none() | st.integers(-3, 3), max_size=40)
+FLAGS = st.lists(st.none() | st.booleans(), max_size=40)
+WIDTHS = st.sampled_from([pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint16()])
+
+
+@given(CELLS, st.integers(0, 9), WIDTHS)
+def test_integers_are_those_of_a_list(cells, skipped, kind):
+    cells = [cell and abs(cell) for cell in cells] if kind == pa.uint16() else cells
+    column = pa.array([*[None] * skipped, *cells], kind).slice(skipped)
+    assert is_valid(column).tolist() == [cell is not None for cell in cells]
+    assert filled(column, 7).tolist() == [7 if cell is None else cell for cell in cells]
+    assert longs(column).tolist() == [-1 if cell is None else max(cell, -1) for cell in cells]
+    assert filled(column, 7).dtype == longs(column).dtype == np.int64
+
+
+@given(FLAGS, st.integers(0, 9))
+def test_booleans_are_those_of_a_list(cells, skipped):
+    column = pa.array([*[True] * skipped, *cells], pa.bool_()).slice(skipped)
+    assert flags(column).tolist() == [bool(cell) for cell in cells]
+
+
+@given(st.lists(st.tuples(st.integers(-1, 2), st.booleans()), max_size=40))
+def test_nulls_are_where_a_value_is_not_known(rows):
+    values = np.array([value for value, _ in rows], dtype=np.int64)
+    is_known = np.array([known for _, known in rows], dtype=np.bool_)
+    for numbers in (values, values.astype(np.int32), np.repeat(values, 2)[::2]):
+        found = nullable(numbers, is_known)
+        assert found.to_pylist() == [value if known else None for value, known in rows]
+        assert nullable(numbers).to_pylist() == [v if v >= 0 else None for v, _ in rows]
+    of_flags = nullable(values > 0, is_known)
+    assert of_flags.to_pylist() == [value > 0 if known else None for value, known in rows]
+    of_flags.validate(full=True)
+
+
+@given(
+    st.lists(st.none() | st.sampled_from("abcdefg-"), max_size=40),
+    st.sets(st.sampled_from("abcdefg")),
+)
+def test_texts_are_found_by_their_codes(cells, searched):
+    cells_of = [None if cell == "-" else cell for cell in cells]
+    for column in (pa.array(cells, pa.string()), pa.array(cells, pa.string()).dictionary_encode()):
+        texts = TextColumn.of(column, missing="-")
+        assert texts.is_any(*searched).tolist() == [cell in searched for cell in cells_of]
+        assert texts.coded().to_pylist() == cells_of
+        numbers = texts.numbers({"a": 4, "b": 9}, unknown=-2).tolist()
+        assert numbers == [{"a": 4, "b": 9}.get(cell, -2) for cell in cells_of]
