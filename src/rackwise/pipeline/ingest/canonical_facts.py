@@ -97,6 +97,8 @@ GREATEST = {"window_s": DAY_S, "partition": 2**31 - 1}
 TEXTS = ("outcome", "cluster", "kind", "topic", "source")
 CLIENT_TEXTS = ("client_rack", "client_id", "client_group", "principal")
 """Columns that give a client's rack, in order of precedence."""
+CODED_TEXTS = ("client_rack", "client_group")
+"""Those of them that every row is judged by."""
 NUMBERS = ("window_s", "broker_id", "peer_broker_id", "partition", "bytes", "packets")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -243,10 +245,7 @@ class _CanonicalBuilder(FactBuilder):
         texts = reasons.column()
         is_copy = rows.codes["kind"] == REPLICATE
         ip = np.where(is_copy, NONE, rows.ip)
-        facts = {
-            name: np.where(is_sound, values, 0)
-            for name, values in self._packed_values(rows).items()
-        }
+        facts = {name: values * is_sound for name, values in self._packed_values(rows).items()}
         facts_of_batch = {
             **{n: nullable(v, is_sound) for n, v in packed_arrays(facts, self.bits).items()},
             **{n: nullable(rows.numbers[n]) for n in ("bytes", "packets")},
@@ -268,7 +267,9 @@ class _CanonicalBuilder(FactBuilder):
         return pc.divide(facts["window_start"], SECOND_US)
 
     def _parse(self, batch: pa.RecordBatch, reader: AddressReader) -> _CanonicalRows:
-        texts = {name: TextColumn.of(batch.column(name)) for name in (*TEXTS, *CLIENT_TEXTS)}
+        used = {name for name, known in self.rack_columns if known}
+        names = (*TEXTS, *CODED_TEXTS, *(used - {*CODED_TEXTS}))
+        texts = {name: TextColumn.of(batch.column(name)) for name in names}
         numbers = {name: longs(batch.column(name)) for name in NUMBERS}
         is_present = {
             name: flags(pc.is_valid(batch.column(name))) for name in (*NUMBERS, "client_address")
@@ -377,6 +378,8 @@ def _raw(batch: pa.RecordBatch, reasons: TextColumn) -> pa.Array:
     """Malformed rows as text: the line where there is one, else the columns as JSON."""
     is_malformed = [name.startswith(MALFORMED) for name in reasons.names]
     places = np.flatnonzero(np.array(is_malformed, dtype=np.bool_)[reasons.codes])
+    if not len(places):
+        return pa.nulls(batch.num_rows, pa.string())
     bad = batch.take(pa.array(places))
     lines = read_texts(bad.column("raw"))
     cells = zip(*(read_texts(bad.column(name)) for name in FLOW_INPUT.names), strict=True)
