@@ -8,6 +8,8 @@ analyze of 1,000 flows on Spark / 20 CPU seconds
 analyze with --engine local, less the imports of the command / the same bill in DuckDB
 analyze of 1,000 flows with --engine local / 8 CPU seconds
 analyze of all flows less that of 1,000 / that of a tenth less that of 1,000
+analyze of a tenth as text, less that of 1,000 / as Parquet, less that of 1,000
+analyze of a tenth as canonical flows, less that of 1,000 / the same
 most memory of the Python of a task, all flows / 600 MB
 ```
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 FLOWS, FEW = 20_000_000, 1_000
 CORES = 2
 GATE, FIXED_GATE, GROWTH_GATE, MEMORY_GATE, LOCAL_GATE = 2.5, 1, 11, 1, 1.5
+FORMAT_GATES = {"vpc-text": 2.5, "canonical": 1.5}
 FIXED_S, LOCAL_FIXED_S, TASK_MB = 20, 8, 600
 ON_SPARK, ON_LOCAL = ("--master", "local[2]"), ("--engine", "local")
 IMPORTS = "import rackwise.pipeline.job, rackwise.pipeline.engines.local, rackwise.report.html"
@@ -100,8 +103,8 @@ print(json.dumps([[*row[:3], int(row[3])] for row in found]))
 """
 
 
-def generate(folder: Path, flows: int) -> Path:
-    """A fleet of two clusters, with its snapshots and flow logs in Parquet."""
+def generate(folder: Path, flows: int, form: str = "vpc") -> Path:
+    """A fleet of two clusters, with its snapshots and flows: by default flow logs in Parquet."""
     words = [
         "--clusters",
         "2",
@@ -113,20 +116,23 @@ def generate(folder: Path, flows: int) -> Path:
         "0",
         "--bad-rows",
         "0",
+        "--flow-format",
+        form,
     ]
     command = [RACKWISE, "generate", *words, "--flows", str(flows), "--out", str(folder)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return folder
 
 
-def analyzed(fleet: Path, engine: Sequence[str] = ON_SPARK) -> Use:
+def analyzed(fleet: Path, engine: Sequence[str] = ON_SPARK, form: str = "vpc") -> Use:
     """What `analyze` uses; the result is in `out` of the fleet."""
+    read_as = ("--flow-format", form) if form == "canonical" else ()
     inputs = [str(fleet / "snapshots"), "--flows", str(fleet / "flows")]
     options = ["--subnets", str(fleet / "subnets.csv"), "--provider", "aws", "--levels", LEVELS]
     out = fleet / "out"
     shutil.rmtree(out, ignore_errors=True)
     where = [*engine, "--no-plans", "--out", str(out)]
-    return used([RACKWISE, "analyze", *inputs, *options, *where])
+    return used([RACKWISE, "analyze", *inputs, *options, *read_as, *where])
 
 
 def in_duckdb(fleet: Path) -> tuple[dict[tuple[str, str, str], int], float]:
@@ -191,6 +197,13 @@ if __name__ == "__main__":
             raise SystemExit("the bill of the local engine differs")
         local_few = analyzed(Path(home, "few"), ON_LOCAL).cpu_s
         imports = cpu_s([sys.executable, "-c", IMPORTS])
+        by_format = {}
+        for form in FORMAT_GATES:
+            flows = generate(Path(home, form), count // 10, form)
+            few_flows = generate(Path(home, f"few-{form}"), FEW, form)
+            by_format[form] = (
+                analyzed(flows, form=form).cpu_s - analyzed(few_flows, form=form).cpu_s
+            )
     print(
         f"{FEW} flows {few:.1f} s, {count // 10} {tenth:.1f} s, {count} {ours:.1f} s, "
         f"DuckDB {peer:.1f} s, {task_mb:.0f} MB; local {local_few:.1f} s and {local:.1f} s, "
@@ -218,6 +231,12 @@ if __name__ == "__main__":
         (ours - few) / (tenth - few),
         gate=GROWTH_GATE,
     )
+    for form, gate in FORMAT_GATES.items():
+        tell(
+            f"analyze of {count // 10:,} flows as {form} / in VPC Parquet, each less {FEW:,}, CPU",
+            by_format[form] / (tenth - few),
+            gate=gate,
+        )
     tell(
         f"memory of a Python task, {count:,} flows / {TASK_MB} MB",
         task_mb / TASK_MB,
