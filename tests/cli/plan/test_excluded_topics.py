@@ -91,3 +91,22 @@ def test_a_snapshot_without_internal_topics_is_warned_of(tmp_path):
         2,
         "warning: --no-internal has no effect: no topic of the snapshot is internal\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["drain", "4", "--exclude", "[op]"], ["broker 4 keeps 2 replicas"]),
+        (["replace", "1=6", "--exclude", "q"], ["broker 1 keeps 1 replica"]),
+        (
+            ["drain", "1,2", "--exclude", "q"],
+            ["broker 1 keeps 1 replica", "broker 2 keeps 1 replica"],
+        ),
+        (["drain", "4"], []),
+    ],
+)
+def test_a_broker_that_keeps_replicas_is_named(snapshot, words, told):
+    _, _, err = called("plan", *words, "--snapshot", snapshot, "--out", snapshot.parent / "p.json")
+    assert [line.removeprefix("warning: ") for line in err.splitlines()] == [
+        f"{one} of partitions that the plan leaves alone" for one in told
+    ]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from rackwise.core.constants import GREATEST_ID, GREATEST_REPLICATION
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Goal
+    from rackwise.core.planning.model import Goal, Plan
     from rackwise.core.racks import Rack
 
 
@@ -132,6 +133,28 @@ def check_takers(goal: Goal, cluster: Cluster) -> None:
                 wanted="brokers that are not cordoned",
                 had=broker,
                 hint=f"uncordon broker {broker}, or name another",
+            )
+
+
+def kept_notes(plan: Plan, cluster: Cluster) -> Iterator[str]:
+    """Warn of brokers that the goal empties and the plan does not, such as with `--exclude`."""
+    from rackwise.core.planning import model as goals
+
+    goal = plan.goal
+    leaving: tuple[int, ...] = ()
+    if isinstance(goal, goals.Drain):
+        leaving = goal.brokers
+    elif isinstance(goal, goals.Replace):
+        leaving = tuple(old for old, _ in goal.pairs)
+    if not leaving:
+        return
+    held = cluster.partitions.placed.values
+    removed = Counter(broker for move in plan.all_moves for broker in move.removed)
+    for broker in leaving:
+        if kept := int((held == broker).sum()) - removed[broker]:
+            yield (
+                f"broker {broker} keeps {counted(kept, 'replica')} of partitions that the plan "
+                "leaves alone"
             )
 
 

@@ -17,6 +17,7 @@ from rackwise.cli.plan.goals import (
     GoalName,
     check_globs,
     check_takers,
+    kept_notes,
     parse_goal,
     rack_notes,
     replication_globs,
@@ -236,7 +237,7 @@ def plan(
         priced = _rule_prices(job, result, advance) if price_rules else None
         is_kept = _write(result, out, kafka_json, rollback_json)
         advance(WRITE)
-    for text in rack_notes(parsed_goal, cluster):
+    for text in (*rack_notes(parsed_goal, cluster), *kept_notes(result, cluster)):
         shell.warn(text)
     _show(shell, result, priced, is_kept=is_kept)
     return 2 if result.moves else 0
