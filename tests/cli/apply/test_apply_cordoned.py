@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -11,7 +13,7 @@ from kafka.structs import TopicPartition
 from cordons import cordoned
 from hand_made_plans import lists, plan_file
 from kafka_servers import KAFKA_VERSION
-from kafka_traffic import create, delete, until
+from kafka_traffic import create, delete, produce, until
 from rackwise.adapters.files import read_plan, read_snapshot
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import DEFAULT_KAFKA
@@ -80,3 +82,33 @@ def test_what_kafka_does_with_a_list_that_names_a_cordoned_broker(admin, target)
         is_refused = found is InvalidReplicationAssignmentError
         assert is_refused == (KAFKA_VERSION == DEFAULT_KAFKA)
         until(lambda: not admin.list_partition_reassignments(), "the end of the reassignment")
+
+
+@pytest.mark.usefixtures("state")
+def test_a_killed_drain_of_a_cordoned_broker_is_cancelled(kraft_cluster, admin, tmp_path):
+    """Kafka 4.4 rejects the order of before, which names the cordoned broker.
+
+    It was requested four times, and the move was then reported as changed by others.
+    """
+    server = ["--bootstrap-server", kraft_cluster.bootstrap]
+    produce(kraft_cluster.bootstrap, {(TOPIC, 1): 300})
+    with cordoned(admin, 3):
+        plan = plan_file(tmp_path / "plan.json", admin, {(TOPIC, 1): [1, 2]})
+        command = [sys.executable, "-m", "rackwise.cli", "apply", plan, *server, "--throttle", "1"]
+        with subprocess.Popen(command) as process:
+            until(admin.list_partition_reassignments, "a move")
+            process.kill()
+        code, out, err = called("cancel", plan, *server)
+        assert code == 0, err
+        lines = out.splitlines()
+        assert lines[0].startswith("1 move: 1 cancelled, 0 done, 0 failed, 0 still moving")
+        assert not admin.list_partition_reassignments()
+        is_rejected = KAFKA_VERSION == DEFAULT_KAFKA
+        if is_rejected:
+            assert lines[1].startswith(f"! {TOPIC}-1  cancelled  INVALID_REPLICATION_ASSIGNMENT: ")
+            assert lines[1].endswith("rackwise rollback restores it later")
+        until(lambda: lists(admin, TOPIC)[1] == ([1, 3] if is_rejected else [3, 1]), "the list")
+        code, out, err = called("status", plan, *server)
+        assert (code, out.splitlines()[0]) == (2, "1 not_started")
+    assert called("rollback", plan, *server)[0] == 0
+    until(lambda: lists(admin, TOPIC)[1] == [3, 1], "the order of before")

@@ -6,10 +6,12 @@ import pytest
 
 from applied_plans import alters, before, cluster, kinds, move, pauses, plan_of, run
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying.actions import Alter, Wait
+from rackwise.core.applying.actions import Alter, Look, Wait
+from rackwise.core.applying.journal.codec import fields_of, line_of
 from rackwise.core.applying.journal.lines import BatchIntent
 from rackwise.core.applying.model import Caps, ThrottleKey
 from rackwise.core.applying.start import resume, start
+from rackwise.core.applying.status import status_of
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE
 
 ONE = plan_of(move("t-0", (1, 2), (1, 3)))
@@ -217,9 +219,55 @@ class TestCancelling:
             return "done"
 
         outcome = self._cancel(world, intervene)
-        assert outcome.classes[T0] == "diverged"
+        assert (outcome.classes[T0], outcome.is_reached) == ("cancelled", True)
         assert outcome.codes == {T0: "POLICY_VIOLATION"}
         assert world.partitions[T0].replicas == (4, 1, 2)
+
+    def test_a_rejected_order_is_requested_once_and_nobody_else_cancelled_the_move(self):
+        """It was `diverged` after four requests, and then "another tool cancelled it"."""
+        world = self._killed()
+        outcome = self._cancel(world, self._without_order(world, "INVALID_REPLICATION_ASSIGNMENT"))
+        assert outcome.failed == ()
+        batches = [line for line in world.journal if isinstance(line, BatchIntent)]
+        assert [line.act for line in batches] == ["move", "cancel", "reorder"]
+        lines = [line_of(fields_of(line)) for line in world.journal]
+        status = status_of(self.plan, lines, world.execute(Look(partitions=(T0, ("t", 1)))))
+        assert set(status.classes.values()) == {"not_started"}
+        assert self._cancel(world).is_reached
+        assert world.partitions[T0].replicas == (1, 2, 4), "a later cancel restores the order"
+
+    def test_an_order_without_an_answer_is_reported(self):
+        world = self._killed()
+
+        def intervene(_, action):
+            is_order = isinstance(action, Alter) and action.targets[0][1] is not None
+            return "lost" if is_order else "done"
+
+        outcome = self._cancel(world, intervene)
+        assert outcome.classes[T0] == "cancelled"
+        assert outcome.codes == {T0: "REQUEST_TIMED_OUT"}
+
+    def test_of_a_dead_target_a_rejected_order_is_reported_too(self):
+        world = cluster(self.plan, speed=0)
+
+        def intervene(state, action):
+            if isinstance(action, Wait):
+                world.kill(3)
+            return self._without_order(world, "INVALID_REPLICATION_ASSIGNMENT")(state, action)
+
+        outcome = run(start(self.plan, Caps(at_once=1)), world, intervene)
+        assert outcome.classes[T0] == "target_dead"
+        assert outcome.codes == {T0: "INVALID_REPLICATION_ASSIGNMENT"}
+
+    def _without_order(self, world, code):
+        """Kafka rejects every list that restores an order."""
+
+        def intervene(state, action):
+            if isinstance(action, Alter) and state.act == "reorder":
+                world.refusals[T0] = code
+            return "done"
+
+        return intervene
 
     def test_a_signal_ends_a_cancel_and_it_can_be_resumed(self):
         world = self._killed()

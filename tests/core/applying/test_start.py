@@ -67,6 +67,7 @@ class TestRequestStatus:
             ([intent(A, act="reorder"), result("reorder", refused=((A, "X"),))], "cancelling"),
             ([intent(A), PartitionLine(partition=A, class_="cancelled")], "none"),
             ([intent(A), PartitionLine(partition=A, class_="target_dead")], "none"),
+            ([intent(A), PartitionLine(partition=A, class_="cancelled", code="X")], "cancelling"),
         ],
     )
     def test_the_last_line_decides(self, lines, sent):

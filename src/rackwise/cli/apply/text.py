@@ -30,6 +30,8 @@ REASONS: Mapping[PartitionClass, str] = MappingProxyType(
     }
 )
 """Class of a move that failed -> why, in words."""
+ORDER_REJECTED = "its replicas keep another order than before; rackwise rollback restores it later"
+"""What is left of a cancelled move if Kafka rejects the order from before it."""
 NOT_STARTED_SHOWN = 20
 """Number of moves that were not started and are printed one by one."""
 
@@ -115,14 +117,17 @@ def class_lines(
     `most_not_started`: of moves that were not started, only the first are named; None: all.
     """
     lines = []
+    reordered = {which for which, class_ in classes.items() if class_ == "cancelled"} & codes.keys()
     waiting = [which for which, class_ in classes.items() if class_ == "not_started"]
     unnamed = frozenset(() if most_not_started is None else waiting[most_not_started:])
     for which, class_ in classes.items():
-        if class_ in {"done", "cancelled", "dropped"} or which in unnamed:
+        is_over = class_ in {"done", "cancelled", "dropped"} and which not in reordered
+        if is_over or which in unnamed:
             continue
         parts = [codes[which]] if which in codes else []
         parts += [escaped(texts[which])] if which in texts else []
         parts += [REASONS[class_]] if class_ in REASONS and not parts else []
+        parts += [ORDER_REJECTED] if which in reordered else []
         lines.append("  ".join([f"! {name_of(which)}", class_, *filter(None, [": ".join(parts)])]))
     if unnamed:
         lines.append(f"and {len(unnamed)} more not_started; --json has all")

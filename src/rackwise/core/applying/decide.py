@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.applying.budget import room_of, spent_text
 from rackwise.core.applying.journal.lines import PartitionLine
+from rackwise.core.applying.model import CANCELLED_AS
 from rackwise.core.applying.observe import apply_look
 from rackwise.core.applying.partition_class import is_in_cancel_order
 from rackwise.core.applying.requests import (
@@ -52,6 +53,7 @@ from rackwise.core.applying.requests import (
     reorder,
     wait,
 )
+from rackwise.core.applying.responses import NO_ANSWER
 from rackwise.core.applying.stop_conditions import (
     brokers_down,
     can_cancel,
@@ -96,21 +98,23 @@ def _give_up(state: ApplyState) -> tuple[ApplyState, tuple[PartitionLine, ...]]:
     partitions = dict(state.partitions)
     lines: list[PartitionLine] = []
     for partition, progress in state.partitions.items():
-        class_ = _give_up_class(state.moves[partition], progress)
+        class_ = _give_up_class(state.moves[partition], progress, state.mode)
         if class_ is not None:
-            partitions[partition] = replace(progress, class_=class_, journalled_class=class_)
-            line = PartitionLine(partition=partition, class_=class_, code=progress.code)
-            lines.append(line)
+            code = progress.code or NO_ANSWER
+            partitions[partition] = replace(
+                progress, class_=class_, journalled_class=class_, code=code
+            )
+            lines.append(PartitionLine(partition=partition, class_=class_, code=code))
         elif _has_dead_leader(state, partition) and not state.pauses:
             partitions[partition] = replace(progress, elections=MOST_ELECTIONS)
     return replace(state, partitions=partitions), tuple(lines)
 
 
-def _give_up_class(move: Move, progress: Progress) -> PartitionClass | None:
+def _give_up_class(move: Move, progress: Progress, mode: Mode) -> PartitionClass | None:
     if progress.is_certain and progress.class_ == "not_started" and progress.tries >= MOST_TRIES:
         return "refused"
     if _needs_reorder(move, progress) and progress.cancels >= MOST_TRIES:
-        return "diverged"
+        return CANCELLED_AS[mode]
     return None
 
 

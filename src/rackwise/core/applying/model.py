@@ -213,6 +213,11 @@ class Baseline:
     bad_dirs: frozenset[tuple[int, str]] = frozenset()
 
 
+CANCELLED_AS: Mapping[Mode, PartitionClass] = MappingProxyType(
+    {"apply": "target_dead", "cancel": "cancelled"}
+)
+"""The class of a move that a run of this mode has cancelled."""
+
 DONE: frozenset[PartitionClass] = frozenset({"done", "cancelled"})
 FAILED: frozenset[PartitionClass] = frozenset(
     {"foreign_moving", "diverged", "cancelled_externally", "topic_gone", "refused", "target_dead"}

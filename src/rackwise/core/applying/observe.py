@@ -166,7 +166,7 @@ def _cancel_result(
     is_asked = progress.cancels > 0 or mode == "cancel"
     if shown == "moving":
         return shown, "cancelling" if progress.cancels else "sent"
-    if shown != "cancelled_externally":
+    if shown != "not_started":
         return shown, progress.sent
     if not is_asked:
         return "not_started", "intent"

@@ -11,7 +11,7 @@ same         -          after (as a set)   none            foreign_moving
 same         -          another            any             diverged
 same         = after    no                 any             done
 same         = before   no                 sent            cancelled_externally
-same         = before   no                 intent, none    not_started
+same         = before   no                 any other       not_started
 same         another    no                 any             diverged
 ```
 
@@ -21,7 +21,8 @@ Example, a move 0,1,2 -> 0,1,3 that was sent: the list 0,1,3,2 adding 3 removing
 Lists are compared in order, because the first replica is the preferred leader. A running
 reassignment is compared as a set, because Kafka puts the removed replicas last. A cancel only
 removes the added replicas from that list: of 1,2,3 -> 4,1,3 it leaves 1,3,2. After a request this
-counts as `before`.
+counts as `before`. In the journal `cancelling` says that this tool cancelled the move, so no other
+tool did.
 
 What this does not do: decide whether the reading is late. The caller does.
 
@@ -51,7 +52,7 @@ def classify(move: Move, seen: ObservedPartition | None, sent: RequestStatus) ->
     if seen.replicas == move.after:
         return "done"
     if seen.replicas == move.before or (sent != "none" and is_in_cancel_order(move, seen)):
-        return "cancelled_externally" if sent in {"sent", "cancelling"} else "not_started"
+        return "cancelled_externally" if sent == "sent" else "not_started"
     return "diverged"
 
 

@@ -7,7 +7,9 @@ controller moved, quota, unknown topic    not executed: repeated a second later,
 any other error                           rejected for the rest of this run
 ```
 
-A rejected cancel changes nothing here: the next reading shows what moves.
+A rejected cancel changes nothing here: the next reading shows what moves. If Kafka rejects the
+order of before, as Kafka 4.4 does for a list with a cordoned broker, the move is cancelled with its
+replicas in another order. It is not requested again in this run.
 
 Source: KIP-455; `ReplicationControlManager.alterPartitionReassignments` for the errors.
 """
@@ -18,6 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rackwise.core.applying.journal.lines import BatchResult, ElectResult, PartitionLine
+from rackwise.core.applying.model import CANCELLED_AS
 from rackwise.core.applying.requests import Step, journal_first, look
 
 if TYPE_CHECKING:
@@ -25,9 +28,11 @@ if TYPE_CHECKING:
 
     from rackwise.core.applying.actions import Altered, Elected
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import ApplyState, PartitionId
+    from rackwise.core.applying.model import ApplyState, PartitionClass, PartitionId
 
-UNKNOWN = frozenset({"REQUEST_TIMED_OUT", "UNKNOWN_SERVER_ERROR", "NETWORK_EXCEPTION"})
+NO_ANSWER = "REQUEST_TIMED_OUT"
+"""The error of a request that is not answered."""
+UNKNOWN = frozenset({NO_ANSWER, "UNKNOWN_SERVER_ERROR", "NETWORK_EXCEPTION"})
 """Errors after which the result of a request is unknown."""
 AGAIN = frozenset(
     {
@@ -55,20 +60,28 @@ def on_altered(state: ApplyState, answer: Altered) -> Step:
             unknown=unknown,
         )
     ]
-    if state.act == "move":
-        for partition in accepted:
-            moving = replace(partitions[partition], sent="sent", class_="moving", code=None)
-            partitions[partition] = moving
+    for partition in accepted:
+        before = replace(partitions[partition], code=None)
+        is_move = state.act == "move"
+        partitions[partition] = replace(before, sent="sent", class_="moving") if is_move else before
+    class_ = _class_if_rejected(state)
     for partition, code in refused:
         before = replace(partitions[partition], code=code)
-        if state.act == "move" and code not in AGAIN:
-            before = replace(before, class_="refused", is_certain=True, journalled_class="refused")
-            lines.append(PartitionLine(partition=partition, class_="refused", code=code))
+        if class_ is not None and code not in AGAIN:
+            before = replace(before, class_=class_, is_certain=True, journalled_class=class_)
+            lines.append(PartitionLine(partition=partition, class_=class_, code=code))
         partitions[partition] = before
     for partition in unknown:
         code_of_unknown = answer.answers.get(partition)
         partitions[partition] = replace(partitions[partition], code=code_of_unknown)
     return journal_first(lines, look(replace(state, partitions=partitions), answer.at_ms))
+
+
+def _class_if_rejected(state: ApplyState) -> PartitionClass | None:
+    """The class of a partition whose request Kafka rejects; None: the next reading shows it."""
+    if state.act == "cancel":
+        return None
+    return "refused" if state.act == "move" else CANCELLED_AS[state.mode]
 
 
 def on_elected(state: ApplyState, answer: Elected) -> Step:

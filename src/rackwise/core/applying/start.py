@@ -11,6 +11,8 @@ batch_intent move           intent            batch_intent cancel      cancellin
 batch_result accepted       sent              ... accepted, unknown    cancelling
              rejected       intent            ... rejected             sent
 partition moving            sent              partition cancelled, target_dead    none
+                                              ... with an error: Kafka rejected the
+                                              order of before                     cancelling
 elect_result elected        the leader is not requested again
 throttle_intent             a throttle of ours; the first old value is the one to restore
 throttle_change             the throttle of the next run, too
@@ -160,7 +162,7 @@ class History:
         if line.class_ == "moving":
             self.sent[line.partition] = "sent"
         elif line.class_ in {"cancelled", "target_dead"}:
-            self.sent[line.partition] = "none"
+            self.sent[line.partition] = "none" if line.code is None else "cancelling"
         elif line.class_ == "cancelled_externally":
             self.external.add(line.partition)
             self.cancelled_outside.add(line.partition)
