@@ -18,19 +18,31 @@ PLACED = (
 
 def test_kafkas_json_on_one_line_or_on_many():
     text = reassignment_text({**ORDERS, **PAYMENTS}).encode()
-    assert parse_targets(text, where="f") == {**ORDERS, **PAYMENTS}
-    assert parse_targets(text.replace(b",", b",\n"), where="f") == {**ORDERS, **PAYMENTS}
+    assert parse_targets(text, where="f").lists == {**ORDERS, **PAYMENTS}
+    assert parse_targets(text.replace(b",", b",\n"), where="f").lists == {**ORDERS, **PAYMENTS}
 
 
 def test_the_rows_of_several_topics_as_place_prints_them():
     lines = [reassignment_text(each).encode() for each in (ORDERS, PAYMENTS)]
-    assert parse_targets(b"\n".join([*lines, b""]), where="f") == {**ORDERS, **PAYMENTS}
+    assert parse_targets(b"\n".join([*lines, b""]), where="f").lists == {**ORDERS, **PAYMENTS}
     mixed = b"\n".join([PLACED, lines[1]])
-    assert parse_targets(mixed, where="f") == {
+    assert parse_targets(mixed, where="f").lists == {
         ("orders", 4): (1, 2),
         ("orders", 5): (2, 3),
         **PAYMENTS,
     }
+
+
+def test_the_clusters_that_rows_of_place_name_are_kept():
+    """Rows for one cluster were executed on another."""
+    named = PLACED.replace(b"{", b'{"cluster_id":"c",', 1)
+    assert parse_targets(named, where="f").cluster_ids == ("c",)
+    other = named.replace(b'"c"', b'"d"').replace(b"orders", b"payments")
+    third = named.replace(b"orders", b"returns")
+    assert parse_targets(b"\n".join([named, other, third]), where="f").cluster_ids == ("c", "d")
+    unknown = named.replace(b'"c"', b"null")
+    assert parse_targets(unknown, where="f").cluster_ids == ()
+    assert parse_targets(PLACED, where="f").cluster_ids == ()
 
 
 def test_a_partition_on_two_lines_is_rejected():

@@ -42,6 +42,19 @@ def throttles(admin):
     return read_throttles(admin, topics=[NAME], brokers=[0, 1, 2, 3])
 
 
+@pytest.mark.usefixtures("path")
+def test_rows_that_place_made_for_another_cluster_are_rejected(admin, called, tmp_path):
+    """They were executed on this cluster."""
+    rows = tmp_path / "rows.json"
+    placed = '{"format":"rackwise.placement/1","cluster_id":"other","topic":"%s",'
+    placed += '"first_partition":0,"rows":[[2,1]]}'
+    rows.write_text(placed % NAME)
+    code, out, err = called("apply", str(rows))
+    assert (code, out) == (4, "")
+    assert "wrong cluster: expected other, the plan's cluster, got " in err
+    assert lists(admin, NAME) == dict(enumerate(BEFORE))
+
+
 def test_it_is_checked_journalled_and_rolled_back(admin, called, path, state):
     code, out, err = called("apply", path, "--check")
     assert (code, out) == (0, "2 moves: may run\n"), err

@@ -14,7 +14,7 @@ from applied_plans import (
     run,
     run_until_wait,
 )
-from rackwise.core.applying.actions import Wait
+from rackwise.core.applying.actions import Alter, Wait
 from rackwise.core.applying.budget import Budget, room_of
 from rackwise.core.applying.journal.codec import fields_of, line_of
 from rackwise.core.applying.journal.lines import Begin, End
@@ -94,6 +94,23 @@ class TestMoves:
         assert (outcome.done, outcome.begun) == ((("t", 0),), 1)
         assert begun(world) == [0, 0]
 
+    @pytest.mark.parametrize(("code", "requests"), [("POLICY_VIOLATION", 1), ("NOT_CONTROLLER", 5)])
+    def test_moves_that_kafka_rejects_do_not_use_up_the_budget(self, code, requests):
+        """Each night requested the same two moves, and never came to the others."""
+        world = cluster(SIX)
+        rejected = [("t", 0), ("t", 1)]
+
+        def intervene(_, action):
+            if isinstance(action, Alter):
+                world.refusals |= dict.fromkeys(rejected, code)
+            return "done"
+
+        outcome = window(world, TWO, intervene=intervene)
+        assert (outcome.failed, outcome.begun) == (tuple(rejected), 2)
+        assert outcome.done == (("t", 2), ("t", 3))
+        assert begun(world).count(0) == requests
+        assert history_of(world.journal).begun == {("t", 2), ("t", 3)}
+
     def test_moves_of_an_earlier_run_end_and_count_nothing(self):
         world = cluster(SIX)
         begin_and_die(world, Budget())
@@ -134,6 +151,23 @@ class TestBytes:
         for _ in range(5):
             outcome = window(world, Budget(bytes=1_000), self.plan)
         assert outcome.skipped == (("t", 1), ("t", 2))
+
+    def test_a_budget_below_every_move_names_the_smallest(self):
+        plan = plan_of(move("t-0", (1,), (2, 3), 600), move("t-1", (1,), (2,), 1_000))
+        outcome = window(cluster(plan), Budget(bytes=999), plan)
+        assert outcome.text == (
+            "no move that is left fits in 999 bytes: the smallest copies 1000 bytes"
+        )
+        unknown = plan_of(move("t-0", (1,), (2,), None))
+        outcome = window(cluster(unknown), Budget(bytes=999), unknown)
+        assert outcome.text == "no move that is left has a known size, so none fits in 999 bytes"
+
+    def test_moves_that_do_not_fit_do_not_hide_smaller_ones_behind_them(self):
+        """The first 1,000 moves were read, none of them fitted, and the budget counted as spent."""
+        large = [move(f"t-{number}", (1,), (2,), 2_000) for number in range(1_100)]
+        plan = plan_of(*large, *(move(f"s-{number}", (1,), (3,), 10) for number in range(20)))
+        outcome = window(cluster(plan), Budget(bytes=200), plan)
+        assert [topic for topic, _ in outcome.done] == ["s"] * 20
 
     def test_bytes_of_partitions_outside_the_plan_do_not_count(self):
         moves = {(each.topic, each.partition): each for each in self.plan.moves}

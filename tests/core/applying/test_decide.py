@@ -112,6 +112,16 @@ class TestTrouble:
         assert outcome.stop == "paused"
         assert pauses(world) == [(reason,)]
 
+    def test_moves_to_a_dead_broker_do_not_hide_those_behind_them(self):
+        """The first 1,000 moves were read, and all of them waited for a broker."""
+        dead = [move(f"t-{number}", (1,), (5,)) for number in range(1_100)]
+        plan = plan_of(*dead, *(move(f"s-{number}", (1,), (2,)) for number in range(20)))
+        world = cluster(plan)
+        world.live.discard(5)
+        outcome = run(start(plan), world)
+        assert (outcome.stop, len(outcome.skipped)) == ("paused", 1_100)
+        assert [topic for topic, _ in outcome.done] == ["s"] * 20
+
     def test_trouble_from_before_the_run_pauses_nothing(self):
         world = cluster(ONE, min_isr=3)
         world.kill(5)

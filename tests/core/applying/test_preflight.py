@@ -326,6 +326,18 @@ class TestRoom:
         assert raised.value.where == "broker 3"
         assert (raised.value.wanted, raised.value.had) == (2 * GB, 2 * GB - 1)
 
+    def test_a_cordoned_folder_has_no_room(self):
+        """Its free bytes counted, and Kafka put everything into the other folder."""
+        plan = a_plan(a_move(0))
+        full = LogDir(path="/a", total_bytes=10 * GB, usable_bytes=GB)
+        free = LogDir(path="/b", total_bytes=100 * GB, usable_bytes=90 * GB, is_cordoned=True)
+        with pytest.raises(NoRoom) as raised:
+            check_plan(plan, self.with_disk(plan, full, free))
+        assert raised.value.had == 0
+        assert not check_plan(
+            plan, self.with_disk(plan, full, replace(free, is_cordoned=False))
+        ).is_done
+
     def test_a_disk_below_its_reserve_has_no_free_bytes(self):
         plan = a_plan()
         with pytest.raises(NoRoom) as raised:

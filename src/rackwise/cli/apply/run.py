@@ -103,7 +103,7 @@ def open_session(
     from rackwise.adapters.files import read_bytes
     from rackwise.adapters.files.plan.read import parse_plan
     from rackwise.adapters.files.plan.targets import is_plan, parse_targets
-    from rackwise.core.applying.preflight import check_cluster
+    from rackwise.core.applying.preflight import check_cluster, check_cluster_ids
 
     where, is_reading = str(target.plan), command is None
     data = read_bytes(target.plan, error=InvalidPlan, max_bytes=shell.max_input)
@@ -119,8 +119,9 @@ def open_session(
 
             targets = parse_targets(data, where=where)
             world = _world(stack, target)
+            check_cluster_ids(targets.cluster_ids, world.cluster_id())
             folder, lock = _folder(stack, target, world.cluster_id(), command)
-            plan = find_plan(shell, world, folder, targets, may_replan=may_replan)
+            plan = find_plan(shell, world, folder, targets.lists, may_replan=may_replan)
             if lock is not None:
                 lock.write(plan=plan.sha256)
             journal, lines = _journal(shell, stack, folder, plan, is_reading=is_reading)

@@ -12,7 +12,8 @@ until  05:00       it is earlier
 
 Example, 1 TB and 300 GB were begun of a budget of 2 TB: a move of 800 GB is passed over, a smaller
 one is begun. A move of unknown size is not begun under a budget of bytes. A move that is requested
-again counts once. Moves of earlier runs that still move do not count.
+again counts once; one that Kafka rejects does not count, nor do moves of earlier runs that still
+move.
 
 The journal names the budget in the line that begins a run. A run that was killed has no line that
 ends it: the next run with the same budget continues it, and its moves count.
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from rackwise.core.planning.model import Move
 
@@ -124,14 +125,19 @@ def copied_bytes(move: Move) -> int | None:
     return None if move.bytes is None else move.bytes * len(move.added)
 
 
-def spent_text(room: BudgetRoom, budget: Budget) -> str:
-    """Why no other move is begun.
+def smallest_copy(moves: Iterable[Move]) -> int | None:
+    """The bytes that the smallest of these moves copies; None if no size is known."""
+    return min((size for move in moves if (size := copied_bytes(move)) is not None), default=None)
+
+
+def spent_text(room: BudgetRoom, budget: Budget, left: Collection[Move]) -> str:
+    """Why no other move is begun. `left`: the moves that are not begun.
 
     >>> budget = Budget(moves=2, bytes=1_000)
-    >>> spent_text(BudgetRoom(moves=0, bytes=400, is_over=False, begun=()), budget)
+    >>> spent_text(BudgetRoom(moves=0, bytes=400, is_over=False, begun=()), budget, [])
     '2 moves were begun'
-    >>> spent_text(BudgetRoom(moves=1, bytes=400, is_over=False, begun=()), budget)
-    'no move that is left fits in the remaining 400 of 1000 bytes'
+    >>> spent_text(BudgetRoom(moves=1, bytes=400, is_over=False, begun=()), budget, [])
+    'no move that is left has a known size, so none fits in 1000 bytes'
     """
     if room.is_over:
         return f"it is later than {budget.until}"
@@ -139,4 +145,9 @@ def spent_text(room: BudgetRoom, budget: Budget) -> str:
         return (
             f"{counted(budget.moves or 0, 'move')} {'was' if budget.moves == 1 else 'were'} begun"
         )
-    return f"no move that is left fits in the remaining {room.bytes} of {budget.bytes} bytes"
+    least, most = smallest_copy(left), budget.bytes or 0
+    if least is None:
+        return f"no move that is left has a known size, so none fits in {most} bytes"
+    if least > most:
+        return f"no move that is left fits in {most} bytes: the smallest copies {least} bytes"
+    return f"no move that is left fits in the remaining {room.bytes} of {most} bytes"

@@ -97,6 +97,7 @@ def _give_up(state: ApplyState) -> tuple[ApplyState, tuple[PartitionLine, ...]]:
     """Give up partitions after too many requests, and elections of dead leaders."""
     partitions = dict(state.partitions)
     lines: list[PartitionLine] = []
+    begun = set(state.begun)
     for partition, progress in state.partitions.items():
         class_ = _give_up_class(state.moves[partition], progress, state.mode)
         if class_ is not None:
@@ -105,9 +106,11 @@ def _give_up(state: ApplyState) -> tuple[ApplyState, tuple[PartitionLine, ...]]:
                 progress, class_=class_, journalled_class=class_, code=code
             )
             lines.append(PartitionLine(partition=partition, class_=class_, code=code))
+            if class_ == "refused":
+                begun.discard(partition)
         elif _has_dead_leader(state, partition) and not state.pauses:
             partitions[partition] = replace(progress, elections=MOST_ELECTIONS)
-    return replace(state, partitions=partitions), tuple(lines)
+    return replace(state, partitions=partitions, begun=frozenset(begun)), tuple(lines)
 
 
 def _give_up_class(move: Move, progress: Progress, mode: Mode) -> PartitionClass | None:
@@ -134,7 +137,8 @@ def _apply(state: ApplyState, look: Looked) -> Step:
     if undo is not None:
         return undo
     if _is_budget_spent(state, look.at_ms):
-        why = spent_text(_budget_room(state, look.at_ms), state.budget)
+        left = [state.moves[each] for each in state.moves if is_pending(state.partitions[each])]
+        why = spent_text(_budget_room(state, look.at_ms), state.budget, left)
         return wind_down(state, "budget", why)
     if lacks_throttle(state):
         return begin_setting(state)
@@ -184,9 +188,8 @@ def _is_budget_spent(state: ApplyState, at_ms: int) -> bool:
         return False
     room = _budget_room(state, at_ms)
     return not any(
-        room.fits(partition, state.moves[partition])
-        for partition in state.queried
-        if is_pending(state.partitions[partition])
+        is_pending(progress) and room.fits(partition, state.moves[partition])
+        for partition, progress in state.partitions.items()
     )
 
 

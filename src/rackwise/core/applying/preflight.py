@@ -37,7 +37,7 @@ from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCl
 from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rackwise.core.applying.model import ObservedPartition, PartitionId, RequestStatus
     from rackwise.core.model import Broker
@@ -89,14 +89,20 @@ def check_cluster(plan: Plan, cluster_id: str | None) -> None:
             had=had,
             hint="run rackwise snapshot --bootstrap-server HOST:PORT, then rackwise plan",
         )
-    if plan.cluster_id != cluster_id:
-        raise WrongCluster(
-            f"wrong cluster: expected {escaped(plan.cluster_id)}, the plan's cluster, got "
-            f"{escaped(cluster_id or 'unknown')}",
-            wanted=plan.cluster_id,
-            had=cluster_id,
-            hint="set --bootstrap-server to a broker of the plan's cluster",
-        )
+    check_cluster_ids((plan.cluster_id,), cluster_id)
+
+
+def check_cluster_ids(named: Iterable[str], cluster_id: str | None) -> None:
+    """Check that a plan names no other cluster than this one. Raises `WrongCluster`."""
+    for wanted in named:
+        if wanted != cluster_id:
+            raise WrongCluster(
+                f"wrong cluster: expected {escaped(wanted)}, the plan's cluster, got "
+                f"{escaped(cluster_id or 'unknown')}",
+                wanted=wanted,
+                had=cluster_id,
+                hint="set --bootstrap-server to a broker of the plan's cluster",
+            )
 
 
 def check_plan(
@@ -246,11 +252,16 @@ def _check_room(moves: list[Move], facts: ClusterFacts) -> None:
 
 
 def _free_bytes(broker: Broker | None) -> int | None:
-    """Bytes that a broker's disks can take; None where the sizes are unknown."""
+    """Bytes that a broker's disks can take; None where the sizes are unknown.
+
+    A cordoned folder takes no new replica.
+    """
     if broker is None:
         return None
     sizes = [
-        (each.usable_bytes, each.total_bytes) for each in broker.log_dirs if each.error is None
+        (each.usable_bytes, each.total_bytes)
+        for each in broker.log_dirs
+        if each.error is None and not each.is_cordoned
     ]
     known = [(usable, total) for usable, total in sizes if usable is not None and total is not None]
     if not known or len(known) < len(sizes):

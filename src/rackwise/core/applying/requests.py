@@ -21,8 +21,10 @@ from rackwise.core.applying.actions import (
     SetThrottles,
     Wait,
 )
+from rackwise.core.applying.budget import room_of
 from rackwise.core.applying.journal.lines import BatchIntent, ElectIntent, End
 from rackwise.core.applying.model import Baseline, Outcome
+from rackwise.core.applying.stop_conditions import is_blocked
 from rackwise.core.applying.window import is_outcome_unknown, is_pending
 from rackwise.core.text import are, counted
 
@@ -48,7 +50,7 @@ MOST_WAIT_MS = 2_000
 SIZES_EVERY_MS = 5_000
 """The time between two readings of sizes, which need a request to every broker."""
 HORIZON = 1_000
-"""Partitions not started that one reading covers; those that fit are started."""
+"""Partitions that may be started and that one reading covers; those that fit are started."""
 
 MOST_ELECTIONS = 3
 """Elections requested for one partition before its leader is given up."""
@@ -64,18 +66,28 @@ def journal_first(lines: Iterable[Line], step: Step) -> Step:
 
 def look(state: ApplyState, at_ms: int) -> Step:
     """Read the partitions that may change or are to be started."""
-    asked = tuple(_partitions_to_read(state))
+    asked = tuple(_partitions_to_read(state, at_ms))
     sizes = state.sizes_read_ms is None or at_ms - state.sizes_read_ms >= SIZES_EVERY_MS
     return replace(state, phase="looking", queried=asked), (Look(partitions=asked, sizes=sizes),)
 
 
-def _partitions_to_read(state: ApplyState) -> Iterable[PartitionId]:
-    """The open partitions, and the next `HORIZON` that are to be started."""
-    pending = 0
+def _partitions_to_read(state: ApplyState, at_ms: int) -> Iterable[PartitionId]:
+    """The open partitions, and the next `HORIZON` that may be started.
+
+    A move that does not fit in the budget is not read; of those that wait for a broker, which are
+    up to `HORIZON` more, no number holds up the others.
+    """
+    room = room_of(state.budget, state.begun, state.moves, at_ms)
+    ready = waiting = 0
     for partition, progress in state.partitions.items():
         if is_pending(progress) and progress.is_certain:
-            pending += 1
-            if pending > HORIZON:
+            if ready == HORIZON or not room.fits(partition, state.moves[partition]):
+                continue
+            if not is_blocked(state, partition):
+                ready += 1
+            elif waiting < HORIZON:
+                waiting += 1
+            else:
                 continue
         elif not _is_open(progress):
             continue

@@ -74,7 +74,9 @@ def on_altered(state: ApplyState, answer: Altered) -> Step:
     for partition in unknown:
         code_of_unknown = answer.answers.get(partition)
         partitions[partition] = replace(partitions[partition], code=code_of_unknown)
-    return journal_first(lines, look(replace(state, partitions=partitions), answer.at_ms))
+    begun = state.begun - {each for each in state.queried if partitions[each].class_ == "refused"}
+    answered = replace(state, partitions=partitions, begun=begun)
+    return journal_first(lines, look(answered, answer.at_ms))
 
 
 def _class_if_rejected(state: ApplyState) -> PartitionClass | None:

@@ -168,6 +168,8 @@ class History:
             self.cancelled_outside.add(line.partition)
         elif line.class_ == "done":
             self.done.add(line.partition)
+        elif line.class_ == "refused":
+            self.begun.discard(line.partition)
 
     @add.register
     def _(self, line: ElectIntent) -> None:

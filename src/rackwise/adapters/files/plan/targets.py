@@ -6,7 +6,7 @@
 ```
 
 A file has one such document, or one on each line: the output of `rackwise place` for several
-topics. A partition may appear once.
+topics. A partition may appear once. A document of `rackwise place` may name its cluster.
 
 What this does not do: compare anything with a cluster.
 """
@@ -43,6 +43,17 @@ class PlacedRows:
     """Partition of the first row."""
     rows: tuple[BrokerIds, ...]
     """Brokers of each partition, preferred leader first."""
+    cluster_id: str | None = None
+    """Id of the cluster that the brokers are of; None: unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignLists:
+    """The replica lists in a file."""
+
+    lists: Placement
+    cluster_ids: tuple[str, ...] = ()
+    """Ids of the clusters that its documents name, each once."""
 
 
 def _check_rows(placed: PlacedRows, root: JsonNode) -> None:
@@ -53,7 +64,12 @@ def _check_rows(placed: PlacedRows, root: JsonNode) -> None:
 
 CODEC = Codec(
     rules={
-        PlacedRows: ObjectRules(constants={"format": PLACEMENT}, check=_check_rows, is_open=True)
+        PlacedRows: ObjectRules(
+            constants={"format": PLACEMENT},
+            check=_check_rows,
+            is_open=True,
+            reads_absent_as_null=True,
+        )
     }
 )
 PLACED_ROWS = CODEC.object(PlacedRows)
@@ -65,14 +81,17 @@ def is_plan(data: bytes) -> bool:
     return _IS_PLAN.search(data) is not None
 
 
-def parse_targets(data: bytes, *, where: str) -> Placement:
+def parse_targets(data: bytes, *, where: str) -> ForeignLists:
     """The replica lists in a file: one document, or one on each line. Raises `InvalidPlan`."""
     lines = [line for line in data.splitlines() if line.strip()]
     if len(lines) < 2 or not all(_is_whole(line) for line in lines):  # noqa: PLR2004 (one document)
         return _document(data, where)
     found: dict[tuple[str, int], tuple[int, ...]] = {}
+    clusters: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
-        for which, replicas in _document(line, f"{where}:{number}").items():
+        one = _document(line, f"{where}:{number}")
+        clusters |= dict.fromkeys(one.cluster_ids)
+        for which, replicas in one.lists.items():
             if which in found:
                 name = escaped(f"{which[0]}-{which[1]}")
                 raise InvalidPlan(
@@ -83,7 +102,7 @@ def parse_targets(data: bytes, *, where: str) -> Placement:
                     where=f"{where}:{number}",
                 )
             found[which] = replicas
-    return found
+    return ForeignLists(lists=found, cluster_ids=tuple(clusters))
 
 
 def _is_whole(line: bytes) -> bool:
@@ -91,15 +110,17 @@ def _is_whole(line: bytes) -> bool:
     return text.startswith(b"{") and text.endswith(b"}")
 
 
-def _document(data: bytes, where: str) -> Placement:
+def _document(data: bytes, where: str) -> ForeignLists:
     if not _IS_PLACEMENT.search(data):
-        return parse_placement(data, where=where)
+        return ForeignLists(lists=parse_placement(data, where=where))
     root = document(data, where=where, error=InvalidPlan, format=PLACEMENT)
     placed: PlacedRows = PLACED_ROWS.read(root)
     root.faults.raise_if_any()
-    return {
+    lists = {
         (placed.topic, placed.first_partition + index): row for index, row in enumerate(placed.rows)
     }
+    named = () if placed.cluster_id is None else (placed.cluster_id,)
+    return ForeignLists(lists=lists, cluster_ids=named)
 
 
 def targets_sha256(targets: Placement) -> str:
