@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import ApplyOptions
-from rackwise.cli.apply.text import outcome_text, resume_line, throttle_text
+from rackwise.cli.apply.run import may_continue
+from rackwise.cli.apply.text import ORDER_REJECTED, outcome_text, resume_line, throttle_text
 from rackwise.core.applying.model import Outcome, ThrottleKey
 from rackwise.core.applying.progress import Eta, Remaining
 from rackwise.core.applying.status import Status
@@ -72,10 +74,11 @@ def test_a_cancel_tells_what_it_took_back():
             ("a", 4): "moving",
             ("a", 5): "topic_gone",
         },
-        codes={},
+        codes={("a", 2): "INVALID_REPLICATION_ASSIGNMENT"},
     )
     assert outcome_text(outcome, {}).splitlines() == [
         "6 moves: 2 cancelled, 1 done, 1 failed, 1 still moving, 1 not started",
+        f"! a-2  cancelled  INVALID_REPLICATION_ASSIGNMENT: {ORDER_REJECTED}",
         "! a-4  moving",
         "! a-5  topic_gone  the topic was deleted",
     ]
@@ -89,6 +92,33 @@ def test_the_line_that_goes_on():
     assert resume_line("cancel", Path("p"), "a:1", None) == (
         "rackwise cancel p --bootstrap-server a:1"
     )
+
+
+def test_the_line_that_goes_on_is_quoted():
+    """A path with a space became two words."""
+    line = resume_line("resume", Path("my dir/p$1.json"), "a:1", Path("c d"))
+    assert line == (
+        "rackwise resume 'my dir/p$1.json' --bootstrap-server a:1 --client-config 'c d'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("class_", "may"),
+    [
+        ("done", False),
+        ("not_started", True),
+        ("refused", True),
+        ("cancelled_externally", True),
+        ("target_dead", True),
+        ("diverged", False),
+        ("topic_gone", False),
+    ],
+)
+def test_a_command_is_printed_where_another_run_can_do_more(class_, may):
+    """Where all that was left was rejected, no command was printed."""
+    outcome = Outcome(mode="apply", classes={("a", 0): "done", ("a", 1): class_}, codes={})
+    assert may_continue(outcome) is may
+    assert may_continue(replace(outcome, stop="interrupted"))
 
 
 def test_how_far_it_is():

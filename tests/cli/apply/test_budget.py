@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -11,10 +12,21 @@ from zoneinfo import ZoneInfo
 import pytest
 from kafka.structs import TopicPartition
 
+from applied_plans import move
 from hand_made_plans import lists, plan_file, shown
 from kafka_topics import NAME, document
 from kafka_traffic import create, produce, until
-from rackwise.cli.apply.budget import BudgetOptions, budget_text, end_of, options_of, time_text
+from rackwise.adapters.files import read_plan
+from rackwise.adapters.kafka.applying import preflight
+from rackwise.cli.apply.budget import (
+    BudgetOptions,
+    budget_text,
+    end_of,
+    next_run,
+    options_of,
+    time_text,
+)
+from rackwise.cli.source import utc_now
 from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.journal.lines import Begin
 from rackwise.core.errors import InvalidConfig
@@ -87,7 +99,14 @@ class TestBudget:
 
     @pytest.mark.parametrize(
         "options",
-        [{"for_": "4 h"}, {"for_": ""}, {"most_bytes": "0"}, {"until": "05:00", "for_": "4h"}],
+        [
+            {"for_": "4 h"},
+            {"for_": ""},
+            {"for_": "0s"},
+            {"for_": "0.4ms"},
+            {"most_bytes": "0"},
+            {"until": "05:00", "for_": "4h"},
+        ],
     )
     def test_what_is_no_budget_is_rejected(self, options):
         with pytest.raises(InvalidConfig):
@@ -143,8 +162,43 @@ class TestBudget:
         made = BudgetOptions(next_=1, most_bytes="1TiB", until="05:00")
         assert budget_text(made.budget(EVENING, 0, zone=BERLIN), EVENING, 1, BERLIN) == (
             "budget: at most 1 move; at most 1.00 TiB of copies; no new move after "
-            "2026-11-27 05:00:00 CET (UTC+01:00), in 6 hours; 1 move of the killed run count"
+            "2026-11-27 05:00:00 CET (UTC+01:00), in 6 hours; 1 move of the killed run counts"
         )
+        late = EVENING + timedelta(days=1)
+        assert budget_text(Budget(until="2026-11-27T04:00:00Z"), late, 2, BERLIN) == (
+            "budget: no new move after 2026-11-27 05:00:00 CET (UTC+01:00), which is past; "
+            "2 moves of the killed run count"
+        )
+
+    @pytest.mark.parametrize(
+        ("given", "until", "next_"),
+        [
+            ({"until": "2026-11-26T22:30:00+01:00"}, "2026-11-26T21:30:00Z", {"until": "22:30:00"}),
+            (
+                {"until": "2026-11-27T05:00"},
+                "2026-11-27T04:00:00Z",
+                {"until": "2026-11-27T05:00"},
+            ),
+            ({"until": "22:30"}, "2026-11-26T21:30:00Z", {"until": "22:30"}),
+            ({}, "2026-11-26T21:30:00Z", {"until": "22:30:00"}),
+        ],
+    )
+    def test_the_next_command_names_no_time_that_is_past(self, given, until, next_):
+        """It repeated a date that was past, and ended with exit code 1."""
+        made = next_run(BudgetOptions(**given), Budget(until=until), [], EVENING, BERLIN)
+        assert made == BudgetOptions(**next_)
+        assert made.budget(EVENING, 0, zone=BERLIN).until > until or "27T" in until
+
+    @pytest.mark.parametrize(
+        ("sizes", "most"),
+        [((3_000, 2_000), "2000"), ((3_000, 1_000), "1kB"), ((None,), None), ((), "1kB")],
+    )
+    def test_the_next_command_has_room_for_the_smallest_move(self, sizes, most):
+        """The same command was printed for ever, and began nothing."""
+        left = [move(f"t-{n}", (1,), (2,), size) for n, size in enumerate(sizes)]
+        limits = BudgetOptions(most_bytes="1kB", next_=3)
+        made = next_run(limits, Budget(bytes=1_000, moves=3), left, EVENING)
+        assert made == BudgetOptions(most_bytes=most, next_=3)
 
 
 BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
@@ -185,7 +239,10 @@ class TestRuns:
             2,
             "no process is running it: the last run has used its budget",
         )
-        assert "with a budget such as --for 4h; all the rest: rackwise resume" in err
+        onward = command.replace(" apply ", " resume ")
+        assert f"to continue: {onward}; all the rest: {onward[: -len(' --next 1')]}\n" in err
+        printed = document(called("status", path, "--json")[1])
+        assert (printed["is_budget_spent"], printed["next_command"]) == (True, onward)
         code, out, err = called(*words, "--json")
         printed = document(out)
         assert (code, printed["done"], printed["begun"], printed["stop"]) == (3, 2, 1, "budget"), (
@@ -260,6 +317,60 @@ class TestRuns:
             assert printed["bytes_left"] > 5_000
         assert not printed["has_written"]
         shown(admin, NAME, {0: [0, 1], 1: [1, 0], 2: [2, 0], 3: [1, 0]})
+        assert printed["next_command"].endswith(f" --most-bytes {printed['bytes_left']}")
+        for most, is_told in (("1kB", False), ("1GB", True)):
+            words = ("--most-bytes", most, "--throttle", "50MB", "--check")
+            assert ("throttle: " in called("apply", path, *words)[2]) is is_told
+        assert called("apply", path, "--most-bytes", str(printed["bytes_left"]))[0] == 0
+
+    def test_a_time_that_passes_during_the_preflight_is_not_that_of_tomorrow(
+        self, admin, called, path, monkeypatch
+    ):
+        """The run then moved all day."""
+        read = preflight.read_facts
+
+        def read_slowly(*told, **more):
+            time.sleep(3)
+            return read(*told, **more)
+
+        monkeypatch.setattr(preflight, "read_facts", read_slowly)
+        soon = datetime.fromisoformat(utc_now()).astimezone() + timedelta(seconds=2)
+        until_ = f"{soon:%H:%M:%S}"
+        code, out, err = called("apply", path, "--until", until_)
+        assert (code, out.splitlines()[0]) == (
+            3,
+            "3 moves: 0 done, 0 failed, 3 skipped, 0 dropped",
+        ), err
+        assert "which is past" in err
+        shown(admin, NAME, dict(enumerate(BEFORE)))
+
+    def test_an_interrupted_run_goes_on_within_its_budget(self, cluster, called, path):
+        """The next command had no limits, and moved all the rest."""
+        words = ["apply", path, "--at-once", "1", "--for", "1h", "--json"]
+        command = [sys.executable, str(TESTS / "killed_command.py"), "3", "SIGHUP", *words]
+        ended = subprocess.run(
+            [*command, "--bootstrap-server", cluster.bootstrap], check=False, capture_output=True
+        )
+        printed = document(ended.stdout.decode())
+        assert (ended.returncode, printed["stop"]) == (3, "interrupted")
+        start = f"rackwise apply {path} --bootstrap-server {cluster.bootstrap}"
+        assert printed["next_command"] == f"{start} --at-once 1 --for 1h"
+        assert f"to continue: {printed['next_command']}\n" in ended.stderr.decode()
+        resumed = f"{start.replace(' apply ', ' resume ')} --for 1h"
+        assert f"to continue: {resumed}; all the rest: " in called("status", path)[2]
+        printed = document(called("status", path, "--json")[1])
+        assert (printed["is_budget_spent"], printed["next_command"]) == (False, resumed)
+
+    def test_a_new_run_has_no_throttle_of_an_old_one(self, called, path, state):
+        """After a rollback, apply without --throttle kept the rate of the run before it."""
+        assert called("apply", path, "--throttle", "300kB")[0] == 0
+        assert called("rollback", path)[0] == 0
+        assert called("apply", path, "--next", "1")[0] == 3
+        plan = read_plan(path)
+        (journal,) = state.glob(f"*/{plan.sha256}.journal")
+        begins = [line for line in journal.read_text().splitlines() if '"type":"begin"' in line]
+        assert '"throttle":300000' in begins[0]
+        assert '"throttle":null' in begins[-1]
 
     def test_a_rollback_goes_on_the_next_night(self, admin, cluster, called, path):
         """It had no budget, and moved everything back in one run."""
@@ -283,7 +394,7 @@ class TestRuns:
             "rollback: 1 done, 2 not_started",
             "no process is running it: the last run has used its budget",
         )
-        assert f"to continue: {command[: -len(' --next 1')]}, with a budget such as" in err
+        assert f"to continue: {command}; all the rest: {command[: -len(' --next 1')]}\n" in err
         code, out, err = called(*words, "--json")
         printed = document(out)
         assert (code, printed["done"], printed["begun"], printed["stop"]) == (3, 2, 1, "budget"), (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,6 +104,24 @@ def test_a_running_process_takes_it_and_restores_what_was_there(
         0,
         "no move of the plan is running: nothing to throttle\n",
     )
+
+
+def test_an_old_rate_of_this_run_is_not_one_that_is_kept(admin, cluster, called, path, tmp_path):
+    """Where all moves of a broker had ended, our own old rate was shown as that of an operator."""
+    afters = {(NAME, 0): (2, 1), (NAME, 1): (1, 3)}
+    path = plan_file(tmp_path / "both.json", admin, afters)
+    process = applying(cluster, path)
+    try:
+        until(lambda: is_moving(admin) and lists(admin, NAME)[1] == [1, 3], "one move of two")
+        time.sleep(3)
+        code, out, err = called("throttle", path, "2", "--json")
+        assert (code, document(out)["kept"]) == (0, {"1": {RATES[0]: "7777777"}}), err
+        assert throttles(admin).brokers[3] == {RATES[1]: "1"}
+        assert called("throttle", path, "100MB")[0] == 0
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(

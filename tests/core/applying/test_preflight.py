@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rackwise.core.applying.budget import Budget, room_of
 from rackwise.core.applying.model import ObservedPartition
 from rackwise.core.applying.preflight import ClusterFacts, check_cluster, check_plan
 from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
@@ -366,6 +367,24 @@ class TestRoom:
         unknown = a_plan(a_move(bytes=None))
         full = LogDir(path="/d", total_bytes=10, usable_bytes=0)
         assert not check_plan(unknown, self.with_disk(unknown, full)).is_done
+
+    def test_only_what_a_run_may_begin_needs_disk(self):
+        """Disk space for the whole plan was asked of each of its nights."""
+        plan = a_plan(*(a_move(number) for number in range(4)))
+        folder = LogDir(path="/d", total_bytes=20 * GB, usable_bytes=4 * GB)
+        facts = self.with_disk(plan, folder)
+        ids = {(move.topic, move.partition): move for move in plan.moves}
+        two = room_of(Budget(moves=2), (), ids, 0)
+        assert not check_plan(plan, facts, room=two).is_done
+        with pytest.raises(NoRoom) as raised:
+            check_plan(plan, facts, room=room_of(Budget(moves=3), (), ids, 0))
+        assert raised.value.wanted == 3 * GB
+        moving = replace(seen((0, 1, 3, 2)), adding=(3,), removing=(2,))
+        running = replace(facts, partitions={**facts.partitions, ("orders", 0): moving})
+        sent, two = {("orders", 0): "sent"}, room_of(Budget(moves=2), (), ids, 0)
+        with pytest.raises(NoRoom) as raised:
+            check_plan(plan, running, sent=sent, room=two)
+        assert raised.value.wanted == 3 * GB, "a move in progress counts, too"
 
     def test_a_deleted_partition_needs_no_disk(self):
         plan = a_plan(a_move(0))

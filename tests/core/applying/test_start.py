@@ -136,6 +136,14 @@ class TestThrottles:
         assert resume(PLAN, lines, throttle=90).rate == 90
         assert resume(PLAN, lines, mode="cancel").rate is None
 
+    def test_a_new_run_keeps_only_a_throttle_that_is_still_set(self):
+        setting = ThrottleIntent(settings=(Setting(key=KEY, prior=None, ours="70"),))
+        restored = ThrottleRestored(keys=(KEY,), changed=())
+        killed = [begin(throttle=70), setting]
+        assert resume(PLAN, killed, is_new=True).rate == 70
+        assert resume(PLAN, [*killed, restored, end()], is_new=True).rate is None
+        assert resume(PLAN, [*killed, restored, end()]).rate == 70
+
     @pytest.mark.parametrize("rate", [0, -1, MOST_RATE + 1])
     def test_a_rate_that_kafka_does_not_accept_is_rejected(self, rate):
         with pytest.raises(InvalidConfig, match=f"bytes per second, got {rate}"):

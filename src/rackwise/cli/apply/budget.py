@@ -7,12 +7,13 @@
 --for 4h             from now on; a run that was killed keeps its end
 ```
 
-The clock and the time zone are arguments.
+Now is when the command begins: a long preflight does not turn 05:00 into that of the next day. The
+clock and the time zone are arguments.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,14 +22,17 @@ import typer
 from rackwise.cli.apply.options import parse_bytes
 from rackwise.cli.apply.text import span_text
 from rackwise.cli.shell import MILLISECONDS, parse_duration_ms
-from rackwise.core.applying.budget import Budget
+from rackwise.cli.source import utc_now
+from rackwise.core.applying.budget import Budget, smallest_copy
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import tzinfo
 
     from rackwise.core.applying.journal.lines import Begin
+    from rackwise.core.planning.model import Move
 
 _CLOCK = "a time such as 05:00 or 2026-11-27T05:00"
 _DAYS = 3
@@ -56,6 +60,22 @@ For = Annotated[
     str | None,
     typer.Option("--for", metavar="TIME", help="Start no move after this long, such as 4h."),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandStart:
+    """When a command began."""
+
+    now: datetime
+    clock_ms: int
+    """The same on the monotonic clock of this process."""
+
+    @classmethod
+    def read(cls) -> CommandStart:
+        """Read both clocks."""
+        from rackwise.adapters.clock import monotonic_ms
+
+        return cls(now=datetime.fromisoformat(utc_now()), clock_ms=monotonic_ms())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +111,16 @@ class BudgetOptions:
         """Length of the run in milliseconds."""
         if self.for_ is None:
             return None
-        return max(1, round(parse_duration_ms("--for", self.for_)))
+        length = round(parse_duration_ms("--for", self.for_))
+        if length < 1:
+            raise InvalidConfig(
+                f"invalid --for: expected 1ms or more, got {escaped(self.for_)}",
+                wanted="1ms or more",
+                had=self.for_,
+                hint="to check the plan without starting a move, use --check",
+                where="--for",
+            )
+        return length
 
     def budget(
         self,
@@ -146,6 +175,30 @@ def options_of(budget: Budget, now: datetime, zone: tzinfo | None = None) -> Bud
         until = clock if _is_past(budget.until, now) else budget.until
     most = None if budget.bytes is None else str(budget.bytes)
     return BudgetOptions(next_=budget.moves, most_bytes=most, until=until, for_=for_)
+
+
+def next_run(
+    options: BudgetOptions,
+    budget: Budget,
+    left: Collection[Move],
+    now: datetime,
+    zone: tzinfo | None = None,
+) -> BudgetOptions:
+    """The options of the run that continues one with these options and this budget.
+
+    Without options the budget was inherited. A date and time that is past becomes that clock time.
+    `left`: the moves that are not begun; if `--most-bytes` is below all of them, the smallest one
+    takes its place, and none if no size is known.
+    """
+    if options == BudgetOptions():
+        options = options_of(budget, now, zone)
+    elif options.until is not None and isinstance(_parse_time(options.until), datetime):
+        until = options_of(budget, now, zone).until
+        options = replace(options, until=until) if _is_past(budget.until, now) else options
+    least = smallest_copy(left)
+    if left and options.bytes is not None and (least is None or least > options.bytes):
+        options = replace(options, most_bytes=None if least is None else str(least))
+    return options
 
 
 def _length_text(lasts_ms: int) -> str:
@@ -231,11 +284,12 @@ def budget_text(budget: Budget, now: datetime, begun: int, zone: tzinfo | None =
         parts.append(f"at most {bytes_text(budget.bytes)} of copies")
     end = _from_utc(budget.until)
     if end is not None:
-        left = max(0, int((end - now).total_seconds()))
-        parts.append(f"no new move after {time_text(end, zone)}, in {span_text(left)}")
+        left = int((end - now).total_seconds())
+        when = f"in {span_text(left)}" if left > 0 else "which is past"
+        parts.append(f"no new move after {time_text(end, zone)}, {when}")
     text = f"budget: {'; '.join(parts)}"
     if begun:
-        text += f"; {counted(begun, 'move')} of the killed run count"
+        text += f"; {counted(begun, 'move')} of the killed run count{'s' if begun == 1 else ''}"
     return text
 
 

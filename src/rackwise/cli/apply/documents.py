@@ -62,7 +62,7 @@ class AppliedDocument:
     unknown_sizes: int
     """Moves with copies of unknown size, which neither sum contains."""
     next_command: str | None
-    """The command that continues if the run has used its budget; else null."""
+    """The command that continues, with the budget of the run if it had one; null if none does."""
     stop: str | None
     """Why the run ended early; null if it did not."""
     text: str | None
@@ -148,6 +148,11 @@ class StatusDocument:
     """Whether the plan has a journal on this machine."""
     is_open: bool
     """Whether the last run did not reach its end."""
+    is_budget_spent: bool
+    """Whether the last run ended because its budget was spent."""
+    next_command: str | None
+    """The command that continues, with the budget of the last run if that ended; null while a
+    process runs the plan, and if no run is open."""
     pid: str | None
     """Process that runs the plan."""
     since: str | None

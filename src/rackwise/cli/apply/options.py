@@ -37,7 +37,7 @@ Throttle = Annotated[
     typer.Option(
         metavar="RATE",
         help="Limit copying to this rate per second and broker, such as 50MB. The default is no "
-        "limit, or the limit of the run that resume continues.",
+        "limit, or the limit of the run that is continued.",
     ),
 ]
 ThrottleOver = Annotated[

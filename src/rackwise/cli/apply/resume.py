@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import typer
 
 from rackwise.cli.app import with_option_groups
-from rackwise.cli.apply.budget import BudgetOptions, options_of
+from rackwise.cli.apply.budget import BudgetOptions, CommandStart
 from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
+    budget_of,
     has_ended,
     initial_state,
+    next_command,
     open_session,
+    print_budget,
     require_journal,
     run,
     run_preflight,
     show,
     show_check,
-    start_budget,
 )
-from rackwise.cli.source import utc_now
 from rackwise.core.errors import NothingToResume
 
 if TYPE_CHECKING:
@@ -44,12 +44,14 @@ def resume(
     shell: Shell = context.obj
     from rackwise.core.applying.start import history_of
 
+    start = CommandStart.read()
     with open_session(shell, target, command="resume") as session:
         require_journal(session, target)
         history = history_of(session.lines)
         if history.was_cancelled:
             raise _nothing(session, target, "undid it (rackwise cancel or rollback)")
-        found = run_preflight(shell, session, options)
+        limits = budget_of(session, budget, start, inherits=True)
+        found = run_preflight(shell, session, options, limits)
         if history.is_finished and has_ended(session):
             if not found.is_done:
                 raise _nothing(
@@ -57,16 +59,12 @@ def resume(
                 )
             show_check(shell, len(session.plan.moves), len(found.dropped), is_done=True)
             return 0
-        limits = start_budget(shell, session, budget, inherits=True)
+        print_budget(shell, session, limits)
         state = initial_state(
             session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
         )
         outcome, code = run(shell, session, state, label="resume")
-        again = None
-        if limits.is_limited:
-            is_inherited = budget == BudgetOptions()
-            same = options_of(limits, datetime.fromisoformat(utc_now())) if is_inherited else budget
-            again = target.command("resume", options, same)
+        again = next_command(session, outcome, target, "resume", options, budget, limits)
         show(shell, session, outcome, target, again=again)
     return code
 

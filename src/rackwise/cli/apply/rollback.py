@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from rackwise.cli.app import with_option_groups
-from rackwise.cli.apply.budget import BudgetOptions
+from rackwise.cli.apply.budget import BudgetOptions, CommandStart
 from rackwise.cli.apply.options import ApplyOptions, Target
 from rackwise.cli.apply.run import (
     ApplySession,
+    budget_of,
     initial_state,
     journalled_requests,
+    next_command,
     open_session,
+    print_budget,
     run,
     run_preflight,
     show,
     show_nothing,
-    start_budget,
 )
 from rackwise.cli.apply.text import name_of
 from rackwise.cli.stopping import STOPPED
@@ -43,6 +45,7 @@ def rollback(
     before any write.
     """
     shell: Shell = context.obj
+    start = CommandStart.read()
     with open_session(shell, target, command="rollback") as session:
         if session.journal.entries:
             state = initial_state(session, options.caps, mode="cancel")
@@ -52,7 +55,7 @@ def rollback(
                 return code
         unfinished = open_rollback(shell, session)
         if unfinished is not None:
-            code = _execute(shell, unfinished, options, budget, target)
+            code = _execute(shell, unfinished, options, budget, target, start)
             if code:
                 return code
         back = _reverse(shell, session)
@@ -70,7 +73,7 @@ def rollback(
         from rackwise.adapters.files.plan.write import write_plan
 
         write_plan(back, _reverse_path(session))
-        return _execute(shell, session.with_plan(back), options, budget, target)
+        return _execute(shell, session.with_plan(back), options, budget, target, start)
 
 
 def _reverse_path(session: ApplySession) -> Path:
@@ -131,18 +134,20 @@ def _execute(
     options: ApplyOptions,
     budget: BudgetOptions,
     target: Target,
+    start: CommandStart,
 ) -> int:
     """Run a reverse plan within the budget."""
     if session.lock is not None:
         session.lock.write(executes=session.plan.sha256)
     try:
-        found = run_preflight(shell, session, options)
-        limits = start_budget(shell, session, budget)
+        limits = budget_of(session, budget, start)
+        found = run_preflight(shell, session, options, limits)
+        print_budget(shell, session, limits)
         state = initial_state(
             session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
         )
         outcome, code = run(shell, session, state, label="rollback")
-        again = target.command("rollback", options, budget) if limits.is_limited else None
+        again = next_command(session, outcome, target, "rollback", options, budget, limits)
         show(shell, session, outcome, target, verb="rollback", again=again)
     finally:
         session.journal.close()

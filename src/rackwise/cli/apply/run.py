@@ -19,28 +19,33 @@ from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from rackwise.adapters.files.journal import Journal
     from rackwise.adapters.files.state_folder import RunLock
     from rackwise.adapters.kafka.applying.world import World
-    from rackwise.cli.apply.budget import BudgetOptions
+    from rackwise.cli.apply.budget import BudgetOptions, CommandStart
     from rackwise.cli.apply.options import ApplyOptions, Target
     from rackwise.cli.shell import Shell
-    from rackwise.core.applying.budget import Budget
+    from rackwise.core.applying.budget import Budget, BudgetRoom
     from rackwise.core.applying.journal.lines import Line
     from rackwise.core.applying.model import (
         ApplyState,
         Caps,
         Mode,
         Outcome,
+        PartitionClass,
         PartitionId,
         RequestStatus,
     )
     from rackwise.core.applying.preflight import ClusterFacts, PreflightResult
-    from rackwise.core.planning.model import Plan
+    from rackwise.core.planning.model import Move, Plan
 
+REQUESTED_AGAIN: frozenset[PartitionClass] = frozenset(
+    {"refused", "cancelled_externally", "target_dead"}
+)
+"""Classes of failed moves that the next run requests again."""
 LONGEST_S = 30 * 86_400
 """A longer run is probably a mistake in the throttle, so it causes a warning."""
 
@@ -182,11 +187,22 @@ def _world(stack: ExitStack, target: Target) -> World:
     return World(admin=stack.enter_context(closing(connect(target.bootstrap_server, settings))))
 
 
-def run_preflight(shell: Shell, session: ApplySession, options: ApplyOptions) -> PreflightResult:
-    """Check whether the plan may run now; warn about each move that is left out."""
+def run_preflight(
+    shell: Shell,
+    session: ApplySession,
+    options: ApplyOptions,
+    budget: Budget,
+    *,
+    is_new: bool = False,
+) -> PreflightResult:
+    """Check whether the plan may run now; warn about each move that is left out.
+
+    `budget`: of the run that follows. `is_new`: see `initial_state`.
+    """
     from rackwise.adapters.kafka.applying.preflight import READINGS, read_facts
     from rackwise.core.applying.foreign import NOT_OURS, is_foreign
-    from rackwise.core.applying.preflight import check_plan
+    from rackwise.core.applying.preflight import check_plan, moves_to_copy
+    from rackwise.core.applying.start import history_of
 
     with shell.progress("reading the cluster", total=READINGS) as advance:
         facts = read_facts(session.world, session.plan, progress=advance)
@@ -197,36 +213,43 @@ def run_preflight(shell: Shell, session: ApplySession, options: ApplyOptions) ->
         has_begun=_has_begun(session),
         allow_partial=options.allow_partial,
         alongside=options.alongside,
+        room=_room(session, budget),
     )
     if is_foreign(session.plan):
         shell.note(f"proof    {NOT_OURS}")
     for difference in found.differences:
         shell.warn(f"left out, {escaped(difference)}")
-    _print_throttle(shell, session, options, facts, frozenset(found.dropped))
+    kept = history_of(session.lines).kept_throttle(is_new=is_new)
+    rate = kept if options.rate is None else options.rate
+    if rate is not None:
+        gone = frozenset(found.dropped)
+        moves = [each for each in session.plan.moves if (each.topic, each.partition) not in gone]
+        to_copy = moves_to_copy(moves, facts, _room(session, budget))
+        _print_throttle(shell, options, rate, facts, to_copy)
     return found
 
 
+def _room(session: ApplySession, budget: Budget) -> BudgetRoom:
+    """What a run with this budget may begin now."""
+    from rackwise.core.applying.budget import room_of
+    from rackwise.core.applying.start import history_of
+
+    begun = history_of(session.lines).begun_in(budget)
+    moves = {(move.topic, move.partition): move for move in session.plan.moves}
+    return room_of(budget, begun, moves, session.world.clock_ms())
+
+
 def _print_throttle(
-    shell: Shell,
-    session: ApplySession,
-    options: ApplyOptions,
-    facts: ClusterFacts,
-    dropped: Collection[PartitionId],
+    shell: Shell, options: ApplyOptions, rate: int, facts: ClusterFacts, to_copy: Iterable[Move]
 ) -> None:
     """Print the throttle with its unit, and the shortest time of the run."""
     from rackwise.core.applying.model import Progress
     from rackwise.core.applying.progress import eta_at, remaining
-    from rackwise.core.applying.start import history_of
     from rackwise.core.applying.stop_conditions import may_cause_stall
 
-    rate = history_of(session.lines).throttle if options.rate is None else options.rate
-    if rate is None:
-        return
-    keys = [(move.topic, move.partition) for move in session.plan.moves]
     left = remaining(
-        (move, Progress(seen=facts.partitions.get(key)))
-        for move, key in zip(session.plan.moves, keys, strict=True)
-        if key not in dropped
+        (move, Progress(seen=facts.partitions.get((move.topic, move.partition))))
+        for move in to_copy
     )
     if not left.total and not left.unknown:
         return
@@ -261,8 +284,12 @@ def initial_state(
     mode: Mode = "apply",
     dropped: Collection[PartitionId] = (),
     budget: Budget | None = None,
+    is_new: bool = False,
 ) -> ApplyState:
-    """The first state of a run, from the plan and its journal; without a budget it has no limit."""
+    """The first state of a run, from the plan and its journal; without a budget it has no limit.
+
+    `is_new`: of the throttle of an earlier run, only what is still set is kept.
+    """
     from rackwise.core.applying.budget import Budget
     from rackwise.core.applying.start import resume
 
@@ -274,26 +301,54 @@ def initial_state(
         mode=mode,
         dropped=dropped,
         budget=budget or Budget(),
+        is_new=is_new,
     )
 
 
-def start_budget(
-    shell: Shell, session: ApplySession, options: BudgetOptions, *, inherits: bool = False
+def budget_of(
+    session: ApplySession, options: BudgetOptions, start: CommandStart, *, inherits: bool = False
 ) -> Budget:
-    """The budget of the run that begins now; printed if there is any limit.
+    """The budget of the run of a command.
 
     `inherits`: without options, take the budget of a run that was killed.
     """
+    from rackwise.core.applying.start import history_of
+
+    killed = history_of(session.lines).open_run
+    return options.budget(start.now, start.clock_ms, killed=killed, inherits=inherits)
+
+
+def print_budget(shell: Shell, session: ApplySession, budget: Budget) -> None:
+    """Print the budget of the run that begins, if it has any limit."""
     from rackwise.cli.apply.budget import budget_text
     from rackwise.core.applying.start import history_of
 
-    history, now = history_of(session.lines), datetime.fromisoformat(utc_now())
-    clock_ms = session.world.clock_ms()
-    budget = options.budget(now, clock_ms, killed=history.open_run, inherits=inherits)
     if budget.is_limited:
-        begun = len(history.begun) if history.continues(budget) else 0
-        shell.note(budget_text(budget, now, begun))
-    return budget
+        begun = len(history_of(session.lines).begun_in(budget))
+        shell.note(budget_text(budget, datetime.fromisoformat(utc_now()), begun))
+
+
+def next_command(
+    session: ApplySession,
+    outcome: Outcome,
+    target: Target,
+    verb: str,
+    options: ApplyOptions,
+    limits: BudgetOptions,
+    budget: Budget,
+) -> str | None:
+    """The command that continues a run with a budget; None: the run had no budget."""
+    from rackwise.cli.apply.budget import next_run
+
+    if not budget.is_limited:
+        return None
+    left = [
+        move
+        for move in session.plan.moves
+        if outcome.classes[move.topic, move.partition] == "not_started"
+    ]
+    again = next_run(limits, budget, left, datetime.fromisoformat(utc_now()))
+    return target.command(verb, options, again)
 
 
 def require_journal(session: ApplySession, target: Target) -> None:
@@ -360,10 +415,10 @@ def show(
 ) -> None:
     """Print the outcome on stdout, and the next command on stderr.
 
-    `again`: the command line of a run with a budget; if the budget is spent it is the next command.
+    `again`: the command that continues a run with a budget; without a budget `verb` continues.
     """
     texts = session.world.texts
-    onward = again if outcome.stop == "budget" else None
+    onward = (again or target.command(verb)) if may_continue(outcome) else None
     try:
         if shell.is_json:
             shell.document(
@@ -379,13 +434,21 @@ def show(
     if outcome.dropped:
         left = counted(len(outcome.dropped), "move")
         shell.note(f"{left} left out of this run; to see their state: {target.command('status')}")
-    if outcome.is_reached or (onward is not None and not outcome.throttles_left):
+    if outcome.is_reached or (outcome.stop == "budget" and not outcome.throttles_left):
         return
     if outcome.throttles_left and not outcome.skipped:
         left = counted(len(outcome.throttles_left), "throttle")
         shell.warn(f"{left} of this run could not be cleared: run rackwise throttles --restore")
-    if outcome.skipped or outcome.not_elected or outcome.stop is not None:
-        shell.warn(f"to continue: {target.command(verb)}")
+    if onward is not None:
+        shell.warn(f"to continue: {onward}")
+
+
+def may_continue(outcome: Outcome) -> bool:
+    """Whether another run of the plan can do more. What others changed is not requested again."""
+    if outcome.is_reached:
+        return False
+    is_left = outcome.skipped or outcome.not_elected or outcome.of(REQUESTED_AGAIN)
+    return bool(is_left) or outcome.stop is not None
 
 
 def show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rackwise.cli.app import with_option_groups
+from rackwise.cli.apply.budget import BudgetOptions, next_run
 from rackwise.cli.apply.journal_lines import is_closed
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Target
@@ -23,6 +25,8 @@ from rackwise.cli.apply.text import (
     rate_text,
 )
 from rackwise.cli.shell import Shell
+from rackwise.cli.source import utc_now
+from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.throttle_configs import bytes_per_s
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
@@ -65,6 +69,9 @@ class PlanStatus:
     """Whether the last run cancelled moves."""
     is_budget_spent: bool
     """Whether the last run ended because its budget was spent."""
+    budget: Budget
+    """Budget of the last run that moved partitions, without a limit if that was killed: `resume`
+    then takes its budget from the journal."""
 
     @property
     def is_rollback(self) -> bool:
@@ -97,10 +104,10 @@ def status(
         session = _described(shell, opened)
         found = _plan_status(session, opened.plan.sha256)
         if shell.is_json:
-            shell.document(_document(session, found))
+            shell.document(_document(session, target, found))
         else:
             shell.text(_text(session, found, show_all=show_all))
-            _print_next_command(shell, target, found)
+            _print_next_command(shell, session, target, found)
     return 2 if found.has_work else 0
 
 
@@ -155,6 +162,7 @@ def _plan_status(session: ApplySession, plan: str) -> PlanStatus:
         has_journal=bool(lines),
         was_cancelled=history.was_cancelled,
         is_budget_spent=history.end is not None and history.end.stop == "budget",
+        budget=Budget() if history.open_run and len(plans) == 1 else history.budget,
     )
 
 
@@ -269,30 +277,48 @@ def _copied(move: Move, seen: ObservedPartition | None) -> str:
     return f"{bytes_text(sum(sizes))} of {bytes_text(whole)} copied"
 
 
-def _print_next_command(shell: Shell, target: Target, found: PlanStatus) -> None:
-    """Print the command that continues the plan, unless a process is running it."""
+def _next_command(session: ApplySession, target: Target, found: PlanStatus) -> str | None:
+    """The command that continues within the limits of the last run; None: there is none.
+
+    None also while a process runs the plan.
+    """
     if found.holder is not None or not found.is_open:
+        return None
+    if found.was_cancelled and not found.is_rollback:
+        return target.command("cancel")
+    left = [
+        move
+        for move in session.plan.moves
+        if found.status.classes[move.topic, move.partition] == "not_started"
+    ]
+    limits = next_run(BudgetOptions(), found.budget, left, datetime.fromisoformat(utc_now()))
+    return target.command("rollback" if found.is_rollback else "resume", limits)
+
+
+def _print_next_command(
+    shell: Shell, session: ApplySession, target: Target, found: PlanStatus
+) -> None:
+    """Print the command that continues the plan, unless a process is running it."""
+    onward = _next_command(session, target, found)
+    if onward is None:
         return
-    if found.is_budget_spent and not found.status.throttles:
-        if found.is_rollback:
-            again = target.command("rollback")
-            shell.warn(f"to continue: {again}, with a budget such as --for 4h or without")
-            return
-        again, rest = (target.command(verb) for verb in ("apply", "resume"))
-        shell.warn(f"to continue: {again} with a budget such as --for 4h; all the rest: {rest}")
-        return
-    verbs: tuple[str, ...] = ("resume", "cancel")
-    if found.was_cancelled or found.is_rollback:
-        verbs = ("rollback",) if found.is_rollback else ("cancel", "rollback")
-    onward = verbs if found.was_cancelled else verbs[:1]
-    shell.warn(f"to continue: {' or '.join(map(target.command, onward))}")
+    if found.was_cancelled and not found.is_rollback:
+        onward = f"{onward} or {target.command('rollback')}"
+    elif found.budget.is_limited:
+        verb = "rollback" if found.is_rollback else "resume"
+        onward = f"{onward}; all the rest: {target.command(verb)}"
+    shell.warn(f"to continue: {onward}")
     if found.status.throttles:
         left = counted(len(found.status.throttles), "throttle")
-        clear = "restores" if len(verbs) == 1 else "restore"
-        shell.warn(f"{left} of that run left: {' and '.join(verbs)} {clear} them")
+        verbs = "resume and cancel restore"
+        if found.is_rollback:
+            verbs = "rollback restores"
+        elif found.was_cancelled:
+            verbs = "cancel and rollback restore"
+        shell.warn(f"{left} of that run left: {verbs} them")
 
 
-def _document(session: ApplySession, found: PlanStatus) -> StatusDocument:
+def _document(session: ApplySession, target: Target, found: PlanStatus) -> StatusDocument:
     from rackwise.cli.apply.documents import StatusDocument
 
     status = found.status
@@ -314,6 +340,8 @@ def _document(session: ApplySession, found: PlanStatus) -> StatusDocument:
         not_elected_because={name_of(each): why for each, why in _not_elected(status)},
         has_journal=found.has_journal,
         is_open=found.is_open,
+        is_budget_spent=found.is_budget_spent,
+        next_command=_next_command(session, target, found),
         pid=None if holder is None else holder.pid or "unknown",
         since=None if holder is None else holder.since or "unknown",
         command=None if holder is None else holder.command,

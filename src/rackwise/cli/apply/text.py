@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from rackwise.core.applying.budget import copied_bytes
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from rackwise.cli.apply.documents import AppliedDocument, MoveStateDocument
@@ -61,14 +62,14 @@ def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
 def budget_lines(plan: Plan, outcome: Outcome, onward: str | None) -> list[str]:
     """The bytes of the plan that are copied and left; if the budget is spent, why, and what next.
 
-    `onward`: the next command; None: the budget is not spent.
+    `onward`: the command that continues.
     """
     from rackwise.report.formats import bytes_text
 
     done, left, unknown = plan_bytes(plan, outcome)
     sizes = f", {counted(unknown, 'move')} of unknown size" if unknown else ""
     lines = [f"bytes   {bytes_text(done)} copied, {bytes_text(left)} left{sizes}"]
-    if onward is not None:
+    if outcome.stop == "budget":
         lines.append(f"budget  spent: {escaped(outcome.text or '')}")
         lines.append(f"next    {onward}")
     return lines
@@ -141,7 +142,7 @@ def outcome_document(
     journal: Path,
     onward: str | None,
 ) -> AppliedDocument:
-    """The outcome as a document; `onward`: the next command if the budget is spent."""
+    """The outcome as a document; `onward`: the command that continues."""
     from rackwise.cli.apply.documents import AppliedDocument
     from rackwise.core.applying.foreign import NOT_OURS, is_foreign
 
@@ -212,9 +213,9 @@ def name_of(which: PartitionId) -> str:
 
 def resume_line(verb: str, plan: Path, bootstrap: str, client_config: Path | None) -> str:
     """The command line that continues."""
-    words: Sequence[str] = [f"rackwise {verb}", str(plan), "--bootstrap-server", bootstrap]
-    more = [] if client_config is None else ["--client-config", str(client_config)]
-    return escaped(" ".join([*words, *more]))
+    words = ["rackwise", verb, str(plan), "--bootstrap-server", bootstrap]
+    words += [] if client_config is None else ["--client-config", str(client_config)]
+    return escaped(shlex.join(words))
 
 
 def throttle_text(rate: int, left: Remaining, eta: Eta) -> str:

@@ -36,10 +36,11 @@ from rackwise.core.errors import Locked, WorldError
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from rackwise.adapters.files.state_folder import LockHolder
-    from rackwise.core.applying.model import Outcome
+    from rackwise.core.applying.model import Entry, Outcome, ThrottleKey
 
 PATIENCE_S = 60
 """How long a running process may take to set the throttle."""
@@ -75,9 +76,9 @@ def throttle(
                     return _set_here(shell, rollback, wanted)
         except Locked:
             with open_session(shell, target) as session:
-                pid = _ask(session, wanted, deadline)
-                if pid is not None:
-                    _show(shell, session, wanted, pid)
+                asked = _ask(session, wanted, deadline)
+                if asked is not None:
+                    _show(shell, session, wanted, asked)
                     return 0
 
 
@@ -108,8 +109,8 @@ def holds(outcome: Outcome) -> bool:
     return outcome.has_written or "moving" in outcome.classes.values()
 
 
-def _ask(session: ApplySession, rate: int, deadline: float) -> str | None:
-    """Ask the process that runs the plan; its id once the throttle is set, None where it ended.
+def _ask(session: ApplySession, rate: int, deadline: float) -> LockHolder | None:
+    """Ask the process that runs the plan; that process once the throttle is set, None if it ended.
 
     Also None where it continues in another journal, as a rollback does after its cancel. Raises
     `Locked` for a process that runs another plan, `WorldError` where there is no answer in time.
@@ -136,7 +137,7 @@ def _ask(session: ApplySession, rate: int, deadline: float) -> str | None:
         while True:
             now = holder(folder)
             if _is_set(journal, written, asked.request):
-                return running.pid or "unknown"
+                return running
             if now != running:
                 return None
             if time.monotonic() > deadline:
@@ -167,8 +168,11 @@ def _unanswered(running: LockHolder, plan: str) -> WorldError:
     )
 
 
-def _show(shell: Shell, session: ApplySession, rate: int | None, pid: str | None) -> None:
-    kept = {} if rate is None else _kept(session, rate)
+def _show(shell: Shell, session: ApplySession, rate: int | None, asked: LockHolder | None) -> None:
+    """Print the rate that is set; `asked`: the process that has set it, None: this one."""
+    pid = None if asked is None else asked.pid or "unknown"
+    executes = session.plan.sha256 if asked is None else asked.executes or session.plan.sha256
+    kept = {} if rate is None else _kept(session, rate, _ledger(session, executes))
     if shell.is_json:
         from rackwise.cli.apply.documents import ThrottleChangeDocument
 
@@ -186,11 +190,24 @@ def _show(shell: Shell, session: ApplySession, rate: int | None, pid: str | None
             shell.text(f"broker {broker} {key}  {escaped(value)}  kept, another rate holds")
 
 
-def _kept(session: ApplySession, rate: int) -> dict[str, dict[str, str]]:
-    """Broker -> key -> another rate that holds at a broker of the plan."""
+def _ledger(session: ApplySession, plan: str) -> Mapping[ThrottleKey, Entry]:
+    """The throttles of this tool in the journal of a plan as it is now."""
+    from rackwise.adapters.files.journal import open_journal
+    from rackwise.cli.apply.journal_lines import read_lines
+    from rackwise.core.applying.start import history_of
+
+    with closing(open_journal(session.folder, plan)) as journal:
+        return history_of(read_lines(journal)).ledger
+
+
+def _kept(
+    session: ApplySession, rate: int, ledger: Mapping[ThrottleKey, Entry]
+) -> dict[str, dict[str, str]]:
+    """Broker -> key -> another rate that holds at a broker of the plan, and that is not ours."""
     brokers = {each for move in session.plan.moves for each in (*move.before, *move.after)}
     kept: dict[str, dict[str, str]] = {}
     for key, value in sorted(session.world.all_throttles().items()):
-        if key.kind == "broker" and int(key.name) in brokers and value != str(rate):
+        is_ours = value == str(rate) or (key in ledger and value in ledger[key].ours)
+        if key.kind == "broker" and int(key.name) in brokers and not is_ours:
             kept.setdefault(key.name, {})[key.key] = value
     return kept

@@ -10,7 +10,7 @@ the topic's number of partitions           another              StalePlan
 the move's brokers: rack; listed, live     another, gone        StalePlan
 a broker of the new list is cordoned       -                    StalePlan
 a reassignment that is not ours            runs                 ForeignReassignment
-free disk of the receivers, less reserve   too little           NoRoom
+free disk of the receivers, less reserve   too little           NoRoom, for what the run may begin
 ```
 
 Each difference belongs to moves, so that `allow_partial` can leave out only these. Once a part of
@@ -39,6 +39,7 @@ from rackwise.core.text import are, counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from rackwise.core.applying.budget import BudgetRoom
     from rackwise.core.applying.model import ObservedPartition, PartitionId, RequestStatus
     from rackwise.core.model import Broker
     from rackwise.core.planning.model import Move, Plan
@@ -113,12 +114,13 @@ def check_plan(
     has_begun: bool = False,
     allow_partial: bool = False,
     alongside: bool = False,
+    room: BudgetRoom | None = None,
 ) -> PreflightResult:
     """Check whether the plan may run, or may continue where `sent` has moves of the journal.
 
     `has_begun`: an earlier run did a part of the plan. What others changed since is then a class of
-    these moves, and the others go on. Raises `WrongCluster`, `ForeignReassignment`, `StalePlan` or
-    `NoRoom`.
+    these moves, and the others go on. `room`: what the run may begin, which is taken from it; None:
+    all. Raises `WrongCluster`, `ForeignReassignment`, `StalePlan` or `NoRoom`.
     """
     check_cluster(plan, facts.cluster_id)
     if not alongside:
@@ -133,7 +135,7 @@ def check_plan(
     if stale and not allow_partial:
         raise _stale_plan(plan, tuple(stale.values()))
     fresh = [move for move in plan.moves if (move.topic, move.partition) not in stale]
-    _check_room(fresh, facts)
+    _check_room(moves_to_copy(fresh, facts, room), facts)
     return PreflightResult(
         dropped=tuple(stale),
         differences=tuple(stale.values()),
@@ -229,13 +231,31 @@ def _stale_plan(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
     )
 
 
-def _check_room(moves: list[Move], facts: ClusterFacts) -> None:
-    # broker -> bytes of the moves into it that are not done
-    incoming: dict[int, int] = defaultdict(int)
+def moves_to_copy(
+    moves: Iterable[Move], facts: ClusterFacts, room: BudgetRoom | None
+) -> list[Move]:
+    """The moves that a run has to copy: those in progress, and those that its budget lets it begin.
+
+    `room`: what is left of the budget, which these moves take; None: no limit.
+    """
+    to_copy = []
     for move in moves:
-        seen = facts.partitions.get((move.topic, move.partition))
+        which = (move.topic, move.partition)
+        seen = facts.partitions.get(which)
         if seen is None or seen.replicas == move.after:
             continue
+        if room is not None and not seen.is_reassigning:
+            if not room.fits(which, move):
+                continue
+            room.take(which, move)
+        to_copy.append(move)
+    return to_copy
+
+
+def _check_room(moves: list[Move], facts: ClusterFacts) -> None:
+    # broker -> bytes of the moves into it
+    incoming: dict[int, int] = defaultdict(int)
+    for move in moves:
         for broker in move.added:
             incoming[broker] += move.bytes or 0
     for broker, needed in sorted(incoming.items()):

@@ -15,7 +15,7 @@ partition moving            sent              partition cancelled, target_dead  
                                               order of before                     cancelling
 elect_result elected        the leader is not requested again
 throttle_intent             a throttle of ours; the first old value is the one to restore
-throttle_change             the throttle of the next run, too
+throttle_change             the throttle of the run that continues, too
 throttle_restored           not ours any more
 begin                       a killed run with the same budget is continued: its moves count
 end                         the next run may request again what others cancelled; a done move
@@ -88,6 +88,8 @@ class History:
     """First line of the last run that moved partitions, if that run was killed."""
     begun: set[PartitionId] = field(default_factory=set)
     """Partitions that the last run requested, together with the killed runs that it continues."""
+    budget: Budget = field(default_factory=Budget)
+    """Budget of the last run that moved partitions."""
     throttle: int | None = None
     """Throttle of the last run that moved partitions."""
     is_ended: bool = False
@@ -114,6 +116,17 @@ class History:
         """Whether a run with this budget continues the last one, which was killed."""
         return self.open_run is not None and self.open_run.budget.limits == budget.limits
 
+    def begun_in(self, budget: Budget) -> frozenset[PartitionId]:
+        """The partitions that count already for a run with this budget."""
+        return frozenset(self.begun if self.continues(budget) else ())
+
+    def kept_throttle(self, *, is_new: bool) -> int | None:
+        """The throttle of a run that is given none.
+
+        A new run keeps that of the last one only where throttles of it are still set.
+        """
+        return None if is_new and not self.ledger else self.throttle
+
     @singledispatchmethod
     def add(self, line: object) -> None:
         """Fold one more line; a line without state is ignored."""
@@ -130,6 +143,7 @@ class History:
             self.throttle = line.throttle
             if not self.continues(line.budget):
                 self.begun.clear()
+            self.budget = line.budget
             self.open_run = line
         elif line.mode == "cancel":
             self.open_run = None
@@ -243,12 +257,14 @@ def resume(
     mode: Mode = "apply",
     dropped: Collection[PartitionId] = (),
     budget: Budget = Budget(),  # noqa: B008, it is frozen
+    is_new: bool = False,
 ) -> ApplyState:
     """The first state of a run that continues from a journal.
 
     A killed run with the same budget is continued: its moves count. Without `throttle` the throttle
-    of the last run is kept. Raises `InvalidConfig` for a rate that Kafka does not accept,
-    `InvalidPlan` for a journal of another plan.
+    of the last run is kept; if the run `is_new`, only where throttles of it are still set. Raises
+    `InvalidConfig` for a rate that Kafka does not accept, `InvalidPlan` for a journal of another
+    plan.
     """
     if throttle is not None and not 1 <= throttle <= MOST_RATE:
         raise InvalidConfig(
@@ -265,7 +281,7 @@ def resume(
             had=history.begin.plan,
         )
     if throttle is None:
-        throttle = history.throttle
+        throttle = history.kept_throttle(is_new=is_new)
     moves = {(move.topic, move.partition): move for move in plan.moves}
     return ApplyState(
         plan=plan.sha256,
@@ -275,7 +291,7 @@ def resume(
         rate=throttle if mode in {"apply", "throttle"} else None,
         partitions=_initial_progress(moves, history, caps, frozenset(dropped)),
         budget=budget,
-        begun=frozenset(history.begun if history.continues(budget) else ()),
+        begun=history.begun_in(budget),
         ledger=history.ledger,
         batch=history.batch,
     )
