@@ -1,7 +1,8 @@
 """The planner on generated clusters: `python tests/bench/bench_planner.py`.
 
 Pairs in seconds: a tenfold cluster / a small one, from file to file / reading it, check / plan,
-equal partitions of each rack as one / one flow of all. In peak memory: a plan / reading a snapshot.
+equal partitions of each rack as one / one flow of all, one of three racks lost / none lost. In peak
+memory: a plan / reading a snapshot, and a plan with a rack lost / 500 MB.
 Ours / a peer: kafka-utils in the same run, in moves and seconds; Kafka's `--generate` by its number
 of moves, counted once on the same cluster.
 """
@@ -25,12 +26,13 @@ from planner_vectors import generated_cluster
 from rackwise.adapters.files import read_snapshot, write_snapshot
 from rackwise.adapters.files.plan.write import write_plan
 from rackwise.core.planning.fair_loads.targets import targets_of
-from rackwise.core.planning.model import Balance
+from rackwise.core.planning.model import Balance, Repair
 from rackwise.core.planning.plan import never_stop, plan
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.by_rack import by_rack
+from rackwise.core.planning.what_if import LoseRack, what_if
 from rackwise.core.policy import Policy, TopicBlock
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ KAFKA_UTILS = "kafka-utils==4.1.0"
 KAFKA_UTILS_MOVES = 5_284
 """What it moves on 60 brokers and 6,000 partitions, for where it cannot be installed."""
 ROUNDS = 3
+LOST = LoseRack("/r2")
 
 
 def beside_kafka_utils(cluster: Cluster) -> None:
@@ -101,7 +104,9 @@ def peak(work: str, snapshot: Path) -> int:
 def held(work: str, snapshot: Path) -> None:
     """Read the snapshot, plan it if asked, and print the peak in bytes."""
     cluster = read_snapshot(snapshot)
-    if work == "plan":
+    if work == "lose":
+        cluster = what_if(cluster, LOST)
+    if work != "read":
         made = plan(cluster)
         assert made.verdict.gap == 0
     print(most_held())
@@ -122,6 +127,23 @@ def memory(cluster: Cluster, folder: Path) -> None:
     share = planned / peak("read", snapshot)
     tell("peak memory of plan / of the read snapshot, 300 x 1,000,000", share, gate=3)
     tell("peak memory of plan / 2 GB, 300 x 1,000,000", planned / 2e9, gate=1)
+
+
+def rack_lost(cluster: Cluster, folder: Path) -> None:
+    """Three lines: seconds of plans with a rack lost / without, and peak memory / 500 MB."""
+    lost = what_if(cluster, LOST)
+    for goal in (Balance(), Repair()):
+        compare(
+            f"plan {type(goal).__name__.lower()} 300 x 60,000: one of three racks lost / none",
+            lambda goal=goal: plan(lost, goal=goal),
+            lambda goal=goal: plan(cluster, goal=goal),
+            gate=3,
+            rounds=ROUNDS,
+        )
+    snapshot = folder / "lost.json"
+    write_snapshot(cluster, snapshot)
+    used = peak("lose", snapshot)
+    tell("peak memory of plan / 500 MB, 300 x 60,000, one of three racks lost", used / 5e8, gate=1)
 
 
 def main() -> None:
@@ -151,6 +173,7 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         from_file_to_file(large, Path(folder))
+        rack_lost(large, Path(folder))
     proved = plan(large)
     check_share = [
         seconds(lambda: check(large, Policy(), proved)) / seconds(lambda: plan(large))

@@ -17,7 +17,7 @@ from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.by_rack import are_racks_independent, by_rack, needs_flow
-from rackwise.core.planning.search.network import network_of
+from rackwise.core.planning.search.network.build import network_of
 from rackwise.core.planning.search.tie_breaking import break_ties
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster

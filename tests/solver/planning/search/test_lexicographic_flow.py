@@ -18,6 +18,7 @@ from rackwise.core.planning.search.lexicographic_flow import (
     merge,
     node_prices,
     rounded,
+    settled_cost,
 )
 from rackwise.core.solver import COST_LIMIT, Network, cheapest_flow
 
@@ -30,7 +31,7 @@ PAIRS = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 5), (3, 5), (4, 5), (0, 2)]
 def arcs_of(capacities: list[int]) -> Arcs:
     tails, heads = np.array(PAIRS, dtype=np.int64).T
     supplies = np.array([1, 2, 0, 0, 0, -3], dtype=np.int64)
-    return Arcs(tails, heads, np.array(capacities, dtype=np.int64), supplies, 6)
+    return Arcs(tails, heads, np.array(capacities, dtype=np.int64), supplies, 6, 0)
 
 
 def all_flows(arcs: Arcs) -> list[tuple[int, ...]]:
@@ -123,6 +124,28 @@ def test_later_costs_are_skipped_after_a_stop() -> None:
     best = cheapest(arcs, [first, second], should_stop=never_stop)
     assert int(first @ stopped) == int(first @ best)
     assert int(second @ stopped) >= int(second @ best)
+
+
+class TestSettledCosts:
+    """`The cost above the least that the units of each row pay anyway.`"""
+
+    ARCS = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])._replace(supplies=np.zeros(6, dtype=np.int64))
+    COST = np.array([7, 9, 4, 4, 6, 2, 1, 0, 8], dtype=np.int64)
+
+    def test_rows_from_the_first_node(self) -> None:
+        is_open = np.ones(len(PAIRS), dtype=np.bool_)
+        found = settled_cost(self.ARCS, is_open, self.COST)
+        assert found.tolist() == [0, 1, 1, 0, 1, 0, 0, 0, 1]
+
+    def test_closed_arcs_do_not_count(self) -> None:
+        is_open = np.array([True, False, True, True, False, True, True, True, False])
+        found = settled_cost(self.ARCS._replace(rows=0), is_open, self.COST)
+        assert found.tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0]
+
+    def test_shared_nodes_keep_their_costs(self) -> None:
+        is_open = np.ones(len(PAIRS), dtype=np.bool_)
+        found = settled_cost(self.ARCS._replace(rows=6), is_open, self.COST)
+        assert found.tolist() == self.COST.tolist()
 
 
 class TestMerging:

@@ -18,22 +18,17 @@ row 4 -> broker 5 of /b, kept              0       1.728
 row 4 -> hub of /b                         1       1.728
 ```
 
-From units to rows. A hub knows how many units come from each row and how many go to each broker,
-but not which unit goes to which broker. The units in row order take the brokers in canonical order:
-
-```
-units    row 3  row 5  row 9          brokers   2: one unit   4: two units
-taken    3 -> 2  5 -> 4  9 -> 4
-```
-
-No row gets a broker that it already holds: keeping that replica would have cost less.
+A network with hubs has more flows than there are choices of legal sets (`network.build`). Its
+cheapest flow gives the answer if its units can be given to brokers (`hub_units`). If they cannot,
+the network with an arc to each broker is solved. The last cost makes that rare: it counts the
+second units of rows to one hub.
 
 Limits: this module does not reduce the number of changed partitions (`tie_breaking` does).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,8 +40,9 @@ from rackwise.core.planning.problem.copy_costs import (
 )
 from rackwise.core.planning.problem.instance import sets_of
 from rackwise.core.planning.search.even_loads import even_flow
+from rackwise.core.planning.search.hub_units import hub_units, kept_replicas, trade_duplicates
 from rackwise.core.planning.search.lexicographic_flow import Arcs, cheapest, cheapest_face
-from rackwise.core.planning.search.network import network_of
+from rackwise.core.planning.search.network.build import network_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +52,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Ragged
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.search.network_columns import SetNetwork
+    from rackwise.core.planning.search.network.columns import SetNetwork
 
 
 def by_flow(instance: Instance, targets: Targets, *, should_stop: Callable[[], bool]) -> Ragged:
@@ -64,18 +60,42 @@ def by_flow(instance: Instance, targets: Targets, *, should_stop: Callable[[], b
 
     Raises `NoFlow` if the loads cannot be met, and `MissingDependency`.
     """
-    network = network_of(instance, targets)
-    arcs = Arcs(network.tails, network.heads, network.capacities, network.supplies, network.shared)
+    found = _solve(instance, targets, should_stop, is_explicit=False)
+    if found.has_distinct:
+        return found.sets
+    return _solve(instance, targets, should_stop, is_explicit=True).sets
+
+
+def _solve(
+    instance: Instance, targets: Targets, should_stop: Callable[[], bool], *, is_explicit: bool
+) -> FlowSets:
+    network = network_of(instance, targets, is_explicit=is_explicit)
+    return sets_of_flow(instance, network, _flow_of(instance, targets, network, should_stop))
+
+
+def _flow_of(
+    instance: Instance,
+    targets: Targets,
+    network: SetNetwork,
+    should_stop: Callable[[], bool],
+) -> NDArray[np.int64]:
+    """The cheapest flow of a network."""
+    arcs = Arcs(
+        network.tails,
+        network.heads,
+        network.capacities,
+        network.supplies,
+        network.shared,
+        network.rows,
+    )
     costs = stage_costs(instance, network)
     if targets.ranges is not None:
-        flow = cheapest(arcs, costs, should_stop=should_stop)
-    else:
-        needed = stages_before_squares(instance)
-        face = cheapest_face(arcs, costs[:needed], should_stop=should_stop)
-        flow = face.flow
-        if not should_stop():
-            flow = even_flow(instance, network, face, costs[needed:], should_stop=should_stop)
-    return sets_of_flow(instance, network, flow)
+        return cheapest(arcs, costs, should_stop=should_stop)
+    needed = stages_before_squares(instance)
+    face = cheapest_face(arcs, costs[:needed], should_stop=should_stop)
+    if should_stop():
+        return face.flow
+    return even_flow(instance, network, face, costs[needed:], should_stop=should_stop)
 
 
 def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int64]]:
@@ -83,34 +103,35 @@ def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int6
     new = np.flatnonzero(network.is_new)
     costs = np.zeros((STAGES, len(network.tails)), dtype=np.int64)
     costs[:2, new] = copy_costs(instance, network.row[new], network.leaf[new])
-    kept = np.flatnonzero(~network.is_new & (network.row >= 0))
-    costs[2, kept] = -is_preferred(instance, network.row[kept], network.broker[kept]).astype(
-        np.int64
-    )
+    # A preferred leader that stays saves 1 on an arc of its own; one that leaves costs 1.
+    held = np.flatnonzero((network.row >= 0) & (network.broker >= 0))
+    is_leaving = network.hub[held] >= 0
+    leads = is_preferred(instance, network.row[held], network.broker[held])
+    costs[2, held] = np.where(is_leaving, leads, -(leads & ~network.is_new[held]).astype(np.int64))
+    seconds = [network.is_second.astype(np.int64)] if network.is_second.any() else []
     if instance.steady is None:
-        return list(costs)
-    placed = np.flatnonzero(network.row >= 0)
+        return [*costs, *seconds]
+    # A replica that leaves its broker for another one of the rack costs what it cost.
+    placed = np.flatnonzero((network.row >= 0) & ((network.broker < 0) | (network.hub < 0)))
     steady = np.zeros(len(network.tails), dtype=np.int64)
     steady[placed] = instance.steady.at(network.row[placed], network.leaf[placed])
-    return [costs[0], steady, *costs[1:]]
+    return [costs[0], steady, *costs[1:], *seconds]
 
 
-def sets_of_flow(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> Ragged:
+class FlowSets(NamedTuple):
     """The sets that a flow encodes."""
-    is_used = flow > 0
-    direct = np.flatnonzero(is_used & (network.row >= 0) & (network.broker >= 0))
-    rows, brokers = [network.row[direct]], [network.broker[direct]]
-    rows.append(instance.pins.rows)
-    brokers.append(instance.pins.values.astype(np.int64))
-    # Units that went to a hub, and brokers that took units from a hub, are matched in order.
-    sent = np.flatnonzero(is_used & (network.row >= 0) & (network.broker < 0))
-    units = np.concatenate([network.row[sent], network.waiting[:, 0]])
-    hubs = np.concatenate([network.hub[sent], network.waiting[:, 2]])
-    served = np.flatnonzero(is_used & (network.row < 0) & (network.hub >= 0))
-    counts = flow[served]
-    slots = np.repeat(network.broker[served], counts)
-    slot_hubs = np.repeat(network.hub[served], counts)
-    order = np.lexsort((units, hubs))
-    rows.append(units[order])
-    brokers.append(slots[np.lexsort((slots, slot_hubs))])
-    return sets_of(np.concatenate(rows), np.concatenate(brokers), len(instance))
+
+    sets: Ragged
+    """The set of each row, ascending."""
+    has_distinct: bool
+    """False if a row has a broker twice."""
+
+
+def sets_of_flow(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> FlowSets:
+    """The sets that a flow encodes."""
+    kept = kept_replicas(instance, network, flow)
+    units = hub_units(instance, network, flow)
+    given = trade_duplicates(units, kept.rows, kept.brokers, len(instance.brokers))
+    rows = np.concatenate([kept.rows, units.rows])
+    brokers = np.concatenate([kept.brokers, units.brokers if given is None else given])
+    return FlowSets(sets_of(rows, brokers, len(instance)), given is not None)

@@ -251,6 +251,7 @@ def _solve_with_flow(rack: _RackProblem, should_stop: Callable[[], bool]) -> _Ro
             [holds - rack.low, [len(rack.empty)], -_group_remainders(rack), types.sizes]
         ),
         shared=shared,
+        rows=shared,
     )
     costs = np.concatenate(
         [rack.costs[:, starts], none, types.stay_costs, types.leave_costs, none], axis=1

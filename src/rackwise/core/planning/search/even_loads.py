@@ -10,8 +10,9 @@ arcs from 1: 11 13    from 2: 7 9        both go to 2: 25 + 25, not 49 + 9
 ```
 
 Only units that may differ between cheapest flows have such arcs. A broker that takes units from a
-hub never ends more than one above another broker of its rack. So the arcs end one above the mean of
-what the rack can hold.
+hub never ends more than one above another broker of its rack: the unit could go there instead. A
+partial hub leads to all brokers of the rack except some. So the arcs end one above the mean of what
+the rack can hold, taken over its brokers without as many as a partial hub leaves out.
 
 Limits: the weights of brokers are ignored; they belong to fair loads.
 """
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.search.network_columns import SetNetwork
+    from rackwise.core.planning.search.network.columns import SetNetwork
 
 
 def even_flow(
@@ -47,14 +48,18 @@ def even_flow(
     is_open, flow = face.is_open[:exits], face.flow[:exits]
     heads = network.heads[:exits]
     is_in = heads < width
-    # base: replicas that every cheapest flow puts on each broker; most: the highest possible load.
+    # base: replicas that every cheapest flow puts on each broker, or leaves there.
+    tails = network.tails[:exits]
     base = _sums(heads, flow, is_in & ~is_open, width) + network.supplies[:width]
+    base -= _sums(tails, np.where(is_open, capacities, flow), tails < width, width)
     hubs = np.flatnonzero(is_in & is_open & (network.hub[:exits] >= 0) & (network.row[:exits] < 0))
-    capacities[hubs] = np.minimum(
-        capacities[hubs], _highest_loads(instance, network, face, base)[hubs] - base[heads[hubs]]
-    ).clip(min=0)
-    most = base + _sums(heads, capacities, is_in & is_open, width)
-    extra = most - base
+    room = (_highest_loads(instance, network, face, base) - base).clip(min=0)
+    capacities[hubs] = np.minimum(capacities[hubs], room[heads[hubs]])
+    is_hub = np.zeros(exits, dtype=np.bool_)
+    is_hub[hubs] = True
+    # extra: the most further replicas of each broker, through hubs and directly.
+    extra = np.minimum(_sums(heads, capacities, is_hub, width), room)
+    extra += _sums(heads, capacities, is_in & is_open & ~is_hub, width)
     # One arc to the sink for each further replica of a broker; `steps` is the load before it.
     brokers = np.repeat(np.arange(width), extra)
     first = np.cumsum(extra) - extra
@@ -66,6 +71,7 @@ def even_flow(
         np.concatenate([capacities, base, np.ones_like(brokers)]),
         network.supplies,
         network.shared,
+        network.rows,
     )
     more = len(arcs.tails) - exits
     squares = np.concatenate([np.zeros(exits + width, dtype=np.int64), 2 * steps + 1])
@@ -83,35 +89,35 @@ def even_flow(
 
 
 def _sums(
-    heads: NDArray[np.int64], values: NDArray[np.int64], chosen: NDArray[np.bool_], width: int
+    nodes: NDArray[np.int64], values: NDArray[np.int64], chosen: NDArray[np.bool_], width: int
 ) -> NDArray[np.int64]:
     """The sum of the chosen values over each of the first `width` nodes."""
-    found = np.bincount(heads[chosen], weights=values[chosen], minlength=width)
+    found = np.bincount(nodes[chosen], weights=values[chosen], minlength=width)
     return found[:width].astype(np.int64)
 
 
 def _highest_loads(
     instance: Instance, network: SetNetwork, face: Face, base: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """For each arc from a hub to a broker, the highest load that the broker can end with."""
+    """For each broker, the highest load that it can end with if it takes units from hubs."""
     exits, leaves = network.exits, instance.leaves
     takers = np.flatnonzero(instance.is_open)
     leaf = instance.leaf[takers]
-    count = np.bincount(leaf, minlength=leaves)
+    count = np.bincount(leaf, minlength=leaves) - network.most_left_out
     held = np.bincount(leaf, weights=base[takers], minlength=leaves)
-    row, broker = network.row[:exits], network.broker[:exits]
-    comes = face.is_open[:exits] & (row >= 0)
-    to_broker = comes & (broker >= 0)
-    to_hub = comes & (broker < 0)
-    fixed = (row >= 0) & (broker < 0) & ~face.is_open[:exits]
-    coming = np.bincount(network.leaf[:exits][to_broker], minlength=leaves)
-    coming = coming + np.bincount(network.leaf[:exits][to_hub], minlength=leaves)
-    sent = np.bincount(
-        network.leaf[:exits][fixed], weights=face.flow[:exits][fixed], minlength=leaves
+    # Units that come to each rack: those that may, those that must, and those that start in hubs.
+    comes = (network.row[:exits] >= 0) & face.is_open[:exits]
+    is_sent = (network.row[:exits] >= 0) & (network.hub[:exits] >= 0)
+    sent = is_sent & ~face.is_open[:exits]
+    coming = np.bincount(
+        network.leaf[:exits][comes], weights=network.capacities[:exits][comes], minlength=leaves
+    )
+    must = np.bincount(
+        network.leaf[:exits][sent], weights=face.flow[:exits][sent], minlength=leaves
     )
     waiting = np.bincount(network.waiting[:, 1], minlength=leaves)
     capped = int(instance.replicas[instance.is_capped[instance.topic]].sum())
-    units = held + coming + sent + waiting + capped
+    units = held + coming + must + waiting + capped
     level = (units // np.maximum(count, 1)).astype(np.int64) + 2
-    found: NDArray[np.int64] = level[instance.leaf[broker.clip(min=0)]]
+    found: NDArray[np.int64] = level[instance.leaf]
     return found

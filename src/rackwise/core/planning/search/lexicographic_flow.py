@@ -65,7 +65,9 @@ class Arcs(NamedTuple):
     supplies: NDArray[np.int64]
     """Units that each node supplies, int64 [nodes]; negative is a demand."""
     shared: int
-    """Number of shared nodes; they come before the nodes of rows."""
+    """Number of shared nodes."""
+    rows: int
+    """First node that may belong to a row; shared nodes may follow it."""
 
 
 class Face(NamedTuple):
@@ -121,11 +123,13 @@ def _solve_stages(
     nothing = np.zeros(len(arcs.tails), dtype=np.int64)
     face = start or Face(nothing, np.ones(len(nothing), dtype=np.bool_))
     merged = merge(costs, arcs.shared, len(arcs.supplies))
-    for number, cost in enumerate(merged):
+    for number, stage in enumerate(merged):
         if number and should_stop():
             break
-        flow = _exact_flow(arcs, face, cost, solve)
-        face = face._replace(flow=flow)
+        cost = settled_cost(arcs, face.is_open, stage) if number or start else stage
+        if not (number or start) or _largest(cost):
+            face = face._replace(flow=_exact_flow(arcs, face, cost, solve))
+        flow = face.flow
         if has_face or number + 1 < len(merged):
             face = Face(flow, open_arcs(arcs, face.is_open, flow, cost))
     return face
@@ -147,6 +151,29 @@ def merge(costs: Sequence[NDArray[np.int64]], shared: int, nodes: int) -> list[N
         else:
             found.append(rounded(scaled, _bits_to_fit(scaled, steps)))
     return found or [np.zeros_like(costs[0])]
+
+
+def settled_cost(
+    arcs: Arcs, is_open: NDArray[np.bool_], cost: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The cost above the least that the units of each row pay anyway; 0 on closed arcs."""
+    tails, heads = arcs.tails[is_open], arcs.heads[is_open]
+    left = cost[is_open]
+    of_row = np.flatnonzero(tails >= arcs.rows)
+    while True:
+        least = np.full(len(arcs.supplies), _FAR, dtype=np.int64)
+        np.minimum.at(least, tails[of_row], left[of_row])
+        least[least == _FAR] = 0
+        if not least.any():
+            break
+        left += least[heads] - least[tails]
+    found = np.zeros_like(cost)
+    found[is_open] = left
+    return found
+
+
+_FAR = np.iinfo(np.int64).max
+"""More than any cost."""
 
 
 def _max_costs_on_path(shared: int) -> int:

@@ -5,6 +5,7 @@ arc             row  broker  leaf  hub  is_new
 row -> broker     4       1     0   -1   no       row 4 keeps its replica on broker 1
 row -> hub        4      -1     0    0   yes      row 4 gets a replica on some broker of rack 0
 hub -> broker    -1       2    -1    0   no       broker 2 takes a unit from the hub
+hub -> node      -1      -1    -1    7   no       a node of a tree takes a unit from a partial hub
 broker -> group  -1       2    -1   -1   no       an exit
 ```
 
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from rackwise.core.model import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +34,8 @@ class SetNetwork:
     """The arcs of a network and their meaning.
 
     `row` with `broker`: a replica of the row on the broker. `row` with `leaf` and without `broker`:
-    a replica on some broker of the rack; the arcs of its hub decide which. `hub` with `broker`:
-    from the hub of a rack, or of a capped topic, to a broker. -1 is absent.
+    a replica on some broker of the rack; the arcs of its hub decide which. `hub` without `row`:
+    from the hub of a rack, or of a capped topic, to a broker or to a node of a tree. -1 is absent.
     """
 
     tails: NDArray[np.int64]
@@ -53,12 +56,24 @@ class SetNetwork:
     """Hub through which the replica goes, int64 [arcs]."""
     is_new: NDArray[np.bool_]
     """Whether the replica is copied, bool [arcs]."""
+    is_second: NDArray[np.bool_]
+    """Whether the arc carries further units of a row to one hub, bool [arcs]."""
     shared: int
     """Number of nodes that belong to no row."""
+    rows: int
+    """First node that belongs to a row; nodes of trees and partial hubs may follow it."""
     exits: int
     """First arc that leaves a broker; from there on `broker` is the tail."""
     waiting: NDArray[np.int64]
-    """(row, leaf, hub) of the units that start in a hub, int64 [units, 3]."""
+    """(row, leaf, node of the hub) of the units that start in a hub, int64 [units, 3]."""
+    most_left_out: int
+    """The most brokers of its rack that a partial hub leaves out."""
+    group: NDArray[np.int64]
+    """Group of rows that an arc carries, one after the other; -1 if it is `row` alone."""
+    members: Ragged
+    """Rows of each group, ascending."""
+    kept: NDArray[np.int64]
+    """(row, broker) of the replicas that stay whatever the flow, int64 [replicas, 2]."""
 
 
 class Piece(NamedTuple):
@@ -72,6 +87,8 @@ class Piece(NamedTuple):
     leaf: NDArray[np.int64] | int = NONE
     hub: NDArray[np.int64] | int = NONE
     is_new: bool = False
+    is_second: bool = False
+    group: NDArray[np.int64] | int = NONE
 
 
 def join_pieces(
@@ -79,8 +96,12 @@ def join_pieces(
     supplies: NDArray[np.int64],
     *,
     shared: int,
+    rows: int,
     exits: int,
     waiting: Sequence[NDArray[np.int64]],
+    most_left_out: int,
+    members: Sequence[NDArray[np.int64]],
+    kept: Sequence[NDArray[np.int64]],
 ) -> SetNetwork:
     """The network of several parts, one after the other."""
     return SetNetwork(
@@ -93,9 +114,15 @@ def join_pieces(
         leaf=_join_column(pieces, "leaf"),
         hub=_join_column(pieces, "hub"),
         is_new=_join_column(pieces, "is_new").astype(np.bool_),
+        is_second=_join_column(pieces, "is_second").astype(np.bool_),
         shared=shared,
+        rows=rows,
         exits=exits,
         waiting=np.concatenate([np.zeros((0, 3), dtype=np.int64), *waiting]),
+        most_left_out=most_left_out,
+        group=_join_column(pieces, "group"),
+        members=_join_members(members),
+        kept=np.concatenate([np.zeros((0, 2), dtype=np.int64), *kept]),
     )
 
 
@@ -106,3 +133,9 @@ def _join_column(pieces: Sequence[Piece], name: str) -> NDArray[np.int64]:
             for piece in pieces
         ]
     )
+
+
+def _join_members(members: Sequence[NDArray[np.int64]]) -> Ragged:
+    offsets = np.zeros(len(members) + 1, dtype=np.int64)
+    np.cumsum([len(rows) for rows in members], out=offsets[1:])
+    return Ragged(offsets, np.concatenate([np.zeros(0, np.int64), *members]).astype(np.int32))
