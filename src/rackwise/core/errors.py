@@ -10,7 +10,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ UnknownTopic  InvalidProperties  InvalidOwners  InvalidBilled
 │  ├─ KeyMissing  KeyInvalid  KeyUnstable  SecretExposed
 │  ├─ InvalidMember  InvalidReplicaRacks  InvalidWeights
-│  ├─ OptimumTooLarge  NoFlow  RackMismatch
+│  ├─ OptimumTooLarge  NotEnoughMemory  NoFlow  RackMismatch
 │  ├─ Infeasible                       .impossible
 │  ├─ PartitionerConfigError  ViewError
 │  └─ SplitError  SplitFileError
@@ -211,6 +211,10 @@ class InvalidWeights(InputError):
 
 class OptimumTooLarge(InputError):
     """Costs are too large to be added exactly."""
+
+
+class NotEnoughMemory(InputError):
+    """A search is estimated to take more memory than it may."""
 
 
 class NoFlow(InputError):

@@ -53,6 +53,14 @@ class TestCluster:
             racks=RACKS | {4: None},
         )
 
+    def test_a_search_that_does_not_fit_into_memory(self, check_rejected, monkeypatch):
+        monkeypatch.setattr("rackwise.adapters.memory.free_memory", lambda: 500)
+        check_rejected(
+            ["repair"],
+            "not enough memory: expected about 1 MB for a search over 14 arcs, got 0 MB",
+            "use a machine with more memory, or fewer topics with --topics",
+        )
+
     def test_one_on_the_move(self, check_rejected):
         check_rejected(
             ["repair"],

@@ -465,11 +465,14 @@ def _rule_prices(
 
 def _search_options(job: PlanJob) -> dict[str, Any]:
     """Build the other arguments of the search. The time limit starts now."""
+    from rackwise.adapters.memory import free_memory
+
     return {
         "minimise": job.minimise,
         "prices": job.prices,
         "solver": job.solver,
         "should_stop": stopwatch(job.time_limit),
+        "most_memory": free_memory(),
     }
 
 

@@ -102,6 +102,7 @@ def plan(
     solver: Solver = "auto",
     max_moves: int | None = None,
     should_stop: Callable[[], bool] = never_stop,
+    most_memory: int | None = None,
     progress: Callable[[int], None] = no_progress,
 ) -> Plan:
     """The plan that reaches the goal with the fewest moves, bytes or dollars, and its proof.
@@ -109,13 +110,14 @@ def plan(
     Among plans with equal moves, the one with the lowest price of replication is chosen, as far as
     rates and prices are known. `prices`: rows of one provider, required for dollars. `max_moves`:
     replicas that `moves` add at most; the other moves are `later` (`outcome.first_moves`).
-    `should_stop`: once it is true, the best legal plan so far is returned with its gap. `progress`:
-    called with 1 after each step.
+    `should_stop`: once it is true, the best legal plan so far is returned with its gap.
+    `most_memory`: bytes that the search may take, None = any. `progress`: called with 1 after each
+    step.
 
     Raises `InvalidSnapshot` if something reassigns or required sizes are unknown, `InvalidPolicy`,
     `InvalidConfig` and `InvalidRack` for invalid input, `PartialRacks`,
     `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are minimised and
-    a level has no price, and `MissingDependency` without ortools.
+    a level has no price, `NotEnoughMemory`, and `MissingDependency` without ortools.
     """
     check_at_rest(cluster)
     instance = instance_of(cluster, policy, goal, minimise=minimise, prices=prices)
@@ -126,7 +128,7 @@ def plan(
     instance = with_steady_costs(instance, prices)
     targets = targets_of(instance)
     progress(1)
-    sets, solver_text = _search_sets(instance, targets, solver, should_stop)
+    sets, solver_text = _search_sets(instance, targets, solver, should_stop, most_memory)
     progress(1)
     if not should_stop():
         sets = break_ties(instance, sets, targets.caps)
@@ -193,14 +195,17 @@ def _check_possible(instance: Instance) -> None:
 
 
 def _search_sets(
-    instance: Instance, targets: Targets, solver: Solver, should_stop: Callable[[], bool]
+    instance: Instance,
+    targets: Targets,
+    solver: Solver,
+    should_stop: Callable[[], bool],
+    most_memory: int | None,
 ) -> tuple[Ragged, str]:
     """The sets, and the name and version of the solver that found them."""
     if len(instance) and instance.is_frozen.all():
         return instance.held, "none"
     if should_stop():
-        cheapest = cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True)
-        return cheapest.sets, "none"
+        return _cheapest_alone(instance), "none"
     version = solver_version()
     ranges = targets.ranges
     try:
@@ -209,13 +214,21 @@ def _search_sets(
                 return by_rack(instance, ranges, should_stop=should_stop), "closed form"
             path = f"flow per rack, ortools {version}"
             return by_rack(instance, ranges, should_stop=should_stop), path
-        return by_flow(instance, targets, should_stop=should_stop), f"flow, ortools {version}"
+        sets = by_flow(instance, targets, should_stop=should_stop, most_memory=most_memory)
     except NoFlow as error:
         raise Infeasible(
             "no fair loads: the rules and the topic caps contradict each other",
             impossible=[error.message],
             hint="set balance.replicas to a slack, or turn topic_spread off",
         ) from error
+    if sets is None:
+        return _cheapest_alone(instance), "none"
+    return sets, f"flow, ortools {version}"
+
+
+def _cheapest_alone(instance: Instance) -> Ragged:
+    """The cheapest set of each partition, whatever the loads."""
+    return cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True).sets
 
 
 def _verdict(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,21 +13,26 @@ from hypothesis import strategies as st
 
 from planner_vectors import generated_cluster
 from planning_problems import PRICES
-from rackwise.core.planning.fair_loads.targets import targets_of
+from rackwise.core.errors import NotEnoughMemory
+from rackwise.core.planning.fair_loads.targets import Targets, targets_of
 from rackwise.core.planning.model import Balance, Repair, SetReplication
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.hub_units import HubUnits, trade_duplicates
-from rackwise.core.planning.search.network.build import network_of
+from rackwise.core.planning.search.network.build import check_memory, network_of
 from rackwise.core.planning.search.network.trees import subtrees_without, tree_height
 from rackwise.core.planning.what_if import LoseRack, what_if
 from rackwise.core.policy import AtLeast, Policy, TopicBlock
 from small_clusters import small_cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Minimise
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.search.network.columns import SetNetwork
 
 
 def never_stop() -> bool:
@@ -38,6 +44,19 @@ def lost(kind: str, partitions: int = 300) -> Cluster:
     return what_if(generated_cluster(kind, 60, 3, partitions, 3), LoseRack("/r2"))
 
 
+def built(instance: Instance, *, is_explicit: bool = False) -> SetNetwork:
+    targets = targets_of(instance)
+    found = network_of(instance, targets, should_stop=never_stop, is_explicit=is_explicit)
+    assert found is not None
+    return found
+
+
+def stopping_after(calls: int) -> Callable[[], bool]:
+    """A question that is answered with no so many times."""
+    left = count(calls, -1)
+    return lambda: next(left) <= 0
+
+
 class TestFewArcs:
     """`the arcs grow with the rows, not with rows times brokers`"""
 
@@ -45,15 +64,12 @@ class TestFewArcs:
     @pytest.mark.parametrize("goal", [Balance(), Repair()])
     def test_rack_lost(self, kind: str, goal: Goal) -> None:
         instance = instance_of(lost(kind), Policy(), goal)
-        targets = targets_of(instance)
-        arcs = len(network_of(instance, targets).tails)
-        explicit = len(network_of(instance, targets, is_explicit=True).tails)
-        assert arcs < 25 * len(instance)
-        assert explicit > 35 * len(instance)
+        assert len(built(instance).tails) < 25 * len(instance)
+        assert len(built(instance, is_explicit=True).tails) > 35 * len(instance)
 
     def test_arcs_of_more_partitions(self) -> None:
         few, many = (
-            len(network_of(instance, targets_of(instance)).tails)
+            len(built(instance).tails)
             for instance in (
                 instance_of(lost("grown", partitions), Policy(), Balance())
                 for partitions in (600, 6_000)
@@ -64,9 +80,9 @@ class TestFewArcs:
     def test_distinct_racks(self) -> None:
         policy = Policy(topics=(TopicBlock(match=("*",), spread={"zone": AtLeast(2)}),))
         instance = instance_of(lost("random"), policy, Balance())
-        targets = targets_of(instance)
-        assert len(network_of(instance, targets).tails) < 30 * len(instance)
-        sets = by_flow(instance, targets, should_stop=never_stop)
+        assert len(built(instance).tails) < 30 * len(instance)
+        sets = by_flow(instance, targets_of(instance), should_stop=never_stop)
+        assert sets is not None
         assert instance.legal(sets).all()
 
     @pytest.mark.parametrize("kind", ["random", "grown", "messy"])
@@ -102,7 +118,7 @@ class TestExplicitNetwork:
     def test_it_has_arcs_to_brokers(self) -> None:
         cluster = small_cluster(dict.fromkeys((1, 2, 3, 8, 9), "/a"), self.LISTS, dead=[8, 9])
         instance = instance_of(cluster, Policy(), Balance())
-        network = network_of(instance, targets_of(instance), is_explicit=True)
+        network = built(instance, is_explicit=True)
         assert set(network.broker[network.is_new].tolist()) == {0, 1, 2}
 
     def test_distinct_racks(self) -> None:
@@ -110,6 +126,79 @@ class TestExplicitNetwork:
         cluster = small_cluster(dict.fromkeys((1, 2, 3, 8, 9), "/a"), self.LISTS, dead=[8, 9])
         made = plan(cluster, policy)
         assert made.totals.moves == 6
+        assert made.verdict.is_proved
+
+
+def test_parts_of_rows_give_the_same_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = lost("random")
+    whole = plan(cluster, goal=Repair())
+    monkeypatch.setattr("rackwise.core.planning.search.network.build.PART_CELLS", 50)
+    parts = plan(cluster, goal=Repair())
+    assert parts.verdict.is_proved
+    assert parts.verdict.cost == whole.verdict.cost
+
+
+class TestTimeLimit:
+    """`--time-limit` binds while the network is built, too."""
+
+    @pytest.mark.parametrize("calls", [0, 1, 2])
+    def test_no_sets_before_the_first_flow(self, calls: int) -> None:
+        instance = instance_of(lost("random"), Policy(), Balance())
+        targets = targets_of(instance)
+        assert by_flow(instance, targets, should_stop=stopping_after(0)) is None
+        assert network_of(instance, targets, should_stop=stopping_after(0)) is None
+        assert (by_flow(instance, targets, should_stop=stopping_after(calls)) is None) == (
+            calls < 2
+        )
+
+    def test_the_plan_has_the_cheapest_sets(self) -> None:
+        made = plan(lost("random"), should_stop=stopping_after(1))
+        assert made.solver == "none"
+        assert made.verdict.is_legal
+        assert made.verdict.is_heuristic
+        assert not made.verdict.is_fair
+
+
+class TestMemory:
+    """`memory is estimated first and refused with a number`"""
+
+    def arcs_told(self, instance: Instance, *, is_explicit: bool) -> int:
+        targets = targets_of(instance)
+        with pytest.raises(NotEnoughMemory) as raised:
+            network_of(
+                instance,
+                targets,
+                should_stop=never_stop,
+                most_memory=0,
+                is_explicit=is_explicit,
+            )
+        return int(
+            raised.value.message.partition("over ")[2].partition(" arcs")[0].replace(",", "")
+        )
+
+    @pytest.mark.parametrize("kind", ["random", "grown"])
+    def test_as_many_arcs(self, kind: str) -> None:
+        instance = instance_of(lost(kind), Policy(), Repair())
+        assert self.arcs_told(instance, is_explicit=False) == len(built(instance).tails)
+        explicit = len(built(instance, is_explicit=True).tails)
+        assert 0.8 * explicit < self.arcs_told(instance, is_explicit=True) < 1.2 * explicit
+
+    def test_distinct_racks(self) -> None:
+        policy = Policy(topics=(TopicBlock(match=("*",), spread={"zone": AtLeast(2)}),))
+        with pytest.raises(NotEnoughMemory):
+            plan(lost("random"), policy, most_memory=1_000)
+
+    def test_what_it_says(self) -> None:
+        with pytest.raises(NotEnoughMemory) as raised:
+            check_memory(10_000_000, Targets(None, {}), 4_000_000_000)
+        assert raised.value.message == (
+            "not enough memory: expected about 5,500 MB for a search over 10,000,000 arcs, "
+            "got 4,000 MB"
+        )
+        assert raised.value.hint == "use a machine with more memory, or fewer topics with --topics"
+
+    def test_enough_of_it(self) -> None:
+        made = plan(lost("grown"), most_memory=10**9)
         assert made.verdict.is_proved
 
 

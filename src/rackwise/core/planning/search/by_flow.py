@@ -55,21 +55,42 @@ if TYPE_CHECKING:
     from rackwise.core.planning.search.network.columns import SetNetwork
 
 
-def by_flow(instance: Instance, targets: Targets, *, should_stop: Callable[[], bool]) -> Ragged:
+def by_flow(
+    instance: Instance,
+    targets: Targets,
+    *,
+    should_stop: Callable[[], bool],
+    most_memory: int | None = None,
+) -> Ragged | None:
     """The best set of each row, as usable brokers, ascending.
 
-    Raises `NoFlow` if the loads cannot be met, and `MissingDependency`.
+    None if `should_stop` turns true before the first flow. `most_memory`: bytes that the search may
+    take, None = any. Raises `NoFlow` if the loads cannot be met, `NotEnoughMemory`, and
+    `MissingDependency`.
     """
-    found = _solve(instance, targets, should_stop, is_explicit=False)
-    if found.has_distinct:
-        return found.sets
-    return _solve(instance, targets, should_stop, is_explicit=True).sets
+    found = _solve(instance, targets, should_stop, most_memory, is_explicit=False)
+    if found is not None and not found.has_distinct:
+        found = _solve(instance, targets, should_stop, most_memory, is_explicit=True)
+    return None if found is None else found.sets
 
 
 def _solve(
-    instance: Instance, targets: Targets, should_stop: Callable[[], bool], *, is_explicit: bool
-) -> FlowSets:
-    network = network_of(instance, targets, is_explicit=is_explicit)
+    instance: Instance,
+    targets: Targets,
+    should_stop: Callable[[], bool],
+    most_memory: int | None,
+    *,
+    is_explicit: bool,
+) -> FlowSets | None:
+    network = network_of(
+        instance,
+        targets,
+        should_stop=should_stop,
+        most_memory=most_memory,
+        is_explicit=is_explicit,
+    )
+    if network is None or should_stop():
+        return None
     return sets_of_flow(instance, network, _flow_of(instance, targets, network, should_stop))
 
 

@@ -1,0 +1,44 @@
+"""The memory that this process can still take.
+
+The least of what the machine has available, what the control group of the process leaves, and what
+`ulimit -v` leaves. A limit that cannot be read does not count.
+
+Source: proc_meminfo(5), proc_pid_statm(5); Linux, "Control Group v2", section "Memory".
+"""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def free_memory(root: Path = Path("/")) -> int | None:
+    """Bytes, None if no limit is known. `root`: where `proc` and `sys` are."""
+    return min(_limits(root), default=None)
+
+
+def _limits(root: Path) -> Iterator[int]:
+    with suppress(OSError, KeyError, ValueError):
+        yield _fields(root / "proc/meminfo")["MemAvailable"] * 1024
+    group = root / "sys/fs/cgroup"
+    with suppress(OSError, KeyError, ValueError):
+        most = int((group / "memory.max").read_text())
+        # The kernel gives up files that it has only cached before it refuses memory.
+        cached = _fields(group / "memory.stat")["inactive_file"]
+        yield max(most - int((group / "memory.current").read_text()) + cached, 0)
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        with suppress(OSError, ValueError):
+            pages = int((root / "proc/self/statm").read_text().split()[0])
+            yield max(soft - pages * resource.getpagesize(), 0)
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """`MemAvailable:  12345 kB` and `inactive_file 12345` as names and numbers."""
+    lines = (line.replace(":", " ").split() for line in path.read_text().splitlines())
+    return {words[0]: int(words[1]) for words in lines if len(words) > 1}

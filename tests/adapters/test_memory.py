@@ -1,0 +1,68 @@
+"""Free memory from the files of Linux."""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwise.adapters.memory import free_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MEMINFO = "MemTotal:       24000000 kB\nMemFree:         100 kB\nMemAvailable:    5000 kB\n"
+STATM = f"{100_000_000 // os.sysconf('SC_PAGE_SIZE')} 9 8 7 0 6 0\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
+    (tmp_path / "proc/meminfo").write_text(MEMINFO)
+    (tmp_path / "proc/self/statm").write_text(STATM)
+    return tmp_path
+
+
+def limit_address_space(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (most, resource.RLIM_INFINITY))
+
+
+class TestLimits:
+    @pytest.fixture(autouse=True)
+    def _no_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        limit_address_space(monkeypatch, resource.RLIM_INFINITY)
+
+    def test_the_machine(self, root: Path) -> None:
+        assert free_memory(root) == 5_000 * 1024
+
+    def test_the_control_group(self, root: Path) -> None:
+        """What it has cached of files is free."""
+        group = root / "sys/fs/cgroup"
+        (group / "memory.max").write_text("3000000\n")
+        (group / "memory.current").write_text("1000000\n")
+        (group / "memory.stat").write_text("anon 500000\ninactive_file 400000\n")
+        assert free_memory(root) == 2_400_000
+        (group / "memory.current").write_text("4000000\n")
+        assert free_memory(root) == 0
+
+    def test_a_control_group_without_limit(self, root: Path) -> None:
+        (root / "sys/fs/cgroup/memory.max").write_text("max\n")
+        assert free_memory(root) == 5_000 * 1024
+
+    def test_nothing_is_known(self, tmp_path: Path) -> None:
+        assert free_memory(tmp_path) is None
+
+
+def test_ulimit(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_address_space(monkeypatch, 101_000_000)
+    assert 1_000_000 <= free_memory(root) <= 1_100_000
+    limit_address_space(monkeypatch, 1_000)
+    assert free_memory(root) == 0
+
+
+def test_this_machine() -> None:
+    found = free_memory()
+    assert found is None or found > 0
