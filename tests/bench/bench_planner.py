@@ -1,8 +1,13 @@
 """The planner on generated clusters: `python tests/bench/bench_planner.py`.
 
 Pairs in seconds: a tenfold cluster / a small one, from file to file / reading it, check / plan,
+<<<<<<< HEAD
 equal partitions of each rack as one / one flow of all, one of three racks lost / none lost. In peak
 memory: a plan / reading a snapshot, and a plan with a rack lost / 500 MB.
+=======
+equal partitions of each rack as one / one flow of all. In CPU: `rackwise proof` / `rackwise plan`,
+each a process. In peak memory: a plan / reading a snapshot.
+>>>>>>> 2b5536e (Write rows and moves column by column, and read a written plan file without JSON objects)
 Ours / a peer: kafka-utils in the same run, in moves and seconds; Kafka's `--generate` by its number
 of moves, counted once on the same cluster.
 """
@@ -19,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from pairs import compare, seconds, tell
 from peers import peer_python
+from process_tree import cpu_s
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -90,6 +96,21 @@ def from_file_to_file(cluster: Cluster, folder: Path) -> None:
         lambda: read_snapshot(snapshot),
         gate=10,
         rounds=ROUNDS,
+    )
+
+
+def proof_of_file(folder: Path) -> None:
+    """One line: CPU of `rackwise proof` / of `rackwise plan`, on the snapshot in the folder."""
+    rackwise = [sys.executable, "-m", "rackwise.cli"]
+    snapshot, made = ["--snapshot", str(folder / "snapshot.json")], str(folder / "made.json")
+    shares = []
+    for _ in range(ROUNDS):
+        planned = cpu_s([*rackwise, "plan", "balance", *snapshot, "--out", made])
+        shares.append(cpu_s([*rackwise, "proof", made, *snapshot]) / planned)
+    tell(
+        "proof / plan in CPU, from file to file, 300 x 60,000",
+        statistics.median(shares),
+        gate=0.85,
     )
 
 
@@ -173,7 +194,11 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         from_file_to_file(large, Path(folder))
+<<<<<<< HEAD
         rack_lost(large, Path(folder))
+=======
+        proof_of_file(Path(folder))
+>>>>>>> 2b5536e (Write rows and moves column by column, and read a written plan file without JSON objects)
     proved = plan(large)
     check_share = [
         seconds(lambda: check(large, Policy(), proved)) / seconds(lambda: plan(large))

@@ -480,7 +480,11 @@ class Findings(Sequence[Finding]):
     def rows(self, severity: Severity | Threshold = "info") -> NDArray[np.int64]:
         """Rows of the partition table with a finding of this severity or worse, rising."""
         rows = self._columns["row"][self._has_severity(_severities_from(severity))]
-        return np.unique(rows[rows != NONE])
+        rows = rows[rows != NONE]
+        # Several times as fast as `np.unique`, as the rows of a table are dense.
+        is_found = np.zeros(int(rows.max(initial=-1)) + 1, dtype=np.bool_)
+        is_found[rows] = True
+        return np.flatnonzero(is_found)
 
     def raise_if_any(self, severity: Severity | Threshold = "info") -> None:
         """Raise `AuditFailed` if there is a finding of this severity or worse."""

@@ -15,7 +15,9 @@ from rackwise.adapters.files.plan.reassignment import write_reassignment as writ
 from rackwise.adapters.files.plan.write import plan_bytes as plan_bytes
 from rackwise.adapters.files.plan.write import sealed as sealed
 from rackwise.adapters.files.plan.write import sealed_for as sealed_for
+from rackwise.adapters.files.plan.write import sealed_with_data as sealed_with_data
 from rackwise.adapters.files.plan.write import write_plan as write_plan
+from rackwise.adapters.files.plan.write import write_plan_data as write_plan_data
 from rackwise.adapters.files.policy import PolicyFile as PolicyFile
 from rackwise.adapters.files.policy import parse_policy as parse_policy
 from rackwise.adapters.files.policy import read_policy as read_policy

@@ -33,11 +33,13 @@ from rackwise.cli.source import (
 )
 from rackwise.cli.stopping import end_on_signal
 from rackwise.core.errors import Infeasible, InvalidConfig, InvalidPrices
+from rackwise.core.json.strict import collector_off
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rackwise.adapters.files.plan.write import SealedPlan
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Plan
     from rackwise.core.planning.rule_costs import RuleCost
@@ -199,7 +201,8 @@ def plan(
     cap_nano = parse_price_cap(price_cap)
     check_places((out, kafka_json, rollback_json))
     parsed_goal = parse_goal(goal, words or [], rebalance=rebalance, repair=repair)
-    with shell.progress("plan", total=None if price_rules else READ + SEARCH + WRITE) as advance:
+    steps = None if price_rules else READ + SEARCH + WRITE
+    with collector_off(), shell.progress("plan", total=steps) as advance:
         cluster = select_topics(source.read(shell), topics or ["*"])
         cluster = at_rest(cluster, assume_target=assume is not None)
         for note in cluster.notes:
@@ -231,15 +234,16 @@ def plan(
         )
         if cap_nano is not None:
             _check_prices_of_cap(job)
-        result = build_plan(shell, job, advance)
+        sealed = build_plan(shell, job, advance)
+        result = sealed.plan
         if cap_nano is not None:
             check_price_cap(result.totals, cap_nano)
         priced = _rule_prices(job, result, advance) if price_rules else None
-        is_kept = _write(result, out, kafka_json, rollback_json)
+        is_kept = _write(sealed, out, kafka_json, rollback_json)
         advance(WRITE)
     for text in (*rack_notes(parsed_goal, cluster), *kept_notes(result, cluster)):
         shell.warn(text)
-    _show(shell, result, priced, is_kept=is_kept)
+    _show(shell, sealed, priced, is_kept=is_kept)
     return 2 if result.moves else 0
 
 
@@ -397,7 +401,7 @@ def read_prices(
     )
 
 
-def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Plan:
+def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> SealedPlan:
     """Search the plan and seal it. `advance` is called at each step."""
     from rackwise.adapters import files
     from rackwise.core.planning.plan import plan as find
@@ -423,7 +427,7 @@ def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Pl
         topics=job.topics,
         prices=files.price_table(job.prices),
     )
-    return files.sealed(replace(found, made_from=made_from))
+    return files.sealed_with_data(replace(found, made_from=made_from))
 
 
 def _print_reasons(shell: Shell, error: Infeasible) -> None:
@@ -476,12 +480,15 @@ def _search_options(job: PlanJob) -> dict[str, Any]:
     }
 
 
-def _write(result: Plan, out: Path | None, kafka_json: Path | None, rollback: Path | None) -> bool:
+def _write(
+    sealed: SealedPlan, out: Path | None, kafka_json: Path | None, rollback: Path | None
+) -> bool:
     """Write the requested files; return whether there was one."""
     from rackwise.adapters import files
 
+    result = sealed.plan
     if out is not None:
-        files.write_plan(result, out)
+        files.write_plan_data(sealed.data, out)
     for path, lists in ((kafka_json, "after"), (rollback, "before")):
         if path is not None:
             files.write_reassignment(
@@ -490,10 +497,13 @@ def _write(result: Plan, out: Path | None, kafka_json: Path | None, rollback: Pa
     return any(path is not None for path in (out, kafka_json, rollback))
 
 
-def _show(shell: Shell, result: Plan, priced: Sequence[RuleCost] | None, *, is_kept: bool) -> None:
+def _show(
+    shell: Shell, sealed: SealedPlan, priced: Sequence[RuleCost] | None, *, is_kept: bool
+) -> None:
     if shell.is_json:
-        _show_document(shell, result, priced)
+        _show_document(shell, sealed, priced)
         return
+    result = sealed.plan
     from rackwise.cli.plan.text import plan_text, rule_prices_text
 
     shell.text(plan_text(result, has_color=shell.has_color()))
@@ -503,11 +513,9 @@ def _show(shell: Shell, result: Plan, priced: Sequence[RuleCost] | None, *, is_k
         shell.note("no file was written; use --out FILE to keep the plan for rackwise apply")
 
 
-def _show_document(shell: Shell, result: Plan, priced: Sequence[RuleCost] | None) -> None:
-    from rackwise.adapters import files
-
+def _show_document(shell: Shell, sealed: SealedPlan, priced: Sequence[RuleCost] | None) -> None:
     if priced is None:
-        shell.text(files.plan_bytes(result).decode().removesuffix("\n"))
+        shell.text(sealed.data.decode().removesuffix("\n"))
         return
     from rackwise.cli.plan.documents import CODEC, PricedPlanDocument, RuleCostDocument
 
@@ -520,4 +528,4 @@ def _show_document(shell: Shell, result: Plan, priced: Sequence[RuleCost] | None
         )
         for each in priced
     )
-    shell.document(PricedPlanDocument(plan=result, rules=rules), CODEC)
+    shell.document(PricedPlanDocument(plan=sealed.plan, rules=rules), CODEC)

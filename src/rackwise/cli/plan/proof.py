@@ -11,6 +11,7 @@ import typer
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import select_topics
 from rackwise.core.errors import InvalidPlan
+from rackwise.core.json.strict import collector_off
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def proof(
     from rackwise.core.policy import DEFAULT_POLICY
     from rackwise.core.policy.differences import differences
 
-    with shell.progress("proof") as advance:
+    with collector_off(), shell.progress("proof") as advance:
         made = files.read_plan(plan, max_bytes=shell.max_input)
         advance(len(made.moves))
         whole = files.read_snapshot(snapshot, max_bytes=shell.max_input)

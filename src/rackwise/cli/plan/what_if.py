@@ -166,7 +166,7 @@ def _evaluate(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Wha
 
     plan, error = None, None
     try:
-        plan = build_plan(shell, job, advance)
+        plan = build_plan(shell, job, advance).plan
     except InputError as raised:
         error = raised
     return WhatIfSide(

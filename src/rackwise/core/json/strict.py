@@ -219,7 +219,17 @@ def key_path(path: str, key: str) -> str:
 @contextmanager
 def collector_held_back(size: int) -> Iterator[None]:
     """Do not search for cycles while a tree is built from `size` bytes of JSON: it has none."""
-    if size < _LARGE or not gc.isenabled():
+    if size < _LARGE:
+        yield
+        return
+    with collector_off():
+        yield
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Do not search for cycles, as where millions of values live to the end of a command."""
+    if not gc.isenabled():
         yield
         return
     gc.disable()

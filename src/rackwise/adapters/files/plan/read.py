@@ -14,10 +14,15 @@ whether the cluster is still the one that the plan was made from (apply does).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.plan.format import FORMAT, PLAN
+from rackwise.adapters.files.plan.moves import moves_of_columns, written_moves
+from rackwise.adapters.files.plan.write import written
 from rackwise.adapters.files.policy import parse_policy
 from rackwise.adapters.files.tables.prices import parse_prices
 from rackwise.core.audit import check_ignored
@@ -50,11 +55,39 @@ def read_plan(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Plan:
 def parse_plan(data: bytes, *, where: str) -> Plan:
     """The plan in the content of a plan file; `where` names the file. Raises `InvalidPlan`."""
     with collector_held_back(len(data)):
+        written = _written_plan(data)
+        if written is not None:
+            return written
         root = document(data, where=where, error=InvalidPlan, format=FORMAT)
         plan: Plan = PLAN.read(root)
         root.faults.raise_if_any()
         _check_hash(root, plan.sha256)
     return plan
+
+
+def _written_plan(data: bytes) -> Plan | None:
+    """The plan in a content that is exactly what is written for it; None for any other content.
+
+    So a content that is not canonical, or whose hash is wrong, is never taken here.
+    """
+    found = written_moves(data)
+    if found is None:
+        return None
+    try:
+        root = document(found.rest, where="", error=InvalidPlan, format=FORMAT)
+        rest: Plan = PLAN.read(root)
+        root.faults.raise_if_any()
+    except InvalidPlan:
+        return None
+    known = list(rest.made_from.brokers)
+    if rest.later:  # no partition may be in both lists
+        return None
+    if not np.isin(found.columns.lists["after"].values, known).all():
+        return None
+    content, digest = written(rest, found.columns)
+    if content != data or digest != rest.sha256:
+        return None
+    return replace(rest, moves=moves_of_columns(found.columns))
 
 
 def plan_policy(plan: Plan, *, where: str) -> Policy:

@@ -21,23 +21,24 @@ Limits: this module does not read (see `read`), or judge whether the plan is rig
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.adapters.files.plan.format import PLAN
+from rackwise.adapters.files.plan.moves import columns_of, move_lines
 from rackwise.adapters.files.snapshot.write import fingerprint
 from rackwise.adapters.files.tables.prices import price_table
 from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.json.canonical import canonical_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from rackwise.adapters.files.plan.moves import MoveColumns
     from rackwise.core.json.canonical import Json
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Move, Plan
+    from rackwise.core.planning.model import Plan
     from rackwise.core.traffic import Price
 
 
@@ -46,7 +47,11 @@ def write_plan(plan: Plan, path: str | Path) -> None:
 
     Raises `InvalidConfig`, `WorldError` where the path cannot be written.
     """
-    data = plan_bytes(plan)
+    write_plan_data(plan_bytes(plan), path)
+
+
+def write_plan_data(data: bytes, path: str | Path) -> None:
+    """Write the content of a plan file, as `write_plan` does."""
     write_bytes(path, packed(data) if Path(path).suffix == ".gz" else data)
 
 
@@ -58,6 +63,19 @@ def plan_bytes(plan: Plan) -> bytes:
 def sealed(plan: Plan) -> Plan:
     """The plan with the hash of its file."""
     return replace(plan, sha256=_written(plan)[1])
+
+
+class SealedPlan(NamedTuple):
+    """A plan with the hash of its file, and the content of that file."""
+
+    plan: Plan
+    data: bytes
+
+
+def sealed_with_data(plan: Plan) -> SealedPlan:
+    """The plan with the hash of its file, and the content of that file, not packed."""
+    data, digest = _written(plan)
+    return SealedPlan(replace(plan, sha256=digest), data)
 
 
 def sealed_for(plan: Plan, cluster: Cluster, prices: Sequence[Price] = ()) -> tuple[bytes, str]:
@@ -80,16 +98,35 @@ def plan_body(plan: Plan) -> dict[str, Json]:
 
 def _written(plan: Plan) -> tuple[bytes, str]:
     """The content of a plan file and the hash in it."""
-    body = plan_body(replace(plan, moves=()))
-    texts = {key: _in_lines(key, value) for key, value in body.items()}
-    texts["moves"] = _moves_in_lines(plan.moves)
-    digest = sha256(_document(texts).replace("\n", "").encode()).hexdigest()
-    texts["sha256"] = canonical_json(digest)
-    return (_document(texts) + "\n").encode(), digest
+    return written(replace(plan, moves=()), columns_of(plan.moves))
+
+
+def written(plan: Plan, moves: MoveColumns) -> tuple[bytes, str]:
+    """The content of the file of a plan with these moves, and the hash in it.
+
+    `plan`: without moves.
+    """
+    texts = {key: _in_lines(key, value).encode() for key, value in plan_body(plan).items()}
+    texts["moves"] = move_lines(moves)
+    digest = sha256()
+    for piece in _pieces(texts):
+        digest.update(piece.translate(None, b"\n"))
+    texts["sha256"] = canonical_json(digest.hexdigest()).encode()
+    return b"".join([*_pieces(texts), b"\n"]), digest.hexdigest()
+
+
+def _pieces(texts: Mapping[str, bytes]) -> Iterator[bytes]:
+    """The pieces of a document, from the texts of its members."""
+    before = b"{"
+    for key in sorted(texts):
+        yield before + canonical_json(key).encode() + b":"
+        yield texts[key]
+        before = b","
+    yield b"}"
 
 
 def _document(texts: Mapping[str, str]) -> str:
-    return "{" + ",".join(f"{canonical_json(key)}:{texts[key]}" for key in sorted(texts)) + "}"
+    return b"".join(_pieces({key: text.encode() for key, text in texts.items()})).decode()
 
 
 def _in_lines(key: str, value: Json) -> str:
@@ -99,34 +136,6 @@ def _in_lines(key: str, value: Json) -> str:
     if key == "made_from" and isinstance(value, dict):
         return _document({each: _made_from_in_lines(each, value[each]) for each in value})
     return canonical_json(value)
-
-
-def _moves_in_lines(moves: Sequence[Move]) -> str:
-    """Canonical JSON of each move; the texts of names and lists that moves share are made once.
-
-    The form of a move gives the same text; this is three times as fast.
-    """
-    name, ids, names = cache(canonical_json), cache(_ids), cache(_names)
-    lines = [
-        f'{{"after":{ids(move.after)},"before":{ids(move.before)},"bytes":{_number(move.bytes)},'
-        f'"cross_bytes":{_number(move.cross_bytes)},"partition":{move.partition},'
-        f'"reasons":{names(move.reasons)},"topic":{name(move.topic)},'
-        f'"topic_id":{name(move.topic_id)},"usd_nano":{_number(move.usd_nano)}}}'
-        for move in moves
-    ]
-    return _lines(lines)
-
-
-def _ids(brokers: tuple[int, ...]) -> str:
-    return f"[{','.join(map(str, brokers))}]"
-
-
-def _names(reasons: tuple[str, ...]) -> str:
-    return canonical_json(list(reasons))
-
-
-def _number(value: int | None) -> str:
-    return "null" if value is None else str(value)
 
 
 def _made_from_in_lines(key: str, value: Json) -> str:

@@ -26,12 +26,13 @@ Source: Kafka's PartitionRegistration (isr, leader, adding and removing are of t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from rackwise.adapters.files.text_columns import joined_rows, list_cells, number_cells
 from rackwise.core.json.codec import Codec
 from rackwise.core.json.declare import (
     MAX_ID,
@@ -98,6 +99,7 @@ _NUMBERS = {
 _FIELDS = (len(KEYS), len(ALL_KEYS))
 _WIDTH = np.int64(MAX_ID + 1)
 _BATCH = 512
+_COMMA, _LINE_FEED = b",\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,28 +380,26 @@ def _contains(in_order: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[n
 
 
 def texts_of(table: PartitionTable) -> list[str]:
-    """Each row as canonical JSON, in the table's order; without offsets where none was read."""
-    lists = {name: _list_texts(getattr(table, name)) for name in _LISTS}
+    """The rows of each topic as canonical JSON, `{..},{..}`, in the table's order of topics.
+
+    Without offsets where none was read.
+    """
     columns = {
-        **lists,
-        "bytes": _number_texts(table.bytes),
-        "bytes_in_per_s": _number_texts(table.bytes_in_per_s),
-        "leader": _number_texts(table.leader),
+        **{name: list_cells(getattr(table, name)) for name in _LISTS},
+        "bytes": number_cells(table.bytes),
+        "bytes_in_per_s": number_cells(table.bytes_in_per_s),
+        "leader": number_cells(table.leader),
     }
     if table.offsets is not None:
-        columns["end_offset"] = _number_texts(table.offsets.end)
-        columns["leader_epoch"] = _number_texts(table.offsets.leader_epoch)
-        columns["start_offset"] = _number_texts(table.offsets.start)
+        columns["end_offset"] = number_cells(table.offsets.end)
+        columns["leader_epoch"] = number_cells(table.offsets.leader_epoch)
+        columns["start_offset"] = number_cells(table.offsets.start)
     keys = ALL_KEYS if table.offsets is not None else KEYS
-    form = "{" + ",".join(f'"{key}":%s' for key in keys) + "}"
-    return [form % row for row in zip(*(columns[key] for key in keys), strict=True)]
-
-
-def _number_texts(column: NDArray[Any]) -> list[str]:
-    return ["null" if value == UNKNOWN else str(value) for value in column.tolist()]
-
-
-def _list_texts(ragged: Ragged) -> list[str]:
-    values = list(map(str, ragged.values.tolist()))
-    offsets = ragged.offsets.tolist()
-    return [f"[{','.join(values[start:end])}]" for start, end in pairwise(offsets)]
+    parts: list[bytes | NDArray[np.uint8]] = []
+    for key in keys:
+        parts += [f'{"," if parts else "{"}"{key}":'.encode(), columns[key]]
+    # A line feed, which no row has, ends the rows of each topic.
+    is_last = np.append(table.topic[1:] != table.topic[:-1], True)[: len(table)]
+    ends = np.where(is_last, _LINE_FEED, _COMMA).astype(np.uint8)[:, np.newaxis]
+    text = joined_rows([*parts, b"}", ends], len(table)).decode()
+    return text.split("\n")[:-1]

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rackwise.core.json.canonical import Json
-    from rackwise.core.model import Cluster, PartitionTable, Topic
+    from rackwise.core.model import Cluster, Topic
 
 
 @cache
@@ -152,25 +152,20 @@ def _separated(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _topics(cluster: Cluster) -> list[str]:
-    rows = texts_of(cluster.partitions)
-    bounds = _bounds(cluster.partitions)
-    lines = []
-    for name in sorted(cluster.topics, key=lambda name: name.encode("utf-8", "surrogatepass")):
-        start, end = bounds.get(name, (0, 0))
-        lines.append(_topic(cluster.topics[name], rows[start:end]))
-    return lines
+    table = cluster.partitions
+    # A table may list topics that have no row.
+    present = table.topic[np.append(True, table.topic[1:] != table.topic[:-1])[: len(table)]]
+    rows = dict(zip(present.tolist(), texts_of(table), strict=True))
+    texts = {name: rows.get(code, "") for code, name in enumerate(table.topics)}
+    return [
+        _topic(cluster.topics[name], texts.get(name, ""))
+        for name in sorted(cluster.topics, key=lambda name: name.encode("utf-8", "surrogatepass"))
+    ]
 
 
-def _bounds(table: PartitionTable) -> dict[str, tuple[int, int]]:
-    places = np.arange(len(table.topics))
-    starts = np.searchsorted(table.topic, places).tolist()
-    ends = np.searchsorted(table.topic, places, side="right").tolist()
-    return {name: (starts[i], ends[i]) for i, name in enumerate(table.topics)}
-
-
-def _topic(topic: Topic, partitions: Sequence[str]) -> str:
+def _topic(topic: Topic, partitions: str) -> str:
     """The line of a topic; its keys are sorted, `partitions` among them."""
     fields = cast("dict[str, Json]", TOPIC.write(topic))
     before = canonical_json({key: each for key, each in fields.items() if key < "partitions"})
     after = canonical_json({key: each for key, each in fields.items() if key > "partitions"})
-    return f'{before[:-1]},"partitions":[{",".join(partitions)}],{after[1:]}'
+    return f'{before[:-1]},"partitions":[{partitions}],{after[1:]}'

@@ -152,13 +152,14 @@ def steady_cost(
     """
     links = follower_links(view, lists, leaders)
     rates = view.table.bytes_in_per_s[links.rows]
-    unknown = np.unique(links.rows[(rates < 0) | ~links.has_racks])
-    crosses = ~np.isin(links.rows, unknown) & (links.source != links.target)
+    is_unknown = np.zeros(len(lists), dtype=np.bool_)
+    is_unknown[links.rows[(rates < 0) | ~links.has_racks]] = True
+    crosses = ~is_unknown[links.rows] & (links.source != links.target)
     links, per_s = links.take(crosses), rates[crosses]
     return Steady(
         cross_bytes_per_s=sum(per_s.tolist()),
         usd_nano_per_day=None if prices is None else nano_per_day(prices, links, per_s),
-        unknown_rates=len(unknown),
+        unknown_rates=int(is_unknown.sum()),
     )
 
 

@@ -1,0 +1,123 @@
+"""Moves of a plan file as columns: the same moves, or none where a text is unusual."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rackwise.adapters.files.plan import read as reader
+from rackwise.adapters.files.plan.moves import columns_of, moves_of_columns, written_moves
+from rackwise.adapters.files.plan.read import parse_plan
+from rackwise.adapters.files.plan.write import plan_bytes, sealed
+from rackwise.core.errors import InvalidPlan
+from rackwise.core.planning.model import Move
+from rackwise.core.planning.plan import plan
+from small_clusters import small_cluster
+
+CLUSTER = small_cluster(
+    {1: "/a", 2: "/b", 3: "/c", 4: "/a"},
+    {"t-0": [1, 4, 2], "t-1": [1, 4], "ü-0": [4, 1, 3]},
+    sizes={"t-0": 7, "t-1": None, "ü-0": 2**40},
+)
+PLAN = sealed(plan(CLUSTER))
+DATA = plan_bytes(PLAN)
+
+
+def test_a_plan_has_moves():
+    assert len(PLAN.moves) == 3
+
+
+def test_columns_are_the_moves():
+    assert moves_of_columns(columns_of(PLAN.moves)) == PLAN.moves
+    assert moves_of_columns(written_moves(DATA).columns) == PLAN.moves
+
+
+def test_what_was_written_is_read_without_json(monkeypatch):
+    """The JSON reader of a million moves took a third of a proof."""
+    documents = []
+
+    def document(data, **how):
+        documents.append(len(data))
+        return original(data, **how)
+
+    original = reader.document
+    monkeypatch.setattr(reader, "document", document)
+    assert parse_plan(DATA, where="p.json") == PLAN
+    moves = DATA[DATA.index(b'{"after"') : DATA.index(b'\n],"sha256"')]
+    assert documents == [len(DATA) - len(moves) - len("\n\n")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"moves":[\n', b'"moves":[ \n'),
+        (b'"usd_nano":null},\n', b'"usd_nano":null},\n\n'),
+        (b'"topic":"t"', b'"topic": "t"'),
+        (b'"topic":"t"', b'"topic":"\\u0074"'),
+        (b'"totals":{', b'"totals": {'),
+    ],
+)
+def test_another_form_of_the_same_plan_is_read_as_json(old, new):
+    other = DATA.replace(old, new, 1)
+    assert other != DATA
+    assert parse_plan(other, where="p.json") == PLAN
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"before": (1, 1, 4)},
+        {"after": (1, 1, 2)},
+        {"after": (1, 4, 2), "before": (1, 4, 2)},
+        {"after": (1, 2, 99)},
+        {"partition": 2**31},
+        {"bytes": -5},
+        {"topic": "a\x00b"},
+        {"reasons": ("\x1b[31m",)},
+    ],
+)
+def test_a_move_that_breaks_a_rule_is_named_by_its_path(change):
+    moves = (replace(PLAN.moves[0], **change), *PLAN.moves[1:])
+    with pytest.raises(InvalidPlan, match=r"at \$\.moves\[0\]"):
+        parse_plan(plan_bytes(sealed(replace(PLAN, moves=moves))), where="p.json")
+
+
+def test_a_partition_twice_is_named():
+    moves = (*PLAN.moves, PLAN.moves[0])
+    with pytest.raises(InvalidPlan, match="expected each partition once"):
+        parse_plan(plan_bytes(sealed(replace(PLAN, moves=moves))), where="p.json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"sha256":"', b'"sha256":"f'),
+        (b"[1,", b"[01,"),
+        (b'"bytes":7,', b'"bytes":07,'),
+        (b'"bytes":7,', b'"bytes":8,'),
+        (b'"bytes":7,', b'"bytes":99999999999999999999,'),
+        (b'"partition":0', b'"partition":99999999999'),
+        (b'"topic":"t"', b'"topic":"\xff"'),
+        (b'"topic":"t"', b'"topic":"u"'),
+    ],
+)
+def test_an_edited_plan_is_rejected(old, new):
+    edited = DATA[: DATA.index(b'"moves"')] + DATA[DATA.index(b'"moves"') :].replace(old, new, 1)
+    assert edited != DATA
+    with pytest.raises(InvalidPlan):
+        parse_plan(edited, where="p.json")
+
+
+def test_a_plan_without_moves():
+    empty = sealed(replace(PLAN, moves=()))
+    assert written_moves(plan_bytes(empty)) is None
+    assert parse_plan(plan_bytes(empty), where="p.json") == empty
+    assert moves_of_columns(columns_of(())) == ()
+
+
+def test_names_are_few_and_shared():
+    move = Move(topic="t", partition=0, topic_id=None, before=(1,), after=(2,), bytes=1)
+    columns = columns_of([replace(move, partition=number) for number in range(5)])
+    assert columns.names["topic"].values == ("t",)
+    assert columns.names["topic"].codes.tolist() == [0] * 5
