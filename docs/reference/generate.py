@@ -262,8 +262,9 @@ def _policy_type(part: dict[str, object]) -> str:
         items = _policy_type(part["items"])
         return f"list of {items}s" if items in {"text", "integer"} else f"list of {items}"
     if part.get("type") == "object":
-        key = "integer" if "propertyNames" in part else "level"
-        return f"table: {key} -> {_policy_type(part['additionalProperties'])}"
+        value = _policy_type(part["additionalProperties"])
+        others = "name" if value == "text" else "level"
+        return f"table: {'integer' if 'propertyNames' in part else others} -> {value}"
     return "text" if part.get("type") == "string" else _type_text(part)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from laws import check_findings
 from rackwise.core.audit import RULES, audit, check_ignored, needs_fair_loads
-from rackwise.core.errors import InvalidConfig, InvalidPolicy, InvalidRack
+from rackwise.core.errors import InvalidConfig, InvalidPolicy
 from rackwise.core.model import Cluster, FairLoads, Note, Partition, PartitionTable, Topic
 from rackwise.core.policy import (
     AuditPolicy,
@@ -34,6 +34,7 @@ def test_every_rule_has_one_function_that_checks_it():
 def test_the_order_of_the_rules_is_fixed():
     assert list(RULES) == [
         "rack-missing",
+        "rack-odd",
         "rack-depth",
         "spread-even",
         "spread-distinct",
@@ -156,7 +157,7 @@ class TestChoosingRules:
     def test_unknown_rule_is_rejected(self):
         with pytest.raises(InvalidConfig, match='no rule is called "spread"') as caught:
             audit(self.cluster, rules=["spread"])
-        assert "rack-missing, rack-depth" in caught.value.hint
+        assert "rack-missing, rack-odd, rack-depth" in caught.value.hint
 
     def test_ignored_rules_are_reported(self):
         found = audit(self.cluster, Policy(audit=AuditPolicy(ignore=("offline",))))
@@ -169,7 +170,7 @@ class TestChoosingRules:
         with pytest.raises(InvalidPolicy, match=message) as caught:
             audit(self.cluster, policy)
         assert caught.value.where == "$.audit.ignore[1]"
-        assert "rack-missing, rack-depth" in caught.value.hint
+        assert "rack-missing, rack-odd, rack-depth" in caught.value.hint
         with pytest.raises(InvalidPolicy) as caught:
             check_ignored(policy, where=lambda path: f"p.toml:{path[-2]}")
         assert caught.value.where == "p.toml:1"
@@ -269,10 +270,6 @@ class TestInvalidInput:
     def test_policy_with_unknown_names(self):
         with pytest.raises(InvalidPolicy, match=r"brokers.drain\[0\]: no broker has id 7"):
             audit(TestChoosingRules.cluster, Policy(brokers=BrokerPolicy(drain=(7,))))
-
-    def test_malformed_rack(self):
-        with pytest.raises(InvalidRack, match="broker 1: rack path has an empty segment"):
-            audit(small_cluster({1: "/a//b"}, {}))
 
 
 def test_findings_are_ordered_by_cluster_topic_partition_rule():

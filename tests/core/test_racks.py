@@ -28,6 +28,7 @@ class TestLevels:
             ("use1-az1", ("use1-az1",)),
             ("/eu", ("eu",)),
             ("/eu/a/r7/s", ("eu", "a", "r7", "s")),
+            ("/l" * 16, ("l",) * 16),
             ("/", ()),
             ("eu/a", ("eu/a",)),
         ],
@@ -47,8 +48,8 @@ class TestLevels:
             ("/eu//a", 'rack path has an empty segment: "/eu//a"', "slash"),
             ("/eu/", 'rack path has an empty segment: "/eu/"', "slash"),
             (
-                "/a/b/c/d/e",
-                'expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"',
+                "/l" * 17,
+                f'expected a rack path of at most 16 levels, got 17 in "{"/l" * 17}"',
                 "merge levels",
             ),
         ],

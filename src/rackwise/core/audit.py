@@ -26,7 +26,8 @@ orders-2  [1 3 5], ISR [1 3]       dead-replica: wanted live brokers only; had 5
 
 Brokers without a rack. With `racks.missing = "error"` each live one is a finding. The replicas on
 them are in no rack and do not affect a spread. With `one-rack` they form one more rack, as in
-KRaft. With `unaware` no spread rule is checked while a live broker has no rack.
+KRaft. With `unaware` no spread rule is checked while a live broker has no rack. A broker whose rack
+is odd (`core.odd_racks`) is a finding of its own, and counts as a broker without a rack.
 
 What this does not do: ask a running broker, say which replica to move, or check what no rule of the
 policy asks for. Source: KIP-36, KIP-73, KIP-392, KIP-455, KIP-879.
@@ -84,7 +85,7 @@ def audit(
     rules that compare with it are listed in `not_checked`.
 
     Raises `InvalidConfig` for a rule that does not exist, `InvalidPolicy` for a policy that names
-    what does not exist or asks for what cannot be, `InvalidRack` for a malformed `broker.rack`.
+    what does not exist or asks for what cannot be.
     """
     for name in rules or ():
         if name not in RULES:

@@ -107,7 +107,7 @@ class RackLoss:
 def blast_radius(cluster: Cluster, policy: Policy = DEFAULT_POLICY) -> tuple[RackLoss, ...]:
     """What the loss of each rack with a broker would do, at every level, ordered by path.
 
-    Only the `racks` section of the policy is used. Raises `InvalidRack` for a malformed rack.
+    Only the `racks` section of the policy is used.
     """
     view = View(cluster, policy)
     held, led = _held_replicas(view), tuple(_led_rows(view))

@@ -110,7 +110,7 @@ class InputError(RackwiseError, ValueError):
 
 
 class InvalidRack(InputError):
-    """A rack is not a name or a path of one to four levels."""
+    """A rack is not a name or a path of one to 16 levels."""
 
 
 class InvalidSnapshot(InputError):

@@ -16,12 +16,13 @@ row  topic   partition  leader   replicas            Ragged(offsets=[0 3 6], val
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import numpy as np
 
+from rackwise.core.odd_racks import NO_MAP, settle_racks
 from rackwise.core.override import override
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         Says,
         TopicName,
     )
+    from rackwise.core.odd_racks import OddRack
     from rackwise.core.racks import Rack
 
 Number = TypeVar("Number", np.int32, np.int64)
@@ -525,6 +527,24 @@ class Cluster:
     name: str | None = None
     """The name that people call the cluster by; None for its id."""
     answered: AnswerTimes = field(default_factory=AnswerTimes)
+    odd_racks: tuple[OddRack, ...] = ()
+    """The racks that `settled` has left out; none in a cluster as it was read."""
+
+    def settled(self, names: Mapping[str, str] = NO_MAP) -> Cluster:
+        """The cluster with the racks that count: mapped, sound, of one form (`core.odd_racks`).
+
+        `names`: plain name -> path, `racks.map` of a policy. Brokers with odd racks have none. The
+        racks of clients stay: Kafka compares them with those of brokers as texts. The cluster
+        itself if all its racks count.
+        """
+        found = settle_racks(((broker.id, broker.rack) for broker in self.brokers), names)
+        brokers = tuple(
+            broker if broker.rack == rack else replace(broker, rack=rack)
+            for broker, rack in zip(self.brokers, found.racks.values(), strict=True)
+        )
+        if brokers == self.brokers:
+            return self
+        return replace(self, brokers=brokers, odd_racks=(*self.odd_racks, *found.odd))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """Racks as paths of levels, their tree, and the even share of replicas that each should hold.
 
-A rack is what Kafka calls `broker.rack` (KIP-36). A text that begins with `/` is a path of up to
-four levels (KIP-879): `/eu/a/r7` is region `eu`, zone `a`, row `r7`. Any other text, such as
-`use1-az1`, is one level. All racks of one cluster are paths, or all are plain names.
+A rack is what Kafka calls `broker.rack` (KIP-36). A text that begins with `/` is a path of up to 16
+levels (KIP-879): `/eu/a/r7` is region `eu`, zone `a`, row `r7`. Any other text, such as `use1-az1`,
+is one level. In one tree all racks are paths, or all are plain names; `core.odd_racks` decides
+which racks of a cluster count.
 
 Water filling. `replicas` units are distributed over children that hold at most `free_brokers[i]`
 each. Each unit goes to the child with the fewest units that is not full:
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_LEVELS = 4
-"""Maximum levels of a rack path: region, zone, row, rack."""
+MAX_LEVELS = 16
+"""Maximum levels of a rack path."""
 NO_RACK = "(no rack)"
 """The rack of brokers without one, if they count as one more rack."""
 
@@ -65,7 +66,7 @@ class Rack:
     def levels(self) -> tuple[str, ...]:
         """`("eu", "a")` for `/eu/a`; `("use1-az1",)` for `use1-az1`; `()` for `/`.
 
-        Raises `InvalidRack` for an empty segment, a control character or more than four levels.
+        Raises `InvalidRack` for an empty segment, a control character or more than 16 levels.
         """
         if not self.text.isprintable() or not self.text:
             raise InvalidRack(
@@ -90,7 +91,7 @@ class Rack:
             raise InvalidRack(
                 f"expected a rack path of at most {MAX_LEVELS} levels, "
                 f'got {len(levels)} in "{self.text}"',
-                wanted=MAX_LEVELS,
+                wanted=f"at most {MAX_LEVELS} levels",
                 had=len(levels),
                 hint="merge levels, for example /eu/a-row7",
             )

@@ -78,7 +78,8 @@ def rack_restores(
     """Rack -> what its loss costs, for every rack with a broker, at every level.
 
     `prices`: rows of one provider; `rack_of`: the rack of a group's member. Raises `InvalidPrices`
-    for ambiguous rows and for a day without a price, `InvalidRack` for a malformed rack.
+    for ambiguous rows and for a day without a price, `InvalidRack` if `rack_of` gives a malformed
+    rack.
     """
     view = View(cluster, policy)
     tariff = _ReplicationPrices(view, prices, day)

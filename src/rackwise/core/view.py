@@ -67,7 +67,8 @@ class View:
     """The columns of one cluster under one policy; each is computed when it is first read."""
 
     def __init__(self, cluster: Cluster, policy: Policy, fair: FairLoads = NO_LIMITS) -> None:
-        self.cluster = cluster
+        self.cluster = cluster = cluster.settled(policy.racks.map)
+        """With the racks that count."""
         self.policy = policy
         self.fair = fair
         """What each broker should hold; without limits unless a planner computed it."""

@@ -179,7 +179,7 @@ def analyze_on(engine: JobEngine, request: AnalyzeRequest) -> Analysis:
     """
     with engine.watched() as jobs:
         request.watch(jobs)
-        return _AnalyzeRun(engine, request, jobs).analysis()
+        return _AnalyzeRun(engine, request.settled(), jobs).analysis()
 
 
 class _AnalyzeRun:

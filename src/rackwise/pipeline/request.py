@@ -6,8 +6,9 @@ import hashlib
 import json
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from rackwise.core.savings import EPS
 from rackwise.core.text import escaped
 from rackwise.core.traffic import named_levels, prices_of, rates_of
 from rackwise.pipeline.fleet.fleet import histories
-from rackwise.pipeline.fleet.snapshots import require_addresses
+from rackwise.pipeline.fleet.snapshots import require_addresses, with_settled_racks
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.formats import DEFAULT, input_format
 from rackwise.pipeline.runtime.failures import failure_line, spark_failures
@@ -126,6 +127,12 @@ class AnalyzeRequest:
     watch: Callable[[Jobs], None] = lambda _jobs: None
     """Receives the jobs of the run, whose state can be asked until the run ends."""
 
+    def settled(self) -> AnalyzeRequest:
+        """The request with the racks of brokers that count under its policy, also in tasks."""
+        names = dict(self.policy.racks.map)
+        parse = None if self.parse is None else partial(_parse_settled, self.parse, names)
+        return replace(self, snapshots=with_settled_racks(self.snapshots, names), parse=parse)
+
     @property
     def options(self) -> dict[str, Any]:
         """The options as JSON values, for the summary."""
@@ -186,6 +193,12 @@ def claim_folder(spark: SparkSession | None, tables: str, run: str) -> str:
         elif _create_folder(Path(folder)):
             return folder
         number += 1
+
+
+def _parse_settled(
+    parse: Callable[[bytes], Cluster], names: Mapping[str, str], data: bytes
+) -> Cluster:
+    return parse(data).settled(names)
 
 
 def check_request(request: AnalyzeRequest) -> None:

@@ -31,6 +31,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from rackwise.core.racks import MAX_LEVELS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -139,9 +141,10 @@ RACK = _table(
     path=(_STRING, "the whole path, such as `/eu/a`"),
     depth=(ByteType(), "number of levels"),
     l1=(_INT, "code of the ancestor at level 1, the coarsest"),
-    l2=(_INT, "code of the ancestor at level 2; 0 if the path is shorter"),
-    l3=(_INT, "code of the ancestor at level 3; 0 if the path is shorter"),
-    l4=(_INT, "code of the ancestor at level 4; 0 if the path is shorter"),
+    **{
+        f"l{level}": (_INT, f"code of the ancestor at level {level}; 0 if the path is shorter")
+        for level in range(2, MAX_LEVELS + 1)
+    },
 )
 CLUSTER = _table(
     "cluster",

@@ -16,7 +16,7 @@ from rackwise.adapters.files import (
     snapshot_bytes,
     write_reassignment,
 )
-from rackwise.core.errors import InvalidConfig, InvalidPlan, InvalidRack, InvalidSnapshot
+from rackwise.core.errors import InvalidConfig, InvalidPlan, InvalidSnapshot
 from rackwise.core.json import strict as strict_json
 from rackwise.core.model import Broker, Partition, Topic
 from rackwise.core.racks import Rack
@@ -263,6 +263,7 @@ class TestACluster:
         assert raised.value.message.endswith(f"racks.csv{where}: {message}")
         assert raised.value.where.endswith(f"racks.csv{where}")
 
-    def test_a_rack_that_is_none(self, cluster):
-        with pytest.raises(InvalidRack, match=r"racks\.csv: broker 1: rack path has an empty"):
-            cluster('{"topic":"e","partition":0,"replicas":[1]}', "broker,rack\n1,/a//b\n")
+    def test_any_text_is_a_rack(self, cluster):
+        racks = "broker,rack\n1,/a//b\n2,c\n"
+        read = cluster('{"topic":"e","partition":0,"replicas":[1]}', racks)
+        assert [broker.rack for broker in read.brokers] == [Rack("/a//b"), Rack("c")]

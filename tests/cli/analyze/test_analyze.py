@@ -387,14 +387,6 @@ class TestRefused:
         assert message in told
         assert advice
 
-    def test_a_rack_of_five_levels(self, tmp_path):
-        path = snapshot_file(tmp_path)
-        text = gzip.decompress(path.read_bytes()).replace(b'"/eu/a"', b'"/a/b/c/d/e"')
-        (tmp_path / "deep.json").write_bytes(text)
-        told, advice = self.refused(tmp_path, snapshot=tmp_path / "deep.json")
-        assert 'expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"' in told
-        assert "merge levels" in advice
-
     @pytest.mark.parametrize(
         ("cells", "message"),
         [

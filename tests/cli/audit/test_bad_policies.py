@@ -28,7 +28,7 @@ class TestPolicy:
             (
                 f'{TOPICS}spread = {{ row = "even" }}',
                 '4 at $.topics[0].spread.row: no level is called "row"',
-                "levels: zone, level1, level2, level3, level4; racks.levels names them",
+                "levels: zone, level1 to level16; racks.levels names them",
             ),
             (
                 'audit = { rack_loss = ["level3"] }',

@@ -70,27 +70,6 @@ class TestSnapshot:
                 ("invalid FILE at $.brokers[1].id: expected each broker once, got 1 twice"),
                 "keep one of the two",
             ),
-            (
-                '"/eu/a"',
-                '"/a/b/c/d/e"',
-                (
-                    "invalid FILE: broker 1: expected a rack path of at most 4 levels, got 5 in "
-                    '"/a/b/c/d/e"'
-                ),
-                "merge levels, for example /eu/a-row7",
-            ),
-            (
-                '"/eu/a"',
-                '"/eu//a"',
-                'invalid FILE: broker 1: rack path has an empty segment: "/eu//a"',
-                "remove the doubled or trailing slash from broker.rack",
-            ),
-            (
-                '"/eu/a"',
-                '"/eu/\\u001ba"',
-                'invalid FILE: broker 1: rack is empty or holds a control character: "/eu/\\x1ba"',
-                "set broker.rack to a path such as /eu/a or a name such as use1-az1",
-            ),
         ],
     )
     def test_what_no_cluster_has(self, tmp_path, old, new, message, hint):
@@ -338,11 +317,6 @@ class TestReassignment:
                 "1,a\n1,b\n",
                 'invalid FILE:3: broker: expected a broker listed once, got "1"',
                 "keep one of its two lines",
-            ),
-            (
-                "1,/a//b\n2,/b\n",
-                'invalid FILE: broker 1: rack path has an empty segment: "/a//b"',
-                "remove the doubled or trailing slash from broker.rack",
             ),
         ],
     )

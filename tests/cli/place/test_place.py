@@ -323,30 +323,30 @@ class TestBadInput:
         assert document(err)["message"] == "expected one format, got --json and --format cli"
 
     @pytest.mark.parametrize(
-        ("rack", "message", "hint"),
+        ("rack", "wanted"),
         [
-            *(
-                (
-                    text,
-                    f'broker 4: rack path has an empty segment: "{text}"',
-                    "remove the doubled or trailing slash from broker.rack",
-                )
-                for text in ("/eu//a", "/eu/")
-            ),
-            (
-                "/eu/a",
-                (
-                    "expected one form of rack, got the path /eu/a on broker 4 and the name a on "
-                    "broker 0"
-                ),
-                "finish the migration to paths, or give all brokers plain names",
-            ),
+            ("/eu//a", "/level/level"),
+            ("/eu/", "/level/level"),
+            ("/eu/a", "a name, as 5 of 6 brokers have"),
         ],
     )
-    def test_malformed_and_mixed_racks(self, file, rack, message, hint):
-        path = file(EVEN)
-        path.write_text(path.read_text().replace('"rack":"c"', f'"rack":"{rack}"', 1))
-        check_refused(place_command(path, 1, 1), f"invalid {path}: {message}", hint)
+    def test_malformed_and_mixed_racks(self, file, rack, wanted):
+        path = file({**EVEN, 4: rack})
+        check_refused(
+            place_command(path, 1, 1, "--seed", 1),
+            "all brokers must have a rack that counts; 1 of 6 have none: "
+            f'broker 4 ("{rack}": expected {wanted})',
+            "give all brokers racks of one form, or place without racks: --disable-rack-aware",
+        )
+        check_refused(
+            place_command(path, 1, 1, "--seed", 1, "--placer", "ring"),
+            "all brokers must have a rack that counts; 1 of 6 have none: "
+            f'broker 4 ("{rack}": expected {wanted})',
+            "give all brokers racks of one form, or place without racks: --disable-rack-aware",
+        )
+        for words in (["--placer", "kip36"], ["--disable-rack-aware"], ["--rack-mode", "safe"]):
+            code, out, _ = called(*place_command(path, 3, 2, "--seed", 1, *words))
+            assert (code, out.count(":")) == (0, 3)
 
     def test_a_source_is_wanted(self):
         code, out, err = called("place", "--partitions", 1, "--replication-factor", 1)

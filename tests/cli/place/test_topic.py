@@ -261,16 +261,26 @@ def check_a_broker_that_is_gone(cluster):
 
 
 def check_racks_that_mix(cluster):
-    """Paths and names in one cluster are refused before the write, even where names would do."""
+    """Kafka takes any text as a rack: only placers of levels refuse, and `ensure` never does."""
     server = ["--bootstrap-server", cluster.bootstrap]
-    for verb in ("create", "ensure"):
+    odd = 'broker 1 ("b": expected a path, as 1 of 2 brokers have)'
+    for placer in ("levels", "ring"):
+        words = [*server, *sized(2, 2), "--placer", placer]
         check_refused(
-            ["topic", verb, "mixed", *server, *sized(1, 1), "--placer", "kip36"],
-            "expected one form of rack, got the path /a on broker 0 and the name b on broker 1",
-            "finish the migration to paths, or give all brokers plain names",
+            ["topic", "create", "mixed", *words],
+            f"all brokers must have a rack that counts; 1 of 2 have none: {odd}",
+            "give all brokers racks of one form, or place without racks: --disable-rack-aware",
         )
-    with closing(connect(cluster.bootstrap)) as admin:
-        assert "mixed" not in admin.list_topics()
+        code, _, err = called("topic", "ensure", f"ensured-{placer}", *words)
+        assert code == 0
+        assert f"racks were ignored: 1 of 2 brokers have none: {odd}; " in err
+        assert called("topic", "create", f"{placer}", *words, "--disable-rack-aware")[0] == 0
+    words = [*server, *sized(2, 2), "--placer", "kip36"]
+    for verb in ("create", "ensure"):
+        code, _, err = called("topic", verb, f"{verb}-of-names", *words)
+        assert (code, "racks were ignored" in err) == (0, False)
+    more = [*server, "--partitions", 4, "--placer", "kip36"]
+    assert called("topic", "alter", "create-of-names", *more)[0] == 0
     words = [*server, *sized(2, 2), "--json"]
     assert document(called("topic", "ensure", "ensured-0", *words)[1])["outcome"] == "exists"
 

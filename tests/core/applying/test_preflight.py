@@ -233,6 +233,17 @@ class TestBrokers:
         joined = {7: Broker(id=7, rack=Rack("c"))}
         assert not check_plan(plan, some_facts(plan, brokers=joined)).is_done
 
+    def test_racks_are_compared_as_the_policy_of_the_plan_counts_them(self):
+        plan = a_plan()
+        now = {3: Broker(id=3, rack=Rack("/eu/a"))}
+        facts = some_facts(plan, brokers=now)
+        assert stale(plan, facts).had == "orders-0: expected broker 3 in rack a, got /eu/a"
+        names = {name: f"/eu/{name}" for name in "abc"}
+        assert check_plan(plan, facts, names=names).differences == ()
+        elsewhere = some_facts(plan, brokers={3: Broker(id=3, rack=Rack("/eu/b"))})
+        had = stale(plan, elsewhere, names=names).had
+        assert had == "orders-0: expected broker 3 in rack a, got /eu/b"
+
     def test_after_the_start_a_dead_broker_is_no_difference_but_another_rack_is(self):
         plan = a_plan(a_move(0), a_move(1))
         sent = {("orders", 0): "sent", ("orders", 1): "none"}

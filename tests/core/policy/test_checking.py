@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from rackwise.core.errors import InvalidPolicy, InvalidRack
+from rackwise.core.errors import InvalidPolicy
 from rackwise.core.policy import (
+    POLICY_FORMAT,
     AtLeast,
     AuditPolicy,
     BrokerPolicy,
@@ -12,6 +13,7 @@ from rackwise.core.policy import (
     RackPolicy,
     TopicBlock,
     check_policy,
+    policy_of,
 )
 from small_clusters import small_cluster
 
@@ -185,6 +187,11 @@ def test_the_place_is_the_reader_s():
     assert caught.value.where == "p.toml:0"
 
 
-def test_malformed_racks_of_brokers_are_told():
-    with pytest.raises(InvalidRack, match="broker 1: rack path has an empty segment"):
-        check_policy(Policy(), small_cluster({1: "//a"}, {}))
+def test_racks_of_brokers_are_those_that_count():
+    between = small_cluster({1: "a", 2: "/eu/b", 3: "/eu/c/"}, {})
+    names = {"racks": {"levels": ["region", "zone"], "map": {"a": "/eu/a"}}}
+    block = {"match": ["*"], "count": [{"rack": "/eu/a", "min": 0, "max": 1}]}
+    table = {"format": POLICY_FORMAT, "topics": [block]}
+    check_policy(policy_of(table | names), between)
+    with pytest.raises(InvalidPolicy, match='no rack is called "/eu/a"'):
+        check_policy(policy_of(table), between)

@@ -16,6 +16,7 @@ from rackwise.core.policy import (
     TopicRules,
     json_path,
     policy_of,
+    policy_table,
 )
 
 
@@ -93,6 +94,33 @@ def test_the_whole_of_it():
     )
 
 
+class TestMapOfRacks:
+    def test_names_become_paths(self):
+        policy = read(racks={"map": {"use1-az1": "/us-east-1/use1-az1", "b c": "/b"}})
+        assert policy.racks.map == {"use1-az1": "/us-east-1/use1-az1", "b c": "/b"}
+        assert policy_of(policy_table(policy)) == policy
+        assert read().racks.map == {}
+
+    @pytest.mark.parametrize(
+        ("given_map", "message", "hint"),
+        [
+            ({"/a": "/eu/a"}, "expected a plain name as key", "only names become paths"),
+            ({"": "/eu/a"}, "expected a name without control characters", None),
+            ({"a": "b"}, 'expected a rack path, got "b"', "begin the path with /"),
+            ({"a": "/eu/"}, 'expected a rack path, got "/eu/"', 'has an empty segment: "/eu/"'),
+            ({"a": "/"}, 'expected a rack path, got "/"', "name a rack as broker.rack does"),
+            ({"a": 3}, "expected a rack path, got 3", None),
+            ("a", 'expected a table, got "a"', None),
+        ],
+    )
+    def test_what_is_no_map_is_refused(self, given_map, message, hint):
+        with pytest.raises(InvalidPolicy) as caught:
+            read(racks={"map": given_map})
+        assert "$.racks.map" in str(caught.value)
+        assert message in str(caught.value)
+        assert hint is None or hint in caught.value.hint
+
+
 class TestBlocks:
     policy = read(
         topics=[
@@ -136,7 +164,7 @@ class TestSpread:
         assert block(spread={"zone": "even"}).spread == {"zone": "even"}
         assert block(spread={"zone": {"at_least": 2}}).spread == {"zone": AtLeast(2)}
 
-    @pytest.mark.parametrize("level", ["zone", "level1", "level4"])
+    @pytest.mark.parametrize("level", ["zone", "level1", "level16"])
     def test_levels_without_names(self, level):
         assert block(spread={level: "off"}).spread == {level: "off"}
 
@@ -224,9 +252,9 @@ WRONG = {
         {"racks": {"levels": ["a", "a"]}},
         'racks.levels[1]: expected each name once, got "a" twice',
     ),
-    "five levels": (
-        {"racks": {"levels": ["a", "b", "c", "d", "e"]}},
-        "racks.levels: expected at most 4 levels, got 5",
+    "17 levels": (
+        {"racks": {"levels": list("abcdefghijklmnopq")}},
+        "racks.levels: expected at most 16 levels, got 17",
     ),
     "missing": (
         {"racks": {"missing": "maybe"}},

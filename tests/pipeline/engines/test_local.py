@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -18,6 +19,7 @@ from rackwise.core.errors import InvalidConfig, InvalidFlows, RackwiseError
 from rackwise.core.fleet import FleetOptions, FlowFormat, Shape
 from rackwise.core.history import StandingDay
 from rackwise.core.owners import OwnerGlob, Owners
+from rackwise.core.policy import Policy, RackPolicy
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import RateRow
 from rackwise.pipeline.engines.local import LocalEngine, LocalFlows, LocalRows
@@ -121,6 +123,36 @@ def test_rates_of_zero_are_no_traffic(fleet, tmp_path):
     given = replace(request, rates=rates, flows=(), parse=None, planning=None)
     made = analyze_on(LocalEngine(), replace(given, tables=str(tmp_path)))
     assert made.summary["verdict"]["bytes_total"] is None
+
+
+def test_the_map_of_the_policy_gives_the_bill_of_the_paths(fleet, tmp_path):
+    """Half of the brokers still have plain names; without the map their bytes are not placed."""
+    _, request = fleet
+    paths = {"eu-a": "/eu/a", "eu-b": "/eu/b", "us-a": "/us/a"}
+    names = {path: name for name, path in paths.items()}
+
+    def between(one):
+        brokers = tuple(
+            replace(each, rack=Rack(names[each.rack.text])) if each.id % 2 else each
+            for each in one.cluster.brokers
+        )
+        cluster = replace(one.cluster, brokers=brokers)
+        return replace(one, cluster=cluster, packed=zlib.compress(files.snapshot_bytes(cluster)))
+
+    mixed = tuple(map(between, request.snapshots))
+    maps = {"after": (request.snapshots, {}), "between": (mixed, paths), "unmapped": (mixed, {})}
+    found = {}
+    for name, (snapshots, mapped) in maps.items():
+        policy = Policy(racks=RackPolicy(map=mapped))
+        given = replace(request, snapshots=snapshots, policy=policy, planning=None)
+        found[name] = analyze_on(LocalEngine(), replace(given, tables=str(tmp_path / name)))
+    after, mapped = (values(found[name]) for name in ("after", "between"))
+    assert mapped[1] == after[1]
+    assert {name: rows for name, rows in mapped[3].items() if "gold" in name} == {
+        name: rows for name, rows in after[3].items() if "gold" in name
+    }
+    rules = {row["rule"] for row in found["unmapped"].summary["findings"]["by_rule"]}
+    assert "rack-odd" in rules
 
 
 DAY = date(2026, 11, 1)

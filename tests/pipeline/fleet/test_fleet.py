@@ -7,13 +7,17 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from rackwise.core.errors import InvalidRack, InvalidSnapshot
+from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.model import Broker, Partition, PartitionTable
 from rackwise.core.racks import Rack, crossing_level
 from rackwise.pipeline.bill.coded_fleet import CodedFleet
 from rackwise.pipeline.bill.cost import levels_of
 from rackwise.pipeline.fleet.fleet import fleet_of_files, fleet_of_snapshots
-from rackwise.pipeline.fleet.snapshots import read_snapshots, require_addresses
+from rackwise.pipeline.fleet.snapshots import (
+    read_snapshots,
+    require_addresses,
+    with_settled_racks,
+)
 from small_fleets import DEMO_READERS, cluster, group, parsed
 
 
@@ -78,6 +82,29 @@ def test_racks_have_a_code_for_every_ancestor():
         (5, "/us/b", 2, 4, 5, 0, 0),
     ]
     assert fleet.names.depth == 3
+
+
+def test_racks_that_do_not_count_are_unknown_and_the_map_makes_paths_of_names():
+    contents, parse = parsed({"demo.json": cluster({1: "/eu/a", 2: "b", 3: "/eu/c/"})})
+    assert rows(fleet_of_files(contents, parse).brokers, "broker_id", "rack") == [
+        (1, 2),
+        (2, 0),
+        (3, 0),
+    ]
+    read, _ = read_snapshots(contents, parse)
+    fleet = fleet_of_snapshots(with_settled_racks(read, {"b": "/eu/b"}))
+    assert fleet.names.racks == ("/eu", "/eu/a", "/eu/b")
+    assert rows(fleet.brokers, "broker_id", "rack") == [(1, 2), (2, 3), (3, 0)]
+    assert [each.broker for each in fleet.latest[0].cluster.odd_racks] == [3]
+
+
+def test_sixteen_levels():
+    deep = "/l" * 16
+    fleet = fleet_of_snapshots(read_snapshots(*parsed({"a.json": cluster({1: deep})}))[0])
+    assert fleet.names.depth == 16
+    assert rows(fleet.racks, "path", "l1", "l16")[-1] == (deep, 1, 16)
+    codes = np.arange(len(fleet.names.racks) + 1)
+    assert levels_of(CodedFleet.of(fleet), codes[1:-1], codes[2:]).tolist() == [0] * 15
 
 
 def test_the_level_of_two_racks_is_that_of_core():
@@ -227,12 +254,6 @@ class TestRefused:
         _, failed = read_snapshots(*parsed({"demo.json": cluster(taken_at=taken_at)}))
         assert "expected a time in UTC such as 2026-11-01T00:00:00Z, got" in failed[0].error.message
         assert failed[0].error.hint
-
-    def test_a_rack_of_five_levels(self):
-        _, failed = read_snapshots(*parsed({"demo.json": cluster({1: "/a/b/c/d/e"})}))
-        assert isinstance(failed[0].error, InvalidRack)
-        assert 'got 5 in "/a/b/c/d/e"' in failed[0].error.message
-        assert failed[0].error.hint == "merge levels, for example /eu/a-row7"
 
     def test_a_broker_without_address_where_flow_logs_are_read(self):
         blind = _with(cluster(), brokers=(Broker(id=4, rack=Rack("/eu/a"), host="b4"),))

@@ -58,10 +58,7 @@ class PolicyFile:
     name: str
 
     def check(self, cluster: Cluster) -> None:
-        """Refuse a policy that does not fit the cluster, `InvalidPolicy` with the file's line.
-
-        Raises `InvalidRack` where a broker's own rack is malformed.
-        """
+        """Refuse a policy that does not fit the cluster, `InvalidPolicy` with the file's line."""
         check_policy(self.policy, cluster, where=self.where)
 
     def where(self, path: str) -> str:

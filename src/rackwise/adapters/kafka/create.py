@@ -42,8 +42,7 @@ from rackwise.core.errors import (
     Unreachable,
     WorldError,
 )
-from rackwise.core.placement import Levels, Placement, RackMode, apply_mode, place
-from rackwise.core.racks import check_one_form
+from rackwise.core.placement import Levels, Placement, RackMode, place
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -151,10 +150,9 @@ def ensure_topic(
 ) -> bool:
     """Create the topic unless it exists; return whether it was created. Its shape is not checked.
 
-    Racks are used where all brokers have one and ignored where some have none, so that services can
-    start during the rollout of racks. Raises what `place` and `create_topic` raise, `InvalidRack`
-    for malformed racks that would be used, and never `TopicExists`: another starter may create the
-    topic first.
+    Racks are used where all brokers have one that the placer can use, and else ignored, so that
+    services can start during the rollout of racks and of rack paths. Raises what `place` and
+    `create_topic` raise, and never `TopicExists`: another starter may create the topic first.
     """
     missing = missing_topic(admin, name, partitions, replication, placer=placer, rng=rng)
     if missing is None:
@@ -179,8 +177,6 @@ def missing_topic(
     if _rows(admin, name):
         return None
     brokers = _with_log_dirs(admin, read_brokers(admin))
-    counting = apply_mode(brokers, RackMode.SAFE)
-    check_one_form((broker.id, broker.rack) for broker in counting)
     rows = place(brokers, partitions, replication, placer=placer, racks=RackMode.SAFE, rng=rng)
     return MissingTopic(rows=rows, brokers=brokers)
 

@@ -40,7 +40,7 @@ from rackwise.adapters.kafka.logs.tails import read_tails
 from rackwise.adapters.kafka.topics import read_layout, read_reassignments
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.model import Broker, Cluster, Note
-from rackwise.core.racks import Rack, check_one_form
+from rackwise.core.racks import Rack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,8 +76,7 @@ def read_cluster(
     also read offsets, tails of compacted topics, commits of groups, and when each broker answered
     by `clock_ms`, milliseconds since 1970 (default: `epoch_clock`). What is not visible is in
     `.notes`. Raises `Unreachable`, `AuthenticationFailed`, `MissingPermission`, `ServerRefused`;
-    `InvalidConfig` where `topics` is empty; `InvalidRack` where the racks of the brokers are
-    malformed, or of two forms.
+    `InvalidConfig` where `topics` is empty. Racks are verbatim, whatever they say.
     """
     if not topics:
         raise InvalidConfig(
@@ -99,7 +98,6 @@ def read_cluster(
             break
         seen = _read_once(admin, options)
     brokers = tuple(_broker(each, seen.logs.log_dirs, resolve) for each in seen.description.brokers)
-    check_one_form((broker.id, broker.rack) for broker in brokers)
     return Cluster(
         cluster_id=seen.description.cluster_id,
         taken_at=taken_at,

@@ -199,6 +199,7 @@ def run_preflight(
 
     `budget`: of the run that follows. `is_new`: see `initial_state`.
     """
+    from rackwise.adapters.files import plan_policy
     from rackwise.adapters.kafka.applying.preflight import READINGS, read_facts
     from rackwise.core.applying.foreign import NOT_OURS, is_foreign
     from rackwise.core.applying.preflight import check_plan, moves_to_copy
@@ -209,6 +210,7 @@ def run_preflight(
     found = check_plan(
         session.plan,
         facts,
+        names=plan_policy(session.plan, where="the plan").racks.map,
         sent=journalled_requests(session),
         has_begun=_has_begun(session),
         allow_partial=options.allow_partial,

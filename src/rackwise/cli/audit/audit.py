@@ -68,6 +68,7 @@ def audit(
         cluster = source.read(shell)
         advance(1)
         checked_policy = read_policy(shell, policy, cluster)
+        cluster = cluster.settled(checked_policy.racks.map)
         fair = try_fair_loads(shell, cluster, checked_policy, rules=rule)
         advance(1)
         findings = check_placement(cluster, checked_policy, rules=rule or None, fair=fair)

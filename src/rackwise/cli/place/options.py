@@ -323,7 +323,7 @@ def place_topic(
         load=settings.load,
         rng=settings.rng,
     )
-    report = explain_rows(rows, settings.brokers, settings.racks)
+    report = explain_rows(rows, settings.brokers, settings)
     print_notes(
         shell,
         report,
@@ -334,11 +334,16 @@ def place_topic(
     return rows, report
 
 
-def explain_rows(placement: Placement, brokers: Sequence[Broker], racks: RackMode) -> Report:
-    """Report the load of the rows on brokers that take replicas or that hold some of them."""
+def explain_rows(
+    placement: Placement, brokers: Sequence[Broker], settings: PlacementSettings | None = None
+) -> Report:
+    """Report the load of the rows on brokers that take replicas or that hold some of them.
+
+    `settings`: None for rows of --replica-assignment.
+    """
     import numpy as np
 
-    from rackwise.core.placement import RackMode, apply_mode, explain
+    from rackwise.core.placement import RackMode, apply_mode, explain, has_levels
 
     held = set(np.unique(placement.rows).tolist())
     seen = [
@@ -346,8 +351,10 @@ def explain_rows(placement: Placement, brokers: Sequence[Broker], racks: RackMod
         for each in brokers
         if each.id in held or (each.is_live and not each.is_fenced and not each.is_cordoned)
     ]
-    lenient = RackMode.ONE_RACK if racks is RackMode.ENFORCED else racks
-    return explain(placement, apply_mode(seen, lenient))
+    if settings is None or settings.racks is RackMode.ENFORCED:
+        return explain(placement, apply_mode(seen, RackMode.ONE_RACK))
+    is_levelled = has_levels(settings.placer)
+    return explain(placement, apply_mode(seen, settings.racks, has_levels=is_levelled))
 
 
 def print_notes(

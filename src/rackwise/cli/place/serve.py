@@ -186,10 +186,10 @@ class CurrentService:
 
 def _warn(shell: Shell, service: Service) -> None:
     """Warn at the start if every request will be rejected."""
-    from rackwise.core.placement import apply_mode
+    from rackwise.core.placement import apply_mode, has_levels
 
     try:
-        apply_mode(service.brokers, service.racks)
+        apply_mode(service.brokers, service.racks, has_levels=has_levels(service.placer))
     except PartialRacks as error:
         shell.warn(f"{error}: rack-aware requests will be rejected; see --rack-mode")
 

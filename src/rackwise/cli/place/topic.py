@@ -138,7 +138,7 @@ def _create(
 ) -> tuple[PlacementSettings | None, Placement]:
     """Create the topic; return the settings and its rows. Raises `TopicExists`."""
     from rackwise.adapters import kafka
-    from rackwise.core.placement import RackMode, parse_assignment
+    from rackwise.core.placement import parse_assignment
 
     if name in cluster.topics:
         raise kafka.topic_exists(name)
@@ -146,7 +146,7 @@ def _create(
     if size.rows_text is not None:
         rows = parse_assignment(size.rows_text)
         check_rows_known(rows, cluster.brokers)
-        report = explain_rows(rows, cluster.brokers, RackMode.ENFORCED)
+        report = explain_rows(rows, cluster.brokers)
         print_notes(shell, report, cluster.brokers, placer=None)
     else:
         settings = resolve(options, cluster)
@@ -279,8 +279,8 @@ def ensure(
         rng=rng,
     )
     with report_result(name):
-        warn_of_missing_racks(shell, settings.brokers)
-        report = explain_rows(missing.rows, settings.brokers, settings.racks)
+        warn_of_missing_racks(shell, settings)
+        report = explain_rows(missing.rows, settings.brokers, settings)
         print_notes(
             shell,
             report,

@@ -18,7 +18,7 @@ from rackwise.core.errors import InvalidAssignment, InvalidConfig, InvalidPartit
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from rackwise.core.model import Broker, Cluster
+    from rackwise.core.model import Cluster
     from rackwise.core.placement import Placement
 
 Outcome: TypeAlias = Literal["created", "exists", "differs", "expanded"]
@@ -144,28 +144,30 @@ def print_topic_notes(
     settings: PlacementSettings | None,
 ) -> None:
     """Print notes about the rows of the whole topic."""
-    from rackwise.core.placement import Placement, RackMode
+    from rackwise.core.placement import Placement
 
     whole = Placement.of({**existing.as_dict(), **new.as_dict()})
     if settings is None:
-        report = explain_rows(whole, cluster.brokers, RackMode.ENFORCED)
+        report = explain_rows(whole, cluster.brokers)
         print_notes(shell, report, cluster.brokers, placer=None)
         return
     ids = {broker.id for broker in settings.brokers} | set(whole.rows.ravel().tolist())
     brokers = [broker for broker in cluster.brokers if broker.id in ids]
-    report = explain_rows(whole, brokers, settings.racks)
+    report = explain_rows(whole, brokers, settings)
     print_notes(
         shell, report, brokers, placer=settings.name, generated_seed=settings.generated_seed
     )
 
 
-def warn_of_missing_racks(shell: Shell, brokers: Sequence[Broker]) -> None:
-    """Warn if racks were ignored because some brokers have none."""
-    without = [broker.id for broker in brokers if broker.rack is None]
-    if 0 < len(without) < len(brokers):
+def warn_of_missing_racks(shell: Shell, settings: PlacementSettings) -> None:
+    """Warn if racks were ignored because some brokers have none that the placer can use."""
+    from rackwise.core.placement import brokers_without_rack, has_levels
+
+    without = brokers_without_rack(settings.brokers, has_levels=has_levels(settings.placer))
+    if without:
         shell.warn(
-            f"racks were ignored: {len(without)} of {len(brokers)} brokers have none: "
-            f"{', '.join(map(str, without))}; set broker.rack on them before the next topic"
+            f"racks were ignored: {len(without)} of {len(settings.brokers)} brokers have none: "
+            f"{', '.join(without)}; set broker.rack on them before the next topic"
         )
 
 

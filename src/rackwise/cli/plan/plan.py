@@ -241,7 +241,8 @@ def plan(
         priced = _rule_prices(job, result, advance) if price_rules else None
         is_kept = _write(sealed, out, kafka_json, rollback_json)
         advance(WRITE)
-    for text in (*rack_notes(parsed_goal, cluster), *kept_notes(result, cluster)):
+    notes = rack_notes(parsed_goal, cluster.settled(job.policy.racks.map))
+    for text in (*notes, *kept_notes(result, cluster)):
         shell.warn(text)
     _show(shell, sealed, priced, is_kept=is_kept)
     return 2 if result.moves else 0
@@ -352,7 +353,8 @@ def gather_job(
         from rackwise.adapters import files
 
         read = files.read_policy(policy, max_bytes=shell.max_input)
-        read.check(resolve_goal(goal, cluster, read.policy).cluster)
+        counting = cluster.settled(read.policy.racks.map)
+        read.check(resolve_goal(goal, counting, read.policy).cluster)
         found, text = read.policy, read.text
     if is_rack_unaware or excluded:
         from rackwise.core.json.canonical import canonical_json

@@ -95,7 +95,7 @@ def what_if(
         )
         changed = replace(
             job,
-            cluster=cluster_after(job.cluster, *changes),
+            cluster=cluster_after(job.cluster.settled(job.policy.racks.map), *changes),
             policy=what_if_policy(job.policy, *changes),
         )
         advance(READ)

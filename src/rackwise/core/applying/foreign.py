@@ -75,7 +75,9 @@ def foreign_plan(cluster: Cluster, targets: Mapping[PartitionId, tuple[int, ...]
         cluster_id=cluster.cluster_id,
         made_from=MadeFrom(
             snapshot_sha256="",
-            brokers={each.id: SeenBroker(each.rack, each.is_fenced) for each in cluster.brokers},
+            brokers={
+                each.id: SeenBroker(each.rack, each.is_fenced) for each in cluster.settled().brokers
+            },
             policy=_NO_POLICY,
             policy_sha256=hashlib.sha256(_NO_POLICY.encode()).hexdigest(),
             partitions=Counter(topic for topic, _ in rows if topic in names),

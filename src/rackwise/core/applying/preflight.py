@@ -20,6 +20,9 @@ of that move and not a difference.
 What this does not do: check what is unknown (an unknown size or disk counts as enough); lock
 anything: the cluster may change right after the check.
 
+Racks are compared as the plan counts them (`core.odd_racks`): with the map of its policy from plain
+names to paths, a broker that restarts with the path of its name is in the same rack.
+
 Kafka rejects a list that names a cordoned broker, also if that broker holds the partition.
 
 Source: KIP-455; KIP-516 (topic ids); KIP-827 (free disk); KIP-1066 (cordons).
@@ -30,10 +33,11 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.applying.partition_class import classify
 from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
+from rackwise.core.odd_racks import NO_MAP, settle_racks
 from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from rackwise.core.applying.model import ObservedPartition, PartitionId, RequestStatus
     from rackwise.core.model import Broker
     from rackwise.core.planning.model import Move, Plan
+    from rackwise.core.racks import Rack
 
 RESERVE = 10
 """Per cent of a broker's disks that stay free."""
@@ -115,21 +120,24 @@ def check_plan(
     allow_partial: bool = False,
     alongside: bool = False,
     room: BudgetRoom | None = None,
+    names: Mapping[str, str] = NO_MAP,
 ) -> PreflightResult:
     """Check whether the plan may run, or may continue where `sent` has moves of the journal.
 
     `has_begun`: an earlier run did a part of the plan. What others changed since is then a class of
     these moves, and the others go on. `room`: what the run may begin, which is taken from it; None:
-    all. Raises `WrongCluster`, `ForeignReassignment`, `StalePlan` or `NoRoom`.
+    all. `names`: plain name of a rack -> path, `racks.map` of the plan's policy. Raises
+    `WrongCluster`, `ForeignReassignment`, `StalePlan` or `NoRoom`.
     """
     check_cluster(plan, facts.cluster_id)
     if not alongside:
         _check_foreign(plan, facts, sent)
     has_begun = has_begun or any(each != "none" for each in sent.values())
+    racks = _Racks.of(plan, facts, names)
     stale = {
         id_: what
         for move in plan.moves
-        if (what := _difference(plan, move, facts, sent, has_begun=has_begun))
+        if (what := _difference(plan, move, facts, sent, racks, has_begun=has_begun))
         for id_ in [(move.topic, move.partition)]
     }
     if stale and not allow_partial:
@@ -174,6 +182,7 @@ def _difference(
     move: Move,
     facts: ClusterFacts,
     sent: Mapping[PartitionId, RequestStatus],
+    racks: _Racks,
     *,
     has_begun: bool,
 ) -> str | None:
@@ -182,7 +191,7 @@ def _difference(
     name = f"{move.topic}-{move.partition}"
     class_ = _class_of(move, facts, sent)
     if class_ == "not_started":
-        changes = list(_broker_changes(plan, move, facts, is_new=not has_begun))
+        changes = list(_broker_changes(plan, move, facts, racks, is_new=not has_begun))
         if not has_begun:
             changes.extend(_topic_changes(plan, move.topic, facts))
         return f"{name}: {'; '.join(changes)}" if changes else None
@@ -198,7 +207,22 @@ def _difference(
     return f"{name}: expected replicas {_ids_text(move.before)}, got {_ids_text(seen.replicas)}"
 
 
-def _broker_changes(plan: Plan, move: Move, facts: ClusterFacts, *, is_new: bool) -> Iterator[str]:
+class _Racks(NamedTuple):
+    """The racks that count, by broker."""
+
+    planned: Mapping[int, Rack | None]
+    now: Mapping[int, Rack | None]
+
+    @classmethod
+    def of(cls, plan: Plan, facts: ClusterFacts, names: Mapping[str, str]) -> _Racks:
+        planned = ((id_, broker.rack) for id_, broker in plan.made_from.brokers.items())
+        now = ((id_, broker.rack) for id_, broker in facts.brokers.items())
+        return cls(settle_racks(planned, names).racks, settle_racks(now, names).racks)
+
+
+def _broker_changes(
+    plan: Plan, move: Move, facts: ClusterFacts, racks: _Racks, *, is_new: bool
+) -> Iterator[str]:
     """Changes of the move's brokers. The run waits for a broker that dies after the start."""
     for id_ in dict.fromkeys((*move.after, *move.before)):
         planned = plan.made_from.brokers.get(id_)
@@ -207,7 +231,7 @@ def _broker_changes(plan: Plan, move: Move, facts: ClusterFacts, *, is_new: bool
         if now is None or not now.is_live:
             if is_new and (was_live or id_ in move.added):
                 yield f"broker {id_} is {'not listed' if now is None else 'fenced'}"
-        elif planned is not None and planned.rack != now.rack:
+        elif planned is not None and racks.planned[id_] != racks.now[id_]:
             yield f"expected broker {id_} in rack {planned.rack}, got {now.rack}"
         if now is not None and now.is_cordoned and id_ in move.after:
             yield f"broker {id_} is cordoned: Kafka takes no new list that names it"

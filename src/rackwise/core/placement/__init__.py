@@ -29,6 +29,7 @@ from rackwise.core.placement.place import (
     PLACERS,
     add_partitions,
     change_replication,
+    has_levels,
     place,
 )
 from rackwise.core.placement.placers.java_random import JavaRandom, MockRandom
@@ -36,7 +37,7 @@ from rackwise.core.placement.placers.kip36 import Kip36, Unaware, alternated
 from rackwise.core.placement.placers.levels import Levels
 from rackwise.core.placement.placers.ring import Ring
 from rackwise.core.placement.placers.striped import Striped
-from rackwise.core.placement.rack_modes import RackMode, apply_mode
+from rackwise.core.placement.rack_modes import RackMode, apply_mode, brokers_without_rack
 
 __all__ = [
     "PLACERS",
@@ -58,8 +59,10 @@ __all__ = [
     "add_partitions",
     "alternated",
     "apply_mode",
+    "brokers_without_rack",
     "change_replication",
     "explain",
+    "has_levels",
     "parse_assignment",
     "place",
 ]

@@ -141,10 +141,7 @@ class Report:
 
 
 def explain(placement: Placement, brokers: Sequence[Broker]) -> Report:
-    """Counts, forced shares and heirs of rows on these brokers, of which there is at least one.
-
-    Raises `InvalidRack`.
-    """
+    """Counts, forced shares and heirs of rows on these brokers, of which there is at least one."""
     tree = Tree.of(brokers, pad=True)
     held = tree.replica_counts(placement.rows)
     led = tree.replica_counts(placement.rows[:, :1])

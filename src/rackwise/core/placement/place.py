@@ -81,7 +81,8 @@ def place(
     """Rows for the partitions of a new topic, from `first_partition` on.
 
     Raises `InvalidPartitions`, `InvalidReplication`, `NotEnoughBrokers`, `PartialRacks`,
-    `InvalidAssignment` (a repeated broker), `InvalidPlacer`, and the errors of the placer.
+    `InvalidAssignment` (a repeated broker), `InvalidPlacer`, and the errors of the placer. To
+    `levels` and `ring`, odd racks (`core.odd_racks`) are partial racks.
 
     >>> from rackwise import Broker, Kip36, Rack, place
     >>> brokers = [Broker(id=i, rack=Rack(f"rack{i % 3}")) for i in range(6)]
@@ -176,6 +177,14 @@ def change_replication(
     return _placed(placer, placer.change, request)
 
 
+def has_levels(placer: Placer) -> bool:
+    """Whether the placer reads levels of racks; the others take any text as a name, as Kafka does.
+
+    External placers get the racks verbatim.
+    """
+    return isinstance(placer, (Levels, Ring))
+
+
 def _check_placer(placer: object) -> None:
     if isinstance(placer, type) or not isinstance(placer, Placer):
         raise InvalidPlacer(
@@ -243,6 +252,7 @@ def _usable_brokers(
         [*usable, *fenced] if takes_fenced else usable,
         RackMode(racks),
         upstream=AWARE_REFUSAL,
+        has_levels=has_levels(placer),
     )
 
 

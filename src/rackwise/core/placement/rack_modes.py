@@ -11,14 +11,20 @@ disabled    dropped           dropped    dropped           --disable-rack-aware
 one-rack    kept              kept       kept              no rack is one more rack, as in KRaft
 ```
 
-A broker has a rack if its rack is not None. As in Kafka, the empty text is a rack.
+A broker has a rack if its rack is not None. As in Kafka, any text is a rack, also the empty one. A
+placer that reads levels of racks needs racks that are sound and of one form: for it, a broker whose
+rack is odd (`core.odd_racks`) has no rack.
+
+```
+1 /eu/a    2 /eu/b    3 use1-az1         kip36: all have a rack    levels: brokers 1 and 2 have one
+```
 
 KIP-36 allows automatic topic creation while only some brokers have racks. Kafka allows it up to
 2.7. Kafka 2.8 to 3.9 reject it in ZooKeeper mode. The mode `safe` follows the KIP.
 
-This module does not parse racks and does not exclude brokers.
+This module does not exclude brokers.
 
-Source: KIP-36 (proposed changes), Kafka's `RackAwareMode`.
+Source: KIP-36 (proposed changes), KIP-879 (rack paths), Kafka's `RackAwareMode`.
 """
 
 from __future__ import annotations
@@ -29,6 +35,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidAssignment, PartialRacks
+from rackwise.core.odd_racks import settle_racks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,27 +68,47 @@ def apply_mode(
     mode: RackMode,
     *,
     upstream: tuple[str, str] = TOOL_REFUSAL,
+    has_levels: bool = False,
 ) -> tuple[Broker, ...]:
     """The brokers in id order with their racks after the rack mode.
 
-    Raises `PartialRacks` (enforced; `upstream` is the text in the error) and `InvalidAssignment`
-    for an invalid or repeated id.
+    `has_levels`: whether the placer reads levels of racks; odd racks then count as none. Raises
+    `PartialRacks` (enforced; `upstream` is the text in the error) and `InvalidAssignment` for an
+    invalid or repeated id.
     """
     ordered = by_id(brokers)
-    without = [broker.id for broker in ordered if broker.rack is None]
-    is_partial = 0 < len(without) < len(ordered)
-    if mode is RackMode.ENFORCED and is_partial:
+    found = settle_racks((broker.id, broker.rack) for broker in ordered)
+    if has_levels and found.odd:
+        ordered = tuple(replace(broker, rack=found.racks[broker.id]) for broker in ordered)
+    without = brokers_without_rack(brokers, has_levels=has_levels)
+    if mode is RackMode.ENFORCED and without:
+        is_odd = has_levels and bool(found.odd)
+        cure = "give all brokers racks of one form" if is_odd else "set broker.rack on them"
         raise PartialRacks(
-            f"all brokers must have a rack; {len(without)} of {len(ordered)} have none: "
-            f"{', '.join(map(str, without))}",
+            f"all brokers must have a rack{' that counts' if is_odd else ''}; "
+            f"{len(without)} of {len(ordered)} have none: {', '.join(without)}",
             wanted=len(ordered),
             had=len(ordered) - len(without),
-            hint="set broker.rack on them, or place without racks: --disable-rack-aware",
+            hint=f"{cure}, or place without racks: --disable-rack-aware",
             upstream=upstream,
         )
-    if mode is RackMode.DISABLED or (mode is RackMode.SAFE and is_partial):
+    if mode is RackMode.DISABLED or (mode is RackMode.SAFE and without):
         return tuple(replace(broker, rack=None) for broker in ordered)
     return ordered
+
+
+def brokers_without_rack(brokers: Sequence[Broker], *, has_levels: bool) -> tuple[str, ...]:
+    """The ids of brokers without a rack if racks are partial, each with its rack if that is odd.
+
+    Empty if no broker has a rack. `has_levels`: as in `apply_mode`.
+    """
+    racks = {broker.id: broker.rack for broker in sorted(brokers, key=lambda one: one.id)}
+    found = settle_racks(racks.items())
+    odd = {each.broker: each.text for each in found.odd} if has_levels else {}
+    without = [id_ for id_, rack in racks.items() if rack is None or id_ in odd]
+    if not odd and len(without) == len(racks):
+        return ()
+    return tuple(odd.get(id_, f"{id_}") for id_ in without)
 
 
 def by_id(brokers: Sequence[Broker]) -> tuple[Broker, ...]:

@@ -115,7 +115,7 @@ def plan(
     step.
 
     Raises `InvalidSnapshot` if something reassigns or required sizes are unknown, `InvalidPolicy`,
-    `InvalidConfig` and `InvalidRack` for invalid input, `PartialRacks`,
+    `InvalidConfig` for invalid input, `PartialRacks`,
     `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are minimised and
     a level has no price, `NotEnoughMemory`, and `MissingDependency` without ortools.
     """

@@ -89,9 +89,12 @@ Change: TypeAlias = LoseRack | LoseBroker | AddBroker | MoveBroker | SetReplicat
 def what_if(cluster: Cluster, *changes: Change) -> Cluster:
     """The cluster after all changes, in their order, marked as hypothetical.
 
-    Raises `InvalidConfig` for an unknown rack or broker, for an added broker that exists already or
-    that replicas name already, and `InvalidRack` for a malformed rack.
+    Racks of the cluster that do not count are left out first (`Cluster.settled`). Raises
+    `InvalidConfig` for an unknown rack or broker, for an added broker that exists already or that
+    replicas name already, and `InvalidRack` for a rack of a change that is malformed or of another
+    form than those of the cluster.
     """
+    cluster = cluster.settled()
     for change in changes:
         if isinstance(change, LoseRack):
             cluster = _lose_brokers(cluster, _brokers_below(cluster, change.rack))

@@ -27,13 +27,10 @@ if TYPE_CHECKING:
 def check_policy(policy: Policy, cluster: Cluster, *, where: Where = None) -> None:
     """Reject a policy that names what the cluster lacks, or asks a topic for what cannot be.
 
-    `where`: JSON path -> the file and the line, which an error names.
-
-    Raises `InvalidPolicy`; `InvalidRack` where a broker's own rack is malformed.
+    `where`: JSON path -> the file and the line, which an error names. Raises `InvalidPolicy`.
     """
-    tree = RackTree.of(
-        ((broker.id, broker.rack) for broker in cluster.brokers), missing=policy.racks.missing
-    )
+    racks = ((broker.id, broker.rack) for broker in cluster.settled(policy.racks.map).brokers)
+    tree = RackTree.of(racks, missing=policy.racks.missing)
     _check_levels(policy, tree, where)
     _check_brokers(policy, cluster, where)
     _check_racks(policy, tree, where)

@@ -12,8 +12,9 @@ weights = { 4 = 0 }
     -> $.brokers.weights["4"]: expected an integer of 1 or more, got 0
 ```
 
-A plan keeps the policy that it was made under, so every key is written, also with its default: a
-later default does not change the meaning of the text. `policy_of(policy_table(p)) == p`.
+A plan keeps the policy that it was made under, so every key is written, also with its default
+(except an empty `racks.map`): a later default does not change the meaning of the text.
+`policy_of(policy_table(p)) == p`.
 
 What this does not do: read a file; keep comments or the order of a file; know which levels, brokers
 and racks there are (`checking`).
@@ -173,6 +174,9 @@ def _check_racks(racks: RackPolicy, node: JsonNode) -> None:
                 had=len(racks.levels),
             )
         )
+    for name in racks.map:
+        if name.startswith("/"):
+            node.at("map").at(name).wrong("a plain name as key", hint="only names become paths")
 
 
 def _check_block(block: TopicBlock, node: JsonNode) -> None:
@@ -213,13 +217,14 @@ def _check_policy(policy: Policy, node: JsonNode) -> None:
 def _check_level(node: JsonNode, level: str, levels: Sequence[str]) -> None:
     known = levels or UNNAMED_LEVELS
     if level not in known:
+        named = ", ".join(map(escaped, levels)) or f"zone, level1 to level{MAX_LEVELS}"
         node.faults.add(
             Fault(
                 place=node.path,
                 sentence=f"no level is called {quoted(level)}",
                 wanted=", ".join(known),
                 had=level,
-                hint=f"levels: {', '.join(map(escaped, known))}; racks.levels names them",
+                hint=f"levels: {named}; racks.levels names them",
             )
         )
 

@@ -30,7 +30,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
 
 from rackwise.core.errors import InvalidRack
-from rackwise.core.json.declare import MAX_INTEGER, Between, Checked, Key, Matching, Once, Says
+from rackwise.core.json.declare import (
+    MAX_INTEGER,
+    OMITTED,
+    Between,
+    Checked,
+    Key,
+    Matching,
+    Once,
+    Says,
+)
 from rackwise.core.racks import Rack
 
 if TYPE_CHECKING:
@@ -39,6 +48,11 @@ if TYPE_CHECKING:
     from rackwise.core.json.declare import PartitionNumber
 
 T = TypeVar("T")
+
+
+def _path_hint(text: str) -> str | None:
+    """The hint for a text that is not a rack path below the root."""
+    return _rack_hint(text) if text.startswith("/") else "begin the path with /"
 
 
 def _rack_hint(text: str) -> str | None:
@@ -58,6 +72,7 @@ FilledText: TypeAlias = Annotated[str, Matching(re.compile(r"[\s\S]+"), "a text"
 Texts: TypeAlias = Annotated[tuple[FilledText, ...], Once("name"), Says("a list")]
 RackLoss: TypeAlias = Annotated[tuple[FilledText, ...], Once("level"), Says("a list of levels")]
 RackText: TypeAlias = Annotated[str, Checked(_rack_hint, "a rack below the root")]
+RackPath: TypeAlias = Annotated[str, Checked(_path_hint, "a rack path")]
 RackTexts: TypeAlias = Annotated[tuple[RackText, ...], Once("rack"), Says("a list")]
 Id: TypeAlias = Annotated[int, Between()]
 Ids: TypeAlias = Annotated[tuple[Id, ...], Once("broker", is_sorted=True), Says("a list")]
@@ -107,6 +122,10 @@ class RackPolicy:
     """Names of the rack levels, coarsest first; empty: `zone`, or `level1..`."""
     missing: Missing = "error"
     """What a live broker without a rack means."""
+    map: Annotated[Mapping[str, RackPath], OMITTED] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Plain name of a rack -> its path, while brokers change from plain names to paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

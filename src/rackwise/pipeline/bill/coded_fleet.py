@@ -4,7 +4,7 @@ Arrays are small and are sent to each task once. A name with code c is at index 
 of a rack with code c in `ancestors` is c; row 0 is the unknown rack:
 
 ```
-racks      /eu  /eu/a  /eu/b           ancestors   0: 0 0 0 0    1: 1 0 0 0    2: 1 2 0 0  ..
+racks      /eu  /eu/a  /eu/b           ancestors   0: 0 0    1: 1 0    2: 1 2  ..
 ```
 """
 
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from rackwise.core.racks import MAX_LEVELS
 from rackwise.pipeline.columns.addresses import PairIndex
 from rackwise.pipeline.fleet.members import member_places
 
@@ -48,9 +47,9 @@ class CodedFleet:
         """The arrays of a fleet."""
         names = fleet.names
         places = member_places(fleet)
-        levels = [f"l{depth}" for depth in range(1, MAX_LEVELS + 1)]
-        columns = [fleet.racks[level].to_numpy() for level in levels]
-        ancestors = np.zeros((len(names.racks) + 1, MAX_LEVELS), dtype=np.int64)
+        deepest = max([1, *fleet.racks["depth"].to_pylist()])
+        columns = [fleet.racks[f"l{depth}"].to_numpy() for depth in range(1, deepest + 1)]
+        ancestors = np.zeros((len(names.racks) + 1, deepest), dtype=np.int64)
         ancestors[fleet.racks["rack"].to_numpy()] = np.column_stack(columns)
         return cls(
             clusters=pa.array(names.clusters, pa.string()),

@@ -39,10 +39,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.odd_racks import NO_MAP
 from rackwise.core.text import escaped
 from rackwise.pipeline.fleet.cluster_names import names_by_text
 from rackwise.pipeline.fleet.fleet_columns import Codes, Names, tables
-from rackwise.pipeline.fleet.snapshots import read_snapshots
+from rackwise.pipeline.fleet.snapshots import read_snapshots, with_settled_racks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -119,13 +120,12 @@ def fleet_of_files(
 ) -> Fleet:
     """The fleet of path -> content of snapshot files.
 
-    Raises `InvalidSnapshot` or `InvalidRack` for the first invalid file, and `InvalidSnapshot` if
-    two clusters have the same name.
+    Raises `InvalidSnapshot` for the first invalid file, and if two clusters have the same name.
     """
     read, failed = read_snapshots(contents, parse)
     if failed:
         raise failed[0].error
-    return fleet_of_snapshots(read)
+    return fleet_of_snapshots(with_settled_racks(read, NO_MAP))
 
 
 def fleet_of_snapshots(
@@ -144,7 +144,7 @@ def fleet_of_snapshots(
     may store the table.
 
     Raises `InvalidSnapshot` if two clusters have the same name or there is no snapshot, and
-    `InvalidRack` for a rack of more than four levels.
+    `InvalidRack` for a rack that is malformed.
     """
     covering = histories(snapshots)
     same_hour: dict[tuple[str, int], list[Snapshot]] = {}

@@ -2,7 +2,8 @@
 
 Each snapshot has the name of its cluster (see `cluster_names`). The rack of a group's member is the
 text that its client sends. If that text is not a valid rack, the rack is unknown and the snapshot
-gets a note; the run continues.
+gets a note; the run continues. Racks of brokers stay verbatim until the policy is known, then only
+those that count are left (`with_settled_racks`).
 
 What this does not do: read files. The caller passes their content and the parser.
 """
@@ -17,12 +18,11 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InputError, InvalidSnapshot
 from rackwise.core.model import Note
-from rackwise.core.racks import check_one_form
 from rackwise.core.text import escaped
 from rackwise.pipeline.fleet.cluster_names import cluster_names, whole_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rackwise.core.model import Cluster
 
@@ -82,6 +82,13 @@ def with_names(snapshots: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     return tuple(replace(one, name=name) for one, name in zip(snapshots, names, strict=True))
 
 
+def with_settled_racks(
+    snapshots: Sequence[Snapshot], names: Mapping[str, str]
+) -> tuple[Snapshot, ...]:
+    """The snapshots with the racks that count; `names`: plain name of a rack -> path."""
+    return tuple(replace(one, cluster=one.cluster.settled(names)) for one in snapshots)
+
+
 def require_addresses(snapshots: Iterable[Snapshot]) -> None:
     """Check that each broker has an address; flow logs identify brokers by address alone.
 
@@ -102,7 +109,6 @@ def require_addresses(snapshots: Iterable[Snapshot]) -> None:
 
 def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> Snapshot:
     cluster = _without_odd_racks(parse(content))
-    check_one_form((broker.id, broker.rack) for broker in cluster.brokers)
     try:
         taken_at = datetime.fromisoformat(cluster.taken_at)
     except ValueError:

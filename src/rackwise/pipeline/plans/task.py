@@ -125,7 +125,9 @@ def _metered_change(
 
     A cluster with rates of its own keeps them.
     """
-    pair = look_pair(earlier, cluster)
+    names = planning.policy.racks.map
+    cluster = cluster.settled(names)
+    pair = look_pair(earlier.settled(names), cluster)
     written = growth(pair)
     has_rates = (cluster.partitions.bytes_in_per_s >= 0).any()
     view = View(cluster if has_rates else with_rates(pair, written), planning.policy)

@@ -57,14 +57,14 @@ class TestEveryRackDefinitionMustStartWithASlash:
 
     def test_a_plain_name_is_refused(self):
         with pytest.raises(InvalidRack) as caught:
-            rows(racked("/a", "b"), 1, 1)
+            rows(racked("a", "b"), 1, 1)
         assert str(caught.value) == (
-            "ring wants rack paths that begin with /; broker 1 has the name b"
+            "ring wants rack paths that begin with /; broker 0 has the name a"
         )
         assert caught.value.hint == (
             "write racks as paths such as /eu/a, or place with levels or kip36"
         )
-        assert caught.value.where == "broker 1"
+        assert caught.value.where == "broker 0"
 
     def test_the_slash_alone_is_the_root(self):
         assert rows(racked("/a", "/", "/a"), 3, 1) == [[1], [0], [1]]

@@ -101,6 +101,30 @@ class TestRacklessBrokers:
         with pytest.raises(PartialRacks, match="1 broker of 2 without a rack: 2"):
             posed_instance(cluster, Policy(), Balance())
 
+    @pytest.mark.parametrize("racks", [{1: "a", 2: "/eu/b", 3: "c"}, {1: "a/", 2: "/eu/b/", 3: ""}])
+    def test_odd_racks_are_named_with_their_cure(self, racks: dict[int, str]) -> None:
+        cluster = small_cluster(racks, self.LISTS, dead=[3])
+        with pytest.raises(PartialRacks) as caught:
+            posed_instance(cluster, Policy(), Balance())
+        odd = cluster.settled().odd_racks[0]
+        assert str(caught.value) == (
+            f"expected a rack on every live broker, got 1 broker of 2 without a rack that counts: "
+            f"{odd.text}"
+        )
+        assert caught.value.hint is not None
+        assert caught.value.hint.startswith(f"{odd.hint}, or racks.missing = ")
+
+    def test_the_map_makes_the_racks_count(self) -> None:
+        cluster = small_cluster({1: "a", 2: "/eu/b", 3: "c"}, self.LISTS)
+        paths = {name: f"/eu/{name}" for name in "abc"}
+        after = small_cluster(
+            {id_: f"/eu/{name}" for id_, name in enumerate("abc", start=1)}, self.LISTS
+        )
+        policy = Policy(racks=RackPolicy(map=paths))
+        instance = posed_instance(cluster, policy, Balance())
+        assert instance.view.cluster.brokers == after.brokers
+        assert instance.leaves == 3
+
     @pytest.mark.parametrize("missing", ["one-rack", "unaware"])
     def test_policy_decides(self, missing: str) -> None:
         cluster = small_cluster({1: "/a", 2: None, 3: None}, self.LISTS)

@@ -25,7 +25,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
-from rackwise.adapters.files.snapshot.read import check_racks
 from rackwise.adapters.files.tables.csv import table_of
 from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import InvalidPlan, InvalidSnapshot
@@ -152,7 +151,7 @@ def read_reassignment(
     """Return the cluster that a reassignment file and a CSV `broker,rack` describe.
 
     Raises `InvalidConfig` if a path is no readable regular file, `InvalidPlan` for what Kafka
-    rejects, `InvalidSnapshot` for a gap in the partitions and for the CSV, `InvalidRack`.
+    rejects, `InvalidSnapshot` for a gap in the partitions and for the CSV.
     """
     placement = read_placement(path, max_bytes=max_bytes)
     _check_gaps(placement, Faults(str(path), InvalidSnapshot))
@@ -199,7 +198,7 @@ def parse_placement(data: bytes, *, where: str) -> Placement:
 
 
 def parse_racks(data: bytes, *, where: str) -> tuple[Broker, ...]:
-    """Brokers of a CSV `broker,rack`, in id order. Raises `InvalidSnapshot`, `InvalidRack`."""
+    """Brokers of a CSV `broker,rack`, in id order. Raises `InvalidSnapshot`."""
     table = table_of(data, where=where, error=InvalidSnapshot, required=("broker", "rack"))
     brokers: dict[int, Broker] = {}
     for row in table.rows:
@@ -214,7 +213,6 @@ def parse_racks(data: bytes, *, where: str) -> tuple[Broker, ...]:
             rack = Rack(row["rack"]) if row["rack"] else None
             brokers[int(text)] = Broker(id=int(text), rack=rack)
     table.faults.raise_if_any()
-    check_racks(brokers.values(), where)
     return tuple(brokers[broker] for broker in sorted(brokers))
 
 

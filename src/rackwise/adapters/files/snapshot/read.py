@@ -3,13 +3,13 @@
 Goals, in order: `read(write(x)) == x`; whatever is wrong is named by its JSON path, wanted and had,
 with the number of further faults; a million partitions cost little more than parsing their text.
 
-Strings that clients choose (client id, member id, group) may hold anything that has a UTF-8; names
-that Kafka checks (topics, racks, ids) and host names hold no control character. Partitions have no
-number in the file: they stand in order from 0, so no gap can be written. Topics and brokers may
-stand in any order; the cluster has them in canonical order.
+Racks, and strings that clients choose (client id, member id, group), may hold anything that has a
+UTF-8; names that Kafka checks (topics, ids) and host names hold no control character. Partitions
+have no number in the file: they stand in order from 0, so no gap can be written. Topics and brokers
+may stand in any order; the cluster has them in canonical order.
 
-What this does not do: judge the cluster; guess what is missing (null is "not known"); write (see
-`write`).
+What this does not do: judge the cluster or its racks; guess what is missing (null is "not known");
+write (see `write`).
 """
 
 from __future__ import annotations
@@ -20,28 +20,23 @@ from typing import TYPE_CHECKING
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.snapshot.format import FORMAT, SNAPSHOT
 from rackwise.adapters.files.snapshot.partitions import RowTaker, are_in_place, table_of
-from rackwise.core.errors import InvalidRack, InvalidSnapshot
+from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.faults import Faults
 from rackwise.core.json.node import JsonNode, check_format
 from rackwise.core.json.strict import collector_held_back, parse
 from rackwise.core.model import Cluster
-from rackwise.core.racks import check_one_form
-from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from rackwise.adapters.files.snapshot.format import SnapshotDocument
-    from rackwise.core.model import Broker
 
 
 def read_snapshot(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Cluster:
     """The cluster in a snapshot file, `.gz` too.
 
     Raises `InvalidConfig` where the path is no readable regular file within `max_bytes` (after
-    unpacking), `InvalidSnapshot` where the content is no snapshot, `InvalidRack` for a broker's
-    rack.
+    unpacking), `InvalidSnapshot` where the content is no snapshot.
     """
     data = read_bytes(path, error=InvalidSnapshot, max_bytes=max_bytes)
     return parse_snapshot(data, where=str(path))
@@ -50,7 +45,7 @@ def read_snapshot(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Cluster:
 def parse_snapshot(data: bytes, *, where: str) -> Cluster:
     """The cluster in the content of a snapshot file; `where` names the file in messages.
 
-    Raises `InvalidSnapshot`, `InvalidRack`.
+    Raises `InvalidSnapshot`.
     """
     with collector_held_back(len(data)):
         taker = RowTaker()
@@ -78,19 +73,4 @@ def _cluster(root: JsonNode, taker: RowTaker) -> Cluster:
         answered=found.answered,
     )
     root.faults.raise_if_any()
-    check_racks(cluster.brokers, root.faults.file)
     return cluster
-
-
-def check_racks(brokers: Iterable[Broker], where: str) -> None:
-    """Refuse broker racks that are no racks, or mix two forms, with `InvalidRack`."""
-    try:
-        check_one_form((broker.id, broker.rack) for broker in brokers)
-    except InvalidRack as error:
-        raise InvalidRack(
-            f"invalid {escaped(where)}: {error.message}",
-            wanted=error.wanted,
-            had=error.had,
-            hint=error.hint,
-            where=error.where or where,
-        ) from None

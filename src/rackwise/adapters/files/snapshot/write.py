@@ -39,7 +39,6 @@ from rackwise.adapters.files.snapshot.format import (
     TOPIC,
 )
 from rackwise.adapters.files.snapshot.partitions import check_table, texts_of
-from rackwise.adapters.files.snapshot.read import check_racks
 from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.canonical import canonical_json
@@ -62,7 +61,7 @@ def tool() -> str:
 def write_snapshot(cluster: Cluster, path: str | Path) -> None:
     """Write a snapshot file, whole or not at all; packed when the name ends with `.gz`.
 
-    Raises `InvalidSnapshot`, `InvalidRack` for a cluster that could not be read again, and
+    Raises `InvalidSnapshot` for a cluster that could not be read again, and
     `InvalidConfig`, `WorldError` where the path cannot be written.
     """
     data = snapshot_bytes(cluster)
@@ -70,7 +69,7 @@ def write_snapshot(cluster: Cluster, path: str | Path) -> None:
 
 
 def snapshot_bytes(cluster: Cluster) -> bytes:
-    """The content of a snapshot file, not packed. Raises `InvalidSnapshot`, `InvalidRack`."""
+    """The content of a snapshot file, not packed. Raises `InvalidSnapshot`."""
     _check(cluster)
     return ("\n".join(_lines(cluster, tool())) + "\n").encode()
 
@@ -114,7 +113,6 @@ def _check(cluster: Cluster) -> None:
             )
         )
     faults.raise_if_any()
-    check_racks(cluster.brokers, "snapshot")
 
 
 def _lines(cluster: Cluster, tool_text: str | None) -> Iterator[str]:

@@ -94,7 +94,7 @@ class Levels:
     def place(self, request: Request, /) -> NDArray[np.int32]:
         """Level-optimal rows, int32 [partitions, replication].
 
-        Raises `InvalidRack`, and `NotEnoughBrokers` for more replicas than brokers.
+        Raises `NotEnoughBrokers` for more replicas than brokers.
         """
         tree = Tree.of(request.brokers, pad=True)
         layout = _Layout(tree, request, is_by_racks=self.balance == "racks")
@@ -107,10 +107,7 @@ class Levels:
         return tree.brokers[with_leaders(rows, led, ranks)]
 
     def change(self, request: Request, /) -> NDArray[np.int32]:
-        """The existing rows with `request.replication` replicas; leaders and old places stay.
-
-        Raises `InvalidRack`.
-        """
+        """The existing rows with `request.replication` replicas; leaders and old places stay."""
         return resized(
             Tree.of(request.brokers, pad=True),
             existing_rows(request),

@@ -35,7 +35,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from rackwise.core.racks import NO_RACK, check_one_form, padded, prefix
+from rackwise.core.odd_racks import settle_racks
+from rackwise.core.racks import NO_RACK, padded, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,19 +84,19 @@ class Tree:
     def of(cls, brokers: Sequence[Broker], *, pad: bool) -> Tree:
         """From brokers in any order; `pad` brings all paths to one depth.
 
-        Raises `InvalidRack` for a malformed rack, and for a mix of paths and plain names.
+        A broker whose rack is odd (`core.odd_racks`) has none.
         """
-        check_one_form((broker.id, broker.rack) for broker in brokers)
-        named = [broker.rack for broker in brokers if broker.rack is not None]
+        racks = settle_racks((broker.id, broker.rack) for broker in brokers).racks
+        named = [rack for rack in racks.values() if rack is not None]
         is_path = any(rack.is_path for rack in named)
         depth = max((len(rack.levels) for rack in named), default=0) if pad else 0
         without = ("",) if named else ()
         members = sorted(
             (
-                without if broker.rack is None else padded(broker.rack.levels, depth),
-                broker.id,
+                without if rack is None else padded(rack.levels, depth),
+                id_,
             )
-            for broker in brokers
+            for id_, rack in racks.items()
         )
         ids: list[int] = []
         inner: list[RackNode] = []

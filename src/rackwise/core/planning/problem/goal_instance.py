@@ -52,11 +52,10 @@ def instance_of(
 ) -> Instance:
     """The problem that a goal poses for a cluster and a policy.
 
-    `prices`: rows of one provider, required for dollars. Raises `InvalidConfig`,
-    `InvalidPolicy`, `InvalidRack`, `PartialRacks`; `InvalidSnapshot`, `InvalidPrices` if costs
-    are unknown.
+    `prices`: rows of one provider, required for dollars. Raises `InvalidConfig`, `InvalidPolicy`,
+    `PartialRacks`; `InvalidSnapshot`, `InvalidPrices` if costs are unknown.
     """
-    resolved = resolve_goal(goal, cluster, policy)
+    resolved = resolve_goal(goal, cluster.settled(policy.racks.map), policy)
     check_policy(resolved.policy, resolved.cluster)
     view = View(resolved.cluster, resolved.policy)
     tree = _rack_tree(view, minimise)
@@ -143,22 +142,26 @@ def _without_unlisted_brokers(instance: Instance) -> Instance:
 def _rack_tree(view: View, minimise: Minimise) -> RackTree:
     """The rack tree; one rack for all brokers if the policy ignores racks or there are none.
 
-    Raises `PartialRacks` if some live brokers have a rack and some have none.
+    Raises `PartialRacks` if some live brokers have a rack and some have none, or an odd one.
     """
     rackless = view.live & (view.tree.nodes[0] < 0)
     missing = view.policy.racks.missing
     if not rackless.any():
         return view.tree
     racked = view.live & (view.tree.nodes[0] >= 0)
-    if minimise == "usd" or (missing == "error" and racked.any()):
-        ids = view.tree.brokers[np.flatnonzero(rackless[:-1])].tolist()
+    ids = view.tree.brokers[np.flatnonzero(rackless[:-1])].tolist()
+    odd = {each.broker: each for each in view.cluster.odd_racks if each.broker in ids}
+    if minimise == "usd" or (missing == "error" and (odd or racked.any())):
+        named = [odd[id_].text if id_ in odd else f"{id_}" for id_ in ids[:12]]
+        causes = [odd[id_].hint for id_ in ids if id_ in odd]
         raise PartialRacks(
             f"expected a rack on every live broker, got {counted(len(ids), 'broker')} of "
-            f"{int(view.live.sum())} without a rack: "
-            f"{', '.join(map(str, ids[:12]))}",
+            f"{int(view.live.sum())} without a rack{' that counts' if causes else ''}: "
+            f"{', '.join(named)}",
             wanted=int(view.live.sum()),
             had=int(racked.sum()),
-            hint='set broker.rack, or racks.missing = "one-rack" or "unaware" in the policy',
+            hint=f"{causes[0] if causes else 'set broker.rack'}, or "
+            'racks.missing = "one-rack" or "unaware" in the policy',
         )
     return RackTree.of(((id_, None) for id_ in view.tree.brokers.tolist()), missing="one-rack")
 
