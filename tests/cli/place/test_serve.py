@@ -152,9 +152,19 @@ def test_the_key_may_be_moved():
         assert called(*place_command(server.bootstrap, 3, 1, "--api-key", 1234))[0] == 0
 
 
-def test_partial_racks_are_said_at_the_start_and_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (None, "; 1 of 2 have none: 1"),
+        (
+            "/eu/b/",
+            ' that counts; 1 of 2 have none: broker 1 ("/eu/b/": expected /level/level)',
+        ),
+    ],
+)
+def test_partial_racks_are_said_at_the_start_and_refused(tmp_path, second, said):
     path = tmp_path / "s.json"
-    write_snapshot(small_cluster({0: "a", 1: None}, {}), path)
+    write_snapshot(small_cluster({0: "a", 1: second}, {}), path)
     with served("--snapshot", path) as service:
         with ReplicaAssignmentClient(bootstrap_servers=service.server) as admin:
             with pytest.raises(ServerRefused, match="all brokers must have a rack") as refused:
@@ -165,8 +175,8 @@ def test_partial_racks_are_said_at_the_start_and_refused(tmp_path):
             assert sorted(result.assignments().result(PATIENCE_S)[0]) == [0, 1]
         _, _, err = service.ended(signal.SIGTERM)
     assert err == (
-        "warning: all brokers must have a rack; 1 of 2 have none: 1: rack-aware requests will "
-        "be rejected; see --rack-mode\n"
+        f"warning: all brokers must have a rack{said}: rack-aware requests will be rejected; see "
+        "--rack-mode\n"
     )
 
 

@@ -165,9 +165,12 @@ def warn_of_missing_racks(shell: Shell, settings: PlacementSettings) -> None:
 
     without = brokers_without_rack(settings.brokers, has_levels=has_levels(settings.placer))
     if without:
+        is_missing = all(map(str.isdigit, without))
+        cure = "set broker.rack on them" if is_missing else "give all brokers racks of one form"
         shell.warn(
-            f"racks were ignored: {len(without)} of {len(settings.brokers)} brokers have none: "
-            f"{', '.join(without)}; set broker.rack on them before the next topic"
+            f"racks were ignored: {len(without)} of {len(settings.brokers)} brokers have none"
+            f"{'' if is_missing else ' that counts'}: {', '.join(without)}; {cure} before the next "
+            "topic"
         )
 
 

@@ -57,7 +57,7 @@ GOALS: dict[str, type] = {
 
 
 class CheckedRackForm(RackForm):
-    """A rack of 0 to 4 levels as its text."""
+    """A rack of 0 to 16 levels as its text."""
 
     @override
     def read(self, node: JsonNode) -> Rack:
