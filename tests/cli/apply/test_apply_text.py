@@ -180,4 +180,7 @@ def test_the_greatest_rate_is_taken():
 def test_a_throttle_is_told_with_its_unit_and_the_time_it_takes(rate, left, unknown, printed):
     remaining = Remaining(incoming={4: left}, outgoing={}, total=left, unknown=unknown)
     eta = Eta(seconds=-(-left // rate), bound_by="x")
-    assert throttle_text(rate, remaining, eta).startswith(f"throttle: {printed}")
+    text = throttle_text(rate, remaining, eta)
+    assert text.startswith(f"throttle: {printed}")
+    parts = throttle_text(rate, remaining, eta, in_one_run=False)
+    assert parts == (f"{text}, in several runs" if left else text)

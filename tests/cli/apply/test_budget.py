@@ -321,6 +321,9 @@ class TestRuns:
         for most, is_told in (("1kB", False), ("1GB", True)):
             words = ("--most-bytes", most, "--throttle", "50MB", "--check")
             assert ("throttle: " in called("apply", path, *words)[2]) is is_told
+        for length, is_told in (("1h", True), ("10h", False)):
+            words = ("--for", length, "--throttle", "1", "--check")
+            assert (", in several runs" in called("apply", path, *words)[2]) is is_told
         assert called("apply", path, "--most-bytes", str(printed["bytes_left"]))[0] == 0
 
     def test_a_time_that_passes_during_the_preflight_is_not_that_of_tomorrow(
@@ -360,6 +363,20 @@ class TestRuns:
         assert f"to continue: {resumed}; all the rest: " in called("status", path)[2]
         printed = document(called("status", path, "--json")[1])
         assert (printed["is_budget_spent"], printed["next_command"]) == (False, resumed)
+
+    def test_a_rollback_interrupted_while_it_cancels_goes_on_within_its_budget(
+        self, cluster, called, path
+    ):
+        assert called("apply", path)[0] == 0
+        words = ["rollback", path, "--next", "1"]
+        command = [sys.executable, str(TESTS / "killed_command.py"), "1", "SIGTERM", *words]
+        ended = subprocess.run(
+            [*command, "--bootstrap-server", cluster.bootstrap], check=False, capture_output=True
+        )
+        assert ended.returncode == 3
+        next_ = f"rackwise rollback {path} --bootstrap-server {cluster.bootstrap} --next 1"
+        assert ended.stderr.decode().endswith(f"to continue: {next_}\n")
+        assert ended.stdout.decode().splitlines()[-1] == "ended early, interrupted"
 
     def test_a_new_run_has_no_throttle_of_an_old_one(self, called, path, state):
         """After a rollback, apply without --throttle kept the rate of the run before it."""

@@ -51,7 +51,8 @@ def rollback(
             state = initial_state(session, options.caps, mode="cancel")
             outcome, code = run(shell, session, state, label="cancel")
             if code:
-                show(shell, session, outcome, target, verb="rollback")
+                again = target.command("rollback", options, budget)
+                show(shell, session, outcome, target, verb="rollback", again=again)
                 return code
         unfinished = open_rollback(shell, session)
         if unfinished is not None:

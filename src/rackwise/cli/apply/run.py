@@ -227,7 +227,9 @@ def run_preflight(
         gone = frozenset(found.dropped)
         moves = [each for each in session.plan.moves if (each.topic, each.partition) not in gone]
         to_copy = moves_to_copy(moves, facts, _room(session, budget))
-        _print_throttle(shell, options, rate, facts, to_copy)
+        end_ms = budget.end_ms
+        lasts_s = None if end_ms is None else max(0, end_ms - session.world.clock_ms()) / 1000
+        _print_throttle(shell, options, rate, facts, to_copy, lasts_s)
     return found
 
 
@@ -242,9 +244,17 @@ def _room(session: ApplySession, budget: Budget) -> BudgetRoom:
 
 
 def _print_throttle(
-    shell: Shell, options: ApplyOptions, rate: int, facts: ClusterFacts, to_copy: Iterable[Move]
+    shell: Shell,
+    options: ApplyOptions,
+    rate: int,
+    facts: ClusterFacts,
+    to_copy: Iterable[Move],
+    lasts_s: float | None,
 ) -> None:
-    """Print the throttle with its unit, and the shortest time of the run."""
+    """Print the throttle with its unit, and the shortest time of the run.
+
+    `lasts_s`: seconds in which the run starts moves; None: no limit.
+    """
     from rackwise.core.applying.model import Progress
     from rackwise.core.applying.progress import eta_at, remaining
     from rackwise.core.applying.stop_conditions import may_cause_stall
@@ -256,7 +266,8 @@ def _print_throttle(
     if not left.total and not left.unknown:
         return
     eta = eta_at(left, rate)
-    text = throttle_text(rate, left, eta)
+    has_end = lasts_s is not None and (eta.seconds or 0) > lasts_s
+    text = throttle_text(rate, left, eta, in_one_run=not has_end)
     if may_cause_stall(rate, options.caps) or (eta.seconds or 0) > LONGEST_S:
         shell.warn(f"{text}; for more, set a larger rate with rackwise throttle")
     else:
@@ -428,7 +439,7 @@ def show(
             )
         else:
             lines = [outcome_text(outcome, texts)]
-            if again is not None:
+            if again is not None and outcome.mode == "apply":
                 lines += budget_lines(session.plan, outcome, onward)
             shell.text("\n".join(lines))
     except BrokenPipeError:

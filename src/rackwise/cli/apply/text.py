@@ -218,8 +218,11 @@ def resume_line(verb: str, plan: Path, bootstrap: str, client_config: Path | Non
     return escaped(shlex.join(words))
 
 
-def throttle_text(rate: int, left: Remaining, eta: Eta) -> str:
-    """`throttle: 50 bytes/s at each broker; 14.0 GiB to copy in 9 years or more (..)`."""
+def throttle_text(rate: int, left: Remaining, eta: Eta, *, in_one_run: bool = True) -> str:
+    """`throttle: 50 bytes/s at each broker; 14.0 GiB to copy in 9 years or more (..)`.
+
+    `in_one_run`: whether no end of the run comes before that time.
+    """
     from rackwise.report.formats import bytes_text
 
     parts = rate_text(rate)
@@ -231,6 +234,7 @@ def throttle_text(rate: int, left: Remaining, eta: Eta) -> str:
     return (
         f"throttle: {parts} at each broker; {bytes_text(left.total)} to copy in "
         f"{span_text(eta.seconds or 0)} or more{bound}{more}"
+        f"{'' if in_one_run else ', in several runs'}"
     )
 
 
