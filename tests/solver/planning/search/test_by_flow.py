@@ -220,7 +220,7 @@ class TestFreeLoads:
 
     def test_stop_skips_the_remaining_costs(self) -> None:
         instance, targets = solved({"t-0": [1, 2], "t-1": [1, 3]}, goal=Repair())
-        sets = solve(instance, targets, stopping_after(3))
+        sets = solve(instance, targets, stopping_after(2))
         assert instance.cost(sets) == 1
 
 

@@ -27,7 +27,7 @@ Limits: no chains of more than one exchange.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -107,11 +107,16 @@ def _single_moves(instance: Instance, sets: Ragged) -> list[_SingleMove]:
     return [_SingleMove(*move) for move in zip(rows.tolist(), old, new, strict=True)]
 
 
+_Pattern: TypeAlias = tuple[int, tuple[int, ...]]
+"""The class of a row and its finest racks, ascending."""
+
+
 class _MoveIndex:
     """The sets of the touched rows, and an index of the rows that could take a move.
 
     The index is by the broker that a row keeps, whether that broker is its old leader, and the cost
-    of a copy: only rows that agree in these can take a move from each other.
+    of a copy: only rows that agree in these can take a move from each other. Below these it is by
+    the racks of the row, so that rows whose racks forbid the move are not tried one by one.
     """
 
     def __init__(
@@ -128,13 +133,13 @@ class _MoveIndex:
         self._first = dict(zip(names, instance.preferred[rows].tolist(), strict=True))
         self._price = dict(zip(names, _price_classes(instance, rows).tolist(), strict=True))
         self._steady = dict(zip(names, _steady_classes(instance, rows).tolist(), strict=True))
-        self._keepers: dict[tuple[int, bool, int], dict[int, None]] = {}
-        for row, found in self._sets.items():
-            for broker in found & self._held[row]:
-                self._keepers.setdefault(self._key(row, broker), {})[row] = None
         self._leaf = instance.leaf.tolist()
         self._open = instance.is_open.tolist()
-        self._exchanges: dict[tuple[int, tuple[int, ...]], NDArray[np.bool_]] = {}
+        self._exchanges: dict[_Pattern, NDArray[np.bool_]] = {}
+        self._patterns = {row: self._pattern_of(row) for row in names}
+        self._keepers: dict[tuple[int, bool, int], dict[_Pattern, dict[int, None]]] = {}
+        for row in names:
+            self._index(row)
         self._caps = caps
         self._load: dict[tuple[int, int], int] = {}
         if caps:
@@ -146,6 +151,21 @@ class _MoveIndex:
     def _key(self, row: int, broker: int) -> tuple[int, bool, int]:
         return broker, self._first[row] == broker, self._price[row]
 
+    def _pattern_of(self, row: int) -> _Pattern:
+        leaves = sorted(self._leaf[broker] for broker in self._sets[row])
+        return int(self._instance.class_of[row]), tuple(leaves)
+
+    def _index(self, row: int) -> None:
+        """Let the row take moves from the brokers that it keeps."""
+        for broker in self._sets[row] & self._held[row]:
+            by_pattern = self._keepers.setdefault(self._key(row, broker), {})
+            by_pattern.setdefault(self._patterns[row], {})[row] = None
+
+    def _remove(self, row: int) -> None:
+        """The opposite of `_index`."""
+        for broker in self._sets[row] & self._held[row]:
+            del self._keepers[self._key(row, broker)][self._patterns[row]][row]
+
     def is_single(self, move: _SingleMove) -> bool:
         """Whether the row still makes this one move; it may have taken another one meanwhile."""
         found = self._sets.get(move.row)
@@ -155,11 +175,15 @@ class _MoveIndex:
         """Let another row make the move, if one may."""
         if not self.is_single(move) or not self._open[move.new]:
             return False
-        candidates = self._keepers.get(self._key(move.row, move.old), {})
-        for row in islice(candidates, TRIES):
-            if self._can_take(row, move):
-                self._hand_over_to(move, row)
-                return True
+        racks = self._leaf[move.old], self._leaf[move.new]
+        by_pattern = self._keepers.get(self._key(move.row, move.old), {})
+        for pattern, candidates in by_pattern.items():
+            if not candidates or not self._is_legal(pattern, *racks):
+                continue
+            for row in islice(candidates, TRIES):
+                if self._can_take(row, move):
+                    self._hand_over_to(move, row)
+                    return True
         return False
 
     def _can_take(self, row: int, move: _SingleMove) -> bool:
@@ -169,7 +193,7 @@ class _MoveIndex:
             and row != move.row
             and self._replicates_alike(row, move)
             and self._fits_caps(row, move)
-            and self._stays_legal(row, move)
+            and move.old not in self._instance.pins.row(row)
         )
 
     def _replicates_alike(self, row: int, move: _SingleMove) -> bool:
@@ -188,18 +212,15 @@ class _MoveIndex:
             self._caps[topic][broker]
         )
 
-    def _stays_legal(self, row: int, move: _SingleMove) -> bool:
-        old, new = self._leaf[move.old], self._leaf[move.new]
-        if move.old in self._instance.pins.row(row):
-            return False
+    def _is_legal(self, pattern: _Pattern, old: int, new: int) -> bool:
+        """Whether a row with these racks may move a replica from one finest rack to another."""
         if old == new:
             return True
-        class_ = int(self._instance.class_of[row])
-        key = (class_, tuple(sorted(self._leaf[b] for b in self._sets[row])))
-        if key not in self._exchanges:
-            counts = np.bincount(key[1], minlength=self._instance.leaves).astype(np.int64)
-            self._exchanges[key] = self._instance.classes[class_].exchanges(counts)
-        return bool(self._exchanges[key][old, new])
+        if pattern not in self._exchanges:
+            class_, leaves = pattern
+            counts = np.bincount(leaves, minlength=self._instance.leaves).astype(np.int64)
+            self._exchanges[pattern] = self._instance.classes[class_].exchanges(counts)
+        return bool(self._exchanges[pattern][old, new])
 
     def _hand_over_to(self, move: _SingleMove, taker: int) -> None:
         topics = self._instance.topic
@@ -210,10 +231,12 @@ class _MoveIndex:
             topic = int(topics[row])
             self._load[topic, removed] = self._load.get((topic, removed), 0) - 1
             self._load[topic, added] = self._load.get((topic, added), 0) + 1
-        for broker in self._sets.pop(move.row) & self._held[move.row]:
-            self._keepers[self._key(move.row, broker)].pop(move.row, None)
+        self._remove(move.row)
+        del self._sets[move.row]
+        self._remove(taker)
         self._sets[taker] = (self._sets[taker] - {move.old}) | {move.new}
-        self._keepers[self._key(taker, move.old)].pop(taker)
+        self._patterns[taker] = self._pattern_of(taker)
+        self._index(taker)
 
     def sets(self) -> Ragged:
         """The present set of every row: touched rows as found, the others as placed."""
