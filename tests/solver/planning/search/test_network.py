@@ -77,6 +77,18 @@ class TestFewArcs:
         )
         assert many < 2 * few  # equal partitions share nodes and arcs
 
+    def test_no_replica_leaves_a_broker_without_need(self) -> None:
+        """`if loads are free, none need to`; with fair loads, and with caps, some may."""
+        cluster = generated_cluster("grown", 60, 3, 300, 3)
+        spread = Policy(topics=(TopicBlock(match=("t1*",), topic_spread="even"),))
+        leaving = []
+        for policy, goal in ((Policy(), Repair()), (spread, Repair()), (Policy(), Balance())):
+            network = built(instance_of(cluster, policy, goal))
+            leaving.append(int(((network.row >= 0) & (network.hub >= 0)).sum()))
+        assert leaving[0] == 0
+        assert leaving[1] > 0
+        assert leaving[2] > 0
+
     def test_distinct_racks(self) -> None:
         policy = Policy(topics=(TopicBlock(match=("*",), spread={"zone": AtLeast(2)}),))
         instance = instance_of(lost("random"), policy, Balance())

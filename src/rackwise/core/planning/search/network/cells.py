@@ -2,9 +2,9 @@
 
 A rack of a row is simple if all replicas that the row holds there may stay. A simple rack is no
 node. Its replicas are supplied at their brokers, and one arc for all rows of equal cost carries
-those that leave their broker for the hub. Units that the rack lacks start in the hub. So a row is a
-node only where it must drop a replica, or can choose between racks. Rows that choose between the
-same hubs at the same cost are one node:
+those that leave their broker for the hub; if loads are free, none need to. Units that the rack
+lacks start in the hub. So a row is a node only where it must drop a replica, or can choose between
+racks. Rows that choose between the same hubs at the same cost are one node:
 
 ```
 rows 4 and 9 on 1 of /a and 5 of /b; of three replicas, each rack must take 1 and may take 2
@@ -199,6 +199,9 @@ class CellNodes(RackHubs):
         entries = self.entry_nodes(rows, brokers)
         self.supply_nodes(entries, np.ones_like(entries))
         can_leave = (hubs >= 0) & (free > 0)
+        if self.targets.ranges is None:
+            # Without fair loads only a cap can make a replica leave a broker where it may stay.
+            can_leave &= self.capped[self.instance.topic[rows]] > 0
         self.kept.append(np.stack([rows[~can_leave], brokers[~can_leave]], axis=1))
         rows, brokers, hubs = rows[can_leave], brokers[can_leave], hubs[can_leave]
         entries = entries[can_leave]
