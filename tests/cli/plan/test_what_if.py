@@ -97,3 +97,9 @@ def test_where_no_plan_exists_the_reason_is_told(run_what_if):
 def test_what_the_policy_calls_no_difference_is_none(run_what_if):
     policy = 'audit = { fail_on = "never" }'
     assert run_what_if("--lose", "/a", policy=policy)[0] == 0
+
+
+def test_plans_are_summed_up_and_not_sealed(run_what_if, monkeypatch):
+    """The hashes of a plan file cost more than the sums that are shown."""
+    monkeypatch.delattr("rackwise.adapters.files.sealed", raising=True)
+    assert run_what_if("--lose", "/a")[0] == 2

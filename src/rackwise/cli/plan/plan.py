@@ -403,14 +403,13 @@ def read_prices(
     )
 
 
-def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> SealedPlan:
-    """Search the plan and seal it. `advance` is called at each step."""
-    from rackwise.adapters import files
+def search_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Plan:
+    """Search the plan, without the hashes of a file. `advance` is called at each step."""
     from rackwise.core.planning.plan import plan as find
 
     try:
         with end_on_signal():
-            found = find(
+            return find(
                 job.cluster,
                 job.policy,
                 job.goal,
@@ -421,6 +420,13 @@ def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Se
     except Infeasible as error:
         _print_reasons(shell, error)
         raise
+
+
+def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> SealedPlan:
+    """Search the plan and seal it. `advance` is called at each step."""
+    from rackwise.adapters import files
+
+    found = search_plan(shell, job, advance)
     made_from = replace(
         found.made_from,
         snapshot_sha256=files.fingerprint(job.cluster),

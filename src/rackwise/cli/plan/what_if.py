@@ -20,8 +20,8 @@ from rackwise.cli.plan.plan import (
     SEARCH,
     PlanJob,
     at_rest,
-    build_plan,
     gather_job,
+    search_plan,
 )
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import PolicyFile, PriceTable, Provider
@@ -164,16 +164,20 @@ def _evaluate(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Wha
     from rackwise.cli.plan.what_if_text import WhatIfSide
     from rackwise.core.audit import audit, blast_radius
 
-    plan, error = None, None
+    totals, fair, error = None, None, None
     try:
-        plan = build_plan(shell, job, advance).plan
+        plan = search_plan(shell, job, advance)
     except InputError as raised:
         error = raised
+    else:
+        # The moves of a plan take as much memory as the cluster; only sums are shown.
+        totals, fair = plan.totals, plan.fair.loads()
+        del plan
     return WhatIfSide(
         cluster=job.cluster,
-        findings=audit(job.cluster, job.policy, fair=None if plan is None else plan.fair.loads()),
+        findings=audit(job.cluster, job.policy, fair=fair),
         losses=blast_radius(job.cluster, job.policy),
-        plan=plan,
+        totals=totals,
         error=error,
     )
 
@@ -203,6 +207,6 @@ def _side_document(side: WhatIfSide) -> WhatIfSideDocument:
         findings=side.findings.counts,
         not_checked=side.findings.not_checked,
         blast_radius=tuple(loss_document(loss, has_names=False) for loss in side.losses),
-        plan=None if side.plan is None else side.plan.totals,
+        plan=side.totals,
         no_plan=None if side.error is None else side.error.message,
     )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rackwise.core.errors import InputError
     from rackwise.core.model import Cluster
     from rackwise.core.planning.diff import FindingsDiff
-    from rackwise.core.planning.model import Plan
     from rackwise.core.planning.what_if import Change
 
 SIDES = ("before", "after")
@@ -28,12 +27,12 @@ SIDES = ("before", "after")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfSide:
-    """A cluster before or after the change, with its audit and its plan."""
+    """A cluster before or after the change, with its audit and the sums of its plan."""
 
     cluster: Cluster
     findings: Findings
     losses: tuple[RackLoss, ...]
-    plan: Plan | None
+    totals: Totals | None
     error: InputError | None
     """Why there is no plan."""
 
@@ -120,18 +119,18 @@ def _pair(a: int | None, b: int | None) -> tuple[str, str]:
 
 
 def _plans(before: WhatIfSide, after: WhatIfSide) -> str:
-    plans = [each.plan for each in (before, after)]
+    totals = [each.totals for each in (before, after)]
     errors = [
         f"no plan {side}: {escaped(each.error.message)}"
         for side, each in zip(SIDES, (before, after), strict=True)
         if each.error is not None
     ]
-    left, right = (Totals() if plan is None else plan.totals for plan in plans)
+    left, right = (one or Totals() for one in totals)
     rows = [
         TotalDiff(
             name=total.name,
-            a=None if plans[0] is None else total.a,
-            b=None if plans[1] is None else total.b,
+            a=None if totals[0] is None else total.a,
+            b=None if totals[1] is None else total.b,
         )
         for total in compare_totals(left, right)
     ]
