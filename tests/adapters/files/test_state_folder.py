@@ -109,13 +109,22 @@ def test_the_second_run_is_told_who_has_it(tmp_path):
 
 def test_a_rollback_names_the_plan_that_it_undoes_and_the_one_that_it_executes(tmp_path):
     with locked(tmp_path, since=NOW, command="rollback") as lock:
-        assert not holder(tmp_path).runs(ONE), "the plan is not known yet"
+        assert holder(tmp_path).runs(ONE), "the plan is not known yet, and may be this one"
         lock.write(plan=ONE)
         lock.write(executes=TWO)
         found = holder(tmp_path)
     assert (found.plan, found.executes) == (ONE, TWO)
     assert (found.runs(ONE), found.runs(TWO), found.runs("3" * 64)) == (True, True, False)
     assert found.does(ONE) == "rolling back this plan"
+
+
+def test_a_reader_or_a_holder_without_a_plan_does_not_say_whether_it_is_another():
+    known = LockHolder(pid="1", command="apply", plan=ONE, file="/ops/a.json")
+    assert known.does() == "executing the plan (/ops/a.json, 5f0c9a7d21be)"
+    early = LockHolder(pid="1", command="apply", file="/ops/a.json")
+    assert (early.runs(ONE), early.does(ONE)) == (True, "executing the plan (/ops/a.json)")
+    assert LockHolder(pid="1", command="cancel").does(ONE) == "cancelling a plan"
+    assert not LockHolder(pid="1", command="throttles").runs(ONE)
 
 
 @pytest.mark.parametrize(

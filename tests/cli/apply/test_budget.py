@@ -431,6 +431,8 @@ class TestRuns:
         assert called("apply", path, "--next", "2")[0] == 3
         assert called("rollback", path, "--next", "1")[0] == 3
         assert called("apply", path)[0] == 0
+        code, out, _ = called("status", path)
+        assert (code, "rollback" in out) == (0, False)
         code, _, err = called("rollback", path, "--next", "3")
         assert code == 3
         assert "of later runs are left to undo; to continue: rackwise rollback" in err

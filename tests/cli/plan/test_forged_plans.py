@@ -64,12 +64,21 @@ CASES = {
     "replace": (FREE, Replace(((2, 5),)), {}),
     "replication": (Policy(), SetReplication((("u", 3),)), {}),
     "leaders": (Policy(), Leaders(), {}),
-    "budget": (Policy(), Balance(), {"max_moves": 4}),
+    "max moves": (Policy(), Balance(), {"max_moves": 4}),
     "rated": (Policy(), Balance(), {"prices": CENTS}),
 }
 FORGERIES = 40
 """Of each case, in every run."""
-MOST = ("dollars", "topic spread", "leaders", "budget", "drain", "replace", "replication", "rated")
+MOST = (
+    "dollars",
+    "topic spread",
+    "leaders",
+    "max moves",
+    "drain",
+    "replace",
+    "replication",
+    "rated",
+)
 """Cases whose documents have every field between them; `test_most_cases` compares them."""
 EACH = 55
 """Forgeries of each field of these, in a long run."""

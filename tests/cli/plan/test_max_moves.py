@@ -31,7 +31,7 @@ def limited(snapshot):
 
 ROWS = [
     "now      2 replicas in 2 partitions, at most 2 replicas",
-    "later    2 replicas in 2 partitions; no plan leaves fewer replicas",
+    "later    2 replicas in 2 partitions; no plan gets from there to the goal with fewer",
     "         2 partitions for spread-even",
 ]
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.pipeline.columns.arrays import (
     TextColumn,
+    cut_texts,
     filled,
     flags,
     is_valid,
     longs,
     nullable,
 )
+from rackwise.pipeline.schemas import LONGEST_TEXT
 
 CELLS = st.lists(st.none() | st.integers(-3, 3), max_size=40)
 FLAGS = st.lists(st.none() | st.booleans(), max_size=40)
@@ -62,3 +65,10 @@ def test_texts_are_found_by_their_codes(cells, searched):
         assert texts.coded().to_pylist() == cells_of
         numbers = texts.numbers({"a": 4, "b": 9}, unknown=-2).tolist()
         assert numbers == [{"a": 4, "b": 9}.get(cell, -2) for cell in cells_of]
+
+
+@pytest.mark.parametrize("is_coded", [False, True])
+def test_long_texts_that_are_not_utf8_are_cut(is_coded):
+    column = pa.array([b"\xff" * (LONGEST_TEXT + 1), b"a", None]).cast(pa.string(), safe=False)
+    cut = cut_texts(column.dictionary_encode() if is_coded else column)
+    assert cut.to_pylist() == ["\ufffd" * LONGEST_TEXT, "a", None]

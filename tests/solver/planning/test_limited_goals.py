@@ -221,6 +221,13 @@ class TestBrokersThatGoalsCannotName:
             plan(self.CLUSTER, goal=goal)
         assert caught.value.hint == "brokers: 1, 2, 3, 4, 5, 6"
 
+    @pytest.mark.parametrize("goal", [Drain((9,)), Replace(((9, 2),))])
+    def test_dead_ones_that_are_not_listed(self, goal) -> None:
+        cluster = small_cluster(RACKS, {"t-0": [1, 3, 9]})
+        with pytest.raises(InvalidConfig, match="got 9, which is dead and not listed") as caught:
+            plan(cluster, goal=goal)
+        assert caught.value.hint == "plan repair moves the replicas of dead brokers"
+
     def test_many_brokers_are_not_all_named(self) -> None:
         many = small_cluster(dict.fromkeys(range(20), "/a"), {"t-0": [1]})
         with pytest.raises(InvalidConfig) as caught:

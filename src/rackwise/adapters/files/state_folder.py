@@ -64,6 +64,8 @@ _ACTS = MappingProxyType(
     }
 )
 """Command -> what its process does with a plan; the others execute it."""
+CLEARING = "throttles"
+"""The command that needs no plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +86,23 @@ class LockHolder:
 
     def runs(self, *plans: str) -> bool:
         """Whether it runs one of these plans, or may: its text does not say."""
-        return self == LockHolder() or not {self.plan, self.executes}.isdisjoint(plans)
+        is_unknown = self.plan is None and self.command != CLEARING
+        return is_unknown or not {self.plan, self.executes}.isdisjoint(plans)
 
     def does(self, *plans: str) -> str:
         """`executing another plan (/ops/b.json, 81c0f2aa9e07)`: what it does, safe to print.
 
-        `plans`: those that the reader calls "this plan".
+        `plans`: those that the reader calls "this plan"; none if the reader has no plan yet.
         """
         if self == LockHolder():
             return "executing a plan"
-        if self.command == "throttles":
+        if self.command == CLEARING:
             return "clearing the throttles of earlier runs"
-        named = ", ".join(filter(None, [self.file, (self.plan or "")[:12]]))
-        plan = "this plan" if self.runs(*plans) else f"another plan ({escaped(named)})"
+        named = escaped(", ".join(filter(None, [self.file, (self.plan or "")[:12]])))
+        if self.plan is None or not plans:
+            plan = f"the plan ({named})" if named else "a plan"
+        else:
+            plan = "this plan" if self.runs(*plans) else f"another plan ({named})"
         return f"{_ACTS.get(self.command or '', 'executing')} {plan}"
 
     @property
@@ -181,6 +187,8 @@ def locked(
             _take(descriptor)
         except BlockingIOError:
             raise lock_error(folder, _read_holder(descriptor), *filter(None, [plan])) from None
+        with suppress(OSError):  # the text of a process that was killed
+            os.ftruncate(descriptor, 0)
         lock = RunLock(
             path,
             descriptor,

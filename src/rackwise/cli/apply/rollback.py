@@ -84,13 +84,16 @@ def _reverse_path(session: ApplySession) -> Path:
 def open_rollback(shell: Shell, session: ApplySession) -> ApplySession | None:
     """The session of a rollback of the plan that did not end; None if there is no such rollback.
 
-    Raises `InvalidPlan` where its plan or its journal is damaged.
+    A rollback begins with a cancel in the journal of the plan. If the plan was applied again since,
+    the rollback is no longer what is going on. Raises `InvalidPlan` where its plan or its journal
+    is damaged.
     """
     from rackwise.adapters.files.plan.read import read_plan
     from rackwise.cli.apply.run import has_ended
+    from rackwise.core.applying.start import history_of
 
     path = _reverse_path(session)
-    if not path.exists():
+    if not path.exists() or history_of(session.lines).mode == "apply":
         return None
     unfinished = session.with_plan(read_plan(path, max_bytes=shell.max_input))
     if has_ended(unfinished):

@@ -219,6 +219,9 @@ def run_preflight(
     )
     if is_foreign(session.plan):
         shell.note(f"proof    {NOT_OURS}")
+    if session.plan.later:
+        later = counted(len(session.plan.later), "move")
+        shell.note(f"later    {later} of the goal: make the next plan from a new snapshot")
     for difference in found.differences:
         shell.warn(f"left out, {escaped(difference)}")
     kept = history_of(session.lines).kept_throttle(is_new=is_new)

@@ -63,7 +63,7 @@ class ProofDocument:
     minimise: str
     """What the plan minimises: `moves`, `bytes` or `usd`."""
     moves: int
-    """Moves of the plan."""
+    """Moves that the plan makes, without those for later."""
     later: int
     """Moves that it leaves for later (`--max-moves`); cost and proof include them."""
     cost: Signed

@@ -160,8 +160,8 @@ def plan(
         int | None,
         typer.Option(
             metavar="N",
-            help="Copy at most N replicas with this plan, first for partitions that can lose data; "
-            "the plan lists the other moves as later, for the next plan.",
+            help="Copy at most N replicas with this plan, first for the partitions with the worst "
+            "consequence; the plan lists the other moves as later, for the next plan.",
         ),
     ] = None,
     price_rules: Annotated[

@@ -148,7 +148,7 @@ def _text(plan: Plan, verdict: Verdict, settings: Sequence[str], name: str) -> s
     from rackwise.cli.plan.goals import goal_text
     from rackwise.cli.plan.text import (
         amount,
-        budget_rows,
+        later_rows,
         left_alone_rows,
         objective_of,
         proof_text,
@@ -158,14 +158,14 @@ def _text(plan: Plan, verdict: Verdict, settings: Sequence[str], name: str) -> s
 
     objective = objective_of(plan)
     parts = [f"{escaped(name)}: {goal_text(plan.goal)}"]
-    parts += [f"{counted(len(plan.moves), 'partition')} to change"]
+    parts += [f"{counted(len(plan.all_moves), 'partition')} to change"]
     if objective in TO:
         parts.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
     more = f", {len(settings) - SETTINGS} more" if len(settings) > SETTINGS else ""
     rules = ", ".join(escaped(setting) for setting in settings[:SETTINGS]) or "the default policy"
     rows = (
         ("policy", f"{rules}{more}, sha256 {plan.made_from.policy_sha256[:SHOWN]}.."),
-        *budget_rows(replace(plan, verdict=verdict)),
+        *later_rows(replace(plan, verdict=verdict)),
         *left_alone_rows(plan),
         ("legal", _legal_text(plan) if verdict.is_legal else "no"),
         ("fair", "yes: no fairer loads exist" if verdict.is_fair else "no"),

@@ -73,7 +73,7 @@ def summary_text(plan: Plan) -> str:
     rows = (
         ("goal", _goal(plan)),
         ("moves", _moves(totals)),
-        *budget_rows(plan),
+        *later_rows(plan),
         *left_alone_rows(plan),
         ("leaders", _leaders(totals)),
         ("bytes", _bytes(totals)),
@@ -219,8 +219,8 @@ def left_alone_rows(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "left", f"{counted(one.partitions, 'partition')} {verb} {escaped(one.rule)}: {named}"
 
 
-def budget_rows(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Format what fits --max-moves, what is left for later, and the rules of which it is."""
+def later_rows(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Format what fits --max-moves, what is left for later, and the rules that this repairs."""
     if not plan.later:
         return
     now, later = (
@@ -229,9 +229,8 @@ def budget_rows(plan: Plan) -> Iterator[tuple[str, str]]:
         for moves in (plan.moves, plan.later)
     )
     yield "now", f"{now}, at most {counted(plan.max_moves or 0, 'replica')}"
-    unit = UNITS[objective_of(plan)]
-    least = f"; no plan leaves fewer {unit}" if plan.verdict.is_proved else ""
-    yield "later", f"{later}{least}"
+    is_least = plan.verdict.is_proved and plan.minimise == "moves"
+    yield "later", f"{later}{'; no plan gets from there to the goal with fewer' * is_least}"
     broken = Counter(name for move in plan.later for name in move.reasons)
     for name, count in broken.items():
         yield "", f"{counted(count, 'partition')} for {escaped(name)}"

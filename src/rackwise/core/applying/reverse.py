@@ -56,6 +56,9 @@ def reverse_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
             is_fair=False,
         ),
         sha256="",
+        left_alone=None,
+        max_moves=None,
+        later=(),
     )
 
 

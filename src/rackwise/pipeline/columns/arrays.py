@@ -155,7 +155,10 @@ def cut_texts(column: pa.Array) -> pa.Array:
         texts = cut_texts(column.dictionary)
         return pa.DictionaryArray.from_arrays(column.indices, texts)
     longest = pc.max(pc.binary_length(column)).as_py() or 0
-    return pc.utf8_slice_codeunits(column, 0, LONGEST_TEXT) if longest > LONGEST_TEXT else column
+    if longest <= LONGEST_TEXT:
+        return column
+    texts = pa.array(read_texts(column), pa.string())  # Arrow cuts UTF-8 only
+    return pc.utf8_slice_codeunits(texts, 0, LONGEST_TEXT)
 
 
 def is_valid(column: pa.Array) -> NDArray[np.bool_]:

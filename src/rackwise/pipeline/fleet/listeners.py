@@ -120,7 +120,8 @@ class BrokersAt:
 
     def is_estimated(self, start_s: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether the broker was seen only later, or another snapshot lacks it."""
-        if start_s.min(initial=0) >= self.spans.seen_s.max() and not self.spans.is_carried.any():
+        first_s = start_s.min(initial=np.iinfo(np.int64).max)
+        if first_s >= self.spans.seen_s.max() and not self.spans.is_carried.any():
             return np.zeros(len(start_s), dtype=np.bool_)
         return self.spans.is_carried[self.places] | (start_s < self.spans.seen_s[self.places])
 

@@ -88,10 +88,6 @@ class VpcRows:
     def __len__(self) -> int:
         return len(self.malformed.codes)
 
-    def ip(self, end: str) -> NDArray[np.int64]:
-        """The addresses of one of `codes`, as in `addresses`."""
-        return self.known.ip.take(self.codes[end])
-
 
 def parse_rows(
     batch: pa.RecordBatch, reader: AddressReader, *, optional: Sequence[str] = ()
@@ -144,14 +140,8 @@ def parse_rows(
 
 
 def _without_dashes(column: pa.Array) -> pa.Array:
-    """Strings, coded or not; null where the log has a dash."""
-    if not pa.types.is_dictionary(column.type):
-        return pc.if_else(pc.equal(column, MISSING), None, column)
-    dash = pc.index(column.dictionary, MISSING).as_py()
-    if dash < 0:
-        return column
-    indices = pc.if_else(pc.equal(column.indices, dash), None, column.indices)
-    return pa.DictionaryArray.from_arrays(indices, column.dictionary)
+    """Strings; null where the log has a dash."""
+    return pc.if_else(pc.equal(column, MISSING), None, column)
 
 
 def _numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

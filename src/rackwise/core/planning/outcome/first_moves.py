@@ -1,4 +1,4 @@
-"""The moves of a plan that fit a number of replicas, those that can lose data first.
+"""The moves of a plan that fit a number of replicas, those with the worst consequence first.
 
 Goals, in order: never more replicas than asked for; the worst consequence first; as many partitions
 as possible. The cheapest plan is found and proved whole, and split:
@@ -12,15 +12,16 @@ logs-0    replica-balance     -                            1     now      4
 logs-3    leader-balance      -                            0     now      nothing to copy
 ```
 
-What remains. Every plan that reaches the goal costs at least the lower bound L. The moves of now
-cost k, so every way from there to the goal costs L - k or more. The moves of later cost exactly
-that if the plan is proved. They are in the plan, so that its proof covers them.
+What remains. Every plan that reaches the goal costs at least the lower bound L. The first moves
+cost k, so every way from there to the goal costs L - k or more. The later moves cost exactly that
+if the plan is proved. They are in the plan, so that its proof covers them.
 
-Among moves of one consequence, those that add the fewest replicas come first, which mends the most
-partitions; then those that are executed first. A move that does not fit is left for later, and
+Among moves of one consequence, those that add the fewest replicas come first, which repairs the
+most partitions; then those that are executed first. A move that does not fit is left for later, and
 smaller ones behind it may still fit.
 
-Limits: a partition moves whole or not at all. Loads are fair once the moves of later are made.
+Limits: a partition moves whole or not at all. The first moves need not add as many replicas as are
+allowed, and another choice may leave fewer. Loads are fair once the later moves are made.
 
 Source: `rules.consequence`.
 """
@@ -77,7 +78,7 @@ def first_moves(instance: Instance, change: ListChanges, most: int) -> NDArray[n
 def split_moves(
     moves: Sequence[Move], is_now: NDArray[np.bool_]
 ) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
-    """The moves of now and those of later, each in the order of `moves`."""
+    """The first and the later moves, each in the order of `moves`."""
     now = is_now.tolist()
     return (
         tuple(move for move, is_first in zip(moves, now, strict=True) if is_first),

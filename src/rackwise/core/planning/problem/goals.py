@@ -157,11 +157,15 @@ def _check_known(name: str, brokers: Sequence[int], cluster: Cluster) -> None:
     known = {broker.id for broker in cluster.brokers}
     for broker in brokers:
         if broker not in known:
+            is_named = bool((cluster.partitions.placed.values == broker).any())
             raise InvalidConfig(
-                f"invalid {name}: expected a broker of the cluster, got {broker}",
+                f"invalid {name}: expected a broker of the cluster, got {broker}"
+                f"{', which is dead and not listed' * is_named}",
                 wanted="a broker of the cluster",
                 had=broker,
-                hint=f"brokers: {_ids_text(sorted(known))}",
+                hint="plan repair moves the replicas of dead brokers"
+                if is_named
+                else f"brokers: {_ids_text(sorted(known))}",
             )
 
 

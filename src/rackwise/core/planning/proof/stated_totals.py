@@ -143,7 +143,7 @@ def _different_moves(moves: Sequence[Move], stated_moves: Sequence[Move]) -> Ite
 def _false_order(
     instance: Instance, plan: Plan, change: ListChanges, moves: Sequence[Move]
 ) -> Iterator[str]:
-    """Moves out of order, and others now than those that `first_moves` gives."""
+    """Moves out of order, and others for later than those that `first_moves` leaves."""
     wanted: tuple[Sequence[Move], Sequence[Move]] = (moves, ())
     if plan.max_moves is not None and not isinstance(plan.goal, Leaders):
         try:
@@ -160,7 +160,10 @@ def _false_order(
     if [*map(sorted, orders[0])] == [*map(sorted, orders[1])]:
         yield "the moves are not in execution order"
     else:
-        yield f"expected {len(wanted[0])} moves now, got others"
+        wrong = sorted({*orders[0][0]} ^ {*orders[1][0]})
+        topic, partition = wrong[0]
+        when = ("now", "later") if wrong[0] in orders[0][0] else ("later", "now")
+        yield f"{escaped(topic)}-{partition}: expected its move {when[0]}, got it {when[1]}"
 
 
 def _false_proof(
