@@ -38,9 +38,10 @@ from rackwise.core.errors import InvalidAssignment, PartialRacks
 from rackwise.core.odd_racks import settle_racks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rackwise.core.model import Broker
+    from rackwise.core.odd_racks import OddRack
 
 ID_END = 2**31
 REFUSAL = "org.apache.kafka.server.common.AdminOperationException"
@@ -76,39 +77,47 @@ def apply_mode(
     `PartialRacks` (enforced; `upstream` is the text in the error) and `InvalidAssignment` for an
     invalid or repeated id.
     """
-    ordered = by_id(brokers)
-    found = settle_racks((broker.id, broker.rack) for broker in ordered)
-    if has_levels and found.odd:
-        ordered = tuple(replace(broker, rack=found.racks[broker.id]) for broker in ordered)
-    without = brokers_without_rack(brokers, has_levels=has_levels)
+    settled, odd = _settled(by_id(brokers), has_levels=has_levels)
+    without = _without_rack(settled, odd)
     if mode is RackMode.ENFORCED and without:
-        is_odd = has_levels and bool(found.odd)
-        cure = "give all brokers racks of one form" if is_odd else "set broker.rack on them"
+        cure = "give all brokers racks of one form" if odd else "set broker.rack on them"
         raise PartialRacks(
-            f"all brokers must have a rack{' that counts' if is_odd else ''}; "
-            f"{len(without)} of {len(ordered)} have none: {', '.join(without)}",
-            wanted=len(ordered),
-            had=len(ordered) - len(without),
+            f"all brokers must have a rack{' that counts' if odd else ''}; "
+            f"{len(without)} of {len(settled)} have none: {', '.join(without)}",
+            wanted=len(settled),
+            had=len(settled) - len(without),
             hint=f"{cure}, or place without racks: --disable-rack-aware",
             upstream=upstream,
         )
     if mode is RackMode.DISABLED or (mode is RackMode.SAFE and without):
-        return tuple(replace(broker, rack=None) for broker in ordered)
-    return ordered
+        return tuple(replace(broker, rack=None) for broker in settled)
+    return settled
 
 
 def brokers_without_rack(brokers: Sequence[Broker], *, has_levels: bool) -> tuple[str, ...]:
     """The ids of brokers without a rack if racks are partial, each with its rack if that is odd.
 
-    Empty if no broker has a rack. `has_levels`: as in `apply_mode`.
+    Empty if no broker has a rack. `has_levels` and the errors are those of `apply_mode`.
     """
-    racks = {broker.id: broker.rack for broker in sorted(brokers, key=lambda one: one.id)}
-    found = settle_racks(racks.items())
-    odd = {each.broker: each.text for each in found.odd} if has_levels else {}
-    without = [id_ for id_, rack in racks.items() if rack is None or id_ in odd]
-    if not odd and len(without) == len(racks):
+    return _without_rack(*_settled(by_id(brokers), has_levels=has_levels))
+
+
+def _settled(
+    brokers: tuple[Broker, ...], *, has_levels: bool
+) -> tuple[tuple[Broker, ...], Mapping[int, OddRack]]:
+    """The brokers with the racks that count, and the odd racks by broker."""
+    if not has_levels:
+        return brokers, {}
+    found = settle_racks((broker.id, broker.rack) for broker in brokers)
+    settled = tuple(replace(broker, rack=found.racks[broker.id]) for broker in brokers)
+    return settled, {each.broker: each for each in found.odd}
+
+
+def _without_rack(brokers: tuple[Broker, ...], odd: Mapping[int, OddRack]) -> tuple[str, ...]:
+    without = [broker.id for broker in brokers if broker.rack is None]
+    if not odd and len(without) == len(brokers):
         return ()
-    return tuple(odd.get(id_, f"{id_}") for id_ in without)
+    return tuple(odd[id_].text if id_ in odd else f"{id_}" for id_ in without)
 
 
 def by_id(brokers: Sequence[Broker]) -> tuple[Broker, ...]:
