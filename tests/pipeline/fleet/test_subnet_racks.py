@@ -74,7 +74,9 @@ def test_arrays_find_both_families_and_networks_far_apart():
     table = "2001:db8::/64,a\nfd00::/64,b\n10.0.0.0/24,c\n10.0.1.0/24,d"
     texts = ["2001:db8::1", "fd00::1", "10.0.0.9", "10.0.1.9", "10.0.2.9", "fd00:0:0:1::1", None]
     lookup = RackLookup(subnet_buckets(parse_subnets(table)))
-    found = lookup.find(*AddressReader().read(pa.array(texts)))
+    reader = AddressReader()
+    codes = reader.codes(pa.array(texts))
+    found = lookup.find(reader.ip[codes], reader.prefix[codes])
     assert found.tolist() == [1, 2, 3, 4, 0, 0, 0]
 
 
@@ -116,4 +118,6 @@ def test_the_lookup_equals_a_search_through_all_networks(spark):
     found = [codes[rack.text] if rack else 0 for rack in wanted]
     assert [(row.address, row.rack) for row in rows] == list(zip(texts, found, strict=True))
     lookup = RackLookup(subnet_buckets(subnets, codes))
-    assert lookup.find(*AddressReader().read(pa.array(texts))).tolist() == found
+    reader = AddressReader()
+    read = reader.codes(pa.array(texts))
+    assert lookup.find(reader.ip[read], reader.prefix[read]).tolist() == found

@@ -84,22 +84,32 @@ def _reverse_path(session: ApplySession) -> Path:
 def open_rollback(shell: Shell, session: ApplySession) -> ApplySession | None:
     """The session of a rollback of the plan that did not end; None if there is no such rollback.
 
-    A rollback begins with a cancel in the journal of the plan. If the plan was applied again since,
-    the rollback is no longer what is going on. Raises `InvalidPlan` where its plan or its journal
-    is damaged.
+    Raises `InvalidPlan` where its plan or its journal is damaged.
     """
     from rackwise.adapters.files.plan.read import read_plan
     from rackwise.cli.apply.run import has_ended
-    from rackwise.core.applying.start import history_of
 
     path = _reverse_path(session)
-    if not path.exists() or history_of(session.lines).mode == "apply":
+    if not path.exists():
         return None
     unfinished = session.with_plan(read_plan(path, max_bytes=shell.max_input))
     if has_ended(unfinished):
         unfinished.journal.close()
         return None
     return unfinished
+
+
+def current_rollback(shell: Shell, session: ApplySession) -> ApplySession | None:
+    """The same; None also if the plan was applied again since.
+
+    A rollback begins with a cancel in the journal of the plan, so the last run of a plan that is
+    being rolled back is no `apply`.
+    """
+    from rackwise.core.applying.start import history_of
+
+    if history_of(session.lines).mode == "apply":
+        return None
+    return open_rollback(shell, session)
 
 
 def _reverse(shell: Shell, session: ApplySession) -> Plan:

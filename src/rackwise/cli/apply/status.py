@@ -14,7 +14,7 @@ from rackwise.cli.apply.budget import BudgetOptions, next_run
 from rackwise.cli.apply.journal_lines import is_closed
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Target
-from rackwise.cli.apply.rollback import open_rollback
+from rackwise.cli.apply.rollback import current_rollback
 from rackwise.cli.apply.run import ApplySession, open_session
 from rackwise.cli.apply.text import (
     class_lines,
@@ -114,7 +114,7 @@ def status(
 def _described(shell: Shell, session: ApplySession) -> ApplySession:
     """The session of the rollback that is open, else that of the plan."""
     try:
-        return open_rollback(shell, session) or session
+        return current_rollback(shell, session) or session
     except InvalidPlan as error:
         shell.warn(escaped(error.message))
         return session

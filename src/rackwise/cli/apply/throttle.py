@@ -21,7 +21,7 @@ import typer
 
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.options import Target, parse_bytes
-from rackwise.cli.apply.rollback import open_rollback
+from rackwise.cli.apply.rollback import current_rollback
 from rackwise.cli.apply.run import (
     ApplySession,
     has_ended,
@@ -69,7 +69,7 @@ def throttle(
     while True:
         try:
             with open_session(shell, target, command="throttle") as session:
-                rollback = open_rollback(shell, session)
+                rollback = current_rollback(shell, session)
                 if rollback is None:
                     return _set_here(shell, session, wanted)
                 with closing(rollback.journal):
