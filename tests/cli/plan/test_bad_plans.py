@@ -57,7 +57,7 @@ class TestCluster:
         monkeypatch.setattr("rackwise.adapters.memory.free_memory", lambda: 500)
         check_rejected(
             ["repair"],
-            "not enough memory: expected about 1 MB for a search over 14 arcs, got 0 MB",
+            "not enough memory: expected about 1 MB for a search over 11 arcs, got 0 MB",
             "use a machine with more memory, or fewer topics with --topics",
         )
 

@@ -57,7 +57,7 @@ _NAMES = ("reasons", "topic", "topic_id")
 _KEYS = tuple(sorted((*_LISTS, *_NUMBERS, *_NAMES)))
 
 
-class Names(NamedTuple):
+class CodedValues(NamedTuple):
     """A column of few distinct values."""
 
     values: tuple[Any, ...]
@@ -72,7 +72,7 @@ class MoveColumns(NamedTuple):
     """`after`, `before`: broker ids."""
     numbers: dict[str, NDArray[np.int64]]
     """`bytes`, `cross_bytes`, `partition`, `usd_nano`; -1 = unknown, [moves]."""
-    names: dict[str, Names]
+    names: dict[str, CodedValues]
     """`reasons`, `topic`, `topic_id`."""
 
     @property
@@ -121,9 +121,9 @@ def _numbers(numbers: Sequence[int | None]) -> NDArray[np.int64]:
     return np.array(known, dtype=np.int64)
 
 
-def _names(values: Sequence[Any]) -> Names:
+def _names(values: Sequence[Any]) -> CodedValues:
     codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    return Names((*codes,), np.array([codes[value] for value in values], dtype=np.int64))
+    return CodedValues((*codes,), np.array([codes[value] for value in values], dtype=np.int64))
 
 
 def moves_of_columns(columns: MoveColumns) -> tuple[Move, ...]:
@@ -241,7 +241,7 @@ def _columns(text: str) -> MoveColumns:
         lists={name: _joined_lists(sizes, parts) for name, (sizes, parts) in lists.items()},
         numbers={name: np.concatenate(columns) for name, columns in numbers.items()},
         names={
-            name: Names(
+            name: CodedValues(
                 tuple(values[name]),
                 np.fromiter(chain.from_iterable(codes[name]), dtype=np.int64),
             )
