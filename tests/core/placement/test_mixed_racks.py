@@ -13,6 +13,7 @@ from placements import racked
 from rackwise import RackMode, add_partitions, change_replication, place
 from rackwise.core.errors import PartialRacks
 from rackwise.core.placement import JavaRandom, Kip36, Levels, Ring, Striped, Unaware, explain
+from rackwise.core.placement.rack_modes import brokers_without_rack
 from strategies import TEXTS
 
 MIXED = racked("a", "b", "/eu/c", "a", "b")
@@ -105,3 +106,14 @@ def test_sixteen_levels():
     deep = racked(*(f"{'/l' * 15}/{leaf}" for leaf in "aabb"))
     rows = place(deep, 6, 2)
     assert all(len({id_ // 2 for id_ in row}) == 2 for row in rows.as_dict().values())
+
+
+@pytest.mark.parametrize(
+    ("has_levels", "without"),
+    [(True, ('2 ("/eu/c": expected a name, as 4 of 5 brokers have)',)), (False, ())],
+)
+def test_brokers_without_a_rack_that_counts(has_levels, without):
+    found = brokers_without_rack(MIXED, has_levels=has_levels)
+    assert [text.removeprefix("broker ") for text in found] == list(without)
+    assert brokers_without_rack(racked(None, "a"), has_levels=has_levels) == ("0",)
+    assert brokers_without_rack(racked(None, None), has_levels=has_levels) == ()
