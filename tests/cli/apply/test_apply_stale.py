@@ -116,7 +116,7 @@ class TestStale:
         from rackwise.adapters.files.state_folder import locked, made_folder
 
         folder = made_folder(state, read_plan(path).cluster_id)
-        with locked(folder, since="2026-01-01T00:00:00Z"):
+        with locked(folder, since="2026-01-01T00:00:00Z", command="apply"):
             printed = self.refused(called, path, "Locked")
         assert str(os.getpid()) in printed["message"]
         assert "2026-01-01T00:00:00Z" in printed["message"]
