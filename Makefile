@@ -37,15 +37,15 @@ live: venv ## the same on real Kafka brokers; a repair there and back; one that 
 
 test: venv minimal ## all suites, real Kafka and Spark among them
 	@$(BIN)/python -m coverage erase
-	@$(BIN)/python tests/side_by_side.py "$(MAKE) lane-spark" "$(MAKE) -k lane-core" "$(MAKE) -k lane-rest"
+	@$(BIN)/python tests/side_by_side.py "$(MAKE) -k lane-spark" "$(MAKE) -k lane-core" "$(MAKE) lane-rest"
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report
 
 # Three lanes run at the same time; they share no port, no folder and no cache. Two of them end with
 # tests on brokers, which mostly wait: the other lanes use the processors meanwhile.
-lane-spark: test-spark
+lane-spark: test-spark test-kafka-rest
 lane-core: test-core test-kafka-adapters test-connect
-lane-rest: test-rest test-kafka-rest
+lane-rest: test-rest
 
 test-spark:
 	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
@@ -74,7 +74,7 @@ test-kafka-adapters:
 	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/adapters -m "$(SERVER)" tests/adapters
 
 test-kafka-rest:
-	$(BIN)/python -m $(PYTEST) -m "$(SERVER)" --ignore=tests/adapters
+	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/servers -m "$(SERVER)" --ignore=tests/adapters
 
 only: venv ## the tests of one capability: make only CAP=planning
 	@$(BIN)/python tests/only.py $(CAP)
