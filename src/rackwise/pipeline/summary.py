@@ -207,7 +207,7 @@ def _plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{name: plain(value) for name, value in row.items()} for row in rows]
 
 
-def _roll_up_rows(bill: Bill, name: str) -> Sequence[Mapping[str, Any]]:
+def _roll_up_rows(bill: Bill, name: str) -> Iterable[Mapping[str, Any]]:
     """The largest rows of a roll-up in `LISTED`; all rows of another, merged over clusters."""
     rows = bill.roll_ups[name]
     if name in LISTED:

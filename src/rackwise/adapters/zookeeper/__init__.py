@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rackwise.adapters.zookeeper.address import Address
 from rackwise.adapters.zookeeper.config import StoreConfig, read_store_config
-from rackwise.adapters.zookeeper.store import ZooKeeperStore, open_address, open_zookeeper
+from rackwise.adapters.zookeeper.store import ZooKeeperStore, open_zookeeper
 from rackwise.adapters.zookeeper.view import ZooKeeperView
 from rackwise.adapters.zookeeper.znodes import check_znodes, create_znodes
 
@@ -15,7 +15,6 @@ __all__ = [
     "ZooKeeperView",
     "check_znodes",
     "create_znodes",
-    "open_address",
     "open_zookeeper",
     "read_store_config",
 ]

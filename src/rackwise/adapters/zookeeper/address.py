@@ -40,7 +40,7 @@ class Address:
         Address(connect='a:2181/kafka', option='--zookeeper')
         """
         try:
-            return cls(cls.parse(SCHEME + text).connect, option)
+            return cls.parse(SCHEME + text, option)
         except InvalidConfig:
             raise InvalidConfig(
                 f"invalid {option}: expected {_FORM}, got {escaped(text)}",
@@ -50,8 +50,8 @@ class Address:
             ) from None
 
     @classmethod
-    def parse(cls, url: str) -> Self:
-        """Parse an address. Raises `InvalidConfig`.
+    def parse(cls, url: str, option: str = STORE_OPTION) -> Self:
+        """Parse an address that an option names. Raises `InvalidConfig`.
 
         >>> Address.parse("zookeeper://a:2181,b:2181/kafka/").connect
         'a:2181,b:2181/kafka'
@@ -66,7 +66,7 @@ class Address:
             found = _HOST.fullmatch(host.strip())
             if found is None or not 0 < int(found["port"] or 2181) < 1 << 16:
                 raise _invalid(url)
-        return cls(",".join(each.strip() for each in hosts.split(",")) + chroot)
+        return cls(",".join(each.strip() for each in hosts.split(",")) + chroot, option)
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from kazoo.exceptions import NodeExistsError, NoNodeError, ZookeeperError
 
-from rackwise.adapters.zookeeper.address import Address
+from rackwise.adapters.zookeeper.address import STORE_OPTION, Address
 from rackwise.adapters.zookeeper.config import StoreConfig
 from rackwise.adapters.zookeeper.errors import (
     TRANSIENT,
@@ -73,35 +73,17 @@ def open_zookeeper(
     read_only: bool = False,
     connect_s: float = CONNECT_S,
     patience_s: float = PATIENCE_S,
+    option: str = STORE_OPTION,
 ) -> ZooKeeperStore:
     """Open the store at `zookeeper://host:2181,host2:2181/chroot`; the caller closes it.
 
     `read_only`: reject writes, and use the clock of this machine. `connect_s`: how long to wait for
-    a session; `patience_s`: how long to wait for a lost one. Raises `InvalidConfig` for the
-    address, `Unreachable`, `AuthenticationFailed`, `StoreNotReady` if the chroot does not exist.
+    a session; `patience_s`: how long to wait for a lost one; `option`: the option that names the
+    address, for hints. Raises `InvalidConfig` for the address, `Unreachable`,
+    `AuthenticationFailed`, `StoreNotReady` if the chroot does not exist.
     """
-    return open_address(
-        Address.parse(url),
-        config,
-        session_timeout_s=session_timeout_s,
-        read_only=read_only,
-        connect_s=connect_s,
-        patience_s=patience_s,
-    )
-
-
-def open_address(
-    address: Address,
-    config: StoreConfig | None = None,
-    *,
-    session_timeout_s: float = 10.0,
-    read_only: bool = False,
-    connect_s: float = CONNECT_S,
-    patience_s: float = PATIENCE_S,
-) -> ZooKeeperStore:
-    """Open the store at an address. See `open_zookeeper`."""
     session = Session(
-        address,
+        Address.parse(url, option),
         config or StoreConfig(),
         timeout_s=session_timeout_s,
         connect_s=connect_s,

@@ -192,7 +192,9 @@ def _read_registrations(
     if config is not None:
         for warning in config.warnings(address):
             shell.warn(warning)
-    with closing(nodes.open_address(address, config, read_only=True)) as store:
+    with closing(
+        nodes.open_zookeeper(str(address), config, read_only=True, option=address.option)
+    ) as store:
         paths = {f"{IDS}/{id_}": id_ for id_ in sorted(ids_in_names(store.children(IDS)))}
         found = {paths[path]: node for path, node in store.read(list(paths)).items() if node}
     if not found:

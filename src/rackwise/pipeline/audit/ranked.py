@@ -27,8 +27,7 @@ import pyarrow.compute as pc
 
 from rackwise.core.audit import RULES
 from rackwise.core.rules.consequence import Consequence, by_consequence, consequence
-from rackwise.pipeline.bill.model import leading
-from rackwise.pipeline.columns.table_rows import leading_places
+from rackwise.pipeline.columns.table_rows import leading, leading_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

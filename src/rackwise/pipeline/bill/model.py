@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -60,7 +59,7 @@ class Bill:
     standings: Sequence[Standing]
     roll_ups: Mapping[str, TableRows]
     """Name -> rows of the table."""
-    matrix: Sequence[Mapping[str, Any]]
+    matrix: Iterable[Mapping[str, Any]]
     """Rows of MATRIX."""
     precedence: Sequence[tuple[str, date, str, str]]
     """The billed source of each cluster, day and kind: (cluster, day, kind, source)."""
@@ -79,23 +78,3 @@ class Bill:
     """The comparison with the provider's own bill; None if it is not given."""
     charges: CsvTable = ((), ())
     """The bill as a FOCUS dataset."""
-
-
-def leading(
-    rows: Iterable[Mapping[str, Any]], *, most: int, each: int = 0
-) -> list[Mapping[str, Any]]:
-    """The first `most` rows, and the first `each` rows of every cluster, in the order of the rows.
-
-    So a summary has rows of every cluster of a fleet, however small the cluster is.
-
-    >>> rows = [{"cluster": name} for name in "aaab"]
-    >>> [row["cluster"] for row in leading(rows, most=2, each=1)]
-    ['a', 'a', 'b']
-    """
-    seen = Counter[str]()
-    found = []
-    for number, row in enumerate(rows):
-        seen[row["cluster"]] += 1
-        if number < most or seen[row["cluster"]] <= each:
-            found.append(row)
-    return found

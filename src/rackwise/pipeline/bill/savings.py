@@ -30,7 +30,7 @@ import pyarrow as pa
 from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, FlowColumns, Layout
 from rackwise.core.savings import savings as savings_of
 from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
-from rackwise.pipeline.bill.model import leading
+from rackwise.pipeline.columns.table_rows import leading
 from rackwise.pipeline.fleet.layouts import cluster_of
 from rackwise.pipeline.schemas import SAVINGS, UNKNOWN_RACK, arrow_schema
 

@@ -1,63 +1,43 @@
-"""The rows of an Arrow table as a sequence of mappings, each made when it is read.
+"""The rows of an Arrow table as mappings, each made when it is read; and the rows that are listed.
 
-A million rows are some 100 MB as an Arrow table and ten times that as Python objects. A loop over
-`TableRows` has the rows of one batch as objects at a time.
+The Python objects of a row take many times the memory of its columns. A loop over `TableRows` has
+the rows of one batch as objects at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from rackwise.core.override import override
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 BATCH = 2**12
 """Rows that are Python objects at a time."""
 
 
-class TableRows(Sequence[Mapping[str, Any]]):
+class TableRows:
     """The rows of a table.
 
-    >>> import pyarrow as pa
-    >>> rows = TableRows(pa.table({"n": [1, 2, 3]}))
-    >>> len(rows), rows[-1], list(rows[:2])
-    (3, {'n': 3}, [{'n': 1}, {'n': 2}])
+    >>> rows = TableRows(pa.table({"n": [1, 2]}))
+    >>> len(rows), list(rows)
+    (2, [{'n': 1}, {'n': 2}])
     """
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
 
-    @override
     def __len__(self) -> int:
         return len(self.table)
 
-    @override
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         for first in range(0, len(self.table), BATCH):
             yield from self.table.slice(first, BATCH).to_pylist()
-
-    @overload
-    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> TableRows: ...
-
-    @override
-    def __getitem__(self, place: int | slice) -> Mapping[str, Any] | TableRows:
-        places = range(len(self.table))[place]
-        if isinstance(places, int):
-            row: dict[str, Any] = self.table.slice(places, 1).to_pylist()[0]
-            return row
-        return TableRows(self.table.take(np.arange(places.start, places.stop, places.step)))
 
 
 def leading_places(clusters: pa.ChunkedArray, *, most: int, each: int) -> NDArray[np.int64]:
@@ -66,7 +46,6 @@ def leading_places(clusters: pa.ChunkedArray, *, most: int, each: int) -> NDArra
     So a list has rows of every cluster of a fleet, however small the cluster is. `clusters`: the
     cluster of each row, shape (rows,).
 
-    >>> import pyarrow as pa
     >>> leading_places(pa.chunked_array([["a", "a", "a", "b"]]), most=2, each=1).tolist()
     [0, 1, 3]
     """
@@ -76,3 +55,16 @@ def leading_places(clusters: pa.ChunkedArray, *, most: int, each: int) -> NDArra
     place = np.empty(len(codes), dtype=np.int64)
     place[of_cluster] = np.arange(len(codes)) - first
     return np.flatnonzero((np.arange(len(codes)) < most) | (place < each))
+
+
+def leading(
+    rows: Sequence[Mapping[str, Any]], *, most: int, each: int = 0
+) -> list[Mapping[str, Any]]:
+    """The rows at the `leading_places`.
+
+    >>> rows = [{"cluster": name} for name in "aaab"]
+    >>> [row["cluster"] for row in leading(rows, most=2, each=1)]
+    ['a', 'a', 'b']
+    """
+    clusters = pa.chunked_array([[row["cluster"] for row in rows]], pa.string())
+    return [rows[place] for place in leading_places(clusters, most=most, each=each).tolist()]
