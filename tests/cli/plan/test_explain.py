@@ -107,6 +107,27 @@ def test_a_partition_that_stays(explain):
     )
 
 
+def test_a_cordoned_broker_gives_its_replica_with_the_next_change(explain):
+    cluster = small_cluster(RACKS, {"t-0": [1, 4, 5]})
+    folder = (LogDir(path="/data", is_cordoned=True),)
+    brokers = [replace(one, log_dirs=folder) if one.id == 5 else one for one in cluster.brokers]
+    told = explain("t-0", ["repair"], replace(cluster, brokers=tuple(brokers)))
+    why = "Broker 5 is cordoned, and Kafka accepts no new list that names a cordoned broker."
+    assert told[told.index(why) - 1].startswith("Broker 5 (/b) gives a replica: ")
+    assert told.count(why) == 1
+    assert (
+        "Keeping its brokers is not possible: a set of usable brokers must keep the rules." in told
+    )
+
+
+def test_a_goal_that_names_brokers_keeps_no_set_of_another_size(explain):
+    told = explain("t-1", ["set-rf", "t=2"])
+    assert (
+        "Keeping its brokers is not possible: a set of usable brokers must have the size that the "
+        "goal asks for and break no rule more than its other replicas require."
+    ) in told
+
+
 def test_leaders(explain):
     cluster = small_cluster(RACKS, {f"t-{n}": [1, 2, 3] for n in range(3)})
     told = explain("t-2", ["leaders"], cluster)

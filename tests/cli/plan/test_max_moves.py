@@ -65,6 +65,11 @@ def test_what_is_left_for_later_is_explained(limited, snapshot):
     assert "for later" not in called("explain", out, "o-0", "--snapshot", snapshot)[1]
 
 
+def test_what_is_least_in_bytes_is_not_said_of_replicas(snapshot):
+    words = ["plan", "repair", "--max-moves", "2", "--snapshot", snapshot, "--minimise", "bytes"]
+    assert "later    2 replicas in 2 partitions" in called(*words)[1].splitlines()
+
+
 def test_a_limit_that_is_not_reached_changes_nothing(snapshot):
     words = ["plan", "repair", "--snapshot", snapshot]
     assert called(*words, "--max-moves", "4") == called(*words)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from applied_plans import move, plan_of
 from rackwise.core.applying.reverse import reverse_plan
-from rackwise.core.planning.model import SeenBroker, Totals
+from rackwise.core.planning.model import LeftAlone, SeenBroker, Totals
 from rackwise.core.racks import Rack
 
 PLAN = plan_of(
@@ -61,3 +61,9 @@ def test_cross_bytes_of_the_reverse():
 
 def test_the_reverse_of_nothing_is_empty():
     assert reverse_plan(PLAN, ()).moves == ()
+
+
+def test_the_reverse_has_nothing_for_later_and_leaves_nothing_alone():
+    later = (move("t-4", (1,), (2,), 10),)
+    plan = replace(PLAN, max_moves=4, later=later, left_alone=LeftAlone(partitions=1))
+    assert reverse_plan(plan, [("t", 0)]) == reverse_plan(PLAN, [("t", 0)])

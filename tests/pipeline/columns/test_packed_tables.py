@@ -20,3 +20,9 @@ def test_tables_keep_their_columns_and_rows_in_order(monkeypatch):
     assert rows["name"].to_pylist() == ["a", "a", "b", "a", "a"]
     found = {name: pa.concat_tables(parts) for name, parts in unpacked_tables(rows).items()}
     assert found == {"a": pa.concat_tables([tables["a"]] * 2), "b": tables["b"]}
+
+
+def test_equal_texts_are_sent_compressed():
+    table = pa.table({"cluster": ["prod-eu"] * 10_000})
+    (row,) = packed_tables({"a": table})
+    assert 3 * row.nbytes < table.nbytes

@@ -104,6 +104,13 @@ def test_where_nothing_else_is_left_the_hint_names_the_cordoned_brokers():
     assert raised.value.hint.endswith("or uncordon brokers 2, 3")
 
 
+def test_the_hint_names_no_cordoned_broker_that_is_to_be_emptied():
+    cluster = cordoned_cluster({"t-0": [1, 2, 3]}, 3, racks={1: "/a", 2: "/b", 3: "/c"})
+    with pytest.raises(Infeasible) as raised:
+        plan(cluster, goal=Drain((3,)))
+    assert raised.value.hint == "add brokers, or relax the policy"
+
+
 def test_a_cordoned_broker_cannot_replace_another():
     with pytest.raises(Infeasible, match="accept new replicas, got broker 4, which must hold one"):
         plan(cordoned_cluster(JOINED, 4), goal=Replace(((1, 4),)))

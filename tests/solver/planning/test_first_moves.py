@@ -84,6 +84,11 @@ class TestOrder:
         assert all(move.added for move in made.later)
         assert copied(made.moves) <= 1
 
+    def test_a_worse_consequence_precedes_a_smaller_change(self):
+        lists = {"all-0": (1, 2, 7), "uneven-0": (1, 2, 3)}
+        made = plan(small_cluster(RACKS | {7: "/a"}, lists), max_moves=2, goal=Repair())
+        assert (named(made.moves), named(made.later)) == ({"all-0"}, {"uneven-0"})
+
     def test_smaller_changes_precede_larger_ones_though_these_leave_fewer(self):
         lists = {"all-0": (1, 2, 7), "one-0": (3, 4)}
         made = plan(small_cluster(RACKS | {7: "/a"}, lists), max_moves=2, goal=Repair())

@@ -85,6 +85,11 @@ def _moved(reason: PartitionReason, plan: Plan) -> Iterator[str]:
         yield f"No rule about its list requires this: it moves because of {' and '.join(causes)}."
     for load in reason.given:
         yield f"{_broker(load)} gives a replica: {_load(load, 'replica')}."
+        if load.broker in reason.cordoned:
+            yield (
+                f"Broker {load.broker} is cordoned, and Kafka accepts no new list that names a "
+                "cordoned broker."
+            )
     for load in reason.taken:
         yield f"{_broker(load)} takes a replica: {_load(load, 'replica')}."
         other = _best(reason, load.broker)
@@ -106,7 +111,7 @@ def _caps(reason: PartitionReason, plan: Plan) -> Iterator[str]:
 
 def _stay(reason: PartitionReason, plan: Plan) -> Iterator[str]:
     if not reason.can_stay:
-        yield f"Keeping its brokers is not possible: {_why_not(reason, plan)}."
+        yield f"Keeping its brokers is not possible: {_why_not(plan)}."
     elif reason.stay is None:
         verdict = escaped(plan.verdict.text)
         yield f"The plan is not proved ({verdict}): what keeping its brokers costs is not known."
@@ -126,14 +131,8 @@ def _stay(reason: PartitionReason, plan: Plan) -> Iterator[str]:
             )
 
 
-def _why_not(reason: PartitionReason, plan: Plan) -> str:
+def _why_not(plan: Plan) -> str:
     """Say what a set has to do that the set before does not."""
-    if reason.cordoned:
-        verb = "is" if len(reason.cordoned) == 1 else "are"
-        return (
-            f"{_brokers(reason.cordoned)} {verb} cordoned, and Kafka accepts no new list that "
-            "names a cordoned broker"
-        )
     if is_limited(plan.goal):
         return (
             "a set of usable brokers must have the size that the goal asks for and break no rule "
