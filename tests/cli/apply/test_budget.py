@@ -205,6 +205,12 @@ BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
 AFTER = {(NAME, 0): (2, 1), (NAME, 1): (1, 0), (NAME, 3): (1, 0)}
 FIRST = {0: [2, 1], 1: [1, 2], 2: [2, 0], 3: [0, 1]}
 DONE = {0: [2, 1], 1: [1, 0], 2: [2, 0], 3: [1, 0]}
+ONE_OF_THREE = [
+    "3 moves: 1 done, 0 failed, 2 skipped, 0 dropped",
+    "bytes   0 bytes copied, 0 bytes left",
+    "budget  spent: 1 move was begun",
+]
+"""What a run with `--next 1` prints."""
 
 
 @pytest.mark.kafka
@@ -223,15 +229,7 @@ class TestRuns:
         words = ("apply", path, "--next", "1")
         code, out, err = called(*words)
         command = f"rackwise apply {path} --bootstrap-server {cluster.bootstrap} --next 1"
-        assert (code, out.splitlines()) == (
-            3,
-            [
-                "3 moves: 1 done, 0 failed, 2 skipped, 0 dropped",
-                "bytes   0 bytes copied, 0 bytes left",
-                "budget  spent: 1 move was begun",
-                f"next    {command}",
-            ],
-        ), err
+        assert (code, out.splitlines()) == (3, [*ONE_OF_THREE, f"next    {command}"]), err
         assert "budget: at most 1 move\n" in err
         shown(admin, NAME, FIRST)
         code, out, err = called("status", path)
@@ -395,15 +393,7 @@ class TestRuns:
         words = ("rollback", path, "--next", "1")
         code, out, err = called(*words)
         command = f"rackwise rollback {path} --bootstrap-server {cluster.bootstrap} --next 1"
-        assert (code, out.splitlines()) == (
-            3,
-            [
-                "3 moves: 1 done, 0 failed, 2 skipped, 0 dropped",
-                "bytes   0 bytes copied, 0 bytes left",
-                "budget  spent: 1 move was begun",
-                f"next    {command}",
-            ],
-        ), err
+        assert (code, out.splitlines()) == (3, [*ONE_OF_THREE, f"next    {command}"]), err
         shown(admin, NAME, {**DONE, 3: [0, 1]})
         code, out, err = called("status", path)
         assert (code, out.splitlines()[0], out.splitlines()[2]) == (

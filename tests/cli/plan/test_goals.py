@@ -146,7 +146,6 @@ def test_new_brokers_that_are_cordoned(tmp_path, words):
     write_snapshot(replace(cluster, brokers=tuple(brokers)), tmp_path / "s.json")
     check_refused(
         ["plan", *words, "--snapshot", tmp_path / "s.json"],
-        f"invalid {' '.join(words)}: expected new brokers that take replicas, got broker 2, which "
-        "is cordoned",
+        "invalid goal: expected new brokers that take replicas, got broker 2, which is cordoned",
         "uncordon broker 2, or name another",
     )

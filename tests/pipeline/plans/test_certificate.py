@@ -99,12 +99,20 @@ def test_bounds_of_many_clusters_equal_core(spark):
     assert all(found[name] < found[name[:-1]] for name in others)
 
 
-def test_bounds_with_cordoned_brokers_and_excluded_topics(spark):
-    policy = Policy(topics=(TopicBlock(match=("t0",), exclude=True),))
+@pytest.mark.parametrize(
+    ("policy", "cordoned"),
+    [
+        (Policy(), 5),
+        (Policy(topics=(TopicBlock(match=("t0",), exclude=True),)), None),
+    ],
+)
+def test_bounds_with_a_cordoned_broker_or_an_excluded_topic(spark, policy, cordoned):
     random = generated_cluster("random", 12, 3, 200, 3)
     folder = (LogDir(path="/a", is_cordoned=True),)
-    brokers = [replace(one, log_dirs=folder) if one.id == 5 else one for one in random.brokers]
-    clusters = named({"plain": random, "cordoned": replace(random, brokers=tuple(brokers))})
+    brokers = [
+        replace(one, log_dirs=folder) if one.id == cordoned else one for one in random.brokers
+    ]
+    clusters = named({"one": replace(random, brokers=tuple(brokers))})
     plans = {name: plan(one, policy, Balance()) for name, one in clusters.items()}
     certificates = {name: one.certificates[0] for name, one in plans.items()}
     found = spark_bounds(spark, clusters, certificates, goal=Balance(), policy=policy)

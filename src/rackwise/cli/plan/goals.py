@@ -115,27 +115,6 @@ def replication_globs(goal: Goal) -> tuple[str, ...]:
     return tuple(glob for glob, _ in goal.by_topic)
 
 
-def check_takers(goal: Goal, cluster: Cluster) -> None:
-    """Reject a goal whose new brokers are cordoned: they take nothing. Raises `InvalidConfig`."""
-    from rackwise.core.planning import model as goals
-
-    takers: tuple[int, ...] = ()
-    if isinstance(goal, goals.Add):
-        takers = tuple(broker for broker, _ in goal.brokers)
-    elif isinstance(goal, goals.Replace):
-        takers = tuple(new for _, new in goal.pairs)
-    cordoned = {broker.id for broker in cluster.brokers if broker.is_live and broker.is_cordoned}
-    for broker in takers:
-        if broker in cordoned:
-            raise InvalidConfig(
-                f"invalid {goal_text(goal)}: expected new brokers that take replicas, got broker "
-                f"{broker}, which is cordoned",
-                wanted="brokers that are not cordoned",
-                had=broker,
-                hint=f"uncordon broker {broker}, or name another",
-            )
-
-
 def kept_notes(plan: Plan, cluster: Cluster) -> Iterator[str]:
     """Warn of brokers that the goal empties and the plan does not, such as with `--exclude`."""
     from rackwise.core.planning import model as goals

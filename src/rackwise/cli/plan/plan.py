@@ -16,7 +16,6 @@ from rackwise.cli.plan.goals import (
     USES,
     GoalName,
     check_globs,
-    check_takers,
     kept_notes,
     parse_goal,
     rack_notes,
@@ -195,6 +194,7 @@ def plan(
     shell: Shell = context.obj
     from rackwise.adapters.files.writing import check_places
     from rackwise.core.planning.outcome.monthly import check_price_cap
+    from rackwise.core.planning.problem.goals import check_takers
 
     check_time_limit(time_limit)
     _check_max_moves(max_moves)

@@ -116,6 +116,25 @@ def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
     return ResolvedGoal(cluster, policy)
 
 
+def check_takers(goal: Goal, cluster: Cluster) -> None:
+    """Reject a goal whose new brokers are cordoned: they take nothing. Raises `InvalidConfig`."""
+    takers: tuple[int, ...] = ()
+    if isinstance(goal, Add):
+        takers = tuple(broker for broker, _ in goal.brokers)
+    elif isinstance(goal, Replace):
+        takers = tuple(new for _, new in goal.pairs)
+    cordoned = {broker.id for broker in cluster.brokers if broker.is_live and broker.is_cordoned}
+    for broker in takers:
+        if broker in cordoned:
+            raise InvalidConfig(
+                f"invalid goal: expected new brokers that take replicas, got broker {broker}, "
+                "which is cordoned",
+                wanted="brokers that are not cordoned",
+                had=broker,
+                hint=f"uncordon broker {broker}, or name another",
+            )
+
+
 def _touched(
     goal: Goal, *, leaving: tuple[int, ...] = (), first_block: int | None = None
 ) -> TouchedPart:
