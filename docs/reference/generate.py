@@ -1,4 +1,4 @@
-"""Writes the generated pages: commands, errors, rules, policy, tables, identity, the map.
+"""Writes the generated pages: commands, errors, rules, policy, tables, identity, KIPs, the map.
 
 Run `python docs/reference/generate.py`; a test regenerates them and compares.
 """
@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from runpy import run_path
 from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
@@ -465,6 +466,7 @@ def _cell(text: str | None) -> str:
 
 PAGES = {"cli.md": cli, "errors.md": error_tree, "findings.md": findings, "tables.md": tables}
 PAGES |= {"identity.md": identity, "policy.md": policy, "../file-map.md": file_map}
+PAGES["kips.md"] = run_path(str(HERE / "kips" / "page.py"))["page"]
 PAGES |= {
     "schemas/journal.schema.json": journal_schema,
     "schemas/summary.schema.json": summary_schema,
