@@ -108,19 +108,19 @@ def test_no_sentence_appears_twice():
 WHOLE = PAGE["Sentence"](
     says="Brokers have racks.",
     code="core/racks.py::Rack.levels",
-    tests=("tests/core/test_racks.py::TestLevels",),
+    tests=["tests/core/test_racks.py::TestLevels"],
     verdict="whole",
 )
 DIFFERENT = WHOLE._replace(
     verdict="different", because="Some have none.", stated="docs/concepts/racks.md#racks-and-levels"
 )
 BROKEN = [
-    (WHOLE._replace(tests=()), "no test"),
+    (WHOLE._replace(tests=[]), "no test"),
     (WHOLE._replace(code="core/rack.py::Rack"), "no file core/rack.py"),
     (WHOLE._replace(code="core/racks.py::Rack.depth"), 'no "Rack.depth" in core/racks.py'),
     (WHOLE._replace(code="core/racks.py"), 'no "" in core/racks.py'),
     *(
-        (WHOLE._replace(tests=(test,)), f"no test {test}")
+        (WHOLE._replace(tests=[test]), f"no test {test}")
         for test in (
             "tests/core/test_racks.py",
             "tests/core/test_rack.py::TestLevels",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from os.path import relpath
 from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
+FOLDER = "docs/reference"
+"""The folder of the page."""
 FILES = ("kip-36.toml", "kip-879.toml", "kip-426.toml")
 VERDICTS = ("whole", "different", "partial", "missing")
 HEAD = """\
@@ -40,7 +42,7 @@ class Sentence(NamedTuple):
     """The sentence in few words."""
     code: str
     """`core/racks.py::Rack.levels`: a file below `src/rackwise` and a symbol in it."""
-    tests: tuple[str, ...]
+    tests: list[str]
     """`tests/core/test_racks.py::TestLevels::test_prefix`: a class, or a function."""
     verdict: str
     """One of `VERDICTS`."""
@@ -89,7 +91,7 @@ def _kip(table: dict[str, object]) -> Kip:
 def page() -> str:
     """The tables of all KIPs, and how many rows have each verdict."""
     kips = read_kips()
-    lines = [HEAD, f"| KIP | rows | {' | '.join(VERDICTS)} |", f"|---|{'---|' * 5}"]
+    lines = [HEAD, f"| KIP | rows | {' | '.join(VERDICTS)} |", "|---|---|---|---|---|---|"]
     for kip in kips:
         counts = Counter(each.verdict for each in kip.sentences)
         cells = " | ".join(f"{counts[verdict]}" for verdict in VERDICTS)
@@ -110,18 +112,19 @@ def _row(sentence: Sentence) -> str:
         "<br>".join(map(_link, sentence.tests)),
         _verdict(sentence),
     )
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    escaped = [cell.replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(escaped)} |"
 
 
 def _link(reference: str) -> str:
     """A link to the file with the symbol beside it."""
     path, _, symbol = reference.partition("::")
-    return f"[{path.rpartition('/')[2]}](../../{path}) `{symbol}`"
+    return f"[{Path(path).name}]({relpath(path, FOLDER)}) `{symbol}`"
 
 
 def _verdict(sentence: Sentence) -> str:
     if sentence.verdict == "different":
-        path, _, anchor = sentence.stated.partition("#")
-        document = f"[{path.rpartition('/')[2]}](../../{path}#{anchor})"
+        path, _, _ = sentence.stated.partition("#")
+        document = f"[{Path(path).name}]({relpath(sentence.stated, FOLDER)})"
         return f"different: {sentence.because} {document}"
     return f"{sentence.verdict}: {sentence.lacks}" if sentence.lacks else sentence.verdict
