@@ -94,7 +94,7 @@ class LaunchedBroker:
         """SIGKILL to the broker; its supervisor ends with 137."""
         os.kill(int(self.pid.read_text()), signal.SIGKILL)
         until(lambda: not self.process.is_running, f"the supervisor of {self.key} to end")
-        self.process.is_wanted = False
+        self.process.should_run = False
         assert self.process.exit_status == 128 + signal.SIGKILL, self.told()
 
     def stop(self):

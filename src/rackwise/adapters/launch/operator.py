@@ -1,4 +1,6 @@
-"""Executes the commands of an operator: assign, retire, delete garbage. Each is one commit.
+"""Executes the commands of an operator: assign, adopt, retire, delete garbage.
+
+Each is one commit; an adoption of many brokers is one for each `ADOPTED_AT_ONCE` of them.
 
 After a conflict the command reads and decides again, a few times. Then it raises the `Conflict`. A
 lost answer raises `OutcomeUnknown`.
@@ -6,10 +8,12 @@ lost answer raises `OutcomeUnknown`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.launch.views.census import (
+    read_census,
     read_claims,
     read_ledger,
     read_mappings,
@@ -19,8 +23,9 @@ from rackwise.adapters.launch.views.census import (
 from rackwise.core.errors import Conflict
 from rackwise.core.identity.nodes.node_json import read_members
 from rackwise.core.identity.nodes.nodes import NODE_BYTES, parse_mapping
-from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, IDS, OWNERS, Delete
+from rackwise.core.identity.nodes.store import CLAIMS, FENCE, HOSTS, IDS, OWNERS, Delete, Put
 from rackwise.core.identity.operator import assign_retire
+from rackwise.core.identity.operator.adopt import adoptions
 from rackwise.core.identity.operator.garbage import (
     delete_operations,
     garbage_with_winners,
@@ -34,10 +39,15 @@ if TYPE_CHECKING:
 
     from rackwise.core.identity.model import KeyMapping
     from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Op
+    from rackwise.core.identity.operator.adopt import Adoption
+    from rackwise.core.identity.operator.key_template import KeyTemplate
+    from rackwise.core.identity.operator.roster import Census
 
     T = TypeVar("T")
 
 TRIES = 5
+ADOPTED_AT_ONCE = 50
+"""Brokers in one commit, which has up to six operations for each: far below ZooKeeper's 1 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +106,46 @@ def assign(
         return Assigned(key=key, id=broker_id, before=had, taken_from=taken), ops
 
     return _commit_with_retries(store, once)
+
+
+def adopt(
+    store: IdentityStore,
+    view: ClusterView,
+    template: KeyTemplate,
+    *,
+    ids: Sequence[int] | None,
+    force: bool,
+    apply: bool,
+    has_registrations: bool,
+    problems: dict[str, str],
+) -> tuple[Adoption, ...]:
+    """Write the mappings of running brokers: of `ids`, or of all. Without `apply`, write nothing.
+
+    `problems` receives path -> reason of each node that cannot be read. Raises `StoreNotReady`,
+    `StoreCorrupt` for an unreadable registration, `Conflict`.
+    """
+
+    def decide(ids: Sequence[int] | None) -> tuple[Adoption, ...]:
+        census = read_census(store, view, topics=False)
+        problems.update(census.problems)
+        versions = _read_versions(store, census) if has_registrations else None
+        return adoptions(census, template, ids=ids, versions=versions, force=force)
+
+    def once(numbers: Sequence[int]) -> tuple[tuple[Adoption, ...], Sequence[Op]]:
+        fence = require_fence(store).version
+        found = decide(numbers)
+        ops = [op for each in found for op in each.ops]
+        done = tuple(replace(each, state="adopted") if each.ops else each for each in found)
+        return done, (Put(FENCE, b"", fence), *ops) if ops else ()
+
+    found = decide(ids)
+    free = [each.id for each in found if each.state == "free"] if apply else []
+    adopted: dict[int, Adoption] = {}
+    for start in range(0, len(free), ADOPTED_AT_ONCE):
+        numbers = free[start : start + ADOPTED_AT_ONCE]
+        done = _commit_with_retries(store, partial(once, numbers))
+        adopted |= {each.id: each for each in done}
+    return tuple(adopted.get(each.id, each) for each in found)
 
 
 def retire(
@@ -185,6 +235,16 @@ def garbage_literal(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ...]
             store.commit((Delete(f"{HOSTS}/{each.key}"),))
         found.append(Garbage(mapping=each, winner=None, is_deleted=apply))
     return tuple(found)
+
+
+def _read_versions(store: IdentityStore, census: Census) -> dict[int, int]:
+    """Return id -> version of each registration that is still the one of the census."""
+    paths = {f"{IDS}/{id_}": id_ for id_ in census.registered}
+    return {
+        paths[path]: node.version
+        for path, node in store.read(list(paths)).items()
+        if node is not None and node.czxid == census.registered[paths[path]].incarnation
+    }
 
 
 def _count_replicas(view: ClusterView, broker_id: int) -> int:

@@ -8,6 +8,7 @@ import typer
 
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.broker_id.acquire import acquire
+from rackwise.cli.broker_id.adopt import adopt
 from rackwise.cli.broker_id.options import (
     BrokerId,
     StoreOptions,
@@ -138,6 +139,9 @@ def assign(
     else:
         shell.text(text.assigned_text(done))
     return 0
+
+
+app.command()(adopt)
 
 
 @app.command()

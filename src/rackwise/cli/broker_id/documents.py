@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rackwise.adapters.launch.options import Acquired
     from rackwise.core.identity.model import Claim, Decision, KeyMapping, Owner, Registration
     from rackwise.core.identity.nodes.store import Parent
+    from rackwise.core.identity.operator.adopt import Adoption
     from rackwise.core.identity.operator.roster import IdRow
 
 DecisionName = Literal["take", "wait", "generate", "look", "refuse"]
@@ -201,6 +202,37 @@ class AssignedIdDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptedBrokerDocument:
+    """One running broker and its mapping."""
+
+    id: int
+    """The broker id."""
+    key: str | None
+    """Key of the host; null if none can be made."""
+    state: Literal["free", "adopted", "present", "rejected"]
+    """`adopted`: written just now. `present`: it exists already. `free`: it can be adopted."""
+    before: int | None
+    """Id of the key before; null if it had none."""
+    took_from: tuple[str, ...]
+    """Keys whose mapping to the id was or would be removed."""
+    reason: str
+    """Why it is rejected; empty if it is not."""
+    hint: str
+    """What to do after a rejection; empty without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptedIdsDocument:
+    """The result of `broker-id adopt`."""
+
+    format: Literal["rackwise.adopted-ids/1"] = "rackwise.adopted-ids/1"
+    checked: bool
+    """Whether `--check` was given: nothing was written."""
+    brokers: tuple[AdoptedBrokerDocument, ...]
+    """The brokers, in order of ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetiredIdDocument:
     """The result of `broker-id retire`."""
 
@@ -349,6 +381,23 @@ def assigned_document(done: Assigned) -> AssignedIdDocument:
     return AssignedIdDocument(
         key=done.key, id=done.id, before=done.before, took_from=done.taken_from
     )
+
+
+def adopted_document(found: Iterable[Adoption], *, is_checked: bool) -> AdoptedIdsDocument:
+    """Build the document of `adopt`."""
+    brokers = tuple(
+        AdoptedBrokerDocument(
+            id=each.id,
+            key=each.key,
+            state=each.state,
+            before=each.before,
+            took_from=each.taken_from,
+            reason=each.reason,
+            hint=each.hint,
+        )
+        for each in found
+    )
+    return AdoptedIdsDocument(checked=is_checked, brokers=brokers)
 
 
 def retired_document(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rackwise.adapters.launch.operator import Assigned, Garbage, Retired
     from rackwise.core.identity.model import Decision, KeyMapping
     from rackwise.core.identity.nodes.store import Parent
+    from rackwise.core.identity.operator.adopt import Adoption
     from rackwise.core.identity.operator.roster import IdRow
 
 HEADER = ("id", "keys", "registered", "claimed", "owner", "replicas", "missing", "retired")
@@ -73,6 +74,22 @@ def assigned_text(done: Assigned) -> str:
     if done.taken_from:
         line += f"; taken from {', '.join(map(escaped, done.taken_from))}"
     return line
+
+
+def adopted_text(found: Sequence[Adoption]) -> str:
+    """Format one row per broker; after a rejection, why and what to do."""
+    if not found:
+        return "no broker is registered"
+    rows = [
+        (
+            str(each.id),
+            NONE if each.key is None else escaped(each.key),
+            each.state,
+            f"{each.reason}; {each.hint}" if each.reason else "",
+        )
+        for each in found
+    ]
+    return columns_text(("id", "key", "state", ""), rows, numbers={0})
 
 
 def retired_text(done: Retired, *, is_retired: bool) -> str:

@@ -90,6 +90,8 @@ class Registration:
     broker_id: int
     endpoints: frozenset[str] = frozenset()
     """`host:port` of its listeners."""
+    listeners: Mapping[str, str] = field(default_factory=lambda: _NO_TEXTS)
+    """Listener -> its `host:port`, without those that lack one. Empty without ZooKeeper."""
     session: int | None = None
     """None without ZooKeeper."""
     incarnation: int | None = None

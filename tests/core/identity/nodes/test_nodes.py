@@ -148,6 +148,7 @@ class TestRegistration:
         assert parse_registration(node(V1, session=5), id=7) == Registration(
             broker_id=7,
             endpoints=frozenset({"k1:9092"}),
+            listeners={"PLAINTEXT": "k1:9092"},
             session=5,
             incarnation=4,
             registered_ms=1,
@@ -157,6 +158,7 @@ class TestRegistration:
     def test_later_versions_have_endpoints(self, version):
         read = parse_registration(node(V5 | {"version": version, "later": {}}), id=7)
         assert read.endpoints == {"k1:9092", "[::1]:9093"}
+        assert read.listeners == {"PLAINTEXT": "k1:9092", "SSL": "[::1]:9093"}
 
     def test_a_broker_with_tls_alone_has_no_host(self):
         only_tls = V5 | {"host": None, "port": -1, "endpoints": ["SSL://k1:9093"]}

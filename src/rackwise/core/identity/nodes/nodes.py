@@ -119,11 +119,14 @@ def parse_registration(node: StoredNode, *, id: int) -> Registration:  # noqa: A
     if not all(NO_PORT <= each.port <= _PORTS for each in listeners):
         raise corrupt(path, node.data, f"ports from {NO_PORT} to {_PORTS}", StoreCorrupt)
     endpoints = [
-        endpoint(each.host, each.port) for each in listeners if each.host and each.port > 0
+        (each.listener, endpoint(each.host, each.port))
+        for each in listeners
+        if each.host and each.port > 0
     ]
     return Registration(
         broker_id=id,
-        endpoints=frozenset(endpoints),
+        endpoints=frozenset(each for _, each in endpoints),
+        listeners=dict(endpoints),
         session=node.session,
         incarnation=node.czxid,
         registered_ms=node.created_ms,

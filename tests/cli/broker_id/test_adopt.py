@@ -1,0 +1,134 @@
+"""`rackwise broker-id adopt` without a server: rows, documents, exits, writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_id_schemas import check_document
+from directory_stores import Nodes
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.identity.nodes.nodes import parse_mapping, parse_owner
+from rackwise.core.identity.nodes.store import FENCE, HOSTS, IDS, OWNERS
+from rackwise.core.json.strict import parse
+from refusals import called
+
+ALL = ("adopt", "--all", "--key", "{label}")
+
+
+@pytest.fixture
+def nodes(tmp_path):
+    """h1 and h2 run plainly; h3 lost its disk before and got 1003."""
+    nodes = Nodes(tmp_path / "store")
+    for number, host in ((1, "h1.example"), (2, "H2.example"), (1003, "h3.example")):
+        nodes.registration(number, host)
+    nodes.mapping("h3", 3)
+    return nodes
+
+
+def run(nodes, *words):
+    return called("broker-id", *words, "--store", nodes.url)
+
+
+def document(nodes, *words, expect=0):
+    code, out, err = run(nodes, *words, "--json")
+    assert code == expect, err
+    told = parse(out.encode(), where="stdout", error=InvalidConfig)
+    check_document(told)
+    return told
+
+
+def mapped(nodes):
+    return {
+        key: parse_mapping(nodes.read(f"{HOSTS}/{key}"), key=key).broker_id
+        for key in nodes.children(HOSTS)
+    }
+
+
+def test_every_broker_gets_its_mapping_and_its_owner(nodes):
+    code, out, err = run(nodes, *ALL)
+    assert (code, err) == (2, "")
+    assert [line.split(maxsplit=3) for line in out.splitlines()[:3]] == [
+        ["id", "key", "state"],
+        ["1", "h1", "adopted"],
+        ["2", "h2", "adopted"],
+    ]
+    assert out.splitlines()[3].split(maxsplit=3) == [
+        "1003",
+        "h3",
+        "rejected",
+        "key h3 is mapped to id 3; if id 3 is given up, use --force",
+    ]
+    assert mapped(nodes) == {"h1": 1, "h2": 2, "h3": 3}
+    owner = parse_owner(nodes.read(f"{OWNERS}/2"), id=2)
+    assert (owner.key, owner.incarnation) == ("h2", nodes.read(f"{IDS}/2").czxid)
+    assert run(nodes, "show", "--key", "h2")[0] == 0
+
+
+def test_check_writes_nothing(nodes):
+    before = nodes.dump()
+    told = document(nodes, *ALL, "--check", expect=2)
+    assert (told["format"], told["checked"]) == ("rackwise.adopted-ids/1", True)
+    assert [each["state"] for each in told["brokers"]] == ["free", "free", "rejected"]
+    assert nodes.dump() == before
+
+
+def test_again_is_done_and_names_of_some_brokers_are_enough(nodes):
+    assert run(nodes, "adopt", "2", "--key", "{label}")[0] == 0
+    assert mapped(nodes) == {"h2": 2, "h3": 3}
+    version = nodes.read(FENCE).version
+    told = document(nodes, "adopt", "2", "--key", "{label}")
+    assert [each["state"] for each in told["brokers"]] == ["present"]
+    assert nodes.read(FENCE).version == version
+
+
+def test_force_replaces_what_is_mapped_otherwise(nodes):
+    told = document(nodes, *ALL, "--force")
+    assert [each["state"] for each in told["brokers"]] == ["adopted"] * 3
+    assert mapped(nodes) == {"h1": 1, "h2": 2, "h3": 1003}
+
+
+def test_one_that_cannot_be_read_blocks_only_itself(nodes):
+    nodes.put(f"{HOSTS}/h1", b"{")
+    code, out, err = run(nodes, *ALL)
+    assert (code, mapped_states(out)) == (2, {"1": "rejected", "2": "adopted", "1003": "rejected"})
+    assert err.startswith("warning: invalid /brokers/hosts/h1: ")
+    assert "broker-id assign h1 1 --force" in out
+
+
+def mapped_states(out):
+    return {line.split()[0]: line.split()[2] for line in out.splitlines()[1:]}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "expected ids or --all, got neither"),
+        (("1", "--all"), "expected ids or --all, got both"),
+        (("--all", "--key", "kafka"), "invalid --key: expected a text with {host}"),
+        (("--all", "--key", "{id}"), "invalid --key: expected a text with {host}"),
+        (("-1",), ""),
+    ],
+)
+def test_what_cannot_be_meant_is_an_error(nodes, words, said):
+    before = nodes.dump()
+    code, out, err = run(nodes, "adopt", *words)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"error: {said}")
+    assert nodes.dump() == before
+
+
+def test_nobody_runs(tmp_path):
+    nodes = Nodes(tmp_path / "empty")
+    assert run(nodes, *ALL)[:2] == (0, "no broker is registered\n")
+    code, out, _ = run(nodes, "adopt", "5")
+    assert (code, out.splitlines()[1].split(maxsplit=3)[:3]) == (2, ["5", "-", "rejected"])
+
+
+def test_many_are_adopted_in_several_commits(tmp_path):
+    nodes = Nodes(tmp_path / "many")
+    for number in range(120):
+        nodes.registration(number, f"h{number}.example")
+    before = nodes.read(FENCE).version
+    assert run(nodes, *ALL)[0] == 0
+    assert mapped(nodes) == {f"h{number}": number for number in range(120)}
+    assert nodes.read(FENCE).version == before + 3
