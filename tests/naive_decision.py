@@ -113,7 +113,13 @@ def _of_spares(seen, rules, spares, cand, bare):
     if len(cand) > 1:
         return "D31", "AMBIGUOUS_SPARE"
     if not cand:
-        blocked = {"error": "SPARE_RESERVED", "wait": "WAIT", "generate": None}[rules.on_blocked]
+        permitted = any(rules.spare == "any" or s not in seen.reserved for s in spares)
+        blocked = {
+            "grace": "WAIT" if permitted else "SPARE_RESERVED",
+            "error": "SPARE_RESERVED",
+            "wait": "WAIT",
+            "generate": None,
+        }[rules.on_blocked]
         return blocked and ("D32", blocked)
     (s,) = cand
     risk = None if rules.literal else _risk(seen, rules, s, bare)

@@ -56,8 +56,9 @@ def one_owner(stage, size, rng, literal, *, spread_s, options):
 
 RULES = {
     "unmapped": SPARES,
-    "any": {**SPARES, "spare": "any", "grace_s": 30},
+    "any": {**SPARES, "spare": "any", "grace_s": 30, "on_blocked": "grace"},
 }
+"""With `any`, strangers wait for the end of the grace, until the owner is back."""
 
 
 def stolen(stage, size, rng, literal):

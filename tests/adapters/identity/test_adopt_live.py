@@ -106,6 +106,21 @@ def test_a_plain_restart_keeps_the_mapping_and_is_adopted_again(fleet, view):
     assert lose_disk(fleet, view, IDS[1], key=f"kafka-{IDS[1]}")["how"] == "a"
 
 
+@pytest.mark.long
+def test_a_broker_that_was_not_adopted_comes_back_as_the_one_unmapped_spare(fleet, view):
+    """The unit file's defaults with a shorter grace: the start counts it itself, and waits."""
+    broker = fleet.brokers[0]
+    (before, _) = registered(view)[broker.endpoint]
+    broker.kill()
+    broker.wipe()
+    until(lambda: before not in view.registered(), f"{before} to be forgotten", BACK_S)
+    broker.start("--spare", "unmapped", "--grace", "8", key="another")
+    assert fleet.confirmed(0) == before
+    told = broker.acquired()
+    assert (told["how"], told["took_from"], told["waited_ms"] >= 8_000) == ("b1", [], True)
+    assert fleet.mapping("another") == before
+
+
 def restart_plainly(fleet, view, broker_id):
     """Stop a broker in order and start it without Rackwise, on its own disks."""
     (endpoint,) = view.registered()[broker_id].endpoints

@@ -284,6 +284,30 @@ def test_one_spare_id_goes_to_one_of_four_strangers(fleet, store):
     ]
 
 
+def test_an_unmapped_spare_is_taken_by_a_start_with_the_default_options(fleet, store):
+    """Its grace is shortened; with the 300 s of the default it is counted the same way."""
+    topic = b'{"version":3,"partitions":{"0":[9]}}'
+    store.commit([Create(f"{TOPICS}/orders", topic)])
+    patient = fleet.start("x0", spare="unmapped")
+    waiting = "waiting for id 9: not missing long enough, 0.0 s of 300 s"
+    until(lambda: waiting in patient.told, "a start that waits for the end of the grace")
+    patient.close()
+    started = fleet.start("x1", spare="unmapped", grace_s=2.0)
+    until(lambda: is_up(started), "registered")
+    acquired = started.acquired()
+    assert (acquired["id"], acquired["how"]) == (9, "b1")
+    assert 2_000 <= acquired["waited_ms"] < 20_000
+
+
+def test_a_spare_that_is_mapped_elsewhere_is_not_waited_for(fleet, store):
+    topic = b'{"version":3,"partitions":{"0":[9]}}'
+    mapping = b'{"version":0,"broker.id":9}'
+    store.commit([Create(f"{TOPICS}/orders", topic), Create(f"{HOSTS}/g", mapping)])
+    started = fleet.start("x0", spare="unmapped")
+    assert started.wait() == 4
+    assert started.told.splitlines()[-1] == "SpareReserved"
+
+
 def test_a_refusal_leaves_store_and_disks_as_they_were(fleet, store):
     topic = b'{"version":3,"partitions":{"0":[9]}}'
     store.commit([Create(f"{TOPICS}/orders", topic), Create(f"{HOSTS}/g", b"not json")])

@@ -202,6 +202,8 @@ def test_a_start_that_may_succeed_later_ends_with_75(host):
         ("--key", "text:localhost"),
         ("--", "no-such-command"),
         ("--spare", "all"),
+        ("--spare", "unmapped", "--on-blocked", "error"),
+        ("--spare", "any", "--on-blocked", "generate"),
         ("--server-properties", "/no/such/file"),
     ],
 )

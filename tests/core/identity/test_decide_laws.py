@@ -84,7 +84,7 @@ OBSERVATIONS = ANYBODY | REMEMBERED | NEWCOMERS
 ALL_RULES = st.builds(
     Rules,
     spare=st.sampled_from(["never", "unmapped", "any"]),
-    on_blocked=st.sampled_from(["error", "wait", "generate"]),
+    on_blocked=st.sampled_from(["grace", "error", "wait", "generate"]),
     grace_ms=st.sampled_from([0, 5, 50]),
     wait_ms=st.sampled_from([0, 20]),
     generation=st.booleans(),

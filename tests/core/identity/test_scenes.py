@@ -89,7 +89,7 @@ class TestACrash:
 class TestADeadLeader:
     """S14: its marker proves nothing: the id was back, and is down again for a second."""
 
-    RULES = Rules(spare="any", grace_ms=4000)
+    RULES = Rules(spare="any", grace_ms=4000, on_blocked="error")
 
     def start(self, world):
         return Start(world=world, key="x", rules=self.RULES, nonce="x", is_watched=True).go()

@@ -64,6 +64,7 @@ def acquire(
     Raises a leaf of `IdentityRefused` if there is no id to take, `InvalidConfig`, `Unreachable`,
     `MetaWriteFailed`, `ClaimLost`, `NotRegistered`.
     """
+    check_spare(options)
     properties = _properties(options, command or ())
     key = read_key(
         options.key,
@@ -115,6 +116,24 @@ def acquire(
             check=check,
             rng=rng or random.Random(),  # noqa: S311 (spreads retries, guards nothing)
         ).run()
+
+
+def check_spare(options: AcquireOptions) -> None:
+    """Reject options under which no spare can ever be taken. Raises `InvalidConfig`.
+
+    A start that scans knows only since its own first look that an id is missing.
+    """
+    counts_itself = options.missing == "scan" and options.grace_s > 0
+    if options.spare == "never" or options.literal or not counts_itself:
+        return
+    if options.on_blocked in {"error", "generate"}:
+        raise InvalidConfig(
+            f"--spare {options.spare} can never take an id with --on-blocked {options.on_blocked}: "
+            f"a start that scans must wait for --grace {options.grace_s:g} s itself",
+            wanted="a start that waits for --grace",
+            had=f"--on-blocked {options.on_blocked}",
+            hint="omit --on-blocked, or use --missing watch, or --grace 0",
+        )
 
 
 def build_rules(options: AcquireOptions, properties: ServerProperties) -> Rules:

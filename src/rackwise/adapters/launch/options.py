@@ -30,7 +30,7 @@ class AcquireOptions:
     spare: Spare = "never"
     grace_s: float = 300.0
     missing: Literal["scan", "watch"] = "scan"
-    on_blocked: OnBlocked = "error"
+    on_blocked: OnBlocked = "grace"
     wait_s: float | None = None
     """How long to wait for a stale registration; None = 1.5 of the broker's session timeout."""
     generate_above: int | None = None

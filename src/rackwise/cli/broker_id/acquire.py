@@ -38,7 +38,7 @@ STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SI
 
 SpareName = Literal["never", "unmapped", "any"]
 MissingBy = Literal["scan", "watch"]
-BlockedThen = Literal["error", "wait", "generate"]
+BlockedThen = Literal["grace", "error", "wait", "generate"]
 
 
 @with_option_groups()
@@ -93,8 +93,14 @@ def acquire(
     ] = "scan",
     on_blocked: Annotated[
         BlockedThen,
-        typer.Option(help="Choose what to do if no id of a lost broker may be taken yet."),
-    ] = "error",
+        typer.Option(
+            help="Choose what to do if no id of a lost broker may be taken yet: wait for the end "
+            "of --grace, and reject the start if all are mapped to other hosts (grace); reject it "
+            "at once (error); wait for lost brokers to return, too (wait); or generate a new id. "
+            "With --missing scan and a --grace, error and generate never take an id, and are an "
+            "error."
+        ),
+    ] = "grace",
     wait: Annotated[
         float | None,
         typer.Option(

@@ -31,7 +31,7 @@ How: TypeAlias = Literal["configured", "meta", "already", "a", "b1", "gen"]
 """The source of an id: the configuration, the disk, an earlier commit of this start, the own
 mapping (the KIP's a), a spare (b.1), a generated number."""
 Spare: TypeAlias = Literal["never", "unmapped", "any"]
-OnBlocked: TypeAlias = Literal["error", "wait", "generate"]
+OnBlocked: TypeAlias = Literal["grace", "error", "wait", "generate"]
 Watch: TypeAlias = Literal["scan", "led", "leaderless"]
 LookAt: TypeAlias = Literal["used", "missing", "at_risk"]
 
@@ -192,8 +192,9 @@ class Rules:
 
     spare: Spare = "never"
     """Which spare ids may be taken (the KIP's optional step b)."""
-    on_blocked: OnBlocked = "error"
-    """What to do if every spare is reserved."""
+    on_blocked: OnBlocked = "grace"
+    """What to do if no spare may be taken yet. `grace`: wait if the grace of one ends, else
+    reject; `error`: reject; `wait`: wait until a spare returns, too; `generate`: a new id."""
     grace_ms: int = 300_000
     """How long a spare must be missing before it may be taken."""
     wait_ms: int = 27_000

@@ -205,6 +205,16 @@ class TestWaiting:
             on=("/brokers/ids/7", "/brokers/hosts/g"), until_ms=90_000, row="D32"
         )
 
+    def test_by_default_until_the_grace_of_a_spare_that_may_be_taken_is_over(self):
+        rules = Rules(spare="unmapped")
+        assert decided(rules, missing_since_ms={}).until_ms == 300_000
+        reserved = {7: (mapping("g", 7),)}
+        assert told(decided(rules, reserved=reserved, missing_since_ms={})) == "SPARE_RESERVED"
+        both = {"used": frozenset({1, 7, 8}), "missing_since_ms": {7: 0, 8: 0}}
+        decision = decided(rules, reserved=reserved, now_ms=1_000, **both)
+        assert decision.until_ms == 300_000
+        assert "/brokers/ids/8" in decision.on
+
     @pytest.mark.parametrize(("wait_ms", "grace_ms", "until_ms"), [(27, 60, 87), (0, 0, 60_000)])
     def test_a_blocked_spare_as_long_as_it_takes_with_a_look_now_and_then(
         self, wait_ms, grace_ms, until_ms
@@ -220,7 +230,7 @@ class TestSpares:
     """
 
     def test_none_is_taken_before_its_grace_is_over(self):
-        rules = Rules(spare="unmapped", grace_ms=40_000)
+        rules = Rules(spare="unmapped", grace_ms=40_000, on_blocked="error")
         changed = {"now_ms": 45_000, "missing_since_ms": {7: 5_001}}
         decision = decided(rules, **changed)
         assert told(decision) == "SPARE_RESERVED"
@@ -228,7 +238,7 @@ class TestSpares:
         assert told(decided(rules, now_ms=45_000, missing_since_ms={7: 5_000})) == "TAKE 7 b1"
 
     def test_one_that_was_never_seen_missing_has_all_its_grace_left(self):
-        decision = decided(Rules(spare="unmapped"), missing_since_ms={})
+        decision = decided(Rules(spare="unmapped", on_blocked="error"), missing_since_ms={})
         assert "7 (unmapped, 300 s of grace left)" in str(decision.error)
 
     def test_what_is_missing_is_looked_at_unless_to_the_letter(self):

@@ -96,7 +96,8 @@ def _blocked(situation: Situation, row: str) -> Verdict:
     rules, seen = situation.rules, situation.seen
     if rules.on_blocked == "generate":
         return SkipTo("D35")
-    if rules.on_blocked == "wait":
+    ends = any(situation.is_allowed(each) for each in situation.spares)
+    if rules.on_blocked == "wait" or (rules.on_blocked == "grace" and ends):
         return _wait(situation, row)
     had = _listed(situation, situation.spares)
     return refuse(
@@ -234,7 +235,8 @@ ROWS = (
     ),
     DecisionRow(
         name="D32",
-        when="no cand, S not empty (the KIP is silent); on_blocked = error, wait, generate",
+        when="no cand, S not empty (the KIP is silent); on_blocked = error, wait, generate; "
+        "grace: wait where P permits a spare, else error",
         outcome="SPARE_RESERVED; WAIT; on at D35",
         literal="-",
         judge=_blocked,
