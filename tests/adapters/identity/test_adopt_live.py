@@ -1,10 +1,14 @@
 """Brokers of Kafka 3.9 that run without Rackwise are adopted, then lose their disks."""
 
+from contextlib import closing
+
 import pytest
 
 from kafka_traffic import create, until
 from launched_brokers import ZooKeeperBrokers
+from rackwise.adapters.launch.views import stores
 from rackwise.adapters.sandbox.ports import is_open
+from rackwise.core.identity.nodes.store import HOSTS, OWNERS, Create
 from refusals import called
 from shown_commands import ROOT, missing_lines, shown_commands
 
@@ -108,7 +112,13 @@ def test_a_plain_restart_keeps_the_mapping_and_is_adopted_again(fleet, view):
 
 @pytest.mark.long
 def test_a_broker_that_was_not_adopted_comes_back_as_the_one_unmapped_spare(fleet, view):
-    """The unit file's defaults with a shorter grace: the start counts it itself, and waits."""
+    """The unit file's defaults with a shorter grace: the start counts it itself, and waits.
+
+    The mapping of another host that cannot be read blocks that host alone.
+    """
+    with closing(stores.open_store(fleet.url)) as store:
+        owner = b'{"version":0,"key":"unreadable","endpoints":[]}'
+        store.commit([Create(f"{HOSTS}/unreadable", b"{"), Create(f"{OWNERS}/1077", owner)])
     broker = fleet.brokers[0]
     (before, _) = registered(view)[broker.endpoint]
     broker.kill()
@@ -119,6 +129,8 @@ def test_a_broker_that_was_not_adopted_comes_back_as_the_one_unmapped_spare(flee
     told = broker.acquired()
     assert (told["how"], told["took_from"], told["waited_ms"] >= 8_000) == ("b1", [], True)
     assert fleet.mapping("another") == before
+    assert "broker-id assign unreadable ID --force" in told["warnings"][0]
+    assert called("broker-id", "show", "--key", "unreadable", "--store", fleet.url)[0] == 2
 
 
 def restart_plainly(fleet, view, broker_id):

@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from kazoo.security import make_digest_acl
 
 from acquire_process import Acquiring
 from kafka_traffic import until
@@ -310,13 +311,60 @@ def test_a_spare_that_is_mapped_elsewhere_is_not_waited_for(fleet, store):
 
 def test_a_refusal_leaves_store_and_disks_as_they_were(fleet, store):
     topic = b'{"version":3,"partitions":{"0":[9]}}'
-    store.commit([Create(f"{TOPICS}/orders", topic), Create(f"{HOSTS}/g", b"not json")])
+    store.commit([Create(f"{TOPICS}/orders", topic), Create(f"{HOSTS}/h7", b"not json")])
     before = nodes(store)
     started = fleet.start("h7", spare="unmapped")
     assert started.wait() == 4
     assert started.told.splitlines()[-1] == "MappingCorrupt"
     assert nodes(store) == before
     assert fleet.stored("h7") == []
+
+
+ORDERS = b'{"version":3,"partitions":{"0":[9]}}'
+
+
+def unreadable(store, key, *, is_denied):
+    """A mapping that is not JSON, or that its owner lets nobody read."""
+    path = f"{HOSTS}/{key}"
+    store.commit([Create(path, b"not json")])
+    if is_denied:
+        store._client.set_acls(path, [make_digest_acl("thief", "secret", all=True)])
+
+
+@pytest.mark.parametrize("is_denied", [False, True])
+class TestAMappingOfAnotherHostThatCannotBeRead:
+    """It blocks its own host, and the spares that may be its id; nothing else."""
+
+    def test_a_new_host_gets_a_new_id(self, fleet, store, is_denied):
+        unreadable(store, "g", is_denied=is_denied)
+        started = fleet.start("h7")
+        until(lambda: is_up(started), "registered")
+        assert started.acquired()["how"] == "gen"
+        (warning,) = started.acquired()["warnings"]
+        assert warning.startswith("MAPPING_UNREADABLE: key g: ")
+        assert "broker-id assign g ID --force" in warning
+        own = fleet.start("g")
+        assert own.wait() == 4
+        assert own.told.splitlines()[-1] == "MappingCorrupt"
+
+    def test_a_spare_of_another_owner_is_taken(self, fleet, store, is_denied):
+        store.commit([Create(f"{TOPICS}/orders", ORDERS)])
+        store.commit([Create(f"{OWNERS}/9", b'{"version":0,"key":"old","endpoints":[]}')])
+        unreadable(store, "g", is_denied=is_denied)
+        started = fleet.start("h7", spare="unmapped", grace_s=0)
+        until(lambda: is_up(started), "registered")
+        assert (started.acquired()["id"], started.acquired()["how"]) == (9, "b1")
+
+    @pytest.mark.parametrize("has_owner", [False, True])
+    def test_a_spare_that_may_be_its_own_is_kept_for_it(self, fleet, store, is_denied, has_owner):
+        store.commit([Create(f"{TOPICS}/orders", ORDERS)])
+        if has_owner:
+            store.commit([Create(f"{OWNERS}/9", b'{"version":0,"key":"g","endpoints":[]}')])
+        unreadable(store, "g", is_denied=is_denied)
+        started = fleet.start("h7", spare="unmapped", grace_s=0)
+        assert started.wait() == 4
+        assert started.told.splitlines()[-1] == "SpareReserved"
+        assert "9 (perhaps mapped to g, which cannot be read" in started.told
 
 
 class TestALostSession:

@@ -27,7 +27,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError, ZookeeperError
+from kazoo.exceptions import (
+    KazooException,
+    NoAuthError,
+    NodeExistsError,
+    NoNodeError,
+    ZookeeperError,
+)
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState, KeeperState
 
@@ -45,6 +51,8 @@ Client: TypeAlias = Any
 Answer: TypeAlias = Any
 """What the client returns for a request: a result that arrives later."""
 
+DENIED = object()
+"""The answer to a read that the ACL of the node denies."""
 CONNECT_S = 10.0
 """A store without a session this long after the start is unreachable."""
 PATIENCE_S = 30.0
@@ -112,10 +120,12 @@ class Session:
         paths: Iterable[str],
         send: Callable[[str], Answer],
         advance: Callable[[int], None] | None = None,
+        may_be_denied: Callable[[str], bool] = lambda _: False,
     ) -> dict[str, Answer]:
         """Read path -> answer, None = no such node. Up to `IN_FLIGHT` requests run at once.
 
-        No answer is older than this call. `advance` receives how many more are there.
+        No answer is older than this call. `advance` receives how many more are there. A denied
+        answer is `DENIED` where `may_be_denied`, else an error.
         """
         wanted = dict.fromkeys(paths)
         found: dict[str, Answer] = {}
@@ -123,7 +133,7 @@ class Session:
         while len(found) < len(wanted):
             missing = [path for path in wanted if path not in found]
             try:
-                self._read_all(missing, send, found, advance)
+                self._read_all(missing, send, found, advance, may_be_denied)
             except TRANSIENT as error:
                 deadline = self._wait_for_connection(error, deadline)
         return found
@@ -202,21 +212,23 @@ class Session:
         send: Callable[[str], Answer],
         found: dict[str, Answer],
         advance: Callable[[int], None] | None,
+        may_be_denied: Callable[[str], bool],
     ) -> None:
         self.client.sync_async("/")
         pending: deque[tuple[str, Answer]] = deque()
         for path in paths:
             if len(pending) == IN_FLIGHT:
-                self._take_answer(pending, found, advance)
+                self._take_answer(pending, found, advance, may_be_denied)
             pending.append((path, send(path)))
         while pending:
-            self._take_answer(pending, found, advance)
+            self._take_answer(pending, found, advance, may_be_denied)
 
     def _take_answer(
         self,
         pending: deque[tuple[str, Answer]],
         found: dict[str, Answer],
         advance: Callable[[int], None] | None,
+        may_be_denied: Callable[[str], bool],
     ) -> None:
         path, answer = pending.popleft()
         try:
@@ -225,6 +237,10 @@ class Session:
             raise
         except NoNodeError:
             found[path] = None
+        except NoAuthError as error:
+            if not may_be_denied(path):
+                raise read_error(error, path) from None
+            found[path] = DENIED
         except ZookeeperError as error:
             raise read_error(error, path) from None
         if advance is not None:

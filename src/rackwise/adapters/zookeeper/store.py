@@ -39,11 +39,12 @@ from rackwise.adapters.zookeeper.errors import (
     outcome_unknown,
     read_error,
 )
-from rackwise.adapters.zookeeper.session import CONNECT_S, PATIENCE_S, Session
+from rackwise.adapters.zookeeper.session import CONNECT_S, DENIED, PATIENCE_S, Session
 from rackwise.core.errors import MissingPermission
 from rackwise.core.identity.nodes.store import (
     CLOCK,
     FENCE,
+    HOSTS,
     SEQUENCE,
     Absent,
     Check,
@@ -52,6 +53,7 @@ from rackwise.core.identity.nodes.store import (
     Put,
     StoredNode,
     not_ready,
+    parent_of,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 
     from kazoo.protocol.states import WatchedEvent, ZnodeStat
 
+    from rackwise.adapters.zookeeper.session import Answer
     from rackwise.core.identity.nodes.store import Op
 
 _MADE_BY_INIT = frozenset({FENCE, CLOCK, SEQUENCE})
@@ -118,11 +121,15 @@ class ZooKeeperStore:
     def read(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
     ) -> dict[str, StoredNode | None]:
-        """Read each node, None = no such node; `advance` receives how many more are read."""
-        found = self._session.gather(paths, self._client.get_async, advance)
+        """Read each node, None = no such node; `advance` receives how many more are read.
+
+        A mapping that ZooKeeper denies is returned as such; another node is an error.
+        """
+        found = self._session.gather(paths, self._client.get_async, advance, _is_mapping)
         for path, answer in found.items():
-            self._seen[path] = None if answer is None else _last_change(answer[1])
-        return {path: answer and _node(*answer) for path, answer in found.items()}
+            is_seen = answer is not None and answer is not DENIED
+            self._seen[path] = _last_change(answer[1]) if is_seen else None
+        return {path: answer and _node_of(answer) for path, answer in found.items()}
 
     def children(self, path: str) -> list[str]:
         """List the names below a node, sorted; empty if the node does not exist."""
@@ -293,7 +300,14 @@ def _raise_for(error: Exception, op: Op) -> NoReturn:
     raise commit_error(error, op, is_parent=is_parent)
 
 
-def _node(data: bytes | None, stat: ZnodeStat) -> StoredNode:
+def _is_mapping(path: str) -> bool:
+    return parent_of(path) == HOSTS
+
+
+def _node_of(answer: Answer) -> StoredNode:
+    if answer is DENIED:
+        return StoredNode(data=b"", version=0, created_ms=0, modified_ms=0, czxid=0, is_denied=True)
+    data, stat = answer
     return StoredNode(
         data=data or b"",
         version=stat.version,

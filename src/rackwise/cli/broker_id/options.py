@@ -14,6 +14,7 @@ from rackwise.cli.shell import Shell, installed
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import HOSTS
+from rackwise.core.identity.refusals import mapping_hint
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from rackwise.core.identity.nodes.store import IdentityStore
 
 SCHEME = "zookeeper://"
-MAPPING_HINT = "write the mapping again with broker-id assign KEY ID --force"
 NODE_HINT = "repair or delete that node"
 
 StoreConfigFile = Annotated[
@@ -176,5 +176,6 @@ def warn_of_problems(shell: Shell, problems: Mapping[str, str]) -> None:
     """Warn of each node that cannot be read."""
     for path, text in sorted(problems.items()):
         where = "" if path in text else f"{escaped(path)}: "
-        hint = MAPPING_HINT if path.startswith(HOSTS) else NODE_HINT
+        parent, _, name = path.rpartition("/")
+        hint = mapping_hint(name) if parent == HOSTS else NODE_HINT
         shell.warn(f"{where}{escaped(text)}; {hint}")

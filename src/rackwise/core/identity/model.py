@@ -38,6 +38,7 @@ LookAt: TypeAlias = Literal["used", "missing", "at_risk"]
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 _NO_NAMES: Mapping[int, tuple[str, ...]] = MappingProxyType({})
+_NO_IDS: Mapping[str, frozenset[int]] = MappingProxyType({})
 
 
 class Mode(StrEnum):
@@ -160,6 +161,8 @@ class Observation:
     retired: frozenset[int] = frozenset()
     reserved: Mapping[int, tuple[KeyMapping, ...]]
     """Id -> mappings of other keys."""
+    unreadable: Mapping[str, frozenset[int]] = field(default_factory=lambda: _NO_IDS)
+    """Key of another host whose mapping cannot be read -> the used ids that it may have."""
     fence: int = 0
     """The version of the fence, read before all else."""
     used: frozenset[int] | None = None

@@ -30,6 +30,7 @@ from rackwise.core.errors import (
     WorldError,
     WrongCluster,
 )
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,16 @@ def refusal_code(
         return error
 
     return declare
+
+
+def mapping_hint(key: str, number: int | None = None) -> str:
+    """Say how to write an unreadable mapping again. `number`: its id; None = not known.
+
+    >>> mapping_hint("h7", 7)
+    'write the mapping again: broker-id assign h7 7 --force'
+    """
+    shown = "ID" if number is None else number
+    return f"write the mapping again: broker-id assign {escaped(key)} {shown} --force"
 
 
 @refusal_code(

@@ -241,6 +241,26 @@ class TestSpares:
         decision = decided(Rules(spare="unmapped", on_blocked="error"), missing_since_ms={})
         assert "7 (unmapped, 300 s of grace left)" in str(decision.error)
 
+    def test_one_that_an_unreadable_mapping_may_have_is_kept_for_its_key(self):
+        changed = {"unreadable": {"g": frozenset({7}), "f": frozenset()}}
+        decision = decided(**changed)
+        assert told(decision) == "SPARE_RESERVED"
+        assert "7 (perhaps mapped to g, which cannot be read, missing for" in str(decision.error)
+        assert decision.error.hint.startswith(
+            "write the mapping again: broker-id assign g ID --force, or run: broker-id assign h7 ID"
+        )
+        waits = decided(replace(RULES, on_blocked="wait"), **changed)
+        assert waits.on == ("/brokers/ids/7", "/brokers/hosts/g")
+        anyone = decided(replace(RULES, spare="any"), **changed)
+        assert (told(anyone), anyone.takes_from) == ("TAKE 7 b1", ())
+        assert anyone.warnings == (
+            "MAPPING_UNREADABLE: key f: write the mapping again: broker-id assign f ID --force",
+            "MAPPING_UNREADABLE: key g: write the mapping again: broker-id assign g ID --force",
+        )
+
+    def test_an_unreadable_mapping_of_another_id_is_in_nobodys_way(self):
+        assert told(decided(unreadable={"g": frozenset({8})})) == "TAKE 7 b1"
+
     def test_what_is_missing_is_looked_at_unless_to_the_letter(self):
         assert told(decided(missing_since_ms=None)) == "LOOK missing"
         assert told(decided(Rules.literal_kip(), missing_since_ms=None)) == "TAKE 7 b1"

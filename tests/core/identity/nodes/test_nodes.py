@@ -27,6 +27,7 @@ from rackwise.core.identity.nodes.nodes import (
     parse_owner,
     parse_registration,
 )
+from rackwise.core.identity.nodes.store import StoredNode
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
 
 CRUEL = {
@@ -73,6 +74,19 @@ class TestMapping:
         assert refused.value.hint
         assert refused.value.message.isprintable()
         assert len(refused.value.message) < 1100
+
+    def test_a_hint_names_the_key(self):
+        with pytest.raises(MappingCorrupt) as refused:
+            parse_mapping(node(b"{"), key="h7")
+        assert refused.value.hint == "write the mapping again: broker-id assign h7 ID --force"
+
+    def test_one_that_the_store_denies_is_unreadable(self):
+        denied = StoredNode(
+            data=b"", version=0, created_ms=0, modified_ms=0, czxid=0, is_denied=True
+        )
+        with pytest.raises(MappingCorrupt, match="the store denies READ") as refused:
+            parse_mapping(denied, key="h7")
+        assert refused.value.where == "/brokers/hosts/h7"
 
     @pytest.mark.parametrize("value", [True, 7.0, "7", None, -1, 2**31, [], {}])
     @pytest.mark.parametrize("name", ["version", "broker.id"])

@@ -144,7 +144,7 @@ def test_a_mapping_that_cannot_be_read_is_replaced_only_by_force():
     problems = {"/brokers/hosts/h7": "not JSON"}
     found = adopted(problems=problems)
     assert found.reason == "the mapping of key h7 cannot be read"
-    assert found.hint == "write it again: broker-id assign h7 7 --force"
+    assert found.hint == "write the mapping again: broker-id assign h7 7 --force"
     assert Put("/brokers/hosts/h7", MAPPED) in adopted(problems=problems, force=True).ops
 
 

@@ -12,9 +12,10 @@ from rackwise.core.identity.nodes.store import (
     IDS,
     KNOWN,
     MISSING_LEADER,
+    OWNERS,
     Create,
 )
-from rackwise.core.identity.refusals import MappingCorrupt, StoreNotReady
+from rackwise.core.identity.refusals import StoreNotReady
 from rackwise.core.identity.start.actions import Gather, Sightings
 from rackwise.core.identity.start.gather import (
     DrawNumber,
@@ -31,6 +32,7 @@ from rackwise.core.identity.start.gather import (
 )
 
 SESSION = 5
+OWNED_BY_H = b'{"version":0,"key":"h","incarnation":null,"endpoints":[]}'
 
 
 def host(**told):
@@ -147,10 +149,24 @@ class TestMore:
         assert seen.used == {7, 9}
         assert set(seen.reserved) == {7}
 
-    def test_nothing_follows_from_a_mapping_that_cannot_be_read(self):
-        world = world_of(Create(f"{HOSTS}/g", b"{"))
-        with pytest.raises(MappingCorrupt, match="/brokers/hosts/g"):
-            self.more(world, ReadMore(at="used", row="D36"))
+    def unreadable(self, *ops, **told):
+        world = world_of(Create(f"{HOSTS}/g", b"{"), *ops, used=(7, 8, 9))
+        return self.more(world, ReadMore(at="used", row="D36"), **told).unreadable
+
+    def test_a_mapping_that_cannot_be_read_may_have_any_id_that_nobody_else_had(self):
+        assert self.unreadable() == {"g": {7, 8, 9}}
+        others = (mapping("h", 8), Create(f"{OWNERS}/9", OWNED_BY_H), Create(f"{OWNERS}/7", b"{"))
+        assert self.unreadable(*others) == {"g": {7}}
+
+    def test_it_has_the_ids_whose_owner_its_key_is(self):
+        owned = Create(f"{OWNERS}/8", OWNED_BY_H.replace(b'"h"', b'"g"'))
+        assert self.unreadable(owned) == {"g": {8}}
+
+    def test_the_ids_of_a_watcher_are_placed_too(self):
+        ops = (Create(f"{HOSTS}/g", b"{"), Create(f"{KNOWN}/5", b""))
+        world, own = world_of(*ops), host(is_watched=True)
+        seen = self.more(world, ReadMore(at="missing", row="D29"), host_=own)
+        assert seen.unreadable == {"g": {5}}
 
     def test_a_number(self):
         assert self.more(world_of(), Generate(row="D36")).generated == 1001

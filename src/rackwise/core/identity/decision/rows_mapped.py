@@ -30,6 +30,7 @@ from rackwise.core.identity.refusals import (
     MappedIdHeld,
     MappingCorrupt,
     MetaUnreadable,
+    mapping_hint,
 )
 from rackwise.core.text import counted, escaped
 
@@ -83,7 +84,7 @@ def _corrupt(situation: Situation, row: str) -> Verdict:
         f"cannot read the mapping of key {escaped(key)}: {escaped(problem)}",
         wanted='{"version":0,"broker.id":int}',
         had=problem,
-        hint=f"write the mapping again: broker-id assign {escaped(key)} ID --force",
+        hint=mapping_hint(key),
         where=f"{HOSTS}/{escaped(key)}",
         key=key,
     )

@@ -33,6 +33,7 @@ from rackwise.core.identity.refusals import (
     NoIdLeft,
     SpareReserved,
     WatcherAbsent,
+    mapping_hint,
 )
 from rackwise.core.text import escaped
 
@@ -100,13 +101,15 @@ def _blocked(situation: Situation, row: str) -> Verdict:
     if rules.on_blocked == "wait" or (rules.on_blocked == "grace" and ends):
         return _wait(situation, row)
     had = _listed(situation, situation.spares)
+    doubtful = [key for each in situation.spares for key in situation.doubtful_keys(each)]
+    remedy = mapping_hint(doubtful[0]) if doubtful else "use --on-blocked wait"
     return refuse(
         row,
         SpareReserved,
         f"expected a spare id that may be taken, got none: {had}",
         wanted="a free id",
         had=had,
-        hint=f"use --on-blocked wait, or run: broker-id assign {escaped(seen.key)} ID",
+        hint=f"{remedy}, or run: broker-id assign {escaped(seen.key)} ID",
         ids=list(situation.spares),
         grace_left_ms={str(each): situation.grace_left_ms(each) for each in situation.spares},
     )
@@ -116,7 +119,8 @@ def _wait(situation: Situation, row: str) -> WaitFor:
     """Wait until a spare returns, its mapping is deleted or its grace ends; then decide again."""
     on = [f"{IDS}/{each}" for each in situation.spares]
     for each in situation.spares:
-        on += [f"{HOSTS}/{m.key}" for m in situation.seen.reserved.get(each, ())]
+        keys = (m.key for m in situation.seen.reserved.get(each, ()))
+        on += [f"{HOSTS}/{key}" for key in (*keys, *situation.doubtful_keys(each))]
     graces = [situation.grace_left_ms(s) for s in situation.spares if situation.is_allowed(s)]
     most = situation.rules.wait_ms + situation.rules.grace_ms
     until = situation.seen.now_ms + min([most or _LOOK_AGAIN_MS, *graces])
@@ -132,7 +136,10 @@ def _listed(situation: Situation, ids: tuple[int, ...]) -> str:
 def _state(situation: Situation, broker_id: int) -> str:
     seen = situation.seen
     keys = ", ".join(escaped(m.key) for m in seen.reserved.get(broker_id, ()))
+    doubtful = ", ".join(map(escaped, situation.doubtful_keys(broker_id)))
     parts = [f"mapped to {keys}" if keys else "unmapped"]
+    if doubtful:
+        parts[0] = f"perhaps mapped to {doubtful}, which cannot be read"
     since = (seen.missing_since_ms or {}).get(broker_id)
     if since is not None:
         parts.append(f"missing for {(seen.now_ms - since) / _SECOND:.0f} s")

@@ -123,9 +123,16 @@ class Situation:
         since = (self.seen.missing_since_ms or {}).get(broker_id, self.seen.now_ms)
         return max(0, self.rules.grace_ms - (self.seen.now_ms - since))
 
+    def doubtful_keys(self, broker_id: int) -> tuple[str, ...]:
+        """Return the keys of other hosts whose unreadable mapping may have this id, sorted."""
+        unreadable = self.seen.unreadable
+        return tuple(sorted(key for key, ids in unreadable.items() if broker_id in ids))
+
     def is_allowed(self, broker_id: int) -> bool:
         """Return whether the rules permit this spare, grace aside."""
-        return self.rules.spare == "any" or broker_id not in self.seen.reserved
+        if self.rules.spare == "any":
+            return True
+        return broker_id not in self.seen.reserved and not self.doubtful_keys(broker_id)
 
     @property
     def candidates(self) -> tuple[int, ...]:

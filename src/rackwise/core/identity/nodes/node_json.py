@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InputError
-from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
+from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt, mapping_hint
 from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.json.declare import REST, Between, Key, Matching, Says
 from rackwise.core.json.faults import Faults
@@ -187,5 +187,9 @@ def corrupt(
         had += f"... ({len(data)} bytes)"
     place = escaped(path)
     return error(
-        f"invalid {place}: expected {wanted}, got {had}", wanted=wanted, had=had, where=place
+        f"invalid {place}: expected {wanted}, got {had}",
+        wanted=wanted,
+        had=had,
+        hint=mapping_hint(path.rpartition("/")[2]) if error is MappingCorrupt else None,
+        where=place,
     )

@@ -42,6 +42,7 @@ from rackwise.core.identity.nodes.node_json import (
     write_node,
 )
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
+from rackwise.core.text import escaped
 from rackwise.core.wire.endpoints import read_endpoint
 from rackwise.core.wire.registration import NO_PORT, read_registration
 
@@ -75,6 +76,15 @@ class MissingMarker:
 
 def parse_mapping(node: StoredNode, *, key: str) -> KeyMapping:
     """Parse the mapping of `hosts/<key>`. Raises `MappingCorrupt`; guesses nothing."""
+    if node.is_denied:
+        path = f"{store.HOSTS}/{key}"
+        raise MappingCorrupt(
+            f"cannot read {escaped(path)}: the store denies READ",
+            wanted="READ",
+            had="denied",
+            hint=f"log in as the owner of {escaped(path)}, or delete that node as administrator",
+            where=path,
+        )
     read = read_node(
         MappingNode,
         node.data,

@@ -66,6 +66,9 @@ class StoredNode:
     czxid: int
     session: int | None = None
     """The session of an ephemeral node; None = persistent."""
+    is_denied: bool = False
+    """Whether the store denies its content. Only mappings are read so: one that is denied is as
+    unreadable as a corrupt one. Another node that is denied is an error of the read."""
 
 
 @dataclass(frozen=True, slots=True)

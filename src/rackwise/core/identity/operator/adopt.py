@@ -59,6 +59,7 @@ from rackwise.core.identity.nodes.store import (
     Delete,
     Put,
 )
+from rackwise.core.identity.refusals import mapping_hint
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -194,8 +195,7 @@ class _Case:
         if self.force:
             return "", ""
         if is_unreadable:
-            again = f"broker-id assign {key} {number} --force"
-            return f"the mapping of key {key} cannot be read", f"write it again: {again}"
+            return f"the mapping of key {key} cannot be read", mapping_hint(self.key, number)
         if mapping is not None and mapping.broker_id != number:
             return (
                 f"key {key} is mapped to id {mapping.broker_id}",

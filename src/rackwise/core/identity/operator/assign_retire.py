@@ -37,7 +37,7 @@ from rackwise.core.identity.nodes.store import (
     Put,
 )
 from rackwise.core.identity.operator.garbage import is_name_of
-from rackwise.core.identity.refusals import MappingCorrupt, NotFree, StillUsed
+from rackwise.core.identity.refusals import MappingCorrupt, NotFree, StillUsed, mapping_hint
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ def assign(
             f"cannot read the mapping of key {escaped(key)}: {escaped(problem)}",
             wanted='{"version":0,"broker.id":int}',
             had=problem,
-            hint="write the mapping again: "
-            f"broker-id assign {escaped(key)} {ledger.broker_id} --force",
+            hint=mapping_hint(key, ledger.broker_id),
             where=f"{HOSTS}/{escaped(key)}",
             details={"key": key},
         )

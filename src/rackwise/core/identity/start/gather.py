@@ -23,6 +23,7 @@ Source: KIP-426.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -57,7 +58,7 @@ from rackwise.core.identity.nodes.store import (
     OWNERS,
     RETIRED,
 )
-from rackwise.core.identity.refusals import MappingCorrupt, StoreNotReady
+from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt, StoreNotReady
 from rackwise.core.identity.start.missing import forget_changed, missing_since, since_markers
 
 if TYPE_CHECKING:
@@ -163,8 +164,8 @@ Gathering: TypeAlias = "Generator[Ask, Any, Observation]"
 def gather(host: Host, action: Gather) -> Gathering:
     """Read the observation: all of it, or `action.base` with what `action.more` asks for.
 
-    Raises `StoreNotReady` without a fence; `StoreCorrupt` and `MappingCorrupt` if the result would
-    depend on a node that cannot be read.
+    Raises `StoreNotReady` without a fence; `StoreCorrupt` if the result would depend on a node that
+    cannot be read. A mapping that cannot be read concerns its key, and the spares that it may have.
     """
     if action.base is None:
         return (yield from _gather_all(host))
@@ -221,7 +222,7 @@ def _gather_all(host: Host) -> Gathering:
         host=host.name,
         pid=host.pid,
     )
-    return (yield from _read_reserved(observation, is_strict=False)) if own_ids else observation
+    return (yield from _read_reserved(observation)) if own_ids else observation
 
 
 def _read_watch_state() -> Generator[Ask, Any, Watch]:
@@ -262,36 +263,55 @@ def _read_owners(ids: Iterable[int]) -> Generator[Ask, Any, Mapping[int, Owner]]
     return {int(name): parse_owner(node, id=int(name)) for name, node in nodes.items()}
 
 
-def _read_reserved(observation: Observation, *, is_strict: bool) -> Gathering:
-    """Read the mappings of other keys.
-
-    `is_strict`: an unreadable mapping may reserve any id, so it is an error.
-    """
+def _read_reserved(observation: Observation) -> Gathering:
+    """Read the mappings of other keys, and which of them cannot be read."""
     names = yield ListChildren(HOSTS)
     nodes = yield from _read_nodes(HOSTS, (name for name in names if name != observation.key))
     reserved: dict[int, tuple[KeyMapping, ...]] = {}
+    unreadable: dict[str, frozenset[int]] = {}
     for key, node in sorted(nodes.items()):
         try:
             mapping = parse_mapping(node, key=key)
         except MappingCorrupt:
-            if is_strict:
-                raise
+            unreadable[key] = frozenset()
             continue
         reserved[mapping.broker_id] = (*reserved.get(mapping.broker_id, ()), mapping)
-    return replace(observation, reserved=reserved)
+    return replace(observation, reserved=reserved, unreadable=unreadable)
+
+
+def _place_unreadable(observation: Observation) -> Gathering:
+    """Find the used ids that each unreadable mapping may have.
+
+    The ids whose owner has that key; without such an owner, the ids that no key has and no other
+    key owned.
+    """
+    if not observation.unreadable:
+        return observation
+    owned: dict[str, set[int]] = {}
+    nodes = yield from _read_nodes(OWNERS, (yield ListChildren(OWNERS)))
+    for id_ in ids_in_names(nodes):
+        with suppress(StoreCorrupt):
+            owned.setdefault(parse_owner(nodes[str(id_)], id=id_).key, set()).add(id_)
+    known = set().union(observation.reserved, *owned.values())
+    unknown = (observation.used or frozenset()) - known
+    return replace(
+        observation,
+        unreadable={key: frozenset(owned.get(key, unknown)) for key in observation.unreadable},
+    )
 
 
 def _read_used(observation: Observation) -> Gathering:
     if observation.used is not None:
         return observation
-    reserved = yield from _read_reserved(observation, is_strict=True)
-    return replace(reserved, used=(yield ReadUsed()))
+    reserved = yield from _read_reserved(observation)
+    return (yield from _place_unreadable(replace(reserved, used=(yield ReadUsed()))))
 
 
 def _read_known(observation: Observation) -> Gathering:
     """Use the ids of the watcher as used ids. They include ids without replicas."""
-    reserved = yield from _read_reserved(observation, is_strict=True)
-    return replace(reserved, used=ids_in_names((yield ListChildren(KNOWN))))
+    reserved = yield from _read_reserved(observation)
+    known = replace(reserved, used=ids_in_names((yield ListChildren(KNOWN))))
+    return (yield from _place_unreadable(known))
 
 
 def _draw_number(host: Host, observation: Observation) -> Gathering:
