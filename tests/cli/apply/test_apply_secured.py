@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from kafka.admin import UserScramCredentialUpsertion
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    ResourcePattern,
+    ResourceType,
+    UserScramCredentialUpsertion,
+)
 from kafka.structs import TopicPartition
 
-from hand_made_plans import lists, plan_file, shown
+from hand_made_plans import leaders, lists, plan_file, shown
 from kafka_pem import AUTHORITY, CERTIFICATE, EXPIRED, KEY, STRANGER
 from kafka_servers import KRAFT_SET
 from kafka_traffic import create, delete, produce, until
 from rackwise.adapters.files.journal import parse_journal
+from rackwise.adapters.files.throttle_request import request_path, write_request
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.throttles import read_throttles
 from rackwise.adapters.sandbox import Sandbox, resolve
@@ -50,6 +61,8 @@ def cluster(java_home, tmp_path_factory):
         jars=resolve(KRAFT_SET),
         heap_mib=256,
         overrides={
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS;User:mover",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
             "TLS:SASL_SSL,EXPIRED:SASL_SSL",
             "sasl.enabled.mechanisms": "SCRAM-SHA-512",
@@ -93,8 +106,8 @@ def admin(cluster):
         delete(made, NAME)
 
 
-def password(admin, text):
-    upsertion = UserScramCredentialUpsertion("mover", "SCRAM-SHA-512", text.encode(), 4096)
+def password(admin, text, user="mover"):
+    upsertion = UserScramCredentialUpsertion(user, "SCRAM-SHA-512", text.encode(), 4096)
     admin.alter_user_scram_credentials([upsertion])
 
 
@@ -109,14 +122,14 @@ def path(admin, cluster, tmp_path):
 def applied(capsys, state, tmp_path):  # noqa: ARG001 (where its journal is)
     """Run a command with a login: its exit code, stdout and stderr; it ends soon."""
 
-    def call(verb, path, bootstrap, *words, trusted=AUTHORITY, secret=FIRST):
+    def call(verb, path, bootstrap, *words, trusted=AUTHORITY, secret=FIRST, user="mover"):
         store, settings = tmp_path / "ca.pem", tmp_path / "client.properties"
         store.write_text(trusted)
         settings.touch(0o600)
         settings.write_text(
             "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
             "default.api.timeout.ms=10000\n"
-            f'sasl.jaas.config={SCRAM} username="mover" password="{secret}";\n'
+            f'sasl.jaas.config={SCRAM} username="{user}" password="{secret}";\n'
             f"ssl.truststore.type=PEM\nssl.truststore.location={store}\n"
         )
         began = time.monotonic()
@@ -178,6 +191,70 @@ def test_a_password_that_changes_ends_the_run_and_the_new_one_goes_on(
     code, out, err = applied("resume", path, cluster.tls, *faster, secret=SECOND)
     assert code == 0, (out, err)
     shown(admin, NAME, {0: [0, 2], 1: [1, 0]})
+    left = read_throttles(admin, topics=[NAME], brokers=[0, 1, 2])
+    assert not any([*left.brokers.values(), *left.topics.values()])
+
+
+@pytest.fixture
+def canceller(admin):
+    """A user who may reassign and read, and may not set throttles."""
+    name, everything = "canceller", [ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS]
+    password(admin, FIRST, name)
+    rights = {
+        ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"): [*everything, ACLOperation.ALTER],
+        ResourcePattern(ResourceType.TOPIC, "*"): everything,
+    }
+    admin.create_acls(
+        [
+            ACL(f"User:{name}", "*", each, ACLPermissionType.ALLOW, resource)
+            for resource, operations in rights.items()
+            for each in operations
+        ]
+    )
+    return name
+
+
+def test_a_rate_that_may_not_be_set_does_not_end_a_cancel(
+    admin, cluster, applied, canceller, tmp_path, state
+):
+    """The cancel ended, and reported a move as running that it had cancelled."""
+    create(admin, NAME, [[0], [1]])
+    produce(cluster.bootstrap, {(NAME, 0): 5_000, (NAME, 1): 5_000})
+    path = plan_file(tmp_path / "p.json", admin, {(NAME, 0): (2,), (NAME, 1): (2,)})
+    command = [sys.executable, "-m", "rackwise.cli", "apply", path, "--throttle", "1"]
+    process = subprocess.Popen(
+        [*command, "--bootstrap-server", cluster.bootstrap],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    until(lambda: len(admin.list_partition_reassignments()) == 2, "two moves")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    cluster.kill(0)
+    try:
+        until(lambda: leaders(admin, NAME)[0] == -1, "a partition whose only old replica is down")
+        (journal,) = state.glob("*/*.journal")
+        write_request(request_path(journal), 5_000, lasts_ms=600_000)
+        code, out, err = applied("cancel", path, cluster.tls, user=canceller)
+        assert (code, out.splitlines()[:2]) == (
+            3,
+            [
+                "2 moves: 1 cancelled, 0 done, 0 failed, 1 still moving, 0 not started",
+                f"! {NAME}-0  moving",
+            ],
+        ), err
+        assert "ended early" not in out
+        assert (
+            "warning: the throttle is not set on all brokers, the cancel goes on: missing "
+            "permission: "
+        ) in err
+        assert lists(admin, NAME)[1] == [1]
+        assert '"error":"missing permission: ' in journal.read_text()
+    finally:
+        cluster.start(0)
+        cluster.wait_until_ready()
+    assert applied("cancel", path, cluster.tls)[0] == 0
+    shown(admin, NAME, {0: [0], 1: [1]})
     left = read_throttles(admin, topics=[NAME], brokers=[0, 1, 2])
     assert not any([*left.brokers.values(), *left.topics.values()])
 

@@ -416,15 +416,37 @@ class TestRuns:
         shown(admin, NAME, dict(enumerate(BEFORE)))
         assert called(*words)[:2] == (0, "0 moves: nothing to undo\n")
 
-    @pytest.mark.long
-    def test_what_later_runs_did_is_left_to_the_next_rollback(self, admin, called, path):
+    def rolled_back_in_part_and_applied_again(self, called, path):
         assert called("apply", path, "--next", "2")[0] == 3
         assert called("rollback", path, "--next", "1")[0] == 3
         assert called("apply", path)[0] == 0
         code, out, _ = called("status", path)
         assert (code, "rollback" in out) == (0, False)
-        code, _, err = called("rollback", path, "--next", "3")
-        assert code == 3
-        assert "of later runs are left to undo; to continue: rackwise rollback" in err
+
+    @pytest.mark.long
+    def test_what_later_runs_did_is_left_to_the_next_rollback(self, admin, cluster, called, path):
+        """With --json it was reported as complete."""
+        self.rolled_back_in_part_and_applied_again(called, path)
+        code, out, err = called("rollback", path, "--next", "3", "--json")
+        printed = document(out)
+        command = f"rackwise rollback {path} --bootstrap-server {cluster.bootstrap} --next 3"
+        assert (code, printed["stop"], printed["next_command"]) == (3, "budget", command), err
+        assert printed["text"] == ("it covers one rollback; 1 move of later runs is left to undo")
+        assert (printed["done"], printed["skipped"], printed["is_reached"]) == (2, 1, False)
         assert called("rollback", path, "--next", "3")[0] == 0
         shown(admin, NAME, dict(enumerate(BEFORE)))
+
+    def test_two_rollbacks_in_one_run_are_one_document(self, admin, called, path):
+        """It printed two JSON documents."""
+        self.rolled_back_in_part_and_applied_again(called, path)
+        code, out, err = called("rollback", path, "--json")
+        printed = document(out)
+        assert (code, printed["done"], printed["moves"], printed["is_reached"]) == (
+            0,
+            3,
+            3,
+            True,
+        ), err
+        assert {each["partition"] for each in printed["partitions"]} == {0, 1, 3}
+        shown(admin, NAME, dict(enumerate(BEFORE)))
+        assert called("rollback", path)[:2] == (0, "0 moves: nothing to undo\n")

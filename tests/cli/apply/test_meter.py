@@ -79,6 +79,18 @@ def test_without_a_terminal_it_is_lines(capsys):
     ]
 
 
+def test_a_rate_that_was_rejected_is_a_warning_once(capsys):
+    meter = RunMeter(Shell(is_quiet=True), "cancel")
+    for _ in range(2):
+        meter.update(state_with(rate_rejected="Kafka rejected a throttle: X\n"))
+    meter.update(state_with())
+    meter.close()
+    assert capsys.readouterr().err == (
+        "warning: the throttle is not set on all brokers, the cancel goes on: "
+        "Kafka rejected a throttle: X\\x0a\n"
+    )
+
+
 @pytest.mark.usefixtures("at_once")
 def test_quiet_is_quiet(capsys):
     meter = RunMeter(Shell(is_quiet=True), "apply")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from kafka.structs import TopicPartition
 
-from hand_made_plans import lists, plan_file
+from hand_made_plans import leaders, lists, plan_file, shown
 from kafka_topics import NAME, document
 from kafka_traffic import RATES, create, produce, until
 from rackwise.adapters.files.plan.read import read_plan
@@ -156,6 +156,38 @@ def test_without_a_process_it_is_set_and_kept(admin, cluster, called, path, verb
         assert called("rollback", path)[0] == 0
         until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
     until(lambda: throttles(admin) == before, "throttles as before")
+
+
+@pytest.mark.parametrize("verb", ["resume", pytest.param("rollback", marks=pytest.mark.long)])
+def test_after_its_throttles_are_restored_a_killed_run_is_still_open(
+    admin, cluster, called, path, tmp_path, verb
+):
+    """`status` named no process and no command, as if the run had ended."""
+    before = throttles(admin)
+    afters = {(NAME, 0): (2, 0), (NAME, 3): (1, 0)}
+    path = plan_file(tmp_path / "two.json", admin, afters)
+    process = running(cluster, "apply", path, "--throttle", "1", "--at-once", "1")
+    until(lambda: is_moving(admin), "a move")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert called("throttles", "--restore")[0] == 0
+    until(lambda: throttles(admin) == before, "throttles as before")
+    code, out, err = called("status", path)
+    assert code == 2
+    assert "no process is running it: the last run did not reach its end" in out
+    command = f"rackwise resume {path} --bootstrap-server {cluster.bootstrap}"
+    assert f"to continue: {command}\n" in err
+    printed = document(called("status", path, "--json")[1])
+    assert (printed["is_open"], printed["next_command"]) == (True, command)
+    assert printed["counts"]["not_started"] == 1
+    code, out, err = called(verb, path, "--throttle", "50MB")
+    assert code == 0, err
+    wanted = {0: [2, 0], 3: [1, 0]} if verb == "resume" else {}
+    shown(admin, NAME, dict(enumerate(BEFORE)) | wanted)
+    if verb == "resume":
+        assert leaders(admin, NAME)[0] == 2
+    until(lambda: throttles(admin) == before, "throttles as before")
+    assert document(called("status", path, "--json")[1])["is_open"] is False
 
 
 def test_a_process_that_runs_another_plan_is_named_and_not_asked(

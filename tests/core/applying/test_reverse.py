@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from applied_plans import move, plan_of
-from rackwise.core.applying.reverse import reverse_plan
+from rackwise.core.applying.model import Outcome, ThrottleKey
+from rackwise.core.applying.reverse import joined, joined_outcome, reverse_plan
 from rackwise.core.planning.model import LeftAlone, SeenBroker, Totals
 from rackwise.core.racks import Rack
 
@@ -67,3 +68,48 @@ def test_the_reverse_has_nothing_for_later_and_leaves_nothing_alone():
     later = (move("t-4", (1,), (2,), 10),)
     plan = replace(PLAN, max_moves=4, later=later, left_alone=LeftAlone(partitions=1))
     assert reverse_plan(plan, [("t", 0)]) == reverse_plan(PLAN, [("t", 0)])
+
+
+class TestJoined:
+    """Two reverse plans of one plan are reported as one."""
+
+    def test_a_move_of_both_counts_once(self):
+        first = reverse_plan(PLAN, [("t", 0), ("t", 1)])
+        second = replace(reverse_plan(PLAN, [("t", 1), ("t", 3)]), sha256="6" * 64)
+        both = joined(first, second)
+        assert [each.partition for each in both.moves] == [0, 3, 1]
+        assert both.sha256 == second.sha256
+
+    def test_the_last_class_holds_and_nothing_is_forgotten(self):
+        keys = [ThrottleKey("broker", str(each), "k") for each in (1, 2)]
+        first = Outcome(
+            mode="apply",
+            classes={("t", 0): "done", ("t", 1): "done"},
+            codes={("t", 0): "X"},
+            not_elected={("t", 0): "broker 4 is down"},
+            throttles_changed=(keys[1],),
+            begun=2,
+            has_written=True,
+        )
+        second = Outcome(
+            mode="apply",
+            classes={("t", 1): "moving", ("t", 3): "not_started"},
+            codes={("t", 1): "Y"},
+            throttles_left=(keys[0],),
+            throttles_changed=(keys[0],),
+            begun=1,
+            stop="budget",
+            text="why",
+        )
+        assert joined_outcome(first, second) == Outcome(
+            mode="apply",
+            classes={("t", 0): "done", ("t", 1): "moving", ("t", 3): "not_started"},
+            codes={("t", 0): "X", ("t", 1): "Y"},
+            not_elected={("t", 0): "broker 4 is down"},
+            throttles_left=(keys[0],),
+            throttles_changed=(keys[0], keys[1]),
+            begun=3,
+            stop="budget",
+            text="why",
+            has_written=True,
+        )

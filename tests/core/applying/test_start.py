@@ -103,6 +103,14 @@ class TestRequestStatus:
         assert sent([*lines, end()]) == ["none", "none", "sent"]
         assert sent([*lines, end(), intent(A), end()]) == ["intent", "none", "sent"]
 
+    @pytest.mark.parametrize("mode", ["restore", "throttle"])
+    def test_the_end_of_a_run_for_throttles_says_nothing_about_moves(self, mode):
+        """A leader was not elected after a kill and `throttles --restore`."""
+        external = PartitionLine(partition=B, class_="cancelled_externally")
+        killed = [begin(), intent(A, B), PartitionLine(partition=A, class_="done"), external]
+        settled = resume(PLAN, [*killed, begin(mode=mode), end()])
+        assert settled.partitions == resume(PLAN, killed).partitions
+
     def test_batch_numbers_continue(self):
         assert resume(PLAN, [intent(A, batch=4), Go()]).batch == 4
 
@@ -201,6 +209,31 @@ class TestLastRun:
     def test_runs_that_only_restore_throttles_are_ignored(self, lines, taken_back, finished):
         history = history_of(lines)
         assert (history.was_cancelled, history.is_finished) == (taken_back, finished)
+
+    @pytest.mark.parametrize(
+        ("lines", "closed"),
+        [
+            ([], True),
+            ([begin()], False),
+            ([begin(), end()], True),
+            ([begin(mode="cancel"), end()], True),
+            ([begin(), replace(end(), stop="budget")], False),
+            ([begin(), end(), begin()], False),
+        ],
+    )
+    def test_a_run_for_throttles_closes_no_other(self, lines, closed):
+        """After `throttles --restore` a killed run counted as one that has ended."""
+        assert history_of(lines).is_closed is closed
+        restored = [*lines, begin(mode="restore"), end()]
+        assert history_of(restored).is_closed is (closed and bool(lines))
+
+    def test_while_a_throttle_is_left_a_run_is_open(self):
+        setting = ThrottleIntent(settings=(Setting(key=KEY, prior=None, ours="70"),))
+        lines = [begin(), setting, end()]
+        assert not history_of(lines).is_closed
+        restored = [begin(mode="restore"), ThrottleRestored(keys=(KEY,), changed=())]
+        assert not history_of([*lines, *restored]).is_closed
+        assert history_of([*lines, *restored, end()]).is_closed
 
     @pytest.mark.parametrize("left", ["failed", "skipped", "dropped", "stop", "throttle", "leader"])
     def test_a_run_with_missing_moves_is_not_finished(self, left):

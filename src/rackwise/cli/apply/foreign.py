@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.apply.journal_lines import is_closed, read_lines
+from rackwise.cli.apply.journal_lines import read_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,9 +58,9 @@ def _is_over(folder: Path, plan: Plan) -> bool:
     from rackwise.adapters.files.journal import open_journal
     from rackwise.core.applying.start import history_of
 
-    lines = read_lines(open_journal(folder, plan.sha256))
-    history = history_of(lines)
-    return is_closed(lines) and (not lines or history.is_finished or history.was_cancelled)
+    history = history_of(read_lines(open_journal(folder, plan.sha256)))
+    has_begun = history.begin is not None
+    return history.is_closed and (not has_begun or history.is_finished or history.was_cancelled)
 
 
 def _made_plan(world: World, targets: Placement) -> Plan:

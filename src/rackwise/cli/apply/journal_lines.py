@@ -22,14 +22,3 @@ def read_lines(journal: Journal, *, first: int = 0) -> tuple[Line, ...]:
         )
         for entry in journal.entries[first:]
     )
-
-
-def is_closed(lines: tuple[Line, ...]) -> bool:
-    """Whether these lines leave nothing open: there are none, or the last run completed."""
-    from rackwise.core.applying.journal.lines import End
-    from rackwise.core.applying.start import history_of
-
-    last = lines[-1] if lines else None
-    if last is None:
-        return True
-    return isinstance(last, End) and last.stop is None and not history_of(lines).ledger

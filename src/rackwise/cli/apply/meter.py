@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rackwise.cli.apply.text import rate_text
 from rackwise.cli.shell import LINE_EVERY_S, QUIET_S
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.cli.shell import Shell
@@ -36,11 +37,18 @@ class RunMeter:
         self._printed_s = self._started - LINE_EVERY_S + QUIET_S
         self._pauses: tuple[str, ...] = ()
         self._request: str | None = None
+        self._rejected: str | None = None
         self._bar: Any = None
         self._room = 0
 
     def update(self, state: ApplyState) -> None:
         """Show the state after one step."""
+        if state.rate_rejected not in {None, self._rejected}:
+            why = escaped(state.rate_rejected or "")
+            self._shell.warn(
+                f"the throttle is not set on all brokers, the {self._label} goes on: {why}"
+            )
+        self._rejected = state.rate_rejected
         if self._shell.is_quiet:
             return
         if state.pauses != self._pauses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -24,12 +25,14 @@ from rackwise.cli.apply.run import (
 )
 from rackwise.cli.apply.text import name_of
 from rackwise.cli.stopping import STOPPED
-from rackwise.core.text import counted
+from rackwise.core.errors import RackwiseError
+from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.cli.shell import Shell
+    from rackwise.core.applying.model import Outcome
     from rackwise.core.planning.model import Plan
 
 
@@ -56,25 +59,62 @@ def rollback(
                 return code
         unfinished = open_rollback(shell, session)
         if unfinished is not None:
-            code = _execute(shell, unfinished, options, budget, target, start)
-            if code:
-                return code
+            first = _execute(shell, unfinished, options, budget, target, start)
+            return _go_on(shell, session, first, options, budget, target, start).show(shell, target)
         back = _reverse(shell, session)
-        if not back.moves:
-            if unfinished is None:
-                _print_cost(shell, back)
-                show_nothing(shell, session, "0 moves: nothing to undo", mode="apply")
-            return 0
-        if unfinished is not None and budget != BudgetOptions():
-            left = counted(len(back.moves), "move")
-            again = target.command("rollback", options, budget)
-            shell.warn(f"{left} of later runs are left to undo; to continue: {again}")
-            return STOPPED
         _print_cost(shell, back)
-        from rackwise.adapters.files.plan.write import write_plan
+        if not back.moves:
+            show_nothing(shell, session, "0 moves: nothing to undo", mode="apply")
+            return 0
+        return _begin(shell, session, back, options, budget, target, start).show(shell, target)
 
-        write_plan(back, _reverse_path(session))
-        return _execute(shell, session.with_plan(back), options, budget, target, start)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutedRollback:
+    """A reverse plan that was executed, or two of them, and how that ended."""
+
+    session: ApplySession
+    outcome: Outcome
+    code: int
+    """Exit code."""
+    again: str | None
+    """The command that continues within the budget; None: the run had no budget."""
+
+    def show(self, shell: Shell, target: Target) -> int:
+        """Print the outcome, and return the exit code."""
+        show(shell, self.session, self.outcome, target, verb="rollback", again=self.again)
+        return self.code
+
+    def and_then(self, second: ExecutedRollback) -> ExecutedRollback:
+        """Both, as one."""
+        from rackwise.core.applying.reverse import joined, joined_outcome
+
+        return replace(
+            second,
+            session=replace(second.session, plan=joined(self.session.plan, second.session.plan)),
+            outcome=joined_outcome(self.outcome, second.outcome),
+        )
+
+    def with_later(self, back: Plan, again: str) -> ExecutedRollback:
+        """This one, with the moves of a reverse plan that is left to the next run."""
+        from rackwise.core.applying.model import Outcome
+        from rackwise.core.applying.reverse import joined, joined_outcome
+
+        left = f"{counted(len(back.moves), 'move')} of later runs"
+        later = Outcome(
+            mode="apply",
+            classes={(move.topic, move.partition): "not_started" for move in back.moves},
+            codes={},
+            stop="budget",
+            text=f"it covers one rollback; {left} {are(len(back.moves))} left to undo",
+        )
+        plan = replace(joined(self.session.plan, back), sha256=self.session.plan.sha256)
+        return ExecutedRollback(
+            session=replace(self.session, plan=plan),
+            outcome=joined_outcome(self.outcome, later),
+            code=STOPPED,
+            again=again,
+        )
 
 
 def _reverse_path(session: ApplySession) -> Path:
@@ -142,6 +182,48 @@ def _print_cost(shell: Shell, back: Plan) -> None:
     )
 
 
+def _go_on(
+    shell: Shell,
+    session: ApplySession,
+    first: ExecutedRollback,
+    options: ApplyOptions,
+    budget: BudgetOptions,
+    target: Target,
+    start: CommandStart,
+) -> ExecutedRollback:
+    """After a rollback that was open, undo what later runs did; a budget leaves that for later."""
+    if first.code:
+        return first
+    back = _reverse(shell, session)
+    if not back.moves:
+        return first
+    if budget != BudgetOptions():
+        return first.with_later(back, target.command("rollback", options, budget))
+    _print_cost(shell, back)
+    try:
+        second = _begin(shell, session, back, options, budget, target, start)
+    except RackwiseError:
+        first.show(shell, target)
+        raise
+    return first.and_then(second)
+
+
+def _begin(
+    shell: Shell,
+    session: ApplySession,
+    back: Plan,
+    options: ApplyOptions,
+    budget: BudgetOptions,
+    target: Target,
+    start: CommandStart,
+) -> ExecutedRollback:
+    """Keep a reverse plan beside the journal, so that it can be continued, and run it."""
+    from rackwise.adapters.files.plan.write import write_plan
+
+    write_plan(back, _reverse_path(session))
+    return _execute(shell, session.with_plan(back), options, budget, target, start)
+
+
 def _execute(
     shell: Shell,
     session: ApplySession,
@@ -149,7 +231,7 @@ def _execute(
     budget: BudgetOptions,
     target: Target,
     start: CommandStart,
-) -> int:
+) -> ExecutedRollback:
     """Run a reverse plan within the budget."""
     if session.lock is not None:
         session.lock.write(executes=session.plan.sha256)
@@ -162,7 +244,6 @@ def _execute(
         )
         outcome, code = run(shell, session, state, label="rollback")
         again = next_command(session, outcome, target, "rollback", options, budget, limits)
-        show(shell, session, outcome, target, verb="rollback", again=again)
     finally:
         session.journal.close()
-    return code
+    return ExecutedRollback(session=session, outcome=outcome, code=code, again=again)

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rackwise.cli.apply.journal_lines import is_closed, read_lines
+from rackwise.cli.apply.journal_lines import read_lines
 from rackwise.cli.apply.meter import RunMeter
 from rackwise.cli.apply.text import budget_lines, outcome_document, outcome_text, throttle_text
 from rackwise.cli.shell import drop_stdout, installed
@@ -381,7 +381,9 @@ def require_journal(session: ApplySession, target: Target) -> None:
 
 def has_ended(session: ApplySession) -> bool:
     """Whether the journal leaves nothing open: empty, or its last run completed."""
-    return is_closed(session.lines)
+    from rackwise.core.applying.start import history_of
+
+    return history_of(session.lines).is_closed
 
 
 def run(

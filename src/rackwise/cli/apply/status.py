@@ -11,7 +11,6 @@ import typer
 
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.budget import BudgetOptions, next_run
-from rackwise.cli.apply.journal_lines import is_closed
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Target
 from rackwise.cli.apply.rollback import current_rollback
@@ -142,8 +141,8 @@ def _plan_status(session: ApplySession, plan: str) -> PlanStatus:
     plans = tuple(dict.fromkeys((plan, session.plan.sha256)))
     ours = running if running is not None and running.runs(*plans) else None
     lines = session.lines_now()
-    is_open = not is_closed(lines)
     history = history_of(lines)
+    is_open = not history.is_closed
     return PlanStatus(
         status=status_of(
             session.plan,

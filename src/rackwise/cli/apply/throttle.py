@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,7 +32,8 @@ from rackwise.cli.apply.run import (
 from rackwise.cli.apply.text import rate_text
 from rackwise.cli.shell import Shell
 from rackwise.cli.stopping import STOPPED
-from rackwise.core.errors import Locked, WorldError
+from rackwise.core.errors import InvalidPlan, Locked, WorldError
+from rackwise.core.json.strict import parse
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ def throttle(
             with open_session(shell, target) as session:
                 asked = _ask(session, wanted, deadline)
                 if asked is not None:
-                    _show(shell, session, wanted, asked)
+                    running, error = asked
+                    if error is not None:
+                        return _not_set(shell, f" by process {running.process}: {error}")
+                    _show(shell, session, wanted, running)
                     return 0
 
 
@@ -97,11 +101,15 @@ def _set_here(shell: Shell, session: ApplySession, rate: int) -> int:
     state = initial_state(session, Caps(), rate=rate, mode="throttle")
     outcome, _ = run(shell, session, state, label="throttle")
     if not outcome.is_reached:
-        why = "" if outcome.text is None else f": {escaped(outcome.text)}"
-        shell.warn(f"the throttle is not set on all brokers, {outcome.stop}{why}")
-        return STOPPED
+        why = "" if outcome.text is None else f": {outcome.text}"
+        return _not_set(shell, f", {outcome.stop}{why}")
     _show(shell, session, rate if holds(outcome) else None, None)
     return 0
+
+
+def _not_set(shell: Shell, why: str) -> int:
+    shell.warn(f"the throttle is not set on all brokers{escaped(why)}")
+    return STOPPED
 
 
 def holds(outcome: Outcome) -> bool:
@@ -109,11 +117,12 @@ def holds(outcome: Outcome) -> bool:
     return outcome.has_written or "moving" in outcome.classes.values()
 
 
-def _ask(session: ApplySession, rate: int, deadline: float) -> LockHolder | None:
-    """Ask the process that runs the plan; that process once the throttle is set, None if it ended.
+def _ask(session: ApplySession, rate: int, deadline: float) -> tuple[LockHolder, str | None] | None:
+    """Ask the process that runs the plan; that process once it has answered, None if it ended.
 
-    Also None where it continues in another journal, as a rollback does after its cancel. Raises
-    `Locked` for a process that runs another plan, `WorldError` where there is no answer in time.
+    With the process, why it could not set the throttle; None: it is set. Also None where it
+    continues in another journal, as a rollback does after its cancel. Raises `Locked` for a process
+    that runs another plan, `WorldError` where there is no answer in time.
     """
     from rackwise.adapters.files.journal import journal_path
     from rackwise.adapters.files.state_folder import holder, lock_error
@@ -136,8 +145,9 @@ def _ask(session: ApplySession, rate: int, deadline: float) -> LockHolder | None
     try:
         while True:
             now = holder(folder)
-            if _is_set(journal, written, asked.request):
-                return running
+            answer = _answer(journal, written, asked.request)
+            if answer is not None:
+                return running, answer.get("error")
             if now != running:
                 return None
             if time.monotonic() > deadline:
@@ -147,14 +157,22 @@ def _ask(session: ApplySession, rate: int, deadline: float) -> LockHolder | None
         withdraw_request(path, asked)
 
 
-def _is_set(journal: Path, written: int, request: str) -> bool:
-    """Whether a line of the journal after so many bytes says that the rate of a request is set."""
+def _answer(journal: Path, written: int, request: str) -> Mapping[str, Any] | None:
+    """The line of the journal after so many bytes that answers a request; None: there is none.
+
+    It says that the rate is set, or has an error.
+    """
     if not journal.exists():
-        return False
+        return None
     with journal.open("rb") as stream:
         stream.seek(written)
-        lines = stream.read().decode(errors="replace").splitlines()
-    return any(f'"request":"{request}"' in line and '"is_set":true' in line for line in lines)
+        *lines, _ = stream.read().split(b"\n")
+    for line in lines:
+        if f'"request":"{request}"'.encode() in line:
+            fields: Any = parse(line, where=str(journal), error=InvalidPlan)
+            if fields["is_set"] or "error" in fields:
+                return dict(fields)
+    return None
 
 
 def _unanswered(running: LockHolder, plan: str) -> WorldError:

@@ -18,7 +18,7 @@ apply    a signal arrived                          wind down
 throttle something moves, the throttle is not set  set it
          -                                         end
 cancel   a move of ours can be cancelled           cancel
-         a move goes on, a throttle is requested   set it
+         a move goes on, a throttle is requested   set it; if that fails, go on without it
          answers are missing                       wait
          -                                         clear throttles, end
 ```

@@ -335,7 +335,9 @@ class ApplyState:
     throttled_rate: int | None = None
     """The rate of the throttles that are set, or are being set."""
     rate_request: str | None = None
-    """Id of the request for the present rate, until that rate is set."""
+    """Id of the request for the present rate, until that rate is set or rejected."""
+    rate_rejected: str | None = None
+    """Why the last rate that was requested could not be set; None: it could."""
     unthrottled_brokers: frozenset[int] = frozenset()
     """Brokers that were dead when the throttles were set."""
     rates_in: Mapping[int, int] = field(default_factory=dict)

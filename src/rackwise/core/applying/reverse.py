@@ -13,6 +13,9 @@ The data is copied again, from the leader that the plan chose. The reverse plan 
 It need not be minimal or fair, so it carries no proof. Partitions that were added to the topic
 since then do not prevent it.
 
+A plan that was rolled back in part and then applied again has two reverse plans, one after the
+other; `joined` reports them as one.
+
 What this does not do: cancel moves that are running; that comes first.
 """
 
@@ -27,7 +30,7 @@ from rackwise.core.planning.model import Fair, Totals, Verdict
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from rackwise.core.applying.model import PartitionId
+    from rackwise.core.applying.model import Outcome, PartitionId
     from rackwise.core.planning.model import Move, Plan, SeenBroker
 
 
@@ -59,6 +62,26 @@ def reverse_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
         left_alone=None,
         max_moves=None,
         later=(),
+    )
+
+
+def joined(first: Plan, second: Plan) -> Plan:
+    """The second reverse plan with the moves of the first that it does not repeat, for a report."""
+    repeated = {(move.topic, move.partition) for move in second.moves}
+    others = tuple(move for move in first.moves if (move.topic, move.partition) not in repeated)
+    return replace(second, moves=(*others, *second.moves))
+
+
+def joined_outcome(first: Outcome, second: Outcome) -> Outcome:
+    """The outcome of both reverse plans, of which the second was executed last."""
+    return replace(
+        second,
+        classes={**first.classes, **second.classes},
+        codes={**first.codes, **second.codes},
+        not_elected={**first.not_elected, **second.not_elected},
+        throttles_changed=tuple(sorted({*first.throttles_changed, *second.throttles_changed})),
+        begun=first.begun + second.begun,
+        has_written=first.has_written or second.has_written,
     )
 
 

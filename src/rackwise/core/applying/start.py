@@ -15,11 +15,13 @@ partition moving            sent              partition cancelled, target_dead  
                                               order of before                     cancelling
 elect_result elected        the leader is not requested again
 throttle_intent             a throttle of ours; the first old value is the one to restore
-throttle_change             the throttle of the run that continues, too
+throttle_change             the throttle of the run that continues, too; with an error, the one
+                            from before the change
 throttle_restored           not ours any more
 begin                       a killed run with the same budget is continued: its moves count
 end                         the next run may request again what others cancelled; a done move
-                            with its leader elected is not ours any more: it may be undone
+                            with its leader elected is not ours any more: it may be undone;
+                            of a run that only sets or restores throttles it says nothing
 ```
 
 Example, killed between `batch_intent` and its answer: the partition is `intent`. If it moves to the
@@ -92,12 +94,25 @@ class History:
     """Budget of the last run that moved partitions."""
     throttle: int | None = None
     """Throttle of the last run that moved partitions."""
+    throttle_before: int | None = None
+    """The throttle that was set before a change that is requested and not set yet."""
     is_ended: bool = False
     """Whether the last run reached its end."""
     mode: Mode | None = None
     """Mode of the last run that did more than restore throttles."""
     end: End | None = None
     """End of that run; None: it did not reach its end."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is left open: no run began, or the last one completed.
+
+        A run that only sets or restores throttles completes no other.
+        """
+        if self.begin is None:
+            return True
+        is_complete = self.is_ended and self.end is not None and self.end.stop is None
+        return is_complete and not self.ledger
 
     @property
     def was_cancelled(self) -> bool:
@@ -137,10 +152,9 @@ class History:
         self.begin, self.is_ended = line, False
         if line.mode in _WHOLE:
             self.mode, self.end = line.mode, None
-        if line.mode == "throttle":
-            self.throttle = line.throttle
+        if line.mode in {"apply", "throttle"}:
+            self.throttle = self.throttle_before = line.throttle
         if line.mode == "apply":
-            self.throttle = line.throttle
             if not self.continues(line.budget):
                 self.begun.clear()
             self.budget = line.budget
@@ -204,7 +218,9 @@ class History:
 
     @add.register
     def _(self, line: ThrottleChange) -> None:
-        self.throttle = line.rate
+        self.throttle = line.rate if line.error is None else self.throttle_before
+        if line.is_set:
+            self.throttle_before = line.rate
 
     @add.register
     def _(self, line: ThrottleRestored) -> None:
@@ -214,10 +230,9 @@ class History:
     @add.register
     def _(self, line: End) -> None:
         self.is_ended = True
-        if self.begin is not None and self.begin.mode == "throttle":
+        if self.begin is not None and self.begin.mode not in _WHOLE:
             return
-        if self.begin is not None and self.begin.mode in _WHOLE:
-            self.end, self.open_run = line, None
+        self.end, self.open_run = line, None
         self.sent.update(dict.fromkeys(self.external, "intent"))
         self.external.clear()
         self.sent.update(dict.fromkeys(self.done - self.awaiting_election, "none"))

@@ -145,7 +145,7 @@ def _look_failed(state: ApplyState, seen: Failed) -> Step:
 
 def _throttles_failed(state: ApplyState, seen: Failed) -> Step:
     if seen.is_fatal:
-        return wind_down(state, "fatal", seen.text)
+        return setting.give_up(state, seen.text, "fatal")
     return setting.retry(state, seen.text)
 
 
@@ -153,7 +153,7 @@ def _set_failed(state: ApplyState, seen: Failed) -> Step:
     """The result is unknown; the ledger has every key."""
     if not seen.is_fatal:
         return setting.on_set(state, ThrottlesSet(at_ms=seen.at_ms, answers={}))
-    return wind_down(state, "fatal", seen.text)
+    return setting.give_up(state, seen.text, "fatal")
 
 
 def _alter_failed(state: ApplyState, seen: Failed) -> Step:

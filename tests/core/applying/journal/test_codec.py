@@ -61,7 +61,13 @@ lines = st.one_of(
         ThrottleIntent,
         settings=_many(st.builds(Setting, key=keys, prior=st.none() | texts, ours=texts)),
     ),
-    st.builds(ThrottleChange, rate=numbers, request=texts, is_set=st.booleans()),
+    st.builds(
+        ThrottleChange,
+        rate=numbers,
+        request=texts,
+        is_set=st.booleans(),
+        error=st.none() | texts,
+    ),
     st.builds(ThrottleSet, done=_many(keys), failed=_many(st.tuples(keys, texts))),
     st.builds(BatchIntent, batch=numbers, act=acts, partitions=_many(partitions)),
     st.builds(

@@ -8,6 +8,7 @@ from applied_plans import alters, blind, cluster, kinds, move, plan_of, run, run
 from rackwise.core.applying.actions import (
     Alter,
     AppendLine,
+    Failed,
     Look,
     ReadThrottles,
     SetThrottles,
@@ -188,6 +189,22 @@ class TestAnotherRate:
         assert answers in ([], [False], [False, True])
         assert history_of(world.journal).throttle == (8_000 if answers else 5_000)
 
+    def test_it_counts_as_set_only_once_it_is(self):
+        """Where the first request for it was lost, it was reported as set."""
+        world = cluster(TWO, speed=1)
+        fates = iter(["lost", "lost"])
+        rates = []
+
+        def intervene(state, action):
+            is_answer = isinstance(action, AppendLine) and isinstance(action.line, ThrottleChange)
+            if is_answer and action.line.is_set:
+                rates.append(world.broker_configs[3][FOLLOWER_RATE])
+            is_change = isinstance(action, SetThrottles) and state.rate == ASKED.rate
+            return next(fates, "done") if is_change and state.phase == "setting" else "done"
+
+        self.run_with(world, lambda _, a: isinstance(a, Wait), intervene=intervene)
+        assert rates == ["8000"]
+
     def test_a_run_without_a_throttle_gets_one(self):
         world = cluster(ONE, speed=1)
         waits = iter([None, ASKED])
@@ -220,16 +237,16 @@ class TestAnotherRate:
         run_until_wait(start(TWO, throttle=5_000), world)
         return world
 
-    def cancel_with(self, world, when):
-        """A cancel of both moves, for which another rate is requested once."""
-        requests = iter([ASKED])
+    def cancel_with(self, world, when, intervene=lambda _state, _action: "done", asked=(ASKED,)):
+        """A cancel of both moves, for which other rates are requested."""
+        requests = iter(asked)
         rates = []
 
         def ask(state, action):
             rates.append(world.broker_configs.get(3, {}).get(FOLLOWER_RATE))
             return next(requests, None) if when(state, action) else None
 
-        return run(resume(TWO, world.journal, mode="cancel"), world, ask=ask), rates
+        return run(resume(TWO, world.journal, mode="cancel"), world, intervene, ask=ask), rates
 
     def test_a_move_that_a_cancel_cannot_stop_gets_it(self):
         """It had the old rate until the cancel ended."""
@@ -240,6 +257,70 @@ class TestAnotherRate:
         assert (rates[0], rates[-1]) == ("5000", "8000")
         assert [line.is_set for line in changes(world)] == [False, True]
         assert world.broker_configs[4] == {FOLLOWER_RATE: "5000"}, "nothing is copied to it"
+
+    @pytest.mark.parametrize(
+        ("kind", "answer", "error"),
+        [
+            (SetThrottles, "rejected", "Kafka rejected a throttle: POLICY_VIOLATION"),
+            (SetThrottles, "denied", "missing permission"),
+            (ReadThrottles, "denied", "missing permission"),
+            (SetThrottles, "lost", "no answer to a throttle, 5 times"),
+        ],
+    )
+    def test_a_rate_that_cannot_be_set_does_not_end_a_cancel(self, kind, answer, error):
+        """The run ended, and did not look whether the other move was cancelled."""
+        world = self.killed()
+        world.partitions["t", 0].isr = {3}
+
+        def intervene(state, action):
+            if not isinstance(action, kind) or state.phase == "reading_to_clear":
+                return "done"
+            if answer == "denied":
+                return Failed(at_ms=world.now_ms, text=error, is_fatal=True)
+            if answer == "rejected":
+                answers = {key: "POLICY_VIOLATION" for key, _ in action.changes}
+                return ThrottlesSet(at_ms=world.now_ms, answers=answers)
+            return answer
+
+        outcome, _ = self.cancel_with(world, lambda _, action: isinstance(action, Look), intervene)
+        assert outcome.stop is None
+        assert outcome.classes == {("t", 0): "moving", ("t", 1): "cancelled"}
+        assert [(line.is_set, line.error) for line in changes(world)] == [
+            (False, None),
+            (False, error),
+        ]
+        lines = [line_of(fields_of(line)) for line in world.journal]
+        assert resume(TWO, lines).rate == 5_000
+        assert resume(TWO, lines, mode="cancel").rate_rejected is None
+
+    def test_after_a_rejected_rate_a_cancel_takes_another(self):
+        world = self.killed()
+        world.partitions["t", 0].isr = {3}
+        states = []
+        fates = iter(["rejected"])
+
+        def intervene(state, action):
+            states.append(state)
+            if isinstance(action, SetThrottles) and next(fates, None):
+                answers = {key: "POLICY_VIOLATION" for key, _ in action.changes}
+                return ThrottlesSet(at_ms=world.now_ms, answers=answers)
+            return "done"
+
+        other = ThrottleRequest(rate=9_000, request="r2")
+        outcome, _ = self.cancel_with(
+            world,
+            lambda state, action: (
+                isinstance(action, Look)
+                and (state.rate_request is None and (state.rate is None or state.rate_rejected))
+            ),
+            intervene,
+            asked=(ASKED, other),
+        )
+        assert outcome.stop is None
+        assert [line.rate for line in changes(world) if line.is_set] == [9_000]
+        assert world.broker_configs[3][FOLLOWER_RATE] == "9000"
+        assert history_of(world.journal).throttle == 9_000
+        assert states[-1].rate_rejected is None
 
     def test_a_cancel_that_leaves_nothing_running_sets_none(self):
         world = self.killed()

@@ -141,6 +141,9 @@ class _Driver:
         """Execute the actions of one step; return the observation of the last one."""
         self._state, actions = step(self._state, seen)
         self._on_state(self._state)
+        if isinstance(seen, Failed) and self._state.stop is None and self._state.phase != "over":
+            # The run goes on, so this error is not the one that ends it.
+            self._world.error = None
         answer: Observation | Finish | None = None
         for action in actions:
             answer = self._execute(action)

@@ -5,7 +5,7 @@ type               announces or reports
 begin              a run: its mode, throttle, budget, and the partitions that it leaves out
 throttle_intent    throttle keys about to be set: value before, new value
 throttle_set       which keys were set, which were not
-throttle_change    another throttle was requested while the run goes on
+throttle_change    another throttle was requested while the run goes on, is set, or cannot be set
 batch_intent       partitions about to be reassigned or cancelled
 batch_result       accepted, rejected with the name of Kafka's error, unknown
 partition          the new class of a partition
@@ -111,7 +111,10 @@ class ThrottleChange:
     request: str
     """Id of the request."""
     is_set: bool
-    """Whether the rate is set, where something is copied; false: it is about to be set."""
+    """Whether the rate is set, where something is copied; false: it is about to be set, or there is
+    an error."""
+    error: Annotated[str | None, OMITTED] = None
+    """Why the rate cannot be set on all brokers; the run goes on without it. None: no error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

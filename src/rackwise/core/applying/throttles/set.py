@@ -3,7 +3,9 @@
 ```
 reading -> setting -> verifying -> looking
    |          |          |
-   +----------+----------+--> after 5 attempts, or 30 s invisible: the run ends, nothing was moved
+   +----------+----------+--> after 5 attempts, 30 s invisible, or where Kafka rejects a value:
+                              the run ends, and starts no move without its throttle;
+                              a cancel goes on, with the throttle that was set before
 ```
 
 Goals, in order: the journal has the old value before we change it; nothing moves without its
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwise.core.applying.actions import ThrottleRequest, ThrottlesRead, ThrottlesSet
-    from rackwise.core.applying.model import ApplyState, Entry, Phase, ThrottleKey
+    from rackwise.core.applying.model import ApplyState, Entry, Phase, Stop, ThrottleKey
 
 MOST_TRIES = 5
 """Attempts to set the throttles before the run ends."""
@@ -87,7 +89,7 @@ def lacks_throttle(state: ApplyState) -> bool:
 def begin_setting(state: ApplyState) -> Step:
     """Read the current values of the keys to set."""
     targets = throttle_values(_throttled_moves(state), state.rate or 0)
-    state = replace(state, target_throttles=targets, throttled_rate=state.rate)
+    state = replace(state, target_throttles=targets, throttled_rate=state.rate, is_throttled=False)
     return read_throttles(state, "reading", targets)
 
 
@@ -96,7 +98,7 @@ def change_rate(state: ApplyState, asked: ThrottleRequest) -> Step:
     if state.mode not in {"apply", "cancel"} or state.is_stopping or state.phase in _LAST_PHASES:
         return state, ()
     line = ThrottleChange(rate=asked.rate, request=asked.request, is_set=False)
-    changed = replace(state, rate=asked.rate, rate_request=asked.request)
+    changed = replace(state, rate=asked.rate, rate_request=asked.request, rate_rejected=None)
     return journal_first((line,), (changed, ()))
 
 
@@ -181,7 +183,7 @@ def on_set(state: ApplyState, answer: ThrottlesSet) -> Step:
     )
     refused = sorted(set(failed.values()) - _AGAIN)
     if refused:
-        return journal_first((line,), _give_up(state, f"Kafka rejected a throttle: {refused[0]}"))
+        return journal_first((line,), give_up(state, f"Kafka rejected a throttle: {refused[0]}"))
     if failed:
         return journal_first((line,), retry(state, "no answer to a throttle"))
     return journal_first((line,), read_back(replace(state, throttles_set_ms=answer.at_ms)))
@@ -209,9 +211,18 @@ def read_back(state: ApplyState) -> Step:
 def retry(state: ApplyState, text: str) -> Step:
     """Read the cluster and start again, a limited number of times."""
     if state.tries + 1 >= MOST_TRIES:
-        return _give_up(state, f"{text}, {MOST_TRIES} times")
+        return give_up(state, f"{text}, {MOST_TRIES} times")
     return wait(replace(state, tries=state.tries + 1, wait_ms=max(BACK_OFF_MS, state.wait_ms)))
 
 
-def _give_up(state: ApplyState, text: str) -> Step:
-    return wind_down(state, "throttle", text)
+def give_up(state: ApplyState, text: str, stop: Stop = "throttle") -> Step:
+    """End the run early; a cancel goes on without the rate that was requested."""
+    if state.mode != "cancel":
+        return wind_down(state, stop, text)
+    line = ThrottleChange(
+        rate=state.rate or 0, request=state.rate_request or "", is_set=False, error=text
+    )
+    without = replace(
+        state, rate_request=None, rate_rejected=text, target_throttles={}, tries=0, wait_ms=0
+    )
+    return journal_first((line,), wait(without))
