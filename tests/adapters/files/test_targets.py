@@ -22,6 +22,10 @@ def test_kafkas_json_on_one_line_or_on_many():
     assert parse_targets(text.replace(b",", b",\n"), where="f").lists == {**ORDERS, **PAYMENTS}
 
 
+def test_a_list_may_be_empty():
+    assert parse_targets(b'{"version":1,"partitions":[]}\n', where="f").lists == {}
+
+
 def test_the_rows_of_several_topics_as_place_prints_them():
     lines = [reassignment_text(each).encode() for each in (ORDERS, PAYMENTS)]
     assert parse_targets(b"\n".join([*lines, b""]), where="f").lists == {**ORDERS, **PAYMENTS}

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from kafka_reassign import executed, verified
+from kafka_reassign import executed, kafkas_tool, verified
 from kafka_traffic import create, delete, produce, until
 from rackwise.adapters.files import read_plan, read_snapshot
 from rackwise.adapters.kafka import connect
@@ -69,6 +69,30 @@ def test_kafkas_own_tool_reads_executes_and_verifies_our_json(
     until(lambda: not admin.list_partition_reassignments(), "the rollback to end")
     again = tmp_path / "again.json"
     until(lambda: snapshot(kraft_cluster, again) == BLIND, "every broker to know the old lists")
+
+
+@pytest.mark.kafka
+@pytest.mark.usefixtures("admin", "state")
+def test_an_empty_list_is_verified_by_kafkas_tool_and_nothing_to_do_for_apply(
+    kraft_cluster, java_home, tmp_path
+):
+    """`apply` ended with exit code 1: a crontab that plans and applies failed on a quiet night."""
+    bootstrap, file = kraft_cluster.bootstrap, tmp_path / "empty.json"
+    source = ["--bootstrap-server", bootstrap]
+    words = [*source, "--topics", TOPIC, "--kafka-json", file]
+    assert called("plan", "set-rf", f"{TOPIC}=2", *words)[0] == 0
+    assert file.read_text() == '{"version":1,"partitions":[]}\n'
+    asked = ("--reassignment-json-file", file)
+    kafkas_tool(java_home, bootstrap, *asked, "--verify")
+    said = kafkas_tool(java_home, bootstrap, *asked, "--execute", code=1)
+    assert "Partition reassignment list cannot be empty" in said
+    for verb, code, out in (
+        ("apply", 0, "0 moves: nothing to do\n"),
+        ("status", 0, "no moves\n"),
+        ("rollback", 0, "0 moves: nothing to undo\n"),
+    ):
+        ended, printed, err = called(verb, file, *source)
+        assert (ended, printed.startswith(out)) == (code, True), (printed, err)
 
 
 @pytest.mark.kafka

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from rackwise.cli.shell import Shell
     from rackwise.core.planning.model import Plan
 
+NO_TOPIC = ""
+"""A glob that no topic matches."""
+
 
 def find_plan(
     shell: Shell,
@@ -69,6 +72,6 @@ def _made_plan(world: World, targets: Placement) -> Plan:
     from rackwise.cli.source import utc_now
     from rackwise.core.applying.foreign import foreign_plan
 
-    topics = sorted({topic for topic, _ in targets})
+    topics = sorted({topic for topic, _ in targets}) or [NO_TOPIC]
     cluster = read_cluster(world.admin, taken_at=utc_now(), topics=topics, configs=False)
     return sealed(foreign_plan(cluster, targets))

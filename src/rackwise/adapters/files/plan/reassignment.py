@@ -94,8 +94,6 @@ def _check_document(document: ReassignmentDocument, root: JsonNode) -> None:
     version = document.version
     if version is not None and (type(version) is not int or version != VERSION):
         root.at("version").wrong(f"version {VERSION}", hint=_VERSIONS)
-    if isinstance(root.value, dict) and root.value.get("partitions") == []:
-        root.at("partitions").wrong("at least one partition", hint=_NOT_EMPTY)
     seen: set[tuple[str, int]] = set()
     for index, each in enumerate(document.partitions):
         key = (each.topic, each.partition)
@@ -187,11 +185,17 @@ def read_placement(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Placement
     return parse_placement(data, where=str(path))
 
 
-def parse_placement(data: bytes, *, where: str) -> Placement:
-    """The placement in the content of a reassignment file. Raises `InvalidPlan`."""
+def parse_placement(data: bytes, *, where: str, may_be_empty: bool = False) -> Placement:
+    """The placement in the content of a reassignment file. Raises `InvalidPlan`.
+
+    `may_be_empty`: a list without partitions is accepted, which Kafka's tool verifies and does not
+    execute; a plan with nothing to move is written so.
+    """
     faults = Faults(where, InvalidPlan)
     root = JsonNode(parse(data, where=where, error=InvalidPlan), faults)
     document: ReassignmentDocument = REASSIGNMENT.read(root)
+    if not may_be_empty and isinstance(root.value, dict) and root.value.get("partitions") == []:
+        root.at("partitions").wrong("at least one partition", hint=_NOT_EMPTY)
     faults.raise_if_any()
     found = {(each.topic, each.partition): each.replicas for each in document.partitions}
     return {key: found[key] for key in _in_order(found)}

@@ -6,7 +6,8 @@
 ```
 
 A file has one such document, or one on each line: the output of `rackwise place` for several
-topics. A partition may appear once. A document of `rackwise place` may name its cluster.
+topics. A partition may appear once. A list may be empty: then there is nothing to do. A document of
+`rackwise place` may name its cluster.
 
 What this does not do: compare anything with a cluster.
 """
@@ -112,7 +113,7 @@ def _is_whole(line: bytes) -> bool:
 
 def _document(data: bytes, where: str) -> ForeignLists:
     if not _IS_PLACEMENT.search(data):
-        return ForeignLists(lists=parse_placement(data, where=where))
+        return ForeignLists(lists=parse_placement(data, where=where, may_be_empty=True))
     root = document(data, where=where, error=InvalidPlan, format=PLACEMENT)
     placed: PlacedRows = PLACED_ROWS.read(root)
     root.faults.raise_if_any()
