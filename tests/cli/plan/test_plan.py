@@ -102,6 +102,24 @@ class TestGoals:
         assert err == ""
         assert plan.goal == goal
 
+    @pytest.mark.parametrize("cost", ["bytes", "usd"])
+    def test_leaders_copy_nothing_so_they_take_no_cost_of_copies(self, tmp_path, cost):
+        """The option had no effect."""
+        snapshot = tmp_path / "s.json"
+        write_snapshot(small_cluster(RACKS, BLIND), snapshot)
+        words = ["plan", "leaders", "--snapshot", snapshot, "--minimise", cost]
+        code, out, err = called(*words, "--provider", "aws")
+        assert (code, out) == (1, "")
+        assert err.startswith(f"error: the goal leaders cannot minimise {cost}: it copies nothing")
+
+    @pytest.mark.parametrize("cost", ["bytes", "usd"])
+    def test_the_cost_in_a_policy_does_not_concern_leaders(self, run_plan, cost):
+        """Sizes were required, or prices, and neither was used."""
+        cluster = small_cluster(RACKS, {"t-0": [1, 2], "t-1": [1, 3]})
+        policy = f'cost = {{ minimise = "{cost}" }}'
+        code, _, err, plan = run_plan(["leaders"], cluster=cluster, policy=policy)
+        assert (code, err, plan.minimise) == (2, "", "moves")
+
     @pytest.mark.parametrize(
         ("words", "printed"),
         [

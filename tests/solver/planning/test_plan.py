@@ -27,7 +27,7 @@ from small_clusters import small_cluster
 
 if TYPE_CHECKING:
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Plan, Totals
+    from rackwise.core.planning.model import Minimise, Plan, Totals
 
 FEWER = settings(max_examples=max(10, settings().max_examples // 2))
 """Each example is planned several times."""
@@ -100,6 +100,11 @@ class TestPlan:
         assert made.totals.order_only == made.totals.leader_changes == len(made.moves) == 2
         assert [one.objective for one in made.certificates] == ["leaders"]
         assert made.verdict.is_proved
+
+    @pytest.mark.parametrize("cost", ["bytes", "usd"])
+    def test_leaders_have_no_copies_to_minimise(self, cost: Minimise) -> None:
+        with pytest.raises(InvalidConfig, match=f"the goal leaders cannot minimise {cost}"):
+            plan(GROWN, goal=Leaders(), minimise=cost)
 
     def test_an_empty_cluster(self) -> None:
         made = found(small_cluster({1: "/a"}, {}))

@@ -104,7 +104,10 @@ def plan(
     policy: PolicyFile = None,
     minimise: Annotated[
         Minimise | None,
-        typer.Option(help="Minimise this cost. [default: the policy's, else moves]"),
+        typer.Option(
+            help="Minimise this cost of the copies; with the goal leaders, which copies nothing, "
+            "only moves is accepted. [default: the policy's, else moves]"
+        ),
     ] = None,
     prices: PriceTable = None,
     provider: Provider = None,
@@ -345,6 +348,8 @@ def gather_job(
     excluded: Sequence[str] = (),
 ) -> PlanJob:
     """Read the policy and the prices of a plan. `excluded`: globs of topics to leave alone."""
+    from rackwise.core.planning.model import Leaders
+    from rackwise.core.planning.plan import check_minimise
     from rackwise.core.planning.problem.goals import resolve_goal
     from rackwise.core.policy import DEFAULT_POLICY
 
@@ -367,7 +372,9 @@ def gather_job(
         if is_rack_unaware:
             found = rack_unaware(found, View(cluster, found).levels)
         text = canonical_json(policy_table(found))
-    least = minimise or found.cost.minimise
+    # The cost in a policy is that of copies, and the goal leaders copies nothing.
+    least = minimise or ("moves" if isinstance(goal, Leaders) else found.cost.minimise)
+    check_minimise(goal, least)
     if prices is None and found.cost.prices is not None and policy is not None:
         prices = policy.parent / found.cost.prices
     return PlanJob(

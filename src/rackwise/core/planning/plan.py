@@ -22,7 +22,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rackwise.core.errors import Infeasible, NoFlow
+from rackwise.core.errors import Infeasible, InvalidConfig, NoFlow
 from rackwise.core.json.canonical import canonical_json, sha256_of
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
 from rackwise.core.planning.leaders.expected import with_steady_costs
@@ -78,6 +78,19 @@ def no_progress(steps: int) -> None:
     """Report no progress; `steps` is the number of further steps done."""
 
 
+def check_minimise(goal: Goal, minimise: Minimise) -> None:
+    """Raise `InvalidConfig` for a goal that copies nothing and another cost than moves."""
+    if isinstance(goal, Leaders) and minimise != "moves":
+        raise InvalidConfig(
+            f"the goal leaders cannot minimise {minimise}: it copies nothing, so every plan of it "
+            f"costs 0 {minimise}",
+            wanted="moves",
+            had=minimise,
+            hint="plan without --minimise: the fewest preferred leaders change; the goal balance "
+            "also moves replicas",
+        )
+
+
 def fair_loads(
     cluster: Cluster, policy: Policy = DEFAULT_POLICY, goal: Goal = _BALANCE
 ) -> FairLoads:
@@ -115,11 +128,13 @@ def plan(
     step.
 
     Raises `InvalidSnapshot` if something reassigns or required sizes are unknown, `InvalidPolicy`,
-    `InvalidConfig` for invalid input, `PartialRacks`,
+    `InvalidConfig` for invalid input, such as another cost than moves with the goal `leaders`,
+    `PartialRacks`,
     `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are minimised and
     a level has no price, `NotEnoughMemory`, and `MissingDependency` without ortools.
     """
     check_at_rest(cluster)
+    check_minimise(goal, minimise)
     instance = instance_of(cluster, policy, goal, minimise=minimise, prices=prices)
     made_from = made_from_of(instance, policy)
     if isinstance(goal, Leaders):
