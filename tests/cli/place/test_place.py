@@ -80,6 +80,21 @@ class TestRows:
         (seed,) = SEED.fullmatch(err).groups()
         assert called(*place_command(file(EVEN), 8, 3, "--seed", seed)) == (0, out, "")
 
+    def test_the_seed_decides_where_the_rings_begin(self, file):
+        path = file(PATHS)
+        rows = [
+            called(*place_command(path, 4, 3, "--placer", "ring", "--seed", seed))[1]
+            for seed in (1, 2, 3, 1)
+        ]
+        assert rows[0] == rows[3]
+        assert len(set(rows)) == 3
+        _, out, err = called(*place_command(path, 4, 3, "--placer", "ring"))
+        (seed,) = SEED.fullmatch(err).groups()
+        words = ["--placer", "ring", "--seed", seed]
+        assert called(*place_command(path, 4, 3, *words)) == (0, out, "")
+        words = ["--placer", "ring", "--placer-option", "start=0", "--seed", 1]
+        assert called(*place_command(path, 2, 3, *words))[:2] == (0, "0:4:2,5:1:4\n")
+
     def test_equal_seeds_give_equal_rows_whatever_the_hash_seed(self, file):
         words = [str(word) for word in place_command(file(PATHS), 6, 3, "--seed", 9, "--placer")]
         script = (

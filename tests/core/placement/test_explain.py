@@ -83,7 +83,7 @@ class TestHeirs:
         brokers = racked(*[f"/{i % 3}" for i in range(12)])
         *_, inherited, led = explain(place(brokers, 120, 3), brokers).heir
         assert inherited <= Fraction(3, 10) * led
-        *_, inherited, led = explain(place(brokers, 120, 3, placer=Ring()), brokers).heir
+        *_, inherited, led = explain(place(brokers, 120, 3, placer=Ring(start=0)), brokers).heir
         assert inherited == led
 
 

@@ -52,7 +52,7 @@ def test_any_text_is_a_name_to_striped(racks, seed):
     assert all(sorted(row) == list(range(len(racks))) for row in rows.as_dict().values())
 
 
-@pytest.mark.parametrize("placer", [Levels(), Ring()])
+@pytest.mark.parametrize("placer", [Levels(), Ring(start=0)])
 class TestPlacersOfLevels:
     def test_enforced_names_the_brokers_and_the_ways_on(self, placer):
         for attempt in (

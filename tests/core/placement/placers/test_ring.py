@@ -2,7 +2,6 @@
 
 from collections import Counter
 from math import gcd
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -11,9 +10,9 @@ from hypothesis import strategies as st
 from laws_levels import check_level_optimal
 from laws_placement import check_placement
 from placements import brokers_of, placement_vectors, racked
-from rackwise import add_partitions, change_replication, place
+from rackwise import Placement, add_partitions, change_replication, place
 from rackwise.core.errors import DuplicateReplica, InvalidConfig, InvalidRack
-from rackwise.core.placement import RackMode, Request, Ring
+from rackwise.core.placement import JavaRandom, RackMode, Request, Ring
 from strategies import racked_brokers
 
 VECTORS = placement_vectors("ring")
@@ -23,8 +22,15 @@ DATA_CENTRES = racked(*(f"/{dc}/{rack}" for dc in "xyz" for rack in "ab" for _ i
 FLAT = racked("/a", "/a", "/b", "/b", "/c")
 
 
-def rows(brokers, partitions, replication, **options):
-    return place(brokers, partitions, replication, placer=Ring(**options)).rows.tolist()
+def rows(brokers, partitions, replication, *, start=0, **options):
+    placer = Ring(start=start, **options)
+    return place(brokers, partitions, replication, placer=placer).rows.tolist()
+
+
+def rows_drawn(brokers, partitions, replication, seed):
+    return place(
+        brokers, partitions, replication, placer=Ring(), rng=JavaRandom(seed)
+    ).rows.tolist()
 
 
 def skips(told):
@@ -73,7 +79,7 @@ class TestEveryRackDefinitionMustStartWithASlash:
         assert rows(racked(None, None, None), 2, 2) == [[0, 1], [2, 0]]
 
     def test_no_rack_may_be_one_more_rack(self):
-        made = place(racked("/a", None), 2, 1, placer=Ring(), racks=RackMode.ONE_RACK)
+        made = place(racked("/a", None), 2, 1, placer=Ring(start=0), racks=RackMode.ONE_RACK)
         assert made.rows.tolist() == [[1], [0]]
 
 
@@ -90,23 +96,30 @@ class TestARingInEveryNode:
         assert rows(racked("/a", "/a", "/b", "/b"), 2, 2, start=1) == [[3, 1], [2, 0]]
         assert rows(racked("/a", "/a", "/b", "/b"), 2, 2, start=5) == [[3, 1], [2, 0]]
 
-    def test_without_start_every_ring_is_drawn_node_first_then_its_children(self):
-        class Counted:
-            stops = ()
-
-            def randrange(self, stop):
-                self.stops += (stop,)
-                return stop - 1
-
-        rng = Counted()
-        made = place(
-            racked("/a/x", "/a/x", "/a/x", "/b", "/b"), 1, 2, placer=Ring(start=None), rng=rng
+    @pytest.mark.parametrize("brokers", [FLAT, DEEP, racked("/a", "/a", "/a", "/b/x", "/")])
+    def test_every_broker_is_equally_likely_to_lead_partition_0(self, brokers):
+        firsts = Counter(
+            place(brokers, 1, 1, placer=Ring(), rng=JavaRandom(seed))[0][0] for seed in range(3000)
         )
-        assert rng.stops == (2, 1, 3, 2)
-        assert made.rows.tolist() == [[4, 2]]
+        share = 3000 / len(brokers)
+        assert set(firsts) == {broker.id for broker in brokers}
+        assert all(0.8 * share < found < 1.2 * share for found in firsts.values())
+
+    @pytest.mark.parametrize("count", [2, 4, 8, 16])
+    def test_neighbouring_seeds_point_at_different_leaves(self, count):
+        """The first draws of `java.util.Random` below a power of two are equal for them."""
+        brokers = racked(*[None] * count)
+        made = [place(brokers, 1, 1, placer=Ring(), rng=JavaRandom(seed))[0] for seed in range(40)]
+        assert len(set(made)) >= count * 3 // 4
+
+    def test_the_rings_of_racks_do_not_point_at_equal_children(self):
+        """One draw decides all of them, and each on its own."""
+        brokers = racked("/a", "/a", "/b", "/b")
+        made = {tuple(rows_drawn(brokers, 1, 2, seed)[0]) for seed in range(60)}
+        assert len(made) == 8
 
     def test_drawn_rings_repeat_with_their_seed(self):
-        made = [place(DEEP, 9, 3, placer=Ring(start=None), rng=Random(seed)) for seed in (1, 1, 2)]
+        made = [rows_drawn(DEEP, 9, 3, seed) for seed in (1, 1, 2)]
         assert made[0] == made[1] != made[2]
 
     def test_without_start_and_rng_it_is_refused(self):
@@ -175,32 +188,83 @@ class TestPickUpWhereTheLastPartitionWasLeft:
     """
 
     def test_replicas_are_added_from_there(self):
-        before = place(racked(*[f"/{i}" for i in range(7)]), 3, 2, placer=Ring())
-        after = change_replication(before, racked(*[f"/{i}" for i in range(7)]), 3, placer=Ring())
+        before = place(racked(*[f"/{i}" for i in range(7)]), 3, 2, placer=Ring(start=0))
+        after = change_replication(
+            before, racked(*[f"/{i}" for i in range(7)]), 3, placer=Ring(start=0)
+        )
         assert after.rows.tolist() == [[0, 1, 6], [2, 3, 0], [4, 5, 1]]
 
     def test_even_trees_repeat_brokers_here_too(self):
         """3 racks of 2, 4 partitions, from 2 replicas to 3: partition 2 holds 4, 5, is given 4."""
-        before = place(EVEN, 4, 2, placer=Ring())
+        before = place(EVEN, 4, 2, placer=Ring(start=0))
         assert before.rows.tolist() == [[0, 1], [2, 3], [4, 5], [0, 1]]
         assert walked(EVEN, 12, 0)[8:] == [2, 3, 4, 5]
         with pytest.raises(DuplicateReplica) as caught:
-            change_replication(before, EVEN, 3, placer=Ring(skip="none"))
+            change_replication(before, EVEN, 3, placer=Ring(start=0, skip="none"))
         assert str(caught.value) == ("the rule of KIP-879 gives partition 1 broker 3 twice: 2:3:3")
         assert caught.value.hint == "use skip=subtree, or place with levels"
 
     @pytest.mark.parametrize("skip", ["subtree", "root"])
     def test_a_repeat_is_skipped(self, skip):
-        before = place(EVEN, 4, 2, placer=Ring(skip=skip))
-        after = change_replication(before, EVEN, 3, placer=Ring(skip=skip))
+        before = place(EVEN, 4, 2, placer=Ring(start=0, skip=skip))
+        after = change_replication(before, EVEN, 3, placer=Ring(start=0, skip=skip))
         assert (after.rows[:, :2] == before.rows).all()
         check_placement(after, EVEN, replication=3, racks="off")
 
     def test_fewer_replicas_leave_leaders(self):
-        before = place(EVEN, 4, 3, placer=Ring())
-        after = change_replication(before, EVEN, 2, placer=Ring())
+        before = place(EVEN, 4, 3, placer=Ring(start=0))
+        after = change_replication(before, EVEN, 2, placer=Ring(start=0))
         assert (after.leaders == before.leaders).all()
         check_placement(after, EVEN, replication=2, racks="aware")
+
+    def test_a_start_is_replayed(self):
+        """7 brokers, 3 partitions of 2 from start 0: the next picks are 6, 0, 1."""
+        brokers = racked(*[f"/{i}" for i in range(7)])
+        existing = place(brokers, 3, 2, placer=Ring(start=2))
+        assert add_partitions(existing, brokers, 1, placer=Ring(start=0))[3] == (6, 0)
+
+    @pytest.mark.parametrize("start", range(4))
+    @pytest.mark.parametrize("brokers", [EVEN, DEEP, DATA_CENTRES, FLAT])
+    def test_without_start_it_is_found_in_the_rows(self, brokers, start):
+        """Every ring has been reached, so nothing has to be drawn."""
+        made_with, found = Ring(start=start), Ring()
+        before = place(brokers, 36, 3, placer=made_with)
+        wanted = add_partitions(before, brokers, 7, placer=made_with)
+        assert add_partitions(before, brokers, 7, placer=found) == wanted
+        wanted = change_replication(before, brokers, 4, placer=made_with)
+        assert change_replication(before, brokers, 4, placer=found) == wanted
+
+    @given(racked_brokers(most=8), st.integers(1, 8), st.integers(1, 8), st.data())
+    def test_found_rings_go_on_as_if_all_had_been_made_at_once(self, brokers, before, more, data):
+        """Rings that no replica has reached are drawn as for a new topic."""
+        replication, seed = data.draw(st.integers(1, len(brokers))), data.draw(st.integers(0, 9))
+        whole = rows_drawn(brokers, before + more, replication, seed)
+        existing = place(brokers, before, replication, placer=Ring(), rng=JavaRandom(seed))
+        added = add_partitions(existing, brokers, more, placer=Ring(), rng=JavaRandom(seed))
+        assert whole == [*existing.rows.tolist(), *added.rows.tolist()]
+
+    def test_the_ring_goes_on_after_the_last_replica_when_a_rack_has_joined(self):
+        existing = place(racked("/a", "/b", "/c"), 2, 2, placer=Ring(start=0))
+        assert existing.rows.tolist() == [[0, 1], [2, 0]]
+        joined = racked("/a", "/b", "/c", "/d")
+        added = add_partitions(existing, joined, 2, placer=Ring(), rng=JavaRandom(1))
+        assert added.rows.tolist() == [[1, 2], [3, 0]]
+
+    def test_rows_of_another_placer_and_brokers_that_are_gone(self):
+        existing = Placement.of({0: [1, 9], 1: [0, 2], 2: [1, 9]})
+        added = add_partitions(existing, racked("/a", "/b", "/c"), 2, placer=Ring())
+        assert added.rows.tolist() == [[2, 0], [1, 2]]
+
+    def test_a_ring_that_no_replica_has_reached_is_drawn(self):
+        existing = Placement.of({0: [0]})
+        brokers = racked("/a", "/b", "/b", "/b")
+        made = {
+            add_partitions(existing, brokers, 1, placer=Ring(), rng=JavaRandom(seed))[1]
+            for seed in range(20)
+        }
+        assert made == {(1,), (2,), (3,)}
+        with pytest.raises(InvalidConfig, match="expected a start or an rng"):
+            add_partitions(existing, brokers, 1, placer=Ring())
 
     @given(
         racked_brokers(most=8),
@@ -220,7 +284,7 @@ class TestPickUpWhereTheLastPartitionWasLeft:
         assert whole.rows.tolist() == [*start.rows.tolist(), *added.rows.tolist()]
 
     def test_so_with_skip_none_while_nothing_repeats(self):
-        placer = Ring(skip="none")
+        placer = Ring(start=0, skip="none")
         start = place(DATA_CENTRES, 5, 3, placer=placer)
         added = add_partitions(start, DATA_CENTRES, 4, placer=placer)
         assert added.rows.tolist() == rows(DATA_CENTRES, 9, 3)[5:]
@@ -234,14 +298,14 @@ class TestSkip:
         """60 of 120 rows of DC1 {1, 1, 4} and DC2 {2, 2, 2}, 8 replicas."""
         broken = 0
         for partition in range(120):
-            row = place(DEEP, 120, 8, placer=Ring(skip="root"))[partition]
+            row = place(DEEP, 120, 8, placer=Ring(start=0, skip="root"))[partition]
             broken += sum(id_ < 6 for id_ in row) != 4
         assert broken == 60
 
     @given(racked_brokers(depths=(0, 3), one_depth=True), st.integers(1, 12), st.data())
     def test_passing_over_keeps_it_where_paths_are_of_one_depth(self, brokers, partitions, data):
         replication = data.draw(st.integers(1, len(brokers)))
-        made = place(brokers, partitions, replication, placer=Ring())
+        made = place(brokers, partitions, replication, placer=Ring(start=0))
         check_level_optimal(made, brokers)
 
 
@@ -251,12 +315,12 @@ class TestFaultsOfTheRule:
     @pytest.mark.parametrize("replication", [1, 2, 3, 4, 5])
     @pytest.mark.parametrize("brokers", [EVEN, DATA_CENTRES, racked(*[None] * 7)])
     def test_on_even_trees_only_some_brokers_ever_lead(self, brokers, replication):
-        made = place(brokers, 500, replication, placer=Ring())
+        made = place(brokers, 500, replication, placer=Ring(start=0))
         wanted = len(brokers) // gcd(len(brokers), replication)
         assert len(set(made.leaders.tolist())) == wanted
 
     def test_eight_of_twelve_brokers_lead_nothing(self):
-        made = place(DATA_CENTRES, 120, 3, placer=Ring())
+        made = place(DATA_CENTRES, 120, 3, placer=Ring(start=0))
         assert len(set(made.leaders.tolist())) == 4
 
     def test_there_are_few_different_sets(self):

@@ -51,6 +51,8 @@ SHORT = 2**16
 """Up to so many brokers fit 16 bits, which numpy sorts by counting."""
 
 WORD = 2**64
+TURNS = 2**62
+"""One draw below this decides all that is random: ties, and the pointers of rings."""
 
 
 def tie_ranks(loads: NDArray[np.int64], turn: int) -> NDArray[np.int64]:

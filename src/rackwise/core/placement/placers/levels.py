@@ -50,7 +50,7 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.placement.placers.apportion import apportion
 from rackwise.core.placement.placers.capacity import WaterTable, least_rooms
 from rackwise.core.placement.placers.column_runs import owners, run_partitions
-from rackwise.core.placement.placers.even_leaders import tie_ranks, with_leaders
+from rackwise.core.placement.placers.even_leaders import TURNS, tie_ranks, with_leaders
 from rackwise.core.placement.placers.rack_tree import Tree
 from rackwise.core.placement.placers.resize import existing_rows, resized
 
@@ -64,9 +64,6 @@ if TYPE_CHECKING:
     from rackwise.core.placement.placers.rack_tree import RackNode
 
     Group = NDArray[np.int32]
-
-TURNS = 2**62
-"""One draw below this turns all ties."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,9 @@ three reactions, which the caller selects.
 The algorithm. Every node of the rack tree has a pointer to one of its children. A pick descends
 from the root: it selects the child at the pointer, advances the pointer by one, and continues in
 that child until it reaches a broker. Each row takes the next picks, one for each replica. The
-pointers keep their positions from row to row.
+pointers keep their positions from row to row. Of a new topic, the pointer of each node points
+towards a random broker below the node. Therefore every broker is equally likely to lead partition
+0. `start` points all nodes at one child instead, as in the drawing:
 
 ```
 racks /a {1, 2}  /b {3}      root points to a, a to 1, b to 3
@@ -27,8 +29,19 @@ subtree   a child without a free broker is passed over where it stands, its turn
 root      a repeated broker is dropped and the pick starts again at the root; levels lose evenness
 ```
 
-Added replicas and added partitions continue with the pointers after the last partition. In the KIP,
-Kafka's controller keeps that state. This placer computes it again from the start.
+Added replicas and added partitions continue where the last partition ended. In the KIP, Kafka's
+controller keeps the pointers. This placer finds them again in the existing rows: each pointer is
+one after the child that holds the last replica below the node. A node without a replica gets a
+random pointer, the same as for a new topic if the seed is the same.
+
+```
+rows 1 3, 2 3    last below the root: 3, so it points to a    last below a: 2, so it points to 1
+```
+
+The rows of a topic that ring placed with `skip` none or subtree on the same brokers then continue
+as if all partitions had been created at once. Dropped picks of `root` and the order in which
+replicas were added earlier leave no trace in the rows. With a `start`, the pointers are computed
+from it, and the existing rows do not count.
 
 The placer keeps the known faults of the algorithm. On even trees, only every
 gcd(brokers, replicas)-th broker ever leads. There are few different replica sets. One other broker
@@ -49,6 +62,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from rackwise.core.errors import DuplicateReplica, InvalidConfig, InvalidRack
+from rackwise.core.placement.placers.even_leaders import TURNS, splitmix64
 from rackwise.core.placement.placers.rack_tree import Tree
 from rackwise.core.placement.placers.resize import existing_rows, resized
 
@@ -69,8 +83,8 @@ class Ring:
     """KIP-879's rule. Raises `InvalidConfig` for other values."""
 
     name: ClassVar[str] = "ring"
-    start: int | None = 0
-    """First pointer of every node; None draws one for each."""
+    start: int | None = None
+    """First pointer of every node; None: from the existing rows, or random for a new topic."""
     skip: Literal["subtree", "root", "none"] = "subtree"
     """The reaction if the rule repeats a broker."""
 
@@ -97,24 +111,30 @@ class Ring:
         `InvalidConfig` if pointers must be drawn without `rng`.
         """
         first = request.first_partition
-        walk = _Walk(_slashed(request.brokers), self, request.rng)
-        walk.replay(first, request.replication)
+        walk = self._walk(_slashed(request.brokers), request, first, request.replication)
         nothing = np.empty((request.partitions, 0), dtype=np.int32)
         return walk.extended(nothing, request.replication, first=first)
 
     def change(self, request: Request, /) -> NDArray[np.int32]:
         """The existing rows with `request.replication` replicas; leaders and old places stay.
 
-        The picks of the existing rows are replayed, then each row takes its missing replicas.
-        Raises what `place` raises.
+        Each row takes the picks after those of the last row. Raises what `place` raises.
         """
         tree, rows = _slashed(request.brokers), existing_rows(request)
         first, more = request.first_partition, request.replication - rows.shape[1]
         if more <= 0:
             return resized(tree, rows, request.replication, first=first)
-        walk = _Walk(tree, self, request.rng)
-        walk.replay(first + len(rows), rows.shape[1])
+        walk = self._walk(tree, request, first + len(rows), rows.shape[1])
         return walk.extended(rows, more, first=first)
+
+    def _walk(self, tree: Tree, request: Request, partitions: int, replication: int) -> _Walk:
+        """The pointers after the first `partitions` rows of `replication` replicas."""
+        if self.start is None and request.existing is not None:
+            return _Walk(tree, _pointers_after(tree, request.existing.rows, request.rng), self.skip)
+        pointers = _first_pointers(tree, self.start, request.rng)
+        walk = _Walk(tree, _settled(pointers), self.skip)
+        walk.replay(partitions, replication)
+        return walk
 
 
 def _slashed(brokers: Sequence[Broker]) -> Tree:
@@ -134,10 +154,10 @@ def _slashed(brokers: Sequence[Broker]) -> Tree:
 class _Walk:
     """The pointers of all nodes, and the operations on them; leaves represent brokers."""
 
-    def __init__(self, tree: Tree, ring: Ring, rng: Draws | None) -> None:
+    def __init__(self, tree: Tree, pointers: list[int], skip: str) -> None:
         self._tree = tree
-        self._skip = ring.skip
-        self._pointers = [_pointer(node, ring.start, rng) for node in tree.inner]
+        self._skip = skip
+        self._pointers = pointers
 
     def replay(self, partitions: int, replication: int) -> None:
         """Move the pointers past rows that were placed before."""
@@ -206,17 +226,52 @@ def _held(node: RackNode, row: Sequence[int]) -> int:
     return sum(node.first <= leaf < node.first + node.capacity for leaf in row)
 
 
-def _pointer(node: RackNode, start: int | None, rng: Draws | None) -> int:
+def _first_pointers(tree: Tree, start: int | None, rng: Draws | None) -> list[int | None]:
+    """The pointer of each inner node of a new topic; None where it must be drawn without `rng`."""
     if start is not None:
-        return start % len(node.children)
+        return [start % len(node.children) for node in tree.inner]
     if rng is None:
-        raise InvalidConfig(
-            "invalid start: expected a start or an rng, got neither",
-            wanted="start or rng",
-            had=None,
-            hint="give start=0, or a seeded rng",
-        )
-    return rng.randrange(len(node.children))
+        return [None] * len(tree.inner)
+    # One draw and a hash: the first draws of neighbouring seeds of `java.util.Random` are equal.
+    turn = rng.randrange(TURNS)
+    return [_random_child(node, turn) for node in tree.inner]
+
+
+def _random_child(node: RackNode, turn: int) -> int:
+    """The child that has a random broker; each broker below the node is equally likely."""
+    leaf = node.first + splitmix64(node.number, turn) % node.capacity
+    return sum(child.first <= leaf for child in node.children) - 1
+
+
+def _pointers_after(tree: Tree, rows: NDArray[np.int32], rng: Draws | None) -> list[int]:
+    """The pointer of each inner node after the last replica of the rows.
+
+    `rows`: int32 [partitions, replication]; brokers that the tree lacks are skipped.
+    """
+    leaves = tree.leaves(rows).ravel()
+    known = np.flatnonzero(leaves >= 0)
+    # (brokers,) of int64: the cell of the last replica on each leaf, -1 for none
+    last = np.full(len(tree.brokers), -1, dtype=np.int64)
+    np.maximum.at(last, leaves[known], known)
+    pointers = _first_pointers(tree, None, rng)
+    for node in tree.inner:
+        cells = [last[each.first : each.first + each.capacity].max() for each in node.children]
+        if max(cells) >= 0:
+            pointers[node.number] = (int(np.argmax(cells)) + 1) % len(cells)
+    return _settled(pointers)
+
+
+def _settled(pointers: list[int | None]) -> list[int]:
+    """The pointers. Raises `InvalidConfig` if one must be drawn and there is no `rng`."""
+    settled = [pointer for pointer in pointers if pointer is not None]
+    if len(settled) == len(pointers):
+        return settled
+    raise InvalidConfig(
+        "invalid start: expected a start or an rng, got neither",
+        wanted="start or rng",
+        had=None,
+        hint="give start=0, or a seeded rng",
+    )
 
 
 def _refuse(row: Sequence[int], partition: int) -> None:
