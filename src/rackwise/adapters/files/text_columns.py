@@ -66,6 +66,12 @@ def list_cells(lists: Ragged) -> NDArray[np.uint8]:
     cells[:, -1] = _CLOSE
     if not longest:
         return cells
+    if (lengths == longest).all():
+        slots = numbers.reshape(len(lists), longest, size)
+        slots[:, 0, 0] = 0
+        slots[:, 1:, 0] = _COMMA
+        cells[:, 1:-1] = slots.reshape(len(lists), -1)
+        return cells
     slots = cells[:, 1:-1].reshape(len(lists), longest, size)
     first = lists.offsets[:-1]
     place = np.arange(len(lists.values)) - np.repeat(first, lengths)

@@ -19,6 +19,8 @@ Where anything is unusual (a value of another type, keys in another order, a ROW
 belongs) the text is parsed again without the hook, and faults are reported row by row; what was
 only unusual is read all the same.
 
+A file that is written as Rackwise writes it needs none of this (`written_rows`).
+
 What this does not do: judge a placement; that replicas are spread badly is a finding, not a fault.
 Source: Kafka's PartitionRegistration (isr, leader, adding and removing are of the replicas).
 """
@@ -49,7 +51,7 @@ from rackwise.core.json.strict import distinct
 from rackwise.core.model import UNKNOWN, Offsets, PartitionTable, Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -86,7 +88,8 @@ KEYS = tuple(key for key in ALL_KEYS if key not in _OFFSETS)
 ROW = object()
 """The mark in a document for a partition that was taken out of it."""
 
-_LISTS = ("adding", "isr", "removing", "replicas")
+LISTS = ("adding", "isr", "removing", "replicas")
+"""Fields that are lists of brokers."""
 _NUMBERS = {
     "bytes": 2**63 - 1,
     "bytes_in_per_s": 2**63 - 1,
@@ -131,8 +134,8 @@ class RowTaker:
         self.is_odd = False
         self._keys: tuple[str, ...] = ALL_KEYS
         self._rows: list[tuple[Any, ...]] = []
-        self._lengths: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _LISTS}
-        self._values: dict[str, list[NDArray[np.int32]]] = {name: [] for name in _LISTS}
+        self._lengths: dict[str, list[NDArray[np.int64]]] = {name: [] for name in LISTS}
+        self._values: dict[str, list[NDArray[np.int32]]] = {name: [] for name in LISTS}
         self._numbers: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _NUMBERS}
 
     def hook(self) -> Hook:
@@ -165,6 +168,25 @@ class RowTaker:
         if len(self._rows) == _BATCH:
             self._flush()
 
+    def add_columns(self, columns: Mapping[str, NDArray[np.int64] | Ragged]) -> bool:
+        """Take many partitions; false, and nothing is taken, if a number is out of its bounds.
+
+        `columns`: of `KEYS` or `ALL_KEYS`, -1 = null.
+        """
+        for name, column in columns.items():
+            values: NDArray[Any] = column.values if isinstance(column, Ragged) else column
+            low, high = (0, MAX_ID) if name in LISTS else (UNKNOWN, _NUMBERS[name])
+            if values.min(initial=0) < low or values.max(initial=0) > high:
+                return False
+        self.count += len(columns["replicas"])
+        for name, column in columns.items():
+            if isinstance(column, Ragged):
+                self._lengths[name].append(column.lengths)
+                self._values[name].append(column.values.astype(np.int32))
+            else:
+                self._numbers[name].append(column)
+        return True
+
     def _flush(self) -> None:
         cells = dict(zip(self._keys, zip(*self._rows, strict=True), strict=True))
         self.count += len(self._rows)
@@ -172,7 +194,7 @@ class RowTaker:
         for name, high in _NUMBERS.items():
             if name in cells:
                 self._flush_numbers(name, cells[name], high)
-        for name in _LISTS:
+        for name in LISTS:
             self._flush_lists(name, cells[name])
 
     def _flush_numbers(self, name: str, values: tuple[Any, ...], high: int) -> None:
@@ -212,7 +234,7 @@ class RowTaker:
         return {
             **numbers,
             "leader": numbers["leader"].astype(np.int32),
-            **{name: self._ragged(name) for name in _LISTS},
+            **{name: self._ragged(name) for name in LISTS},
             "offsets": offsets if has_offsets else None,
         }
 
@@ -333,9 +355,10 @@ def _untrue(table: PartitionTable) -> Iterator[tuple[int, str, str, int]]:
             len(empty),
         )
     members = np.sort(_keys(replicas))
-    for name in _LISTS:
+    is_once = not (members[1:] == members[:-1]).any()
+    for name in LISTS:
         ragged: Ragged = getattr(table, name)
-        if not len(ragged.values):
+        if not len(ragged.values) or (is_once and ragged == replicas):
             continue
         keys = _keys(ragged)
         in_order = np.sort(keys)
@@ -355,7 +378,9 @@ def _untrue(table: PartitionTable) -> Iterator[tuple[int, str, str, int]]:
                 row = int(ragged.rows[outside[0]])
                 at = int(outside[0] - ragged.offsets[row])
                 yield (row, f"{name}[{at}]", _outside(table, row, keys[outside[0]]), len(outside))
-    led = np.flatnonzero(table.leader != UNKNOWN)
+    first = np.append(replicas.values, np.int32(UNKNOWN))[replicas.offsets[:-1]]
+    leads = (table.leader == first) & (replicas.lengths > 0)
+    led = np.flatnonzero((table.leader != UNKNOWN) & ~leads)
     keys = led * _WIDTH + table.leader[led]
     foreign = np.flatnonzero(~_contains(members, keys))
     if len(foreign):
@@ -384,22 +409,29 @@ def texts_of(table: PartitionTable) -> list[str]:
 
     Without offsets where none was read.
     """
-    columns = {
-        **{name: list_cells(getattr(table, name)) for name in _LISTS},
-        "bytes": number_cells(table.bytes),
-        "bytes_in_per_s": number_cells(table.bytes_in_per_s),
-        "leader": number_cells(table.leader),
+    columns: dict[str, NDArray[Any] | Ragged] = {
+        **{name: getattr(table, name) for name in LISTS},
+        "bytes": table.bytes,
+        "bytes_in_per_s": table.bytes_in_per_s,
+        "leader": table.leader,
     }
     if table.offsets is not None:
-        columns["end_offset"] = number_cells(table.offsets.end)
-        columns["leader_epoch"] = number_cells(table.offsets.leader_epoch)
-        columns["start_offset"] = number_cells(table.offsets.start)
-    keys = ALL_KEYS if table.offsets is not None else KEYS
-    parts: list[bytes | NDArray[np.uint8]] = []
-    for key in keys:
-        parts += [f'{"," if parts else "{"}"{key}":'.encode(), columns[key]]
-    # A line feed, which no row has, ends the rows of each topic.
+        columns["end_offset"] = table.offsets.end
+        columns["leader_epoch"] = table.offsets.leader_epoch
+        columns["start_offset"] = table.offsets.start
     is_last = np.append(table.topic[1:] != table.topic[:-1], True)[: len(table)]
+    return row_texts(columns, is_last).decode().split("\n")[:-1]
+
+
+def row_texts(columns: Mapping[str, NDArray[Any] | Ragged], is_last: NDArray[np.bool_]) -> bytes:
+    """Rows as canonical JSON; a line feed, which no row has, ends the rows of each topic.
+
+    `is_last`: whether each row is the last of its topic, bool [rows].
+    """
+    parts: list[bytes | NDArray[np.uint8]] = []
+    for key in sorted(columns):
+        column = columns[key]
+        cells = list_cells(column) if isinstance(column, Ragged) else number_cells(column)
+        parts += [f'{"," if parts else "{"}"{key}":'.encode(), cells]
     ends = np.where(is_last, _LINE_FEED, _COMMA).astype(np.uint8)[:, np.newaxis]
-    text = joined_rows([*parts, b"}", ends], len(table)).decode()
-    return text.split("\n")[:-1]
+    return joined_rows([*parts, b"}", ends], len(is_last))

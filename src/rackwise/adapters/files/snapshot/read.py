@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.snapshot.format import FORMAT, SNAPSHOT
 from rackwise.adapters.files.snapshot.partitions import RowTaker, are_in_place, table_of
+from rackwise.adapters.files.snapshot.written_rows import written_rows
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.faults import Faults
 from rackwise.core.json.node import JsonNode, check_format
@@ -48,12 +49,30 @@ def parse_snapshot(data: bytes, *, where: str) -> Cluster:
     Raises `InvalidSnapshot`.
     """
     with collector_held_back(len(data)):
+        written = _written_cluster(data)
+        if written is not None:
+            return written
         taker = RowTaker()
         value = parse(data, where=where, error=InvalidSnapshot, hook=taker.hook())
         if taker.columns() is None or not are_in_place(taker, value):
             taker = RowTaker()
             value = parse(data, where=where, error=InvalidSnapshot)
         return _cluster(JsonNode(value, Faults(where, InvalidSnapshot)), taker)
+
+
+def _written_cluster(data: bytes) -> Cluster | None:
+    """The cluster in a content whose partitions are written as Rackwise does; None for others."""
+    found = written_rows(data)
+    if found is None:
+        return None
+    try:
+        value = parse(found.rest, where="", error=InvalidSnapshot)
+        found.put_into(value)
+        if not are_in_place(found.taker, value):
+            return None
+        return _cluster(JsonNode(value, Faults("", InvalidSnapshot)), found.taker)
+    except InvalidSnapshot:
+        return None
 
 
 def _cluster(root: JsonNode, taker: RowTaker) -> Cluster:
