@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from file_edits import edited
 from rackwise.adapters.files.plan import read as reader
-from rackwise.adapters.files.plan.moves import columns_of, moves_of_columns, written_moves
+from rackwise.adapters.files.plan.moves import written_moves
 from rackwise.adapters.files.plan.read import parse_plan
 from rackwise.adapters.files.plan.write import plan_bytes, sealed
 from rackwise.core.errors import InvalidPlan
+from rackwise.core.json.canonical import sha256_of
+from rackwise.core.json.strict import parse
 from rackwise.core.planning.model import Move
+from rackwise.core.planning.move_columns import columns_of
 from rackwise.core.planning.plan import plan
 from small_clusters import small_cluster
 
@@ -22,6 +28,7 @@ CLUSTER = small_cluster(
 )
 PLAN = sealed(plan(CLUSTER))
 DATA = plan_bytes(PLAN)
+MOVES = DATA[DATA.index(b'{"after"') : DATA.index(b'\n],"sha256"')]
 
 
 def test_a_plan_has_moves():
@@ -29,8 +36,8 @@ def test_a_plan_has_moves():
 
 
 def test_columns_are_the_moves():
-    assert moves_of_columns(columns_of(PLAN.moves)) == PLAN.moves
-    assert moves_of_columns(written_moves(DATA).columns) == PLAN.moves
+    assert columns_of(PLAN.moves).moves == PLAN.moves
+    assert written_moves(DATA).columns.moves == PLAN.moves
 
 
 def test_what_was_written_is_read_without_json(monkeypatch):
@@ -44,8 +51,7 @@ def test_what_was_written_is_read_without_json(monkeypatch):
     original = reader.document
     monkeypatch.setattr(reader, "document", document)
     assert parse_plan(DATA, where="p.json") == PLAN
-    moves = DATA[DATA.index(b'{"after"') : DATA.index(b'\n],"sha256"')]
-    assert documents == [len(DATA) - len(moves) - len("\n\n")]
+    assert documents == [len(DATA) - len(MOVES) - len("\n\n")]
 
 
 @pytest.mark.parametrize(
@@ -109,11 +115,71 @@ def test_an_edited_plan_is_rejected(old, new):
         parse_plan(edited, where="p.json")
 
 
+def found(data):
+    """The plan, or all that is said of the error."""
+    try:
+        return parse_plan(data, where="p.json")
+    except InvalidPlan as error:
+        return (error.message, error.wanted, error.had, error.hint, error.where)
+
+
+def check(data):
+    """The JSON reader finds the same."""
+    taken = found(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "written_moves", lambda _: None)
+        assert taken == found(data)
+
+
+def sealed_again(data):
+    """The content with the hash that belongs to it, where it is JSON."""
+    try:
+        body = parse(data, where="p.json", error=InvalidPlan)
+    except InvalidPlan:
+        return data
+    if not isinstance(body, dict):
+        return data
+    body.pop("sha256", None)
+    head, _, tail = data.rpartition(b'"sha256":"')
+    return head + f'"sha256":"{sha256_of(body)}'.encode() + tail[64:]
+
+
+@given(edited(MOVES), st.booleans())
+def test_any_edit_of_the_moves(moves, is_sealed):
+    data = DATA.replace(MOVES, moves)
+    check(sealed_again(data) if is_sealed else data)
+
+
+@given(edited(DATA))
+def test_any_edit(data):
+    check(data)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"bytes":7,', b'"bytes":8,'),
+        (b'"after":[', b'"after":[null,'),
+        (b'"partition":0', b'"partition":null'),
+        (b'"partition":0', b'"partition":2147483648'),
+        (b'"topic_id":null', b'"topic_id":""'),
+        (b'"reasons":["', b'"reasons":["",null,"'),
+        (b'"usd_nano":null', b'"usd_nano":null,"reasons":[]'),
+        (b'"topic_id":null', b'"topic_id":null},{"reasons":[],"topic":"t","topic_id":null'),
+        (b'"topic_id":null', b'"topic_id":null},5,{"reasons":[]'),
+        (b'"topic_id":null', b'"id":null'),
+    ],
+)
+def test_an_edit_that_is_sealed_again(old, new):
+    assert old in MOVES
+    check(sealed_again(DATA.replace(MOVES, MOVES.replace(old, new, 1))))
+
+
 def test_a_plan_without_moves():
     empty = sealed(replace(PLAN, moves=()))
     assert written_moves(plan_bytes(empty)) is None
     assert parse_plan(plan_bytes(empty), where="p.json") == empty
-    assert moves_of_columns(columns_of(())) == ()
+    assert columns_of(()).moves == ()
 
 
 def test_names_are_few_and_shared():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from file_edits import edited
 from rackwise.adapters.files import parse_snapshot, snapshot_bytes
 from rackwise.adapters.files.snapshot import read, written_rows
 from rackwise.adapters.files.snapshot.partitions import RowTaker
@@ -52,15 +52,6 @@ OFFSETS = replace(
 NAMED = [snapshot_bytes(each) for each in (CLUSTER, OFFSETS)]
 FILES = [data.replace(b'"rows 0"', b'"z"').replace(b'"rows 0', b'"z') for data in NAMED]
 """The mark is in no name, so that the rows are read as columns."""
-TOKEN = re.compile(rb'"[^"]*"|[0-9]+|null|[^"0-9n]')
-PIECES = [
-    *[b"", b" ", b"\n", b"\t", b"\0", b",", b":", b"[", b"]", b"{", b"}", b'"', b"\\", b"-", b"u"],
-    *[b"0", b"1", b"00", b"01", b"-0", b"-1", b"1.0", b"1e0", b"null", b"true", b"nul", b'"1"'],
-    *[b"300", b"2147483647", b"2147483648", b"9223372036854775807", b"9223372036854775808"],
-    *[b"18446744073709551615", b"18446744073709551616", b"99999999999999999999", b"9" * 400],
-    *[b"[]", b"[1,1]", b"[null]", b"[1,]", b"{}", b'"bytes":5,', b'"adding":[],', b'"rows 0"'],
-    *[b'"partitions":["rows 0"]', b'"partitions":[{"adding":[]}]', b"\xff", b"\xc3\xbc"],
-]
 
 
 def found(data):
@@ -126,27 +117,9 @@ def test_an_edited_file(old, new):
         check(data.replace(old, new, 1))
 
 
-@given(st.data())
+@given(st.sampled_from(FILES).flatmap(edited))
 def test_any_edit(data):
-    text = data.draw(st.sampled_from(FILES))
-    for _ in range(data.draw(st.integers(1, 3))):
-        places = [match.start() for match in TOKEN.finditer(text)] or [0]
-        at = data.draw(st.sampled_from(places))
-        edit = data.draw(st.sampled_from(["flip", "put", "cut", "swap", "double"]))
-        if edit == "flip":
-            at = data.draw(st.integers(0, max(len(text) - 1, 0)))
-            text = text[:at] + bytes([data.draw(st.integers(0, 255))]) + text[at + 1 :]
-        elif edit == "put":
-            size = data.draw(st.sampled_from([0, 1, 4]))
-            text = text[:at] + data.draw(st.sampled_from(PIECES)) + text[at + size :]
-        else:
-            after = [place for place in places if place > at][:12] or [len(text)]
-            end = data.draw(st.sampled_from(after))
-            last = data.draw(st.sampled_from([each for each in after if each >= end]))
-            first, second = text[at:end], text[end:last]
-            middle = {"cut": second, "swap": second + first, "double": first + first + second}
-            text = text[:at] + middle[edit] + text[last:]
-    check(text)
+    check(data)
 
 
 @given(clusters())

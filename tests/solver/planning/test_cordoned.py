@@ -19,6 +19,7 @@ from rackwise.core.planning.model import (
     SetReplication,
 )
 from rackwise.core.planning.plan import fair_loads, plan
+from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import BrokerPolicy, Policy
@@ -43,7 +44,7 @@ def proved(cluster, goal, policy=None):
     made = plan(cluster, policy, goal)
     verdict = check(cluster, policy, made)
     assert verdict.is_proved, verdict.problems
-    assert false_statements(cluster, policy, made, verdict) == ()
+    assert false_statements(apply_plan(cluster, policy, made), made, verdict) == ()
     return made, {f"{move.topic}-{move.partition}": move.after for move in made.moves}
 
 

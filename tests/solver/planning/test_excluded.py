@@ -20,6 +20,7 @@ from rackwise.core.planning.model import (
     SetReplication,
 )
 from rackwise.core.planning.plan import fair_loads, plan
+from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
@@ -49,7 +50,7 @@ LEFT = "3 partitions; dead-replica 1 (x-2); spread-even 2 (x-0, x-2)"
 
 def judged(made, policy=EXCLUDED):
     verdict = check(CLUSTER, policy, made)
-    return (*verdict.problems, *false_statements(CLUSTER, policy, made, verdict))
+    return (*verdict.problems, *false_statements(apply_plan(CLUSTER, policy, made), made, verdict))
 
 
 @pytest.mark.parametrize("solver", ["auto", "flow"])

@@ -14,6 +14,7 @@ from rackwise.core.audit import audit
 from rackwise.core.errors import InvalidConfig, InvalidPlan
 from rackwise.core.planning.model import Balance, Drain, Leaders, Repair, SetReplication
 from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import Policy
@@ -45,7 +46,7 @@ def named(moves):
 def problems(cluster, made, policy=POLICY):
     verdict = check(cluster, policy, made)
     assert verdict == made.verdict
-    return [*verdict.problems, *false_statements(cluster, policy, made, verdict)]
+    return [*verdict.problems, *false_statements(apply_plan(cluster, policy, made), made, verdict)]
 
 
 def ranks(cluster):

@@ -26,8 +26,11 @@ from rackwise.core.model import UNKNOWN, Ragged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 _MOST_DIGITS = len(str(2**63 - 1))
 _ZERO, _NINE, _COLON, _NULL = b"09:u"
+_BLOCK = 2**19
+"""Bytes of reduced text that are read at once, so that they stay in the processor's cache."""
 _DELETED = bytes(set(range(256)) - set(b"0123456789,:u"))
 
 
@@ -58,24 +61,46 @@ class KeyedIntegers(NamedTuple):
 
 def keyed_integers(text: bytes, keys: int) -> KeyedIntegers | None:
     """The integers of rows with so many keys; None for a text that no such rows can have."""
-    reduced = np.frombuffer(text.translate(None, _DELETED), dtype=np.uint8)
+    reduced = text.translate(None, _DELETED)
+    if not reduced.startswith(b":"):
+        return None
+    counts: list[NDArray[np.int64]] = []
+    values: list[NDArray[np.int64]] = []
+    start = 0
+    while start < len(reduced):
+        end = reduced.find(b":", start + _BLOCK)
+        end = end if end > 0 else len(reduced)
+        block = _block(np.frombuffer(reduced, dtype=np.uint8, count=end - start, offset=start))
+        if block is None:
+            return None
+        counts.append(block[0])
+        values.append(block[1])
+        start = end
+    all_counts = np.concatenate(counts)
+    if len(all_counts) % keys:
+        return None
+    first = np.cumsum(all_counts) - all_counts
+    return KeyedIntegers(
+        first.reshape(-1, keys), all_counts.reshape(-1, keys), np.concatenate(values)
+    )
+
+
+def _block(reduced: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """The number of integers after each colon, and the integers; the text begins with a colon.
+
+    None where an integer has more digits than 64 bits.
+    """
     is_digit = (reduced >= _ZERO) & (reduced != _COLON)  # all but the comma, a null too
     is_start = is_digit.copy()
     is_start[1:] &= ~is_digit[:-1]
-    colons = np.flatnonzero(reduced == _COLON)
-    if not len(colons) or len(colons) % keys:
-        return None
-    before = np.cumsum(is_start)
-    starts = np.flatnonzero(is_start)
     is_end = is_digit.copy()
     is_end[:-1] &= ~is_digit[1:]
+    starts = np.flatnonzero(is_start)
     lengths = np.flatnonzero(is_end) - starts + 1
-    if before[colons[0]] or lengths.max(initial=0) > _MOST_DIGITS:
+    if lengths.max(initial=0) > _MOST_DIGITS:
         return None
-    first = before[colons]
-    counts = np.diff(first, append=len(starts))
-    values = _values(reduced, starts, lengths)
-    return KeyedIntegers(first.reshape(-1, keys), counts.reshape(-1, keys), values)
+    before = np.cumsum(is_start)[reduced == _COLON]
+    return np.diff(before, append=len(starts)), _values(reduced, starts, lengths)
 
 
 def _values(

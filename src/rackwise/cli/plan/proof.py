@@ -88,20 +88,22 @@ def judge(
     `yours`: the policy that the plan must have been made under; None accepts the plan's own.
 
     Raises `InvalidPlan` for another snapshot, and for a policy or prices that cannot be read;
-    otherwise what `check` raises.
+    otherwise what `apply_plan` and `check_applied` raise.
     """
     from rackwise.adapters import files
-    from rackwise.core.planning.proof.certificate import check
+    from rackwise.core.planning.proof.applied import apply_plan
+    from rackwise.core.planning.proof.certificate import check_applied
     from rackwise.core.planning.proof.stated_totals import false_statements
     from rackwise.core.policy.differences import differences
 
     cluster = cluster_of_plan(plan, snapshot, plan_name=plan_name, snapshot_name=snapshot_name)
     policy = files.plan_policy(plan, where=plan_name)
     prices = files.plan_prices(plan, where=plan_name)
-    verdict = check(cluster, policy, plan, prices=prices)
+    applied = apply_plan(cluster, policy, plan, prices=prices)
+    verdict = check_applied(applied, plan)
     problems = verdict.problems
     if verdict.is_proved:
-        problems = false_statements(cluster, policy, plan, verdict, prices=prices)
+        problems = false_statements(applied, plan, verdict, prices=prices)
     others = () if yours is None else differences(policy, yours)
     problems += tuple(f"expected your policy, got one with {setting}" for setting in others)
     return replace(verdict, problems=problems)

@@ -29,7 +29,7 @@ needs no conversion; a `JsonNode`, which knows the path, is created for the othe
 | `object`                    | any value                                                    |
 | `X \| None`                 | null for an unknown value                                    |
 | a `Literal \| X`            | one of some texts, or a list or an object of the form of X   |
-| `tuple[X, ...]`             | a list                                                       |
+| `tuple[X, ...]`, `Sequence` | a list, read as a tuple                                      |
 | `tuple[A, B]`, a NamedTuple | a list of that length                                        |
 | `Mapping[str, X]`           | an object whose keys are names; `Mapping[int, X]`: ids       |
 | `Annotated[Mapping, Rows]`  | a list of objects, the key of the mapping is a member        |
@@ -49,7 +49,7 @@ them); a million rows of one kind want columns of their own instead of a form.
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from types import MappingProxyType
 from typing import (
@@ -98,7 +98,7 @@ from rackwise.core.json.forms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rackwise.core.json.node import JsonNode
 
@@ -155,7 +155,7 @@ class Codec:
         rules: Mapping[type, ObjectRules] = MappingProxyType({}),
         unions: Mapping[Any, Tagged] = MappingProxyType({}),
     ) -> None:
-        self._names = {**_DECLARED, "Mapping": Mapping, **names}
+        self._names = {**_DECLARED, "Mapping": Mapping, "Sequence": Sequence, **names}
         self._forms: dict[Any, Form] = dict(forms)
         self._rules = rules
         self._unions = unions
@@ -186,8 +186,9 @@ class Codec:
         if origin is Literal:
             says = _marker(markers, Says) or Says(f"one of {', '.join(map(str, arguments))}")
             return ChoiceForm(arguments, says.wanted, says.hint)
-        if origin is tuple:
-            return self._tuple(arguments, markers)
+        if origin in {tuple, Sequence}:
+            end = () if origin is tuple else (Ellipsis,)
+            return self._tuple((*arguments, *end), markers)
         if origin is Mapping:
             return self._mapping(arguments, markers)
         if is_dataclass(kind) and isinstance(kind, type):

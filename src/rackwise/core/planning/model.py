@@ -33,7 +33,7 @@ from rackwise.core.json.declare import (
 from rackwise.core.model import FairLoads
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rackwise.core.json.declare import (
         BrokerIds,
@@ -461,7 +461,7 @@ class Plan:
     minimise: Minimise
     solver: NameText
     """The method that found the plan, with the version of its solver."""
-    moves: tuple[Move, ...]
+    moves: Sequence[Move]
     """The moves in the order of execution."""
     totals: Totals
     fair: Fair
@@ -483,6 +483,6 @@ class Plan:
     """
 
     @property
-    def all_moves(self) -> tuple[Move, ...]:
+    def all_moves(self) -> Sequence[Move]:
         """`moves`, then `later`: what reaches the goal."""
-        return self.moves + self.later if self.later else self.moves
+        return (*self.moves, *self.later) if self.later else self.moves

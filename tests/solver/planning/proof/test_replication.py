@@ -23,6 +23,7 @@ from rackwise.core.planning.model import (
 )
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.problem.goal_instance import instance_of
+from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.replication import MOST_WEIGHT, replication_bound
 from rackwise.core.planning.proof.stated_totals import false_statements
@@ -54,9 +55,8 @@ def test_the_price_is_the_least_of_all_plans_with_equal_moves_and_is_proved(prob
     least = problem.question.secondary()[1]
     assert found.verdict.replication.cost == least
     assert found.verdict.replication.lower_bound == least
-    assert not false_statements(
-        problem.cluster, problem.policy, found, found.verdict, prices=problem.prices
-    )
+    applied = apply_plan(problem.cluster, problem.policy, found, prices=problem.prices)
+    assert not false_statements(applied, found, found.verdict, prices=problem.prices)
 
 
 @settings(max_examples=60)
@@ -224,7 +224,7 @@ class TestCheck:
         verdict = self.judged(made, prices=())
         assert verdict.replication is None
         assert verdict.is_proved
-        problems = false_statements(self.CLUSTER, QUIET, made, verdict)
+        problems = false_statements(apply_plan(self.CLUSTER, QUIET, made), made, verdict)
         assert problems[0].startswith("the verdict: expected replication not known, got ")
 
 

@@ -12,6 +12,7 @@ from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.model import PartitionTable
 from rackwise.core.planning.model import Cut, Leaders
 from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import Policy
@@ -29,7 +30,9 @@ def false_sentences(cluster, made, prices=()):
     """The false statements of a plan that is proved."""
     verdict = check(cluster, Policy(), made, prices=prices)
     assert verdict.is_proved
-    return false_statements(cluster, Policy(), made, verdict, prices=prices)
+    return false_statements(
+        apply_plan(cluster, Policy(), made, prices=prices), made, verdict, prices=prices
+    )
 
 
 @FEWER
@@ -39,7 +42,12 @@ def test_plans_have_no_false_statements(problem):
         found = problem.plan("auto")
     except (InvalidPolicy, Infeasible):
         reject()
-    assert false_statements(*problem[:2], found, found.verdict, prices=PRICES) == ()
+    assert (
+        false_statements(
+            apply_plan(*problem[:2], found, prices=PRICES), found, found.verdict, prices=PRICES
+        )
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +146,10 @@ def test_wider_groups_are_false():
         fair=replace(MADE.fair, groups=(wide, *MADE.fair.groups[1:])),
     )
     verdict = check(CLUSTER, Policy(), forged)
-    problems = (*verdict.problems, *false_statements(CLUSTER, Policy(), forged, verdict))
+    problems = (
+        *verdict.problems,
+        *false_statements(apply_plan(CLUSTER, Policy(), forged), forged, verdict),
+    )
     assert "fair: expected the groups that the policy gives, got others" in problems
     assert "moves: expected the groups that the policy gives, got others" in problems
 

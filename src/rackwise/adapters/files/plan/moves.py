@@ -6,25 +6,26 @@
 ..
 ],"sha256":"5f0c.."
 
-Move, Move, ..   <->   after, before: lists; bytes, ..: numbers; topic, ..: codes of few texts
+lines  <->  after, before: lists; bytes, ..: numbers; reasons, topic, ..: codes of few values
 ```
 
-Reading takes the lines apart by one regular expression. Names and reasons are few: each text is
-parsed once, by the form of a move. A text that is unusual in any way has no columns here and is
-read as JSON; so is one whose moves break a rule, because only that reader can name the fault.
+Reading cuts the names out of each line. What is left are integers (`number_columns`). Names are
+few: those of one line are often those of many others, and each distinct text is parsed once. A text
+that is unusual in any way has no columns here and is read as JSON; so is one whose moves break a
+rule, because only that reader can name the fault.
 
-Limits: the expression is laxer than JSON. The caller of `written_moves` must compare the text with
-what is written for the plan: only an equal text is the same plan.
+Limits: reading is laxer than JSON. The caller of `written_moves` must compare the text with what is
+written for the plan: only an equal text is the same plan.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rackwise.adapters.files.number_columns import KeyedIntegers, keyed_integers
 from rackwise.adapters.files.plan.format import CODEC
 from rackwise.adapters.files.text_columns import joined_rows, list_cells, number_cells, text_cells
 from rackwise.core.errors import InvalidPlan
@@ -33,8 +34,9 @@ from rackwise.core.json.declare import MAX_ID
 from rackwise.core.json.faults import Faults
 from rackwise.core.json.node import JsonNode
 from rackwise.core.json.strict import parse
-from rackwise.core.model import UNKNOWN, Ragged
+from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Move
+from rackwise.core.planning.move_columns import LISTS, NAMES, NUMBERS, CodedValues, MoveColumns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,43 +44,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BEGIN, _END = b'"moves":[\n', b'\n],"sha256":"'
-_LIST = r"\[([0-9]+(?:,[0-9]+)*)\]"
-_LINE = re.compile(
-    rf'\{{"after":{_LIST},"before":{_LIST},"bytes":(null|[0-9]+),"cross_bytes":(null|[0-9]+),'
-    r'"partition":([0-9]+),"reasons":(\[[^\n]*?\]),"topic":("[^\n]*?"),'
-    r'"topic_id":(null|"[^\n]*?"),"usd_nano":(null|[0-9]+)\},?\n'
-)
-_CHUNK = 2**22
-"""Characters that are taken apart at once."""
-_MOVE = CODEC.object(Move)
-_LISTS = ("after", "before")
-_NUMBERS = ("bytes", "cross_bytes", "partition", "usd_nano")
-_NAMES = ("reasons", "topic", "topic_id")
-_KEYS = tuple(sorted((*_LISTS, *_NUMBERS, *_NAMES)))
-
-
-class CodedValues(NamedTuple):
-    """A column of few distinct values."""
-
-    values: tuple[Any, ...]
-    codes: NDArray[np.int64]
-    """Index of the value in each row, [moves]."""
-
-
-class MoveColumns(NamedTuple):
-    """The moves of a plan, in its order."""
-
-    lists: dict[str, Ragged]
-    """`after`, `before`: broker ids."""
-    numbers: dict[str, NDArray[np.int64]]
-    """`bytes`, `cross_bytes`, `partition`, `usd_nano`; -1 = unknown, [moves]."""
-    names: dict[str, CodedValues]
-    """`reasons`, `topic`, `topic_id`."""
-
-    @property
-    def moves(self) -> int:
-        """The number of moves."""
-        return len(self.numbers["partition"])
+_NAMES_BEGIN, _NAMES_END = b',"reasons":', b',"usd_nano":'
+_CUTS = re.compile(_NAMES_BEGIN + b"|" + _NAMES_END)
+_KEYS = tuple(sorted((*LISTS, *NUMBERS, *NAMES)))
+_INTEGERS = tuple(key for key in _KEYS if key not in NAMES)
+_FORMS = {member.key: member.form for member in CODEC.object(Move).members}
 
 
 class WrittenMoves(NamedTuple):
@@ -88,94 +58,9 @@ class WrittenMoves(NamedTuple):
     rest: bytes
 
 
-def columns_of(moves: Sequence[Move]) -> MoveColumns:
-    """The columns of moves."""
-    return MoveColumns(
-        lists={
-            "after": _ragged([move.after for move in moves]),
-            "before": _ragged([move.before for move in moves]),
-        },
-        numbers={
-            "bytes": _numbers([move.bytes for move in moves]),
-            "cross_bytes": _numbers([move.cross_bytes for move in moves]),
-            "partition": _numbers([move.partition for move in moves]),
-            "usd_nano": _numbers([move.usd_nano for move in moves]),
-        },
-        names={
-            "reasons": _names([move.reasons for move in moves]),
-            "topic": _names([move.topic for move in moves]),
-            "topic_id": _names([move.topic_id for move in moves]),
-        },
-    )
-
-
-def _ragged(lists: Sequence[tuple[int, ...]]) -> Ragged:
-    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)), out=offsets[1:])
-    values = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(offsets[-1]))
-    return Ragged(offsets, values)
-
-
-def _numbers(numbers: Sequence[int | None]) -> NDArray[np.int64]:
-    known = [UNKNOWN if number is None else number for number in numbers]
-    return np.array(known, dtype=np.int64)
-
-
-def _names(values: Sequence[Any]) -> CodedValues:
-    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    return CodedValues((*codes,), np.array([codes[value] for value in values], dtype=np.int64))
-
-
-def moves_of_columns(columns: MoveColumns) -> tuple[Move, ...]:
-    """The moves of columns."""
-    lists = {name: _tuples(columns.lists[name]) for name in _LISTS}
-    numbers = {
-        name: [None if number < 0 else number for number in columns.numbers[name].tolist()]
-        for name in ("bytes", "cross_bytes", "usd_nano")
-    }
-    names = {
-        name: map(values.__getitem__, codes.tolist())
-        for name, (values, codes) in columns.names.items()
-    }
-    return tuple(
-        [
-            Move(
-                topic=topic,
-                partition=partition,
-                topic_id=topic_id,
-                before=before,
-                after=after,
-                bytes=size,
-                cross_bytes=cross_bytes,
-                usd_nano=usd_nano,
-                reasons=reasons,
-            )
-            for topic, partition, topic_id, before, after, size, cross_bytes, usd_nano, reasons in (
-                zip(
-                    names["topic"],
-                    columns.numbers["partition"].tolist(),
-                    names["topic_id"],
-                    lists["before"],
-                    lists["after"],
-                    numbers["bytes"],
-                    numbers["cross_bytes"],
-                    numbers["usd_nano"],
-                    names["reasons"],
-                    strict=True,
-                )
-            )
-        ]
-    )
-
-
-def _tuples(lists: Ragged) -> list[tuple[int, ...]]:
-    values = tuple(lists.values.tolist())
-    return [values[start:end] for start, end in pairwise(lists.offsets.tolist())]
-
-
 def move_lines(columns: MoveColumns) -> bytes:
     """Canonical JSON of the moves, one on each line; the form of a move gives the same text."""
-    if not columns.moves:
+    if not len(columns):
         return b"[]"
     cells = {
         **{name: list_cells(lists) for name, lists in columns.lists.items()},
@@ -188,7 +73,7 @@ def move_lines(columns: MoveColumns) -> bytes:
     parts: list[bytes | NDArray[np.uint8]] = []
     for key in _KEYS:
         parts += [f'{"," if parts else "{"}"{key}":'.encode(), cells[key]]
-    return b"[\n" + joined_rows([*parts, b"},\n"], columns.moves)[:-2] + b"\n]"
+    return b"[\n" + joined_rows([*parts, b"},\n"], len(columns))[:-2] + b"\n]"
 
 
 def _json(value: str | tuple[str, ...] | None) -> str:
@@ -201,93 +86,78 @@ def written_moves(data: bytes) -> WrittenMoves | None:
     if not 0 <= begin < end:
         return None
     first = begin + len(_BEGIN)
+    pieces = _CUTS.split(data[first:end])
+    # A text that ends within names has no integers for its last line.
+    found = keyed_integers(b":".join(pieces[::2]), len(_INTEGERS))
+    if found is None or len(pieces) != 2 * len(found.counts) + 1:
+        return None
+    lists, numbers = _lists(found), _numbers(found)
     try:
-        text = data[first : end + 1].decode()
-        columns = _columns(text)
-    except (ValueError, InvalidPlan):
+        names = _names(pieces[1::2])
+    except InvalidPlan:
         return None
-    if columns.moves != text.count("\n") or not _are_valid(columns):
+    if lists is None or numbers is None or names is None:
         return None
-    return WrittenMoves(columns, data[: first - 1] + data[end + 1 :])
-
-
-def _columns(text: str) -> MoveColumns:
-    """The columns of lines. Raises `ValueError`, `InvalidPlan` for a line of another form."""
-    lists: dict[str, tuple[list[Any], list[Any]]] = {name: ([], []) for name in _LISTS}
-    numbers: dict[str, list[Any]] = {name: [] for name in _NUMBERS}
-    codes: dict[str, list[Any]] = {name: [] for name in _NAMES}
-    values: dict[str, list[Any]] = {name: [] for name in _NAMES}
-    known: dict[str, dict[str, int]] = {name: {} for name in _NAMES}
-    start = 0
-    while start < len(text):
-        end = text.find("\n", min(start + _CHUNK, len(text) - 1)) + 1
-        found = _LINE.findall(text, start, end)
-        start = end
-        if not found:
-            raise ValueError
-        cells = dict(zip(_KEYS, zip(*found, strict=True), strict=True))
-        for name, (sizes, parts) in lists.items():
-            sizes.append([one.count(",") + 1 for one in cells[name]])
-            parts.append(_integers(cells[name]))
-        for name, columns in numbers.items():
-            columns.append(_integers(cells[name]))
-        for name in _NAMES:
-            for one in dict.fromkeys(cells[name]):
-                if one not in known[name]:
-                    known[name][one] = len(known[name])
-                    values[name].append(_value(name, one))
-            codes[name].append([known[name][one] for one in cells[name]])
-    return MoveColumns(
-        lists={name: _joined_lists(sizes, parts) for name, (sizes, parts) in lists.items()},
-        numbers={name: np.concatenate(columns) for name, columns in numbers.items()},
-        names={
-            name: CodedValues(
-                tuple(values[name]),
-                np.fromiter(chain.from_iterable(codes[name]), dtype=np.int64),
-            )
-            for name in _NAMES
-        },
+    columns = MoveColumns(lists, numbers, names)
+    return (
+        WrittenMoves(columns, data[: first - 1] + data[end + 1 :]) if _are_valid(columns) else None
     )
 
 
-def _integers(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Integers in decimal, several in a text with commas between them; null is -1."""
-    joined = ",".join(texts).replace("null", str(UNKNOWN))
-    return np.fromstring(joined, dtype=np.int64, sep=",")
+def _lists(found: KeyedIntegers) -> dict[str, Ragged] | None:
+    """The lists of broker ids; None where a list is empty, or holds what is no broker id."""
+    lists = {}
+    for name in LISTS:
+        one = found.lists(_INTEGERS.index(name))
+        if one.values.min(initial=0) < 0 or one.values.max(initial=0) > MAX_ID:
+            return None
+        if not one.lengths.all():
+            return None
+        lists[name] = Ragged(one.offsets, one.values.astype(np.int32))
+    return lists
 
 
-def _joined_lists(sizes: list[list[int]], parts: list[NDArray[np.int64]]) -> Ragged:
-    lengths = np.fromiter(chain.from_iterable(sizes), dtype=np.int64)
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    values = np.concatenate(parts)
-    if len(values) != offsets[-1] or values.max() > MAX_ID:
-        raise ValueError
-    return Ragged(offsets, values.astype(np.int32))
+def _numbers(found: KeyedIntegers) -> dict[str, NDArray[np.int64]] | None:
+    """The numbers, -1 = null; None where a number is missing, or a partition has none."""
+    numbers = {name: found.numbers(_INTEGERS.index(name)) for name in NUMBERS}
+    known = {name: column for name, column in numbers.items() if column is not None}
+    is_whole = len(known) == len(NUMBERS) and not (known["partition"] < 0).any()
+    return known if is_whole else None
 
 
-def _value(key: str, text: str) -> Any:  # noqa: ANN401 (a text, several texts or None)
-    """The value of a name, read by the form of a move. Raises `InvalidPlan`."""
-    members = {
-        **dict.fromkeys(_NUMBERS, "null"),
-        "after": "[1]",
-        "before": "[0]",
-        "partition": "0",
-        "reasons": "[]",
-        "topic": '"t"',
-        "topic_id": "null",
-        key: text,
-    }
-    line = "{" + ",".join(f'"{name}":{each}' for name, each in members.items()) + "}"
+def _names(texts: Sequence[bytes]) -> dict[str, CodedValues] | None:
+    """The names of each line, from a text such as `["spread"],"topic":"a","topic_id":null`.
+
+    Raises `InvalidPlan` for what is no JSON, and for a value that a move cannot have.
+    """
+    codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    objects = b",".join(b"{" + _NAMES_BEGIN[1:] + text + b"}" for text in codes)
+    parsed = parse(b"[" + objects + b"]", where="", error=InvalidPlan)
+    if len(parsed) != len(codes) or not all(map(_has_names, parsed)):
+        return None
+    of_line = np.array([codes[text] for text in texts], dtype=np.int64)
+    return {name: _coded(name, [one[name] for one in parsed], of_line) for name in NAMES}
+
+
+def _has_names(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() == set(NAMES)
+
+
+def _coded(name: str, parsed: Sequence[Any], of_line: NDArray[np.int64]) -> CodedValues:
+    """The values of a field, read by its form; `of_line`: index into `parsed` of each line."""
     faults = Faults("", InvalidPlan)
-    move = _MOVE.read(JsonNode(parse(line.encode(), where="", error=InvalidPlan), faults))
+    read = _FORMS[name].read
+    values = [read(JsonNode(value, faults)) for value in parsed]
     faults.raise_if_any()
-    return getattr(move, key)
+    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
+    return CodedValues(
+        (*codes,), np.array([codes[value] for value in values], dtype=np.int64)[of_line]
+    )
 
 
 def _are_valid(columns: MoveColumns) -> bool:
     """Whether each list changes and names a broker once, and each partition appears once."""
-    after, before = (columns.lists[name] for name in _LISTS)
+    after, before = (columns.lists[name] for name in LISTS)
     if after.equal_rows(before).any() or columns.numbers["partition"].max(initial=0) > MAX_ID:
         return False
     partitions = columns.names["topic"].codes << 32 | columns.numbers["partition"]

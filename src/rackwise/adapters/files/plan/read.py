@@ -21,7 +21,7 @@ import numpy as np
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.plan.format import FORMAT, PLAN
-from rackwise.adapters.files.plan.moves import moves_of_columns, written_moves
+from rackwise.adapters.files.plan.moves import written_moves
 from rackwise.adapters.files.plan.write import written
 from rackwise.adapters.files.policy import parse_policy
 from rackwise.adapters.files.tables.prices import parse_prices
@@ -87,7 +87,7 @@ def _written_plan(data: bytes) -> Plan | None:
     content, digest = written(rest, found.columns)
     if content != data or digest != rest.sha256:
         return None
-    return replace(rest, moves=moves_of_columns(found.columns))
+    return replace(rest, moves=found.columns)
 
 
 def plan_policy(plan: Plan, *, where: str) -> Policy:

@@ -26,19 +26,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.adapters.files.plan.format import PLAN
-from rackwise.adapters.files.plan.moves import columns_of, move_lines
+from rackwise.adapters.files.plan.moves import move_lines
 from rackwise.adapters.files.snapshot.write import fingerprint
 from rackwise.adapters.files.tables.prices import price_table
 from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.json.canonical import canonical_json
+from rackwise.core.planning.move_columns import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rackwise.adapters.files.plan.moves import MoveColumns
     from rackwise.core.json.canonical import Json
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Plan
+    from rackwise.core.planning.move_columns import MoveColumns
     from rackwise.core.traffic import Price
 
 

@@ -22,7 +22,6 @@ Limits: this module does not choose lists.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,7 +29,7 @@ import numpy as np
 
 from rackwise.core.audit import audit
 from rackwise.core.findings import Severity
-from rackwise.core.planning.model import Move
+from rackwise.core.planning.move_columns import CodedValues, MoveColumns, names_in
 from rackwise.core.planning.outcome.dollars import copy_prices, copy_totals
 from rackwise.core.rules import RULES
 from rackwise.core.view import distinct
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.model import Cluster, Ragged
+    from rackwise.core.planning.model import Move
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.traffic import Price
 
@@ -69,7 +69,8 @@ def counts_of(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, int]:
     """Topic with a move -> number of its partitions."""
     table = cluster.partitions
     counts = np.bincount(table.topic, minlength=len(table.topics))
-    moved = {move.topic for move in moves}
+    topics, codes = names_in(moves, "topic")
+    moved = {topics[code] for code in np.unique(codes).tolist()}
     return MappingProxyType(
         {
             topic: int(count)
@@ -111,44 +112,30 @@ def _urgency(reasons: Sequence[str]) -> int:
     return _URGENCIES.index("drained" if errors == [DRAINED] else "broken")
 
 
-def moves_of(instance: Instance, change: ListChanges, prices: Sequence[Price]) -> tuple[Move, ...]:
-    """The moves as values, in order; `prices`: rows of one provider, none = not priced."""
+def moves_of(instance: Instance, change: ListChanges, prices: Sequence[Price]) -> MoveColumns:
+    """The moves, in order; `prices`: rows of one provider, none = not priced."""
     view = instance.view
     table = view.table
     copies = copy_totals(view, change.rows, change.added, copy_prices(view, prices))
-    ids = [None if (topic := view.cluster.topics.get(name)) is None else topic.id
-           for name in table.topics]  # fmt: skip
-    topics = table.topic[change.rows].tolist()
-    return tuple(
-        Move(
-            topic=table.topics[topic],
-            partition=partition,
-            topic_id=ids[topic],
-            before=before,
-            after=after,
-            bytes=None if size < 0 else size,
-            cross_bytes=None if cross < 0 else cross,
-            usd_nano=None if usd < 0 else usd,
-            reasons=change.reasons[reason],
-        )
-        for topic, partition, before, after, size, cross, usd, reason in zip(
-            topics,
-            table.partition[change.rows].tolist(),
-            tuples(change.before),
-            tuples(change.after),
-            table.bytes[change.rows].tolist(),
-            copies.cross_bytes.tolist(),
-            copies.usd_nano.tolist(),
-            change.reason.tolist(),
-            strict=True,
-        )
+    topic = table.topic[change.rows].astype(np.int64)
+    ids = tuple(
+        None if (found := view.cluster.topics.get(name)) is None else found.id
+        for name in table.topics
     )
-
-
-def tuples(rows: Ragged) -> list[tuple[int, ...]]:
-    """Rows as Python integers."""
-    values, offsets = rows.values.tolist(), rows.offsets.tolist()
-    return [tuple(values[start:end]) for start, end in pairwise(offsets)]
+    return MoveColumns(
+        lists={"after": change.after, "before": change.before},
+        numbers={
+            "bytes": table.bytes[change.rows],
+            "cross_bytes": copies.cross_bytes,
+            "partition": table.partition[change.rows].astype(np.int64),
+            "usd_nano": copies.usd_nano,
+        },
+        names={
+            "reasons": CodedValues(change.reasons, change.reason),
+            "topic": CodedValues(table.topics, topic),
+            "topic_id": CodedValues(ids, topic),
+        },
+    )
 
 
 def _reasons_of_rows(

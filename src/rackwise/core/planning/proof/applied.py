@@ -18,12 +18,15 @@ Limits: costs, loads and the order within a list are not checked here.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rackwise.core.model import Ragged
+from rackwise.core.planning.leaders.expected import with_steady_costs
+from rackwise.core.planning.model import Leaders
+from rackwise.core.planning.move_columns import lists_in, names_in, numbers_in
+from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -31,8 +34,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.model import Move
+    from rackwise.core.model import Cluster
+    from rackwise.core.planning.model import Move, Plan
     from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.policy import Policy
+    from rackwise.core.traffic import Price
 
 
 FROZEN_MOVED = "expected no move of a frozen partition"
@@ -52,6 +58,26 @@ class AppliedMoves(NamedTuple):
     """One sentence per row whose set is not legal."""
 
 
+class AppliedPlan(NamedTuple):
+    """The problem of a plan, and the lists after its moves."""
+
+    instance: Instance
+    after: AppliedMoves
+
+
+def apply_plan(
+    cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Price] = ()
+) -> AppliedPlan:
+    """Apply all moves of a plan. Raises what `instance_of` raises.
+
+    `prices`: price rows of one provider, required if the plan is about dollars.
+    """
+    instance = instance_of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
+    instance = with_steady_costs(instance, prices)
+    keeps_sets = isinstance(plan.goal, Leaders)
+    return AppliedPlan(instance, apply_moves(instance, plan.all_moves, keeps_sets=keeps_sets))
+
+
 def apply_moves(
     instance: Instance, moves: Sequence[Move], *, keeps_sets: bool = False
 ) -> AppliedMoves:
@@ -62,16 +88,16 @@ def apply_moves(
     rows, problems = _rows_of_moves(instance, moves)
     placed = instance.view.placed
     known = np.flatnonzero(rows >= 0)
-    kept = moves if len(known) == len(moves) else [moves[at] for at in known.tolist()]
     rows_moved = rows[known]
-    before = _lists([move.before for move in kept])
-    after = _lists([move.after for move in kept])
+    before, after = (lists_in(moves, name) for name in ("before", "after"))
+    if len(known) < len(moves):
+        before, after = before.take(known), after.take(known)
     stale = np.flatnonzero(~before.equal_rows(placed.take(rows_moved))).tolist()
-    problems += [_stale_move(instance, int(rows_moved[at]), kept[at]) for at in stale]
-    stays = np.flatnonzero(before.equal_rows(after)).tolist()
+    problems += [_stale_move(instance, int(rows_moved[at]), moves[int(known[at])]) for at in stale]
+    stays = known[before.equal_rows(after)].tolist()
     problems += [
-        f"{_name(kept[at])}: expected a changed list, got {_list(kept[at].after)} before and after"
-        for at in stays
+        f"{_name(move)}: expected a changed list, got {_list(move.after)} before and after"
+        for move in map(moves.__getitem__, stays)
     ]
     moved = placed.replaced(rows_moved, after)
     sets, misplaced = _usable(instance, moved)
@@ -91,13 +117,6 @@ def apply_moves(
     wrong = np.flatnonzero(~is_legal).tolist()
     illegal = tuple(f"{instance.name(row)}: {_fault(instance, moved, row)}" for row in wrong)
     return AppliedMoves(sets, moved, tuple(problems), illegal)
-
-
-def _lists(lists: Sequence[tuple[int, ...]]) -> Ragged:
-    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)), out=offsets[1:])
-    values = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(offsets[-1]))
-    return Ragged(offsets, values)
 
 
 def _name(move: Move) -> str:
@@ -121,9 +140,9 @@ def _rows_of_moves(
     codes = {name: code for code, name in enumerate(table.topics)}
     width = np.int64(2**32)
     keys = table.topic * width + table.partition
-    topics = np.array([codes.get(move.topic, -1) for move in moves], dtype=np.int64)
-    numbers = np.array([move.partition for move in moves], dtype=np.int64)
-    wanted = topics * width + np.minimum(numbers, 2**31)
+    names, name_of = names_in(moves, "topic")
+    topics = np.array([codes.get(name, -1) for name in names], dtype=np.int64)[name_of]
+    wanted = topics * width + np.minimum(numbers_in(moves, "partition"), 2**31)
     found = np.searchsorted(keys, wanted)
     rows = np.where(np.append(keys, -1)[found] == wanted, found, -1)
     problems = [

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from rackwise.core.planning.leaders.expected import with_steady_costs
 from rackwise.core.planning.model import Balance, Certificate, Leaders, Verdict
 from rackwise.core.planning.problem.goal_instance import instance_of
-from rackwise.core.planning.proof.applied import apply_moves
+from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.bound import UNITS, bound, ignored_prices
 from rackwise.core.planning.proof.fair_leaders import judge_leaders
 from rackwise.core.planning.proof.fair_replicas import fairness_problems
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Minimise, Plan
+    from rackwise.core.planning.proof.applied import AppliedPlan
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 
@@ -65,9 +65,12 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
     replication is not judged. Raises what `instance_of` raises,
     and `Infeasible`.
     """
-    instance = instance_of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
-    instance = with_steady_costs(instance, prices)
-    after = apply_moves(instance, plan.all_moves, keeps_sets=isinstance(plan.goal, Leaders))
+    return check_applied(apply_plan(cluster, policy, plan, prices=prices), plan)
+
+
+def check_applied(applied: AppliedPlan, plan: Plan) -> Verdict:
+    """Check as `check` does, once the moves of the plan are applied. Raises `Infeasible`."""
+    instance, after = applied
     by_leaders = next((one for one in plan.certificates if one.objective == "leaders"), None)
     leaders = judge_leaders(instance, after.sets, after.lists, by_leaders)
     if isinstance(plan.goal, Leaders):

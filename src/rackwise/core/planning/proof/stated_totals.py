@@ -34,8 +34,6 @@ from rackwise.core.planning.outcome.first_moves import first_moves, split_moves
 from rackwise.core.planning.outcome.left_alone import left_alone_of
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
-from rackwise.core.planning.problem.goal_instance import instance_of
-from rackwise.core.planning.proof.applied import apply_moves
 from rackwise.core.planning.proof.bound import UNITS
 from rackwise.core.planning.proof.replication import OBJECTIVE, UNIT
 from rackwise.core.text import counted, escaped
@@ -43,7 +41,6 @@ from rackwise.core.text import counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rackwise.core.model import Cluster
     from rackwise.core.planning.model import (
         BrokerGroup,
         Cut,
@@ -55,25 +52,18 @@ if TYPE_CHECKING:
     )
     from rackwise.core.planning.outcome.moves import ListChanges
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.proof.applied import AppliedMoves
-    from rackwise.core.policy import Policy
+    from rackwise.core.planning.proof.applied import AppliedMoves, AppliedPlan
     from rackwise.core.traffic import Price
 
 
 def false_statements(
-    cluster: Cluster,
-    policy: Policy,
-    plan: Plan,
-    verdict: Verdict,
-    *,
-    prices: Sequence[Price] = (),
+    applied: AppliedPlan, plan: Plan, verdict: Verdict, *, prices: Sequence[Price] = ()
 ) -> tuple[str, ...]:
     """False statements of a plan, one sentence each; `verdict`: the result of `check`.
 
-    `prices`: the price rows that the plan was made with. Raises what `instance_of` raises.
+    `prices`: the price rows that the plan was made with, and applied with.
     """
-    instance = instance_of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
-    after = apply_moves(instance, plan.all_moves, keeps_sets=isinstance(plan.goal, Leaders))
+    instance, after = applied
     return (
         *_false_origin(instance, plan),
         *_different_fields("the verdict", verdict, plan.verdict),
