@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from kafka_traffic import create, delete, until
-from rackwise.adapters.kafka import connect
+from rackwise.adapters.kafka import connect, topics
 from rackwise.adapters.kafka.broker_view import AdminView
 from rackwise.adapters.zookeeper import ZooKeeperView, open_zookeeper
 from rackwise.core.errors import ServerRefused
@@ -95,3 +95,13 @@ def test_a_broker_that_is_gone_can_be_unregistered(kraft_cluster):
 
 def _listed(admin):
     return {each["broker_id"] for each in admin.describe_cluster()["brokers"]}
+
+
+@pytest.mark.kafka
+def test_eligible_leaders_are_read_page_by_page(kraft_cluster, monkeypatch):
+    monkeypatch.setattr(topics, "_MOST_DESCRIBED", 1)
+    with closing(connect(kraft_cluster.bootstrap)) as admin:
+        create(admin, NAME, PLACEMENT)
+        found = topics.read_eligible(admin, ["absent", NAME])
+        delete(admin, NAME)
+    assert found == {(NAME, number): frozenset() for number in range(len(PLACEMENT))}

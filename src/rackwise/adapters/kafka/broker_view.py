@@ -3,7 +3,8 @@
 ```
 registered   brokers that are listed and not fenced     (DescribeCluster, fenced ones included)
 used         ids in replica lists, with those of running reassignments
-at_risk      partitions that an empty disk under an id would lose
+at_risk      partitions that an empty disk under an id would lose; where the ISR is empty, by
+             DescribeTopicPartitions (Kafka 4)
 unregister   remove a broker that is gone from the controller (KRaft only)
 ```
 
@@ -12,11 +13,12 @@ permissions: Topic:Describe on all topics and Cluster:Describe; Cluster:Alter to
 
 What this does not do: report incarnations or sessions; the protocol does not have them.
 
-Source: KIP-700, KIP-1073 (fenced brokers), KIP-631.
+Source: KIP-700, KIP-1073 (fenced brokers), KIP-631, KIP-966 (eligible leader replicas).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import kafka.errors as kafka_errors
@@ -24,7 +26,7 @@ import kafka.errors as kafka_errors
 from rackwise.adapters.kafka.connect import Message, ask, send
 from rackwise.adapters.kafka.messages import UnregisterBrokerRequest
 from rackwise.adapters.kafka.permissions import missing_permission
-from rackwise.adapters.kafka.topics import read_layout, read_reassignments
+from rackwise.adapters.kafka.topics import read_eligible, read_layout, read_reassignments
 from rackwise.core.identity.model import Registration
 from rackwise.core.identity.nodes import guard
 from rackwise.core.identity.nodes.guard import PartitionReplicas
@@ -70,9 +72,9 @@ class AdminView:
         return guard.at_risk(self.partitions_of(id), id, registered=live, present=present)
 
     def partitions_of(self, id: int) -> tuple[PartitionReplicas, ...]:  # noqa: A002, the word
-        """Partitions with a replica of this id: their replicas and in-sync replicas."""
+        """Partitions with a replica of this id, with the replicas that may lead them."""
         table = self._table()
-        return tuple(
+        found = [
             PartitionReplicas(
                 topic=table.topics[int(table.topic[row])],
                 partition=int(table.partition[row]),
@@ -81,6 +83,14 @@ class AdminView:
             )
             for row in range(len(table.topic))
             if id in table.replicas.row(row)
+        ]
+        without_isr = sorted({each.topic for each in found if not each.isr})
+        eligible = read_eligible(self._admin, without_isr) if without_isr else {}
+        return tuple(
+            each
+            if each.isr
+            else replace(each, eligible=eligible.get((each.topic, each.partition), frozenset()))
+            for each in found
         )
 
     def unregister(self, id: int) -> None:  # noqa: A002, the word

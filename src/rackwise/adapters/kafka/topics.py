@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from kafka import errors as kafka_errors
+from kafka.protocol.admin.topics import DescribeTopicPartitionsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from rackwise.adapters.kafka.connect import Message, ask, reason, send
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 
     from kafka.admin import KafkaAdminClient
     from numpy.typing import NDArray
+
+
+_MOST_DESCRIBED = 2000
+"""Partitions of one answer; Kafka's default of `max.request.partition.size.limit`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +114,53 @@ def read_leaders(
         for each in topic.partitions or ()
         if each.leader_id >= 0
     }
+
+
+def read_eligible(
+    admin: KafkaAdminClient, topics: Sequence[str]
+) -> dict[tuple[str, int], frozenset[int]]:
+    """(topic, partition) -> the replicas outside its ISR that the controller may elect (KIP-966).
+
+    These are the eligible leader replicas and the last known leader. Topics that were deleted
+    meanwhile are left out. Raises what `ask` raises.
+    """
+    return ask(admin, lambda: _eligible(admin, topics), doing="describe the partitions of topics")
+
+
+def _eligible(
+    admin: KafkaAdminClient, topics: Sequence[str]
+) -> dict[tuple[str, int], frozenset[int]]:
+    request: Message = DescribeTopicPartitionsRequest
+    error_of: Message = kafka_errors.for_code
+    found: dict[tuple[str, int], frozenset[int]] = {}
+    cursor = None
+    while True:
+        answer = send(
+            admin,
+            request(
+                topics=[request.TopicRequest(name=name) for name in topics],
+                response_partition_limit=_MOST_DESCRIBED,
+                cursor=cursor,
+            ),
+        )
+        for topic in answer.topics:
+            error = error_of(topic.error_code) if topic.error_code else None
+            if error is not None and not issubclass(
+                error, kafka_errors.UnknownTopicOrPartitionError
+            ):
+                raise error(topic.name)
+            found |= {
+                (topic.name, each.partition_index): frozenset(
+                    (*(each.eligible_leader_replicas or ()), *(each.last_known_elr or ()))
+                )
+                for each in topic.partitions
+            }
+        if answer.next_cursor is None:
+            return found
+        cursor = request.Cursor(
+            topic_name=answer.next_cursor.topic_name,
+            partition_index=answer.next_cursor.partition_index,
+        )
 
 
 class RowNumbers:

@@ -1,5 +1,7 @@
 """The guard: what an id would lose if it came back with an empty disk."""
 
+from dataclasses import replace
+
 import pytest
 
 from rackwise.core.identity.nodes.guard import PartitionReplicas, at_risk, lost
@@ -37,6 +39,22 @@ def standing(isr, replicas, topic="orders", partition=4):
 def test_at_risk(isr, replicas, registered, present, expected):
     found = at_risk([standing(isr, replicas)], 7, registered=registered, present=present)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("eligible", "registered", "present", "expected"),
+    [
+        ([7], {1}, NOTHING, ("orders-4",)),
+        ([7], {1}, {"orders-4"}, ()),
+        ([1], NOTHING, NOTHING, ()),
+    ],
+    ids=["the controller may elect it", "on a second disk", "another may be elected"],
+)
+def test_a_partition_without_isr_is_at_risk_of_its_eligible_leaders(
+    eligible, registered, present, expected
+):
+    alone = replace(standing([], [7, 1]), eligible=frozenset(eligible))
+    assert at_risk([alone], 7, registered=registered, present=present) == expected
 
 
 def test_by_topic_then_number():

@@ -4,20 +4,26 @@ Kafka elects a returning ISR member. If it returns empty under its old id while 
 is alive, it leads with an empty log, and the other replicas truncate their logs to it. Giving the
 id back then loses the data.
 
+With eligible leader replicas (KIP-966, KRaft) the ISR may be empty: the last member that dies
+becomes an eligible leader, and the controller remembers the last known leader. It may elect
+either of them when it returns.
+
 ```
 orders-4   replicas 7 1   isr 7 1   1 is alive     safe: 1 leads, 7 refills itself
 orders-4   replicas 7 1   isr 7     1 is alive     at risk: 1 would truncate to nothing
+orders-4   replicas 7 1   isr -     1 is alive,    at risk: the controller may elect 7
+                          eligible 7
 orders-4   replicas 7 1   isr 7 1   1 is dead      at risk
 orders-4   replicas 7     isr 7                    lost already: a warning
 orders-4   any, its directory on a second disk     safe
 ```
 
-A partition is at risk of n if n is in its ISR, no other ISR member is registered, it has more than
-one replica, and no log dir has a directory of its name.
+A partition is at risk of n if n is in its ISR or eligible, no other ISR member is registered, it
+has more than one replica, and no log dir has a directory of its name.
 
 What this does not do: lock. An ISR member may die right after the read; that window remains.
 
-Source: Kafka's leader election from the ISR. KIP-426 does not mention it.
+Source: Kafka's leader election from the ISR, KIP-966. KIP-426 does not mention it.
 """
 
 from __future__ import annotations
@@ -38,6 +44,9 @@ class PartitionReplicas:
     partition: int
     replicas: frozenset[int]
     isr: frozenset[int]
+    eligible: frozenset[int] = frozenset()
+    """Replicas outside the ISR that the controller may elect: the eligible leader replicas and
+    the last known leader. Read where the ISR is empty; without KIP-966 it never is."""
 
     @property
     def name(self) -> str:
@@ -60,7 +69,7 @@ def at_risk(
     return _names(
         each
         for each in partitions
-        if broker_id in each.isr
+        if broker_id in each.isr | each.eligible
         and each.isr.isdisjoint(others)
         and len(each.replicas) > 1
         and each.name not in present
