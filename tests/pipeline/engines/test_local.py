@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 from dataclasses import replace
 from datetime import date, timedelta
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 from pyspark.sql.types import LongType, StringType, StructField, StructType
@@ -110,8 +112,41 @@ def test_both_engines_give_the_same_to_the_byte(spark, fleet, tmp_path):
         assert us_again.summary[name] == spark_again.summary[name], name
 
 
-def test_every_total_equals_the_generated_truth(tmp_path):
-    options = replace(FLEET, seed=7, looks=1, days=1)
+def send_again(folder, *, seed):
+    """Give each row of canonical flows one of few windows and emitters, and often a revision."""
+    draws = random.Random(seed)
+    for path in sorted(folder.glob("*.parquet")):
+        table = parquet.read_table(path)
+        columns = {
+            "window_start": pc.floor_temporal(table["window_start"], 12, unit="hour"),
+            "emitter": pa.array(draws.choices(["e1", "e2", None], k=len(table)), pa.string()),
+            "revision": pa.array(draws.choices([None, 0, 1, 7], k=len(table)), pa.int32()),
+        }
+        for name, column in columns.items():
+            table = table.set_column(table.schema.get_field_index(name), name, column)
+        parquet.write_table(table, path, row_group_size=200)
+
+
+@pytest.mark.spark
+@pytest.mark.classic
+def test_both_engines_replace_the_same_windows(spark, tmp_path):
+    options = replace(FLEET, flow_format=FlowFormat.CANONICAL, looks=1, flows=1_000)
+    _, request = write_fleet(options, tmp_path)
+    send_again(tmp_path / "flows", seed=6)
+    by_spark, by_us = (
+        analyze_on(engine, replace(request, tables=str(tmp_path / name)))
+        for name, engine in (("spark", SessionEngine(spark)), ("local", LocalEngine()))
+    )
+    for one, other in zip(values(by_spark), values(by_us), strict=True):
+        assert one == other
+    rows = {row["reason"]: row["rows"] for row in by_us.summary["method"]["outcomes"]}
+    assert rows["superseded"] > 100
+    assert rows["kept"] > 100
+
+
+@pytest.mark.parametrize("flow_format", [FlowFormat.VPC, FlowFormat.CANONICAL])
+def test_every_total_equals_the_generated_truth(tmp_path, flow_format):
+    options = replace(FLEET, seed=7, looks=1, days=1, flow_format=flow_format)
     told, request = write_fleet(options, tmp_path)
     made = analyze_on(LocalEngine(), request)
     check_told(told, made.summary, f"{made.tables}/gold")
@@ -250,12 +285,6 @@ class TestFiles:
         parquet.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
         error = self.refused(fleet, tmp_path, InvalidFlows, tmp_path / "a.parquet")
         assert error.message.startswith("invalid columns of ")
-
-    def test_canonical_flows_with_revisions(self, tmp_path):
-        options = replace(FLEET, flow_format=FlowFormat.CANONICAL, looks=1)
-        _, request = write_fleet(options, tmp_path / "canonical")
-        with pytest.raises(InvalidConfig, match="expected spark to read flows with revisions"):
-            analyze_on(LocalEngine(), request)
 
 
 class TestTables:

@@ -290,12 +290,14 @@ def test_a_text_is_a_rack_exactly_if_core_accepts_it(spark, fleet):
 
 
 @pytest.mark.connect
-def test_no_value_of_a_file_stops_a_run(spark, fleet, tmp_path):
+@pytest.mark.parametrize("reader", ["tasks", "Spark"])
+def test_no_value_of_a_file_stops_a_run(spark, fleet, tmp_path, reader):
     """Text that is not UTF-8, numbers that do not fit a fact, times beyond any calendar."""
     from rackwise.pipeline.engines.spark import SessionEngine
+    from rackwise.pipeline.ingest.files import local_files
     from rackwise.pipeline.ingest.formats import input_format, read_flows
     from rackwise.pipeline.ingest.formats.base import FactOptions
-    from rackwise.pipeline.ingest.names import find_names
+    from rackwise.pipeline.ingest.names import find_names, names_by_task
     from rackwise.pipeline.ingest.silver import write_silver
 
     odd = [{}, {"topic": b"t\xff"}, {"cluster": b"\xff"}, {"client_address": b"10.1.0.3\xff"}]
@@ -312,14 +314,16 @@ def test_no_value_of_a_file_stops_a_run(spark, fleet, tmp_path):
     )
 
     bronze = read_flows(spark, [str(tmp_path)], "canonical")
-    found = find_names(bronze)
+    engine = SessionEngine(spark)
+    files = local_files([str(tmp_path)]) if reader == "tasks" else ()
+    found = names_by_task(engine, files, bronze.columns) if files else find_names(bronze)
     assert {name for _, name in found.topics} == {"orders", "t\ufffd"}
     assert found.groups == ("g" * 4096, "readers")
     folder = str(tmp_path / "silver")
     options = FactOptions()
     given = input_format("canonical").fact_input(bronze, fleet, buckets_of(fleet), options)
     outcomes = write_silver(
-        SessionEngine(spark), given, fleet, options, format="canonical", files=(), folder=folder
+        engine, given, fleet, options, format="canonical", files=files, folder=folder
     ).outcomes
     assert {reason: rows for reason, rows, _ in outcomes.by_reason} == {
         "kept": 4,

@@ -179,6 +179,39 @@ def test_a_row_without_a_direction_brings_the_search_for_sides(spark, tmp_path):
     check_sums(tmp_path / "out")
 
 
+@pytest.mark.connect
+def test_a_higher_revision_replaces_the_window_in_all_files(spark, tmp_path):
+    """Tasks find it in a first pass over the files, and Spark in a join for the facts."""
+    fleet = fleet_of()
+    later = NOON + 60
+    for number, rows in enumerate(
+        (
+            [("e1", NOON, None), ("e1", NOON, 2), ("e2", NOON, 0), (None, NOON, 9)],
+            [("e1", NOON, 1), ("e1", later, 0), ("e1", None, 9), ("e2", NOON, -1)],
+            [("e2", NOON, 1), ("e1", NOON, 2), (None, NOON, 0), ("e3", NOON, -1)],
+        )
+    ):
+        emitters, starts, revisions = zip(*rows, strict=True)
+        columns = {
+            "cluster": ["demo"] * 4,
+            "window_start": pa.array(starts, pa.timestamp("s", "UTC")),
+            "kind": ["fetch"] * 4,
+            "broker_id": [1] * 4,
+            "bytes": [10**number] * 4,
+            "emitter": emitters,
+            "revision": pa.array(revisions, pa.int32()),
+        }
+        parquet.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    out = tmp_path / "out"
+    made = silver(spark, fleet, buckets_of(fleet), out, [tmp_path], "canonical")
+    check_sums(out)
+    assert made.outcomes.by_reason == (
+        ("kept", 7, 2 + 10 + 400),
+        ("malformed:window_start", 1, 10),
+        ("superseded", 4, 2 + 20),
+    )
+
+
 def test_clients_keep_their_address_where_members_are(spark, tmp_path):
     from rackwise.pipeline.columns.addresses import address_number
 

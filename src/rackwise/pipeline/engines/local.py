@@ -25,24 +25,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import dataset, parquet
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from rackwise.core.errors import InvalidConfig, InvalidFlows
 from rackwise.core.override import override
 from rackwise.core.text import escaped
 from rackwise.pipeline.engines.job_engine import JobEngine, OpenedFlows
-from rackwise.pipeline.ingest.canonical_facts import has_revisions
 from rackwise.pipeline.ingest.files import local_files
 from rackwise.pipeline.ingest.formats import input_format, invalid_columns
-from rackwise.pipeline.ingest.names import NAMED, FoundNames, named_by
+from rackwise.pipeline.ingest.names import names_by_task
 from rackwise.pipeline.ingest.parquet_files import RESERVED, UnfitColumns
 from rackwise.pipeline.ingest.parquet_tasks import parquet_columns
-from rackwise.pipeline.ingest.splits import (
-    SplitReader,
-    UnreadableFile,
-    damage_told,
-    split_table,
-)
+from rackwise.pipeline.ingest.splits import UnreadableFile, damage_told
 from rackwise.pipeline.ingest.tables import WriteCounts
 from rackwise.pipeline.request import claim_folder
 from rackwise.pipeline.runtime.running import Reading
@@ -58,6 +52,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.facts import FactInput
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions, InputFormat
+    from rackwise.pipeline.ingest.names import FoundNames
     from rackwise.pipeline.request import AnalyzeRequest
     from rackwise.pipeline.runtime.engine import ClusterWork, Work
 
@@ -333,8 +328,6 @@ class LocalEngine(JobEngine):
         columns = StructType(named)
         if lacking := next((name for name in reads.needs_columns if name not in columns.names), ""):
             raise only_on_spark(f"to read flow logs without {lacking}", files[0].uri)
-        if has_revisions(columns.names):
-            raise only_on_spark("to read flows with revisions", files[0].uri)
         return LocalFlows(files=files, format=reads, columns=columns)
 
     @override
@@ -413,14 +406,7 @@ class LocalFlows(OpenedFlows):
     @override
     def names(self) -> FoundNames:
         """Names in the rows that need codes. Raises `InvalidFlows` for a damaged file."""
-        own = [name for name in ("cluster", *NAMED) if name in self.columns.names]
-        if not {*own} & {*NAMED}:
-            return FoundNames()
-        needed = StructType([StructField(name, StringType()) for name in own])
-        reader = SplitReader(needed=needed, coded=(), work=iter)
-        table, _ = split_table(self.files, ())
-        with damage_told(UnreadableFile):
-            return named_by(reader(table.to_batches()))
+        return names_by_task(LocalEngine(), self.files, self.columns.names)
 
     @override
     def fact_input(self, fleet: Fleet, buckets: Buckets, options: FactOptions) -> FactInput:

@@ -21,6 +21,8 @@ from rackwise.pipeline.engines.job_engine import JobEngine, OpenedFlows
 from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
 from rackwise.pipeline.ingest.files import escape_glob, flow_files
 from rackwise.pipeline.ingest.formats import input_format, read_bronze, with_all_columns
+from rackwise.pipeline.ingest.names import names_by_task
+from rackwise.pipeline.ingest.splits import are_dealt
 from rackwise.pipeline.ingest.tables import store, write_arrow, write_table
 from rackwise.pipeline.request import check_shared, claim_folder
 from rackwise.pipeline.runtime.failures import spark_failures
@@ -214,7 +216,7 @@ class SessionEngine(JobEngine):
             rows = with_all_columns(rows, format)
             rows.write.parquet(keep)
             rows = self.spark.read.schema(rows.schema).parquet(escape_glob(keep))
-        return SparkFlows(rows, input_format(format))
+        return SparkFlows(self, rows, files, input_format(format))
 
     @override
     def cost_report(self, paths: Sequence[str], note: Callable[[str], None]) -> CostReport | None:
@@ -256,12 +258,16 @@ class SessionEngine(JobEngine):
 class SparkFlows(OpenedFlows):
     """The rows of flow files as a frame."""
 
+    engine: SessionEngine
     rows: DataFrame
+    files: Sequence[FlowFile]
     format: InputFormat
 
     @override
     def names(self) -> FoundNames:
-        """Names in the rows; an action."""
+        """Names in the rows; an action. Raises `InvalidFlows` for a damaged file."""
+        if self.format.is_by_file and are_dealt(self.files, deals_text=self.format.deals_text):
+            return names_by_task(self.engine, self.files, self.rows.columns)
         return self.format.names(self.rows)
 
     @override

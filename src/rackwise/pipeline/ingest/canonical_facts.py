@@ -14,7 +14,8 @@ when
 - the source is unknown.
 
 An emitter may send a window again with a higher revision. The higher revision replaces all rows of
-the lower ones: those are superseded. A missing revision is 0.
+the lower ones: those are superseded. A missing revision is 0. Tasks that read files find these rows
+with a first pass over the files (`revisions`), Spark finds them in a frame with a join.
 
 The client's rack is the first of these that is known: the row's own, the table of clients (by
 client id, then by group, then by principal), a group member at the client's address, its subnet.
@@ -24,7 +25,7 @@ client_rack    client id        group          principal    member at 10.1.5.20 
 missing   ->   not listed  ->   has /eu/b      -            -                      -
 ```
 
-All of this except the revisions happens in numpy, batch by batch. Each name of a batch is looked up
+All of this except that join happens in numpy, batch by batch. Each name of a batch is looked up
 once, for all rows that have it.
 
 What this does not do: create codes for names that the fleet lacks; `names` lists them.
@@ -33,7 +34,7 @@ What this does not do: create codes for names that the fleet lacks; `names` list
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
@@ -68,6 +69,7 @@ from rackwise.pipeline.ingest.facts import (
     short_texts,
 )
 from rackwise.pipeline.ingest.files import file_named, read_files, with_file_numbers
+from rackwise.pipeline.ingest.revisions import BestRevisions, best_revisions
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED
 from rackwise.pipeline.schemas import (
     BRONZE_INPUT,
@@ -90,6 +92,8 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
     from rackwise.pipeline.ingest.facts import Persist
+    from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.runtime.engine import Engine
 
 SECOND_US = 1_000_000
 DEFAULT_SOURCE = "telemetry"
@@ -157,6 +161,7 @@ def canonical_input(
         bits=bits,
         needed=StructType([*BRONZE_INPUT.fields, StructField("is_old", BooleanType())]),
         columns=columns,
+        has_revisions=bronze is None or _has_revisions(bronze.columns),
     )
     return FactInput(
         rows=needed,
@@ -164,7 +169,6 @@ def canonical_input(
         uris=uris,
         constants={},
         compares_rows=is_exact,
-        is_by_file=bronze is None or not has_revisions(bronze.columns),
     )
 
 
@@ -187,7 +191,7 @@ def _with_revisions(bronze: DataFrame) -> DataFrame:
 
     Where rows have no emitter and revision, none is old.
     """
-    if not has_revisions(bronze.columns):
+    if not _has_revisions(bronze.columns):
         return bronze
     window = F.xxhash64("emitter", F.unix_micros("window_start"))
     best = (
@@ -201,7 +205,7 @@ def _with_revisions(bronze: DataFrame) -> DataFrame:
     return found.withColumn("is_old", is_old).drop("_window", "_best")
 
 
-def has_revisions(columns: Iterable[str]) -> bool:
+def _has_revisions(columns: Iterable[str]) -> bool:
     """Whether emitters can have sent windows again, in rows with these columns."""
     return {"emitter", "revision"} <= {*columns}
 
@@ -224,7 +228,7 @@ class _BrokerIds:
 class _CanonicalBuilder(FactBuilder):
     """Builds facts from canonical rows."""
 
-    coded: ClassVar[tuple[str, ...]] = (*TEXTS, *CLIENT_TEXTS, "client_address")
+    coded: ClassVar[tuple[str, ...]] = (*TEXTS, *CLIENT_TEXTS, "client_address", "emitter")
     names: Mapping[str, Mapping[str, int]]
     """Column -> name -> code."""
     rack_columns: tuple[tuple[str, Mapping[str, int]], ...]
@@ -232,6 +236,15 @@ class _CanonicalBuilder(FactBuilder):
     broker_ids: _BrokerIds
     brokers: BrokerLookup
     """Brokers by code and cluster."""
+    has_revisions: bool
+    """Whether emitters can have sent windows again."""
+    best: BestRevisions | None = None
+    """The windows that were sent again; None if rows have `is_old`."""
+
+    @override
+    def after_first_pass(self, engine: Engine, files: Sequence[FlowFile]) -> FactBuilder:
+        """The builder with the windows that were sent again."""
+        return replace(self, best=best_revisions(engine, files)) if self.has_revisions else self
 
     @override
     def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
@@ -240,7 +253,8 @@ class _CanonicalBuilder(FactBuilder):
         reasons = _malformed(rows)
         is_sound = reasons.is_open
         self.add_other_day(reasons, rows.start)
-        reasons.add("superseded", flags(batch.column("is_old")))
+        is_old = flags(batch.column("is_old")) if self.best is None else self.best.are_higher(batch)
+        reasons.add("superseded", is_old)
         reasons.add(KEPT, reasons.is_open)
         texts = reasons.column()
         is_copy = rows.codes["kind"] == REPLICATE

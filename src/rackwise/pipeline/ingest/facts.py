@@ -25,7 +25,7 @@ from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.schemas import FLOW_FACT, KINDS, LONGEST_TEXT, QUALITIES, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     import numpy as np
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from rackwise.pipeline.columns.arrays import Reasons
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.members import ClientRacks
+    from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.vpc_duplicates import Side
-    from rackwise.pipeline.runtime.engine import Rows
+    from rackwise.pipeline.runtime.engine import Engine, Rows
 
 Persist: TypeAlias = "Callable[[DataFrame, str], DataFrame]"
 """Takes rows and a name for them, and returns the same rows; it may store them."""
@@ -177,6 +178,13 @@ class FactBuilder(ABC):
         for batch in batches:
             facts = self.build(with_nulls(batch, needed), reader)
             yield as_batch(facts, result, batch.num_rows)
+
+    def after_first_pass(self, engine: Engine, files: Sequence[FlowFile]) -> FactBuilder:  # noqa: ARG002
+        """A builder that knows what the facts of a row need of all files, which tasks can open.
+
+        An action if a first pass over the files is needed.
+        """
+        return self
 
     @abstractmethod
     def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:

@@ -1,24 +1,38 @@
-"""Names in flow rows that need codes: racks, zones, client groups and topics."""
+"""Names in flow rows that need codes: racks, zones, client groups and topics.
+
+Tasks that open the files look at the codes that Parquet has for texts, and read each distinct name
+of a batch once. Of files that Spark reads, Spark finds the distinct names.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.types import StringType, StructField, StructType
 
 from rackwise.core.racks import Rack
-from rackwise.pipeline.columns.arrays import read_texts
+from rackwise.pipeline.columns.arrays import as_batch, filled, nullable, read_texts
 from rackwise.pipeline.columns.groups import Groups
 from rackwise.pipeline.ingest.facts import short_texts
+from rackwise.pipeline.ingest.splits import SplitReader, damage_told, dealt_splits
+from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
+    from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.runtime.engine import Engine
+
 NAMED = ("client_rack", "client_group", "topic")
+_KEYS = ("cluster", *NAMED)
+_NAME = StructType([StructField(name, StringType()) for name in ("what", "cluster", "name")])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +55,52 @@ def find_names(bronze: DataFrame) -> FoundNames:
     return _found((row.what, row.cluster, row.name) for row in distinct_names(bronze).collect())
 
 
-def named_by(rows: Iterable[pa.RecordBatch]) -> FoundNames:
-    """The same for batches with all or some of the columns `cluster` and `NAMED`."""
-    groups = Groups(("cluster", *NAMED))
-    for batch in rows:
-        texts = {
-            name: batch.column(name) if name in batch.schema.names else pa.nulls(len(batch))
-            for name in ("cluster", *NAMED)
-        }
-        groups.add(pa.table({name: text.cast(pa.string()) for name, text in texts.items()}))
-    found = set()
-    for part in groups.take():
-        cluster, *others = (read_texts(part.column(name)) for name in ("cluster", *NAMED))
-        for what, names in zip(NAMED, others, strict=True):
-            found |= {
-                (what, own if what == "topic" else None, name)
-                for own, name in zip(cluster, names, strict=True)
-                if name is not None
-            }
-    return _found(found)
+def names_by_task(
+    engine: Engine, files: Sequence[FlowFile], columns: Collection[str]
+) -> FoundNames:
+    """The same for files that tasks can open; `columns`: those that the files have.
+
+    An action if names are among the columns. Raises `InvalidFlows` for a damaged file.
+    """
+    needed = StructType([StructField(name, StringType()) for name in _KEYS if name in columns])
+    if not {*NAMED} & {*needed.names}:
+        return FoundNames()
+    reader = SplitReader(needed=needed, coded=tuple(needed.names), work=_names)
+    with damage_told(*engine.failures):
+        found = engine.collect(engine.map(dealt_splits(engine, files, ()), reader, _NAME))
+    return _found({*zip(*map(read_texts, found.columns), strict=True)})
+
+
+def _names(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The work of a task: rows in, each of their names once out."""
+    keys = {what: ["cluster", what] if what == "topic" else [what] for what in NAMED}
+    found = {what: Groups(own) for what, own in keys.items()}
+    for batch in batches:
+        for what, own in keys.items():
+            if {*own} <= {*batch.schema.names}:
+                found[what].add(_distinct({name: batch.column(name) for name in own}))
+    for what, groups in found.items():
+        for part in groups.take():
+            columns = dict(zip(keys[what], part.columns, strict=True))
+            columns |= {"what": pa.repeat(what, part.num_rows), "name": columns[what]}
+            rows = as_batch(columns, arrow_schema(_NAME), part.num_rows)
+            yield rows.filter(pc.is_valid(rows.column("name")))
+
+
+def _distinct(columns: Mapping[str, pa.Array]) -> pa.Table:
+    """The different rows of columns of texts, by their codes; the last code is that of a null."""
+    coded = {name: column.dictionary_encode() for name, column in columns.items()}
+    keys = np.zeros(1, dtype=np.int64)
+    for column in coded.values():
+        most = len(column.dictionary)
+        keys = keys * (most + 1) + filled(column.indices, most)
+    rest = pc.unique(pa.array(keys)).to_numpy()
+    found = {}
+    for name, column in reversed(coded.items()):
+        most = len(column.dictionary)
+        rest, codes = np.divmod(rest, most + 1)
+        found[name] = column.dictionary.take(nullable(codes, codes < most))
+    return pa.table(found)
 
 
 def _found(rows: Iterable[tuple[str, str | None, str]]) -> FoundNames:
@@ -91,10 +132,10 @@ def distinct_names(bronze: DataFrame) -> DataFrame:
 
     `what` is client_rack, client_group or topic; `cluster` is set for topics only.
     """
-    named = [name for name in ("cluster", *NAMED) if name in bronze.columns]
+    named = [name for name in _KEYS if name in bronze.columns]
     none = F.lit(None).cast("string")
     # A column that no file has is null, so that the array has a type without any of them.
-    columns = {name: F.col(name) if name in named else none for name in ("cluster", *NAMED)}
+    columns = {name: F.col(name) if name in named else none for name in _KEYS}
     found = F.array(
         *(
             F.struct(

@@ -156,6 +156,8 @@ class SplitReader:
     """Those of them that the work takes as codes: columns of texts, each distinct one once."""
     work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     """What a task does with its rows."""
+    positive: str | None = None
+    """A column of integers; row groups whose numbers are all below 1 there may be left out."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The result of the work on the rows of all splits. Raises `UnreadableFile`."""
@@ -181,7 +183,7 @@ class SplitReader:
         check_unchanged(path, size, modified_s)
         needed = self.needed.names
         if path.endswith(PARQUET):
-            rows = _parquet_rows(path, needed, self.coded, part, parts)
+            rows = _parquet_rows(path, needed, self.coded, part, parts, self.positive)
         else:
             text = TextPart(place=path, size=size, part=part, parts=parts)
             rows = text.batches(needed, self.coded)
@@ -243,9 +245,17 @@ def _damaged_file(error: Exception) -> InvalidFlows | None:
 
 
 def _parquet_rows(
-    place: str, needed: Sequence[str], coded: Sequence[str], part: int, parts: int
+    place: str,
+    needed: Sequence[str],
+    coded: Sequence[str],
+    part: int,
+    parts: int,
+    positive: str | None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a part of a Parquet file: the columns that it has, and `row_offset`."""
+    """The rows of a part of a Parquet file: the columns that it has, and `row_offset`.
+
+    `positive`: see `SplitReader`.
+    """
     with ExitStack() as opened:
         source = place if store_uri(place) is None else opened.enter_context(open_place(place))
         footer = parquet.read_metadata(source)
@@ -266,7 +276,8 @@ def _parquet_rows(
         )
         first = 0
         for group in range(content.num_row_groups):
-            if group % parts == part:
+            is_read = positive is None or _may_be_positive(footer, group, own.get(positive))
+            if group % parts == part and is_read:
                 at = first
                 for batch in content.iter_batches(
                     ROWS, [group], [*columns.values()], use_threads=False
@@ -279,6 +290,19 @@ def _parquet_rows(
                     yield pa.RecordBatch.from_pydict(arrays)
                     at += batch.num_rows
             first += content.metadata.row_group(group).num_rows
+
+
+def _may_be_positive(footer: parquet.FileMetaData, group: int, name: str | None) -> bool:
+    """Whether a column of a row group may have a number above 0; false without the column."""
+    paths = [footer.schema.column(index).path for index in range(footer.num_columns)]
+    if name not in paths:
+        return False
+    found = footer.row_group(group).column(paths.index(name)).statistics
+    if found is None:
+        return True
+    if found.has_min_max:
+        return bool(found.max > 0)
+    return not found.has_null_count or found.null_count < footer.row_group(group).num_rows
 
 
 def _plain(column: pa.Array, *, is_coded: bool) -> pa.Array:

@@ -127,6 +127,10 @@ class TestSparkReads:
         assert found.cpu_s == unknown("nothing is measured for files that Spark reads")
         assert (found.wall_s.low, found.wall_s.quality) == (None, "unknown")
 
+    def test_revisions_are_not_a_reason(self, tmp_path):
+        parquet.write_table(pa.table({"emitter": ["e1"], "revision": [1]}), tmp_path / "a.parquet")
+        assert reading(tmp_path, "canonical", "side").reader == "tasks"
+
     def test_another_compression_or_store(self, tmp_path):
         (tmp_path / "a.log.bz2").write_bytes(bz2.compress(text(9)))
         there = FlowFile(uri="s3a://lake/a.parquet", path="s3a://lake/a.parquet", size=9)

@@ -207,10 +207,6 @@ def _by_columns(known: InputFormat, samples: Mapping[str, FileSample]) -> list[s
     """The reasons that the columns of the opened files give."""
     names = known.bronze_schema().names
     opened = [columns for found in samples.values() for columns in found.columns]
-    if {"emitter", "revision"} <= {*names} and any(
-        {"emitter", "revision"} <= columns for columns in opened
-    ):
-        return ["files have revisions of windows, which are compared with each other"]
     if "flow_direction" not in names or not opened:
         return []
     lacking = {
