@@ -183,12 +183,24 @@ class Launched:
 
 
 class ZooKeeperBrokers(Launched):
-    """Kafka 3.9 on a ZooKeeper of its own; ids are generated, sessions last 6 s."""
+    """Kafka 3.9 on a ZooKeeper of its own; ids are generated, sessions last 6 s.
+
+    `is_adopted`: the store of ids is created later, when brokers run.
+    """
 
     def __init__(
-        self, *, java_home, folder, brokers=3, protocol="PLAINTEXT", overrides=None, options=()
+        self,
+        *,
+        java_home,
+        folder,
+        brokers=3,
+        protocol="PLAINTEXT",
+        overrides=None,
+        options=(),
+        is_adopted=False,
     ):
         super().__init__()
+        self.is_adopted = is_adopted
         settings = {"broker.id": "-1", "num.recovery.threads.per.data.dir": "1", **SESSION}
         request = ClusterSpec(
             brokers=brokers,
@@ -216,7 +228,8 @@ class ZooKeeperBrokers(Launched):
     def begin(self):
         self.zookeeper.start()
         until(lambda: zookeeper_mode(self.port) is not None, "ZooKeeper", START_S)
-        stores.init_store(self.url, None)
+        if not self.is_adopted:
+            stores.init_store(self.url, None)
         for each in self.brokers.values():
             each.wipe()
 

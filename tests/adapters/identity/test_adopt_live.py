@@ -8,7 +8,8 @@ from kafka_traffic import create, until
 from launched_brokers import ZooKeeperBrokers
 from rackwise.adapters.launch.views import stores
 from rackwise.adapters.sandbox.ports import is_open
-from rackwise.core.identity.nodes.store import HOSTS, OWNERS, Create
+from rackwise.core.errors import MissingPermission
+from rackwise.core.identity.nodes.store import HOSTS, OWNERS, Create, Delete, Put
 from refusals import called
 from shown_commands import ROOT, missing_lines, shown_commands
 
@@ -28,7 +29,8 @@ IDS = [1001, 1002]
 @pytest.fixture
 def fleet(java_home, tmp_path):
     """Two brokers that run plainly, with a topic on both."""
-    with ZooKeeperBrokers(java_home=java_home, folder=tmp_path / "adopted", brokers=2) as made:
+    folder = tmp_path / "adopted"
+    with ZooKeeperBrokers(java_home=java_home, folder=folder, brokers=2, is_adopted=True) as made:
         for number in made.brokers:
             plain(made, number)
         with made.admin() as admin:
@@ -98,6 +100,7 @@ def test_the_guide_adopts_brokers_that_run_and_a_lost_disk_costs_no_id(fleet, vi
 @pytest.mark.long
 def test_a_plain_restart_keeps_the_mapping_and_is_adopted_again(fleet, view):
     store = ("--store", fleet.url)
+    assert called("broker-id", "init", *store)[0] == 0
     adopt = ("broker-id", "adopt", "--all", "--key", "kafka-{broker.id}", *store)
     assert called(*adopt)[0] == 0
     restart_plainly(fleet, view, IDS[1])
@@ -116,6 +119,7 @@ def test_a_broker_that_was_not_adopted_comes_back_as_the_one_unmapped_spare(flee
 
     The mapping of another host that cannot be read blocks that host alone.
     """
+    stores.init_store(fleet.url)
     with closing(stores.open_store(fleet.url)) as store:
         owner = b'{"version":0,"key":"unreadable","endpoints":[]}'
         store.commit([Create(f"{HOSTS}/unreadable", b"{"), Create(f"{OWNERS}/1077", owner)])
@@ -131,6 +135,45 @@ def test_a_broker_that_was_not_adopted_comes_back_as_the_one_unmapped_spare(flee
     assert fleet.mapping("another") == before
     assert "broker-id assign unreadable ID --force" in told["warnings"][0]
     assert called("broker-id", "show", "--key", "unreadable", "--store", fleet.url)[0] == 2
+
+
+@pytest.mark.long
+def test_with_a_digest_login_nobody_else_changes_the_mapping_of_a_broker(java_home, tmp_path):
+    """The brokers themselves have no login: Kafka cannot log in with digest."""
+    secret, config = tmp_path / "password", tmp_path / "store.properties"
+    secret.write_text("rackwise-own\n")
+    lines = "auth.scheme=digest\nauth.user=rackwise\nacl.world.read=true\nauth.password.file="
+    config.write_text(f"{lines}{secret}\n")
+    for file in (secret, config):
+        file.chmod(0o600)
+    login = ("--store-config", str(config))
+    with ZooKeeperBrokers(
+        java_home=java_home,
+        folder=tmp_path / "secured",
+        brokers=1,
+        is_adopted=True,
+        options=login,
+    ) as fleet:
+        plain(fleet, 0)
+        store = ("--store", fleet.url)
+        code, _, err = called("broker-id", "init", *store, *login)
+        assert (code, err) == (0, "")
+        adopt = ("broker-id", "adopt", "--all", "--key", "kafka-{broker.id}", *store)
+        assert called(*adopt)[0] == 4
+        assert called(*adopt, *login)[0] == 0
+        with closing(stores.open_store(fleet.url)) as thief:
+            for op in (Delete(f"{HOSTS}/kafka-1001"), Put(f"{HOSTS}/kafka-1001", b"{}")):
+                with pytest.raises(MissingPermission):
+                    thief.commit([op])
+        broker = fleet.brokers[0]
+        broker.kill()
+        broker.wipe()
+        broker.start(key="kafka-1001")
+        assert fleet.confirmed(0) == 1001
+        assert broker.acquired()["how"] == "a"
+        shown = called("broker-id", "show", "--key", "kafka-1001", *store, *login)
+        assert shown[0] == 0
+        assert "the mapping may be changed by self\n" in shown[1]
 
 
 def restart_plainly(fleet, view, broker_id):

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from kazoo.protocol.states import WatchedEvent, ZnodeStat
+    from kazoo.security import ACL
 
     from rackwise.adapters.zookeeper.session import Answer
     from rackwise.core.identity.nodes.store import Op
@@ -130,6 +131,16 @@ class ZooKeeperStore:
             is_seen = answer is not None and answer is not DENIED
             self._seen[path] = _last_change(answer[1]) if is_seen else None
         return {path: answer and _node_of(answer) for path, answer in found.items()}
+
+    def acls(self, paths: Sequence[str]) -> dict[str, list[ACL] | None]:
+        """Read the ACL of each node; None = no such node, or denied."""
+        found = self._session.gather(
+            paths, self._client.get_acls_async, may_be_denied=lambda _: True
+        )
+        return {
+            path: None if answer is None or answer is DENIED else list(answer[0])
+            for path, answer in found.items()
+        }
 
     def children(self, path: str) -> list[str]:
         """List the names below a node, sorted; empty if the node does not exist."""

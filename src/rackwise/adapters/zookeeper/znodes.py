@@ -14,6 +14,7 @@ What this does not do: change ACLs; write anything when it only checks.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
@@ -22,10 +23,12 @@ from kazoo.security import ACL, ANYONE_ID_UNSAFE, Permissions, make_digest_acl_c
 from rackwise.adapters.zookeeper.address import Address
 from rackwise.adapters.zookeeper.config import StoreConfig
 from rackwise.adapters.zookeeper.session import CONNECT_S, Session
-from rackwise.core.identity.nodes.store import KAFKAS, OURS, Parent, not_ready
+from rackwise.core.identity.nodes.store import HOSTS, KAFKAS, OURS, Parent, not_ready
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rackwise.adapters.zookeeper.store import ZooKeeperStore
 
 _LETTERS = (
     (Permissions.CREATE, "C"),
@@ -34,6 +37,28 @@ _LETTERS = (
     (Permissions.WRITE, "W"),
     (Permissions.ADMIN, "A"),
 )
+
+
+_CHANGING = Permissions.CREATE | Permissions.DELETE | Permissions.WRITE | Permissions.ADMIN
+
+
+def mapping_writers(
+    store: ZooKeeperStore, settings: StoreConfig, key: str
+) -> tuple[str, ...] | None:
+    """Return who may overwrite or delete the mapping of a key, or create it; None = not known.
+
+    Our own login is `self`; `world:anyone` is every client. Of a digest only the user is shown.
+    """
+    path = f"{HOSTS}/{key}"
+    acls = store.acls((HOSTS, path))
+    parent, own = acls[HOSTS], acls[path]
+    if parent is None or (own is None and store.read((path,))[path] is not None):
+        return None
+    needed = Permissions.CREATE if own is None else Permissions.DELETE
+    entries = [each for each in parent if each.perms & (needed | Permissions.ADMIN)]
+    changing = Permissions.WRITE | Permissions.ADMIN
+    entries += [each for each in own or () if each.perms & changing]
+    return tuple(sorted({_shown_who(each, settings) for each in entries}))
 
 
 def check_znodes(
@@ -62,12 +87,8 @@ def create_znodes(
     session = Session(address, settings, timeout_s=CONNECT_S, connect_s=connect_s)
     try:
         made = {path for path in (*KAFKAS, *OURS) if _create(session, path, settings.acl())}
-        return tuple(
-            Parent(path=each.path, state="made", wanted=each.wanted, had=each.had)
-            if each.path in made
-            else each
-            for each in _states(session, settings)
-        )
+        states = _states(session, settings)
+        return tuple(replace(each, state="made") if each.path in made else each for each in states)
     finally:
         session.close()
 
@@ -136,6 +157,7 @@ def _compared(path: str, had: Sequence[ACL], settings: StoreConfig) -> Parent:
         state="present" if is_same else "differs",
         wanted=_text(wanted, settings),
         had=_text(had, settings),
+        is_open=any(each.id == ANYONE_ID_UNSAFE and each.perms & _CHANGING for each in had),
     )
 
 
@@ -153,6 +175,11 @@ def _who(entry: ACL, settings: StoreConfig) -> str:
     return f"{scheme}:{name}"
 
 
+def _shown_who(entry: ACL, settings: StoreConfig) -> str:
+    who = _who(entry, settings)
+    return who.rpartition(":")[0] if who.startswith("digest:") else who
+
+
 def _own_identities(settings: StoreConfig) -> set[tuple[str, str]]:
     """Return the identities that ZooKeeper writes for us where the ACL says `auth`."""
     if settings.user is None or settings.password is None:
@@ -167,7 +194,6 @@ def _text(acl: Sequence[ACL], settings: StoreConfig) -> str:
     """Format an ACL, such as `self=CDRWA, sasl:kafka=R`; of a digest only the user."""
     shown = []
     for each in acl:
-        who = _who(each, settings)
-        who = who.rpartition(":")[0] if who.startswith("digest:") else who
+        who = _shown_who(each, settings)
         shown.append(f"{who}={''.join(letter for bit, letter in _LETTERS if each.perms & bit)}")
     return ", ".join(sorted(shown))

@@ -257,18 +257,20 @@ def init(
 ) -> int:
     """Create the nodes of the identity store and their ACLs.
 
-    Run it once per cluster, as the principal of the brokers. Exit codes: 0 all nodes exist, 2 a
-    node is missing or has another ACL, 1 error, 4 rejected.
+    Run it once per cluster, as the principal of the brokers. Without a login the nodes are open to
+    any client that reaches ZooKeeper, which is a warning. Exit codes: 0 all nodes exist, 2 a node
+    is missing or has another ACL, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
-    from rackwise.adapters.launch.views.stores import init_store, read_store_config, store_warnings
+    from rackwise.adapters.launch.views.stores import init_store, init_warnings, store_warnings
     from rackwise.cli.broker_id import documents, text
 
-    url, file = options.url, options.store_config
-    config = None if file is None else read_store_config(file)
+    url, config = options.url, options.config
     for warning in store_warnings(url, config):
         shell.warn(warning)
     parents = init_store(url, config, check=check)
+    for warning in init_warnings(parents, config):
+        shell.warn(warning)
     if shell.is_json:
         shell.document(documents.id_store_document(parents, is_checked=check))
     else:

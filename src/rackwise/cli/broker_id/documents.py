@@ -178,6 +178,9 @@ class ShownIdDocument:
     """The id of the key; null if it has none."""
     ids: tuple[IdDocument, ...]
     """The id, or the ids that the key maps, claims or owns."""
+    writers: tuple[str, ...] | None
+    """Who may change the mapping of the key, by the ACLs of ZooKeeper: `self` is this login,
+    `world:anyone` any client. Null for an id and if it is not known."""
     disagreements: tuple[str, ...]
     """Contradictions between mapping, claim, registration and owner."""
     preview: PreviewDocument | None
@@ -290,6 +293,8 @@ class StoreNodeDocument:
     """The ACL that `init` sets; empty if ACLs were not compared."""
     had: str
     """The ACL of the node; empty if ACLs were not compared."""
+    open: bool
+    """Whether any client that reaches the store may change it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,6 +368,7 @@ def shown_id_document(
     decision: Decision | None,
     *,
     key: str | None,
+    writers: tuple[str, ...] | None,
     problems: Mapping[str, str],
 ) -> ShownIdDocument:
     """Build the document of `show`. `decision`: None without server.properties."""
@@ -370,6 +376,7 @@ def shown_id_document(
         key=key,
         mapped_id=None if mapping is None else mapping.broker_id,
         ids=id_documents(rows),
+        writers=writers,
         disagreements=tuple(conflicts),
         preview=None if decision is None else _preview(decision),
         problems=problem_documents(problems),
@@ -438,7 +445,13 @@ def id_store_document(parents: Iterable[Parent], *, is_checked: bool) -> IdStore
     return IdStoreDocument(
         checked=is_checked,
         nodes=tuple(
-            StoreNodeDocument(path=each.path, state=each.state, wanted=each.wanted, had=each.had)
+            StoreNodeDocument(
+                path=each.path,
+                state=each.state,
+                wanted=each.wanted,
+                had=each.had,
+                open=each.is_open,
+            )
             for each in parents
         ),
     )

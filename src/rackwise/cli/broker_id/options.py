@@ -20,7 +20,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from rackwise.adapters.files.identity.store import DirectoryStore
     from rackwise.adapters.kafka.broker_view import AdminView
-    from rackwise.adapters.zookeeper import ZooKeeperStore, ZooKeeperView
+    from rackwise.adapters.zookeeper import StoreConfig, ZooKeeperStore, ZooKeeperView
     from rackwise.core.identity.nodes.store import IdentityStore
 
 SCHEME = "zookeeper://"
@@ -89,6 +89,15 @@ class StoreOptions:
         return self.bootstrap_server is not None
 
     @property
+    def config(self) -> StoreConfig | None:
+        """The settings of `--store-config`; None = without."""
+        if self.store_config is None:
+            return None
+        from rackwise.adapters.launch.views.stores import read_store_config
+
+        return read_store_config(self.store_config)
+
+    @property
     def url(self) -> str:
         """The store's address. Raises `InvalidConfig` if no option names one."""
         if self.store is not None:
@@ -120,10 +129,9 @@ def open_cluster(
 
     `patience_s`: how long to wait for a lost session to come back.
     """
-    from rackwise.adapters.launch.views.stores import open_store, read_store_config, store_warnings
+    from rackwise.adapters.launch.views.stores import open_store, store_warnings
 
-    url = options.url
-    config = None if options.store_config is None else read_store_config(options.store_config)
+    url, config = options.url, options.config
     for warning in store_warnings(url, config):
         shell.warn(warning)
     with ExitStack() as stack:

@@ -53,10 +53,14 @@ def show(
         )
     with open_cluster(shell, options, read_only=True) as (opened_store, view):
         from rackwise.adapters.launch.views.census import read_census
+        from rackwise.adapters.launch.views.stores import mapping_writers
         from rackwise.core.identity.operator.roster import disagreements
 
         census = read_census(opened_store, view)
         mapping, rows = _select(census, key, id)
+        writers = None
+        if key is not None:
+            writers = mapping_writers(opened_store, options.url, options.config, key)
         decision = None
         if key is not None and options.server_properties is not None:
             from rackwise.adapters.launch.broker.server_properties import read_server_properties
@@ -70,11 +74,11 @@ def show(
     if shell.is_json:
         shell.document(
             documents.shown_id_document(
-                rows, conflicts, mapping, decision, key=key, problems=problems
+                rows, conflicts, mapping, decision, key=key, writers=writers, problems=problems
             )
         )
     else:
-        shell.text(text.show_text(rows, conflicts, mapping, decision, key=key))
+        shell.text(text.show_text(rows, conflicts, mapping, decision, key=key, writers=writers))
     return 2 if conflicts or problems else 0
 
 

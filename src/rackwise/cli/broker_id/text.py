@@ -35,6 +35,7 @@ def show_text(
     decision: Decision | None,
     *,
     key: str | None,
+    writers: Sequence[str] | None,
 ) -> str:
     """Format the nodes of one key or id, their conflicts and a preview of `acquire`."""
     lines = []
@@ -42,6 +43,10 @@ def show_text(
         to = "no id" if mapping is None else f"id {mapping.broker_id}"
         lines.append(f"key {escaped(key)}: {to}")
     lines.append(rows_text(rows, empty="no node mentions it"))
+    if writers is not None:
+        any_client = " (any client that reaches ZooKeeper)" if "world:anyone" in writers else ""
+        names = ", ".join(map(escaped, writers)) or "nobody"
+        lines.append(f"the mapping may be changed by {names}{any_client}")
     lines += [f"disagree: {escaped(each)}" for each in conflicts]
     if decision is not None:
         lines.append(f"acquire would {decision_text(decision)}")

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from rackwise.core.errors import InvalidConfig, MissingDependency
-from rackwise.core.text import escaped
+from rackwise.core.identity.nodes.store import KAFKAS
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from types import ModuleType
 
     from rackwise.adapters.files.identity.store import DirectoryStore
     from rackwise.adapters.zookeeper import StoreConfig, ZooKeeperStore
-    from rackwise.core.identity.nodes.store import Parent
+    from rackwise.core.identity.nodes.store import IdentityStore, Parent
 
 FILE = "file://"
 ZOOKEEPER = "zookeeper://"
@@ -72,6 +74,39 @@ def store_warnings(url: str, config: StoreConfig | None) -> tuple[str, ...]:
     if config is None or url.startswith(FILE):
         return ()
     return config.warnings(_zookeeper(url).Address.parse(url))
+
+
+def init_warnings(parents: Sequence[Parent], config: StoreConfig | None) -> tuple[str, ...]:
+    """Return warnings about the nodes that `init` found or created."""
+    warnings = []
+    opened = sum(each.is_open for each in parents)
+    if opened:
+        warnings.append(
+            f"{counted(opened, 'node')} of the store may be changed and deleted by any client that "
+            "reaches ZooKeeper: set a login in --store-config before the first init, or let only "
+            "the brokers reach ZooKeeper"
+        )
+    made = any(each.path in KAFKAS and each.state == "made" for each in parents)
+    if made and config is not None and config.scheme == "digest":
+        warnings.append(
+            "created Kafka's own nodes for this digest login, which Kafka cannot use: its brokers "
+            "will be denied; delete /brokers, start a broker first, then run init again"
+        )
+    return tuple(warnings)
+
+
+def mapping_writers(
+    store: IdentityStore, url: str, config: StoreConfig | None, key: str
+) -> tuple[str, ...] | None:
+    """Return who may change the mapping of a key; None = not known, or not ZooKeeper.
+
+    See `adapters.zookeeper.mapping_writers`. `url`, `config`: those of the store.
+    """
+    if url.startswith(FILE):
+        return None
+    package = _zookeeper(url)
+    settings = config or package.StoreConfig()
+    return package.mapping_writers(store, settings, key)  # type: ignore[no-any-return]
 
 
 def directory_of(url: str) -> str:

@@ -126,6 +126,8 @@ class Parent:
     """The ACL that we would set, as text; empty = not compared."""
     had: str = ""
     """The ACL of the node, as text; empty = not compared."""
+    is_open: bool = False
+    """Whether any client that reaches the store may change it."""
 
 
 def parent_of(path: str) -> str:
