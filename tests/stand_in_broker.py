@@ -5,8 +5,9 @@ Run as a process: `python stand_in_broker.py SERVER_PROPERTIES [--override KEY=V
 `advertised.listeners`. Its order is Kafka's: the id from the configuration, else from the files,
 else a number from `/brokers/seqid`; then `meta.properties` into each dir that has none; then it
 registers. It prints `registered ID CZXID PID` and runs until it gets a signal; SIGTERM closes the
-session and exits with 143 as a JVM does. If a registration exists already, it exits with 1 and
-leaves the file behind. It does the same if the id is not RACKWISE_BROKER_ID, where that is set.
+session and exits with 143 as a JVM does. After its session has expired it registers again, as
+Kafka does. If a registration exists already, it exits with 1 and leaves the file behind. It does
+the same if the id is not RACKWISE_BROKER_ID, where that is set.
 
 `boot.ms` in its file: the time from the file to the registration. `null.host=true`: registers as a
 cluster without a plaintext listener does. `end.status`: the exit status after SIGTERM.
@@ -24,8 +25,10 @@ from pathlib import Path
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
+from kazoo.protocol.states import KazooState
 
 RESERVED = 1000
+POLL_S = 0.2
 
 
 def settings_of(path, arguments):
@@ -96,12 +99,13 @@ def register(client, broker_id, listener, *, has_host):
 def main(arguments):
     settings = settings_of(arguments[0], arguments[1:])
     dirs = [Path(each.strip()) for each in settings["log.dirs"].split(",")]
-    ended = threading.Event()
+    ended, expired = threading.Event(), threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     client = KazooClient(
         settings["zookeeper.connect"],
         timeout=int(settings.get("zookeeper.session.timeout.ms", "18000")) / 1000,
     )
+    client.add_listener(lambda state: expired.set() if state == KazooState.LOST else None)
     client.start(timeout=30)
     configured = int(settings.get("broker.id", "-1"))
     on_disk = stored_id(dirs)
@@ -118,7 +122,10 @@ def main(arguments):
         has_host = settings.get("null.host") != "true"
         czxid = register(client, broker_id, listener, has_host=has_host)
         print(f"registered {broker_id} {czxid} {os.getpid()}", flush=True)
-        ended.wait()
+        while not ended.wait(POLL_S):
+            if expired.is_set() and client.connected:
+                expired.clear()
+                register(client, broker_id, listener, has_host=has_host)
     client.stop()
     os._exit(int(settings.get("end.status", 128 + signal.SIGTERM)))
 

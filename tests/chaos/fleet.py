@@ -88,17 +88,18 @@ class Zygote:
 
 
 class Started:
-    """One start: its last report of each kind, its number of commits tried, and its renames."""
+    """One start: its last report of each kind; its commits tried and lost, and its renames."""
 
     def __init__(self, plan):
         self.plan, self.key = plan, plan["key"]
-        self.told, self.tries, self.renames = {}, 0, 0
+        self.told, self.tries, self.lost, self.renames = {}, 0, 0, 0
         self.pid = None
 
     def hear(self, event):
         self.pid = event["pid"]
         self.told[event["event"]] = event
         self.tries += event["event"] == "tried"
+        self.lost += event["event"] == "tried" and event["outcome"] == "conflict"
         self.renames += event["event"] == "renamed"
 
     @property
@@ -115,6 +116,11 @@ class Started:
         if "died" in self.told:
             return "died"
         return self.told["refused"]["code"] if "refused" in self.told else None
+
+    @property
+    def child(self):
+        """The process of its broker; None before it is started."""
+        return self.told["spawned"]["child"] if "spawned" in self.told else None
 
     @property
     def is_up(self):

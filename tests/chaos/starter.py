@@ -69,6 +69,8 @@ class Starter:
                 event = super()._perform(action)
                 if isinstance(action, actions.Commit) and self.state.phase == "committing":
                     starter.tell("tried", outcome=event.outcome, s=starter.seconds())
+                if isinstance(action, actions.Spawn):
+                    starter.tell("spawned", child=self.child.pid)
                 starter.reach(f"{name}>")
                 return event
 
