@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox.ports import is_open
 from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.core.errors import InvalidConfig
@@ -40,19 +42,24 @@ def port_of(server):
 
 @pytest.mark.kafka
 def test_it_serves_until_ctrl_c_and_leaves_logs_in_the_folder(run, tmp_path):
-    process = run("--racks", "north", "--folder", str(tmp_path / "box"))
+    words = ["--brokers", "2", "--racks", "/north/, "]
+    process = run(*words, "--folder", str(tmp_path / "box"))
     line = process.stdout.readline()
     name, server = line.split()
     assert name == "bootstrap-server"
     assert server.startswith("127.0.0.1:")
     assert is_open(port_of(server))
+    with closing(connect(server)) as admin:
+        racks = {each["broker_id"]: each["rack"] for each in admin.describe_cluster()["brokers"]}
+    assert racks == {0: "/north/", 1: None}
     process.send_signal(signal.SIGINT)
     rest, talk = process.communicate(timeout=30)
     assert process.returncode == 0, talk
     assert rest == ""
     assert not is_open(port_of(server))
-    assert "starting 1 broker of Kafka 4.4 in KRaft mode" in talk
-    assert "broker 0 in rack north, process " in talk
+    assert "starting 2 brokers of Kafka 4.4 in KRaft mode" in talk
+    assert "broker 0 in rack /north/, process " in talk
+    assert "broker 1 without a rack, process " in talk
     assert f"logs and data: {tmp_path / 'box'}\npress Ctrl-C to stop it\nstopping\n" in talk
     assert (tmp_path / "box" / "broker-0" / "server.log").stat().st_size > 0
 

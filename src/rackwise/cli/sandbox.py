@@ -32,8 +32,8 @@ def sandbox(
         str,
         typer.Option(
             metavar="RACKS",
-            help="Assign these racks, separated by commas, to the brokers in turn; '' for no "
-            "racks.",
+            help="Assign these racks, separated by commas, to the brokers in turn. An empty one is "
+            "no rack: 'a,b,' gives every third broker none.",
         ),
     ] = "a,b,c",
     kafka: Annotated[
@@ -73,7 +73,7 @@ def sandbox(
         cluster = start(
             java_home=java_home,
             brokers=brokers,
-            racks=[rack.strip() for rack in racks.split(",")] if racks else (),
+            racks=[rack.strip() or None for rack in racks.split(",")],
             folder=folder,
             advance=advance,
         )

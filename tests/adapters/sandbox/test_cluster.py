@@ -19,7 +19,7 @@ from rackwise.adapters.sandbox.kraft import kraft_blueprint
 from rackwise.adapters.sandbox.ports import HOST, free_ports, is_open
 from rackwise.adapters.sandbox.process import ServerProcess
 from rackwise.adapters.sandbox.ready import listed_ports, wait_until_true, zookeeper_mode
-from rackwise.core.errors import InvalidConfig, InvalidRack, ServerDied, WorldError
+from rackwise.core.errors import InvalidConfig, ServerDied, WorldError
 from rackwise.core.model import Broker
 
 NOWHERE = Path("/no/java")
@@ -68,11 +68,12 @@ class TestRequest:
         assert a_request(racks=()).rack_of(0) is None
         assert a_request(racks=("a", None)).rack_of(3) is None
 
-    def test_no_brokers_and_no_rack_text_are_refused(self):
+    def test_any_text_is_a_rack_as_to_a_broker(self):
+        assert a_request(racks=("/eu/", "b")).rack_of(0) == "/eu/"
+
+    def test_no_brokers_are_refused(self):
         with pytest.raises(InvalidConfig, match="invalid brokers: expected 1 or more, got 0"):
             a_request(brokers=0)
-        with pytest.raises(InvalidRack):
-            a_request(racks=("a", ""))
 
     def test_an_unknown_version_is_refused(self):
         with pytest.raises(InvalidConfig, match=r"expected one of 4.4, 4.3, got 2.8"):

@@ -57,9 +57,6 @@ class ClusterSpec:
                 had=len(self.proxies),
                 hint="set one port per broker, or none",
             )
-        for rack in self.racks:
-            if rack is not None:
-                _ = Rack(rack).levels
 
     def host_of(self, broker: int) -> str:
         """The address at which the broker listens and which the cluster reports."""
