@@ -35,6 +35,13 @@ PROGRESS = re.compile(r"windows: [0-9]+/")
 UNEVEN = f"{AZ[0]} {MIB} {AZ[1]} {MIB} {AZ[2]} 0"
 """Two racks send, the third does not."""
 
+TWO_FORMS = {id_: AZ[(id_ - 1) % 3] for id_ in range(1, 7)} | {1: f"/us/{AZ[0]}"}
+"""Racks of brokers in a rolling restart to paths that has come to the first broker."""
+WARNED = (
+    f"warning: /us/{AZ[0]}: of another form than the other racks, so no level is shared with them; "
+    "Kafka compares racks as texts\n"
+)
+
 
 def written(folder: Path, cluster: Cluster, text: str) -> list[str]:
     """The options that name both files."""

@@ -8,7 +8,17 @@ from functools import partial
 import pytest
 
 from consumer_snapshots import document
-from producer_snapshots import AZ, MIB, UNEVEN, rates_text, said, three_racks, written
+from producer_snapshots import (
+    AZ,
+    MIB,
+    TWO_FORMS,
+    UNEVEN,
+    WARNED,
+    rates_text,
+    said,
+    three_racks,
+    written,
+)
 from refusals import called, check_refused
 
 QUICK = ("--duration", "5s")
@@ -49,6 +59,11 @@ class TestModes:
         assert bounded["cross_bytes_per_s"] == pytest.approx(0.4 * MIB, rel=0.05)
         month = bounded["cross_bytes_per_s"] * 2_592_000 / 2**30
         assert bounded["usd_per_30d"] == pytest.approx(month * 0.02)
+
+    def test_racks_of_two_forms(self, call):
+        code, out, err = call(three_racks(racks=TWO_FORMS), rates_text(UNEVEN), *QUICK)
+        assert (code, err) == (0, WARNED)
+        assert rows(out)["kip"][:2] == ["100.0", "%"]
 
     def test_the_same_seed_gives_the_same_text(self, call):
         terms = ["--mode", "uniform", *QUICK]
@@ -249,14 +264,6 @@ class TestRefused:
             ["producer", "simulate", *given],
             "rack use1-az3 receives 5.0 pinned bytes_per_s but has weight 0",
             "are the leaders missing in the snapshot?",
-        )
-
-    def test_racks_of_other_depths(self, tmp_path):
-        given = written(tmp_path, three_racks(), rates_text("/eu/a 1"))
-        check_refused(
-            ["producer", "simulate", *given],
-            "invalid rack use1-az1: expected 2 levels like /eu/a, got 1",
-            "write all racks as paths of the same number of levels, or none as a path",
         )
 
     def test_invalid_rates_are_rejected(self, tmp_path):

@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 from consumer_snapshots import document
-from producer_snapshots import AZ, MIB, UNEVEN, rates_text, said, three_racks, written
+from producer_snapshots import (
+    AZ,
+    MIB,
+    TWO_FORMS,
+    UNEVEN,
+    WARNED,
+    rates_text,
+    said,
+    three_racks,
+    written,
+)
 from rackwise.adapters.files import fingerprint, parse_rack_rates, read_split, write_split
 from refusals import check_refused
 from small_clusters import small_cluster
@@ -53,6 +63,16 @@ class TestAdvice:
         assert told["weights"] == dict.fromkeys(AZ, 2)
         assert told["racks_without_leaders"] == []
         assert told["is_changed"] is told["largest_change"] is None
+
+    def test_racks_of_two_forms_and_a_split_of_them(self, call, tmp_path):
+        """Broker 1 has a path already: two leaders of its zone are in another rack to producers."""
+        out, words = tmp_path / "split.json", ["--json", "--out", str(tmp_path / "split.json")]
+        code, printed, err = call(three_racks(racks=TWO_FORMS), rates_text(UNEVEN), *words)
+        assert (code, err) == (0, WARNED)
+        assert document(printed)["weights"] == {f"/us/{AZ[0]}": 2, AZ[0]: 2, AZ[1]: 4, AZ[2]: 4}
+        shares = read_split(out).shares
+        assert shares[AZ[1]][AZ[1]] > 0.7
+        assert shares[AZ[0]][AZ[0]] == pytest.approx(0.3666667)
 
     def test_no_bound_at_all(self, call):
         code, out, _ = call(three_racks(), rates_text(UNEVEN), "--eps", "inf", "--json")

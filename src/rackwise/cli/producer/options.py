@@ -102,7 +102,7 @@ def gather_inputs(
     """
     from rackwise.adapters import files
     from rackwise.core.partitioner import leaders_without_rack, rack_weights, topic_view
-    from rackwise.core.partitioner.split.rates import RackColumns
+    from rackwise.core.partitioner.split.rates import RackColumns, odd_racks
 
     rates_file = files.read_rack_rates(rates, max_bytes=shell.max_input)
     if topic not in {None, rates_file.topic}:
@@ -117,7 +117,12 @@ def gather_inputs(
     cluster = source.read(shell, sizes=False)
     view = topic_view(cluster, rates_file.topic)
     weights = rack_weights(cluster, view, capacity)
-    RackColumns.of(rates_file.rates, weights)
+    columns = RackColumns.of(rates_file.rates, weights)
+    if odd := odd_racks(columns.racks):
+        shell.warn(
+            f"{', '.join(map(escaped, odd))}: of another form than the other racks, so no level is "
+            "shared with them; Kafka compares racks as texts"
+        )
     if missing := leaders_without_rack(view):
         shell.warn(
             f"{escaped(rates_file.topic)}: {counted(missing, 'partition')} with a leader "

@@ -31,6 +31,7 @@ import numpy as np
 
 from rackwise.core.errors import SplitError
 from rackwise.core.partitioner import RackRates, split_by_balance
+from rackwise.core.partitioner.split.rates import check_one_depth
 from rackwise.core.savings.model import UNATTRIBUTED
 from rackwise.core.savings.traffic.chunks import NO_RACK
 from rackwise.core.savings.traffic.columns import (
@@ -209,6 +210,7 @@ class Producers:
         weights = {texts[rack]: count for rack, count in self._weights.get(topic, {}).items()}
         rates = RackRates(free, pinned)
         try:
+            check_one_depth(sorted({*free, *pinned, *weights}))
             return split_by_balance(rates, weights, eps)
         except SplitError:
             return None

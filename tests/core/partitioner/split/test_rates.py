@@ -6,7 +6,14 @@ import pytest
 
 from rack_splits import numbers, rates
 from rackwise.core.errors import SplitError
-from rackwise.core.partitioner.split.rates import RackColumns, RackRates, check_eps
+from rackwise.core.partitioner.split.rates import (
+    RackColumns,
+    RackRates,
+    check_eps,
+    check_one_depth,
+    odd_racks,
+    rack_paths,
+)
 
 
 class TestRackRates:
@@ -62,10 +69,6 @@ class TestRackColumns:
             ),
             ("a 1", "a -1 b 2", "invalid weight of a: expected 0 to 2^63, got -1.0"),
             ("a 1", "a nan b 2", "invalid weight of a: expected 0 to 2^63, got nan"),
-            ("/e/a 1", "/e 1", "invalid rack /e/a: expected 1 level like /e, got 2"),
-            ("/a 1", "b 1", "invalid rack b: expected 1 level like /a, got 1"),
-            ("/ 1", "/ 1", "invalid rack: expected a rack below the root, got /"),
-            ("/a//b 1", "/a/b 1", 'rack path has an empty segment: "/a//b"'),
         ],
     )
     def test_invalid_input_is_rejected(self, free, weights, message):
@@ -73,6 +76,40 @@ class TestRackColumns:
             RackColumns.of(rates(free), numbers(weights))
         assert raised.value.message == message
         assert raised.value.hint
+
+    def test_any_text_is_a_rack(self):
+        """The widest paths count; an odd rack is a level of its own, whatever others are called."""
+        found = RackColumns.of(rates("/eu/a 1 eu 1 /eu 1"), numbers("/eu/b 1 /eu// 1 / 1 eu/a 1"))
+        assert dict(zip(found.racks, found.paths, strict=True)) == {
+            "/": ("//", "//"),
+            "/eu": ("eu", "eu"),
+            "/eu/a": ("eu", "a"),
+            "/eu/b": ("eu", "b"),
+            "/eu//": ("//eu//", "//eu//"),
+            "eu": ("/eu", "/eu"),
+            "eu/a": ("/eu/a", "/eu/a"),
+        }
+        assert odd_racks(found.racks) == ("/", "/eu//", "eu", "eu/a")
+
+    def test_names_count_where_most_are_names(self):
+        racks = ("a", "/eu/b", "c")
+        assert rack_paths(racks) == (("a",), ("//eu/b",), ("c",))
+        assert odd_racks(racks) == ("/eu/b",)
+        assert rack_paths(("/",)) == (("//",),)
+
+    @pytest.mark.parametrize("racks", [("a", "b"), ("/eu/a", "/us/b")])
+    def test_racks_of_one_depth(self, racks):
+        check_one_depth(racks)
+
+    @pytest.mark.parametrize(
+        "racks", [("/eu/a", "/eu"), ("/eu/a", "b", "/eu/c"), ("/eu/a", "/eu/a/"), ("/",), ()]
+    )
+    def test_racks_of_other_depths(self, racks):
+        with pytest.raises(SplitError) as raised:
+            check_one_depth(racks)
+        assert raised.value.message == (
+            f"invalid racks: expected the same number of levels, got {', '.join(racks)}"
+        )
 
     def test_pinned_bytes_without_leaders(self):
         with pytest.raises(SplitError) as raised:

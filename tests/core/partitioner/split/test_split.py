@@ -225,6 +225,20 @@ class TestUniformLocalWeight:
             uniform_shares({}, "a", 0.5)
 
 
+class TestRacksOfSeveralForms:
+    """KIP-1123 compares texts: an odd rack is local to itself, and crosses every level else."""
+
+    def test_an_odd_rack_keeps_its_own_bytes(self):
+        found = split_by_balance(rates("/eu/a 1 eu 1"), numbers("/eu/a 1 /eu/b 1 eu 2"), 0)
+        assert found.shares["eu"] == numbers("/eu/a 0 /eu/b 0 eu 1")
+        assert found.shares["/eu/a"] == numbers("/eu/a .5 /eu/b .5 eu 0")
+        assert found.bytes_by_common_levels == (0, 0.5, 1.5)
+
+    def test_short_paths_repeat_their_last_level(self):
+        found = split_by_balance(rates("/eu/a 1 /us 1"), numbers("/eu/a 1 /us 1"), 0)
+        assert found.bytes_by_common_levels == (0, 0, 2)
+
+
 class TestLargestChange:
     def test_the_greatest_change_of_a_share(self):
         before = {"a": numbers("a .9 b .1"), "b": numbers("b 1")}

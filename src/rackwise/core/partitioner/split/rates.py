@@ -7,7 +7,8 @@ weight   what a rack should take: its leaders of the topic, or its brokers; only
 mean     (all free + all pinned) * weight / all weights: what an even load would give the rack
 ```
 
-A rack that is missing in one of them has 0 there. All racks are paths of one depth.
+A rack that is missing in one of them has 0 there. Any text is a rack, because Kafka compares racks
+as texts (KIP-1123): an odd one only shares no level with the others.
 
 What this does not do: measure rates, or judge which weights are right.
 """
@@ -19,13 +20,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
-from rackwise.core.errors import InvalidRack, SplitError
+from rackwise.core.errors import SplitError
 from rackwise.core.json.declare import Between
-from rackwise.core.racks import Rack
-from rackwise.core.text import counted, escaped
+from rackwise.core.odd_racks import settle_racks
+from rackwise.core.racks import Rack, padded
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 GREATEST: Final = 2.0**63
@@ -100,20 +102,37 @@ class RackColumns:
         return len(self.paths[0])
 
 
-def rack_paths(racks: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The levels of each rack, all of one length and one form. Raises `SplitError`."""
-    paths = tuple(_path(rack) for rack in racks)
-    for rack, path in zip(racks, paths, strict=True):
-        if len(path) != len(paths[0]) or Rack(rack).is_path != Rack(racks[0]).is_path:
-            raise SplitError(
-                f"invalid rack {escaped(rack)}: expected {counted(len(paths[0]), 'level')} like "
-                f"{escaped(racks[0])}, got {len(path)}",
-                wanted=f"{len(paths[0])} levels, as {racks[0]}",
-                had=rack,
-                hint="write all racks as paths of the same number of levels, or none as a path",
-                where=rack,
-            )
-    return paths
+def rack_paths(racks: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The levels of each rack, all of one length: short paths repeat their last level.
+
+    An odd rack (`odd_racks`) shares no level with another one.
+
+    >>> rack_paths(["/eu/a", "/us", "b"])
+    (('eu', 'a'), ('us', 'us'), ('/b', '/b'))
+    """
+    odd = odd_racks(racks)
+    # no level of a path has a slash, so these are levels of their own
+    paths = [(f"/{rack}",) if rack in odd else Rack(rack).levels for rack in racks]
+    depth = max(map(len, paths), default=0)
+    return tuple(padded(path, depth) for path in paths)
+
+
+def odd_racks(racks: Sequence[str]) -> tuple[str, ...]:
+    """Racks that are malformed, of another form than most, or the root `/` itself."""
+    odd = {found.rack.text for found in settle_racks(enumerate(map(Rack, racks))).odd}
+    return tuple(rack for rack in racks if rack in odd or not Rack(rack).levels)
+
+
+def check_one_depth(racks: Sequence[str]) -> None:
+    """Reject odd racks, and racks with different numbers of levels: `SplitError`."""
+    depths = {len(Rack(rack).levels) for rack in racks} if not odd_racks(racks) else ()
+    if len(depths) != 1:
+        raise SplitError(
+            f"invalid racks: expected the same number of levels, got {escaped(', '.join(racks))}",
+            wanted="racks of one form and depth",
+            had=", ".join(racks),
+            hint="write all racks as paths of the same number of levels, or none as a path",
+        )
 
 
 def check_number(noun: str, rack: str, value: float) -> None:
@@ -162,21 +181,3 @@ def _check_leaders(rates: RackRates, weights: Mapping[str, float]) -> None:
                 hint="are the leaders missing in the snapshot?",
                 where=rack,
             )
-
-
-def _path(rack: str) -> tuple[str, ...]:
-    try:
-        path = Rack(rack).levels
-    except InvalidRack as error:
-        raise SplitError(
-            error.message, wanted=error.wanted, had=error.had, hint=error.hint, where=rack
-        ) from None
-    if not path:
-        raise SplitError(
-            "invalid rack: expected a rack below the root, got /",
-            wanted="/level",
-            had=rack,
-            hint="write a rack such as /eu/a or use1-az1",
-            where=rack,
-        )
-    return path
