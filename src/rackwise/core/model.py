@@ -306,7 +306,8 @@ class Ragged:
         """Whether each row equals the same row of `other`, in order: bool [rows]."""
         equal: NDArray[np.bool_] = self.lengths == other.lengths
         rows = np.flatnonzero(equal)
-        left, right = self.take(rows), other.take(rows)
+        is_alike = len(rows) == len(equal)
+        left, right = (self, other) if is_alike else (self.take(rows), other.take(rows))
         equal[rows[left.rows[left.values != right.values]]] = False
         return equal
 

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from file_edits import edited
-from rackwise.adapters.files import parse_snapshot, snapshot_bytes
-from rackwise.adapters.files.snapshot import read, written_rows
+from rackwise.adapters.files import fingerprint, parse_snapshot, read_fingerprinted, snapshot_bytes
+from rackwise.adapters.files.snapshot import read, write, written_rows
 from rackwise.adapters.files.snapshot.partitions import RowTaker
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.model import (
@@ -52,6 +52,11 @@ OFFSETS = replace(
 NAMED = [snapshot_bytes(each) for each in (CLUSTER, OFFSETS)]
 FILES = [data.replace(b'"rows 0"', b'"z"').replace(b'"rows 0', b'"z') for data in NAMED]
 """The mark is in no name, so that the rows are read as columns."""
+OFFSETS_NULL = (
+    FILES[1]
+    .replace(b'"start_offset":3', b'"start_offset":null')
+    .replace(b'"end_offset":9223372036854775807', b'"end_offset":null')
+)
 
 
 def found(data):
@@ -63,8 +68,11 @@ def found(data):
 
 
 def check(data):
-    """The parser finds the same."""
+    """The parser finds the same, and a fingerprint that is made of the text is the cluster's."""
     taken = found(data)
+    if isinstance(taken, Cluster):
+        written = read._written_cluster(data)
+        assert written is None or fingerprint(*written) == fingerprint(taken)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(read, "written_rows", lambda _: None)
         assert taken == found(data)
@@ -74,6 +82,38 @@ def check(data):
 def test_what_is_written_is_read_without_a_parser(data, monkeypatch):
     monkeypatch.setattr(RowTaker, "hook", lambda _: pytest.fail("parsed"))
     assert snapshot_bytes(parse_snapshot(data, where="s.json")) == data
+
+
+@pytest.mark.parametrize("name", ["s.json", "spaced.json"])
+def test_the_fingerprint_of_a_file(tmp_path, name):
+    for data in FILES:
+        text = data.replace(b'"partitions":[{', b'"partitions": [{') if "spaced" in name else data
+        (tmp_path / name).write_bytes(text)
+        read_cluster, sha256 = read_fingerprinted(tmp_path / name)
+        assert read_cluster == found(data)
+        assert sha256 == fingerprint(read_cluster)
+
+
+def test_a_file_that_is_not_a_snapshot_has_no_fingerprint(tmp_path):
+    (tmp_path / "s.json").write_bytes(FILES[0].replace(b'"bytes":5', b'"bytes":-5'))
+    with pytest.raises(InvalidSnapshot, match="got -5"):
+        read_fingerprinted(tmp_path / "s.json")
+
+
+@pytest.mark.parametrize("data", FILES)
+def test_the_fingerprint_of_what_rackwise_wrote_needs_no_text_of_rows(data, monkeypatch):
+    row_texts = read._written_cluster(data).row_texts
+    monkeypatch.setattr(write, "texts_of", lambda _: pytest.fail("written"))
+    assert fingerprint(parse_snapshot(data, where="s.json"), row_texts)
+
+
+def test_offsets_that_are_all_null(tmp_path):
+    """They are not written, so the text of the file is not that of the fingerprint."""
+    data = OFFSETS_NULL
+    assert read._written_cluster(data).row_texts is None
+    (tmp_path / "s.json").write_bytes(data)
+    whole, sha256 = read_fingerprinted(tmp_path / "s.json")
+    assert sha256 == fingerprint(whole) == fingerprint(parse_snapshot(FILES[0], where="s.json"))
 
 
 @pytest.mark.parametrize(("data", "value"), [(NAMED[0], CLUSTER), (NAMED[1], OFFSETS)])

@@ -30,6 +30,7 @@ from rackwise.adapters.files.publishing import publish as publish
 from rackwise.adapters.files.publishing import read_days as read_days
 from rackwise.adapters.files.publishing import read_published as read_published
 from rackwise.adapters.files.snapshot.read import parse_snapshot as parse_snapshot
+from rackwise.adapters.files.snapshot.read import read_fingerprinted as read_fingerprinted
 from rackwise.adapters.files.snapshot.read import read_snapshot as read_snapshot
 from rackwise.adapters.files.snapshot.write import fingerprint as fingerprint
 from rackwise.adapters.files.snapshot.write import snapshot_bytes as snapshot_bytes

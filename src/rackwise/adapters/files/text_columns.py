@@ -38,7 +38,9 @@ _COMMA, _OPEN, _CLOSE, _MINUS = b",[]-"
 def number_cells(values: NDArray[np.signedinteger[Any]]) -> NDArray[np.uint8]:
     """Integers in decimal, uint8 [rows, width]; `UNKNOWN` is `null`."""
     rest = np.abs(values.astype(np.int64)).view(np.uint64)  # also right for the least of 64 bits
-    width = max(len(str(int(rest.max(initial=0)))), 4)
+    most = int(rest.max(initial=0))
+    width = max(len(str(most)), 4)
+    rest = rest.astype(np.min_scalar_type(most))  # narrow numbers are divided faster
     cells = np.zeros((len(rest), width + 1), dtype=np.uint8)
     for column in range(width, 0, -1):
         higher = rest // 10

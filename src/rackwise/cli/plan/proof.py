@@ -60,7 +60,7 @@ def proof(
     with collector_off(), shell.progress("proof") as advance:
         made = files.read_plan(plan, max_bytes=shell.max_input)
         advance(len(made.moves))
-        whole = files.read_snapshot(snapshot, max_bytes=shell.max_input)
+        whole, sha256 = files.read_fingerprinted(snapshot, max_bytes=shell.max_input)
         advance(len(whole.partitions))
         yours = None if policy is None else files.read_policy(policy, max_bytes=shell.max_input)
         verdict = judge(
@@ -69,6 +69,7 @@ def proof(
             yours.policy if yours else None,
             plan_name=str(plan),
             snapshot_name=str(snapshot),
+            sha256=sha256,
         )
     settings = differences(files.plan_policy(made, where=str(plan)), DEFAULT_POLICY)
     if shell.is_json:
@@ -81,11 +82,18 @@ def proof(
 
 
 def judge(
-    plan: Plan, snapshot: Cluster, yours: Policy | None, *, plan_name: str, snapshot_name: str
+    plan: Plan,
+    snapshot: Cluster,
+    yours: Policy | None,
+    *,
+    plan_name: str,
+    snapshot_name: str,
+    sha256: str | None = None,
 ) -> Verdict:
     """Check the proof of a plan and all else that it states.
 
     `yours`: the policy that the plan must have been made under; None accepts the plan's own.
+    `sha256`: the fingerprint of the snapshot, where the caller has it.
 
     Raises `InvalidPlan` for another snapshot, and for a policy or prices that cannot be read;
     otherwise what `apply_plan` and `check_applied` raise.
@@ -96,7 +104,9 @@ def judge(
     from rackwise.core.planning.proof.stated_totals import false_statements
     from rackwise.core.policy.differences import differences
 
-    cluster = cluster_of_plan(plan, snapshot, plan_name=plan_name, snapshot_name=snapshot_name)
+    cluster = cluster_of_plan(
+        plan, snapshot, plan_name=plan_name, snapshot_name=snapshot_name, sha256=sha256
+    )
     policy = files.plan_policy(plan, where=plan_name)
     prices = files.plan_prices(plan, where=plan_name)
     applied = apply_plan(cluster, policy, plan, prices=prices)
@@ -110,9 +120,16 @@ def judge(
 
 
 def cluster_of_plan(
-    plan: Plan, snapshot: Cluster, *, plan_name: str, snapshot_name: str
+    plan: Plan,
+    snapshot: Cluster,
+    *,
+    plan_name: str,
+    snapshot_name: str,
+    sha256: str | None = None,
 ) -> Cluster:
     """Return the cluster that a plan was built from: its topics, as they were or as assumed.
+
+    `sha256`: the fingerprint of the snapshot, where the caller has it.
 
     Raises `InvalidPlan` for another snapshot, and for a plan that names none.
     """
@@ -130,7 +147,7 @@ def cluster_of_plan(
             where="$.made_from.snapshot_sha256",
         )
     cluster = select_topics(snapshot, plan.made_from.topics)
-    had = files.fingerprint(cluster)
+    had = sha256 if sha256 and cluster is snapshot else files.fingerprint(cluster)
     if had == wanted:
         return cluster
     arrived = assume_target(cluster)

@@ -404,7 +404,7 @@ def _contains(in_order: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[n
     return np.equal(in_order[at], keys)
 
 
-def texts_of(table: PartitionTable) -> list[str]:
+def texts_of(table: PartitionTable) -> list[bytes]:
     """The rows of each topic as canonical JSON, `{..},{..}`, in the table's order of topics.
 
     Without offsets where none was read.
@@ -420,7 +420,7 @@ def texts_of(table: PartitionTable) -> list[str]:
         columns["leader_epoch"] = table.offsets.leader_epoch
         columns["start_offset"] = table.offsets.start
     is_last = np.append(table.topic[1:] != table.topic[:-1], True)[: len(table)]
-    return row_texts(columns, is_last).decode().split("\n")[:-1]
+    return row_texts(columns, is_last).split(b"\n")[:-1]
 
 
 def row_texts(columns: Mapping[str, NDArray[Any] | Ragged], is_last: NDArray[np.bool_]) -> bytes:

@@ -15,11 +15,12 @@ write (see `write`).
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.snapshot.format import FORMAT, SNAPSHOT
-from rackwise.adapters.files.snapshot.partitions import RowTaker, are_in_place, table_of
+from rackwise.adapters.files.snapshot.partitions import KEYS, RowTaker, are_in_place, table_of
+from rackwise.adapters.files.snapshot.write import fingerprint
 from rackwise.adapters.files.snapshot.written_rows import written_rows
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.faults import Faults
@@ -28,6 +29,7 @@ from rackwise.core.json.strict import collector_held_back, parse
 from rackwise.core.model import Cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from rackwise.adapters.files.snapshot.format import SnapshotDocument
@@ -43,6 +45,28 @@ def read_snapshot(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Cluster:
     return parse_snapshot(data, where=str(path))
 
 
+class FingerprintedCluster(NamedTuple):
+    """A cluster, and the hash that a plan names it by."""
+
+    cluster: Cluster
+    sha256: str
+    """`fingerprint(cluster)`."""
+
+
+def read_fingerprinted(path: str | Path, *, max_bytes: int = MAX_BYTES) -> FingerprintedCluster:
+    """The cluster in a snapshot file with its fingerprint; raises what `read_snapshot` raises.
+
+    A file that Rackwise wrote is hashed without writing its partitions again.
+    """
+    data = read_bytes(path, error=InvalidSnapshot, max_bytes=max_bytes)
+    with collector_held_back(len(data)):
+        found = _written_cluster(data)
+        if found is not None:
+            return FingerprintedCluster(found.cluster, fingerprint(found.cluster, found.row_texts))
+    cluster = parse_snapshot(data, where=str(path))
+    return FingerprintedCluster(cluster, fingerprint(cluster))
+
+
 def parse_snapshot(data: bytes, *, where: str) -> Cluster:
     """The cluster in the content of a snapshot file; `where` names the file in messages.
 
@@ -51,7 +75,7 @@ def parse_snapshot(data: bytes, *, where: str) -> Cluster:
     with collector_held_back(len(data)):
         written = _written_cluster(data)
         if written is not None:
-            return written
+            return written.cluster
         taker = RowTaker()
         value = parse(data, where=where, error=InvalidSnapshot, hook=taker.hook())
         if taker.columns() is None or not are_in_place(taker, value):
@@ -60,19 +84,31 @@ def parse_snapshot(data: bytes, *, where: str) -> Cluster:
         return _cluster(JsonNode(value, Faults(where, InvalidSnapshot)), taker)
 
 
-def _written_cluster(data: bytes) -> Cluster | None:
+class _WrittenCluster(NamedTuple):
+    cluster: Cluster
+    row_texts: Mapping[str, bytes] | None
+    """Topic -> its partitions as `fingerprint` takes them; None where they are written shorter."""
+
+
+def _written_cluster(data: bytes) -> _WrittenCluster | None:
     """The cluster in a content whose partitions are written as Rackwise does; None for others."""
     found = written_rows(data)
     if found is None:
         return None
     try:
         value = parse(found.rest, where="", error=InvalidSnapshot)
-        found.put_into(value)
+        names = found.put_into(value)
         if not are_in_place(found.taker, value):
             return None
-        return _cluster(JsonNode(value, Faults("", InvalidSnapshot)), found.taker)
+        cluster = _cluster(JsonNode(value, Faults("", InvalidSnapshot)), found.taker)
     except InvalidSnapshot:
         return None
+    # Offsets that are all unknown are not written.
+    is_shorter = cluster.partitions.offsets is None and found.keys != KEYS
+    texts = (
+        None if is_shorter else {str(n): text for n, text in zip(names, found.texts, strict=True)}
+    )
+    return _WrittenCluster(cluster, texts)
 
 
 def _cluster(root: JsonNode, taker: RowTaker) -> Cluster:

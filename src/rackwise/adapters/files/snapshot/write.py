@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -46,15 +45,17 @@ from rackwise.core.json.faults import Fault, Faults
 from rackwise.core.model import AnswerTimes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rackwise.core.json.canonical import Json
-    from rackwise.core.model import Cluster, Topic
+    from rackwise.core.model import Cluster, PartitionTable, Topic
 
 
 @cache
 def tool() -> str:
     """What a snapshot says it was written by: `rackwise 0.1.0`."""
+    from importlib.metadata import version  # loads a parser of mails, which readers do not need
+
     return f"rackwise {version('rackwise')}"
 
 
@@ -74,10 +75,13 @@ def snapshot_bytes(cluster: Cluster) -> bytes:
     return ("\n".join(_lines(cluster, tool())) + "\n").encode()
 
 
-def fingerprint(cluster: Cluster) -> str:
-    """SHA-256 of the canonical snapshot without `tool`, in lower-case hex."""
+def fingerprint(cluster: Cluster, row_texts: Mapping[str, bytes] | None = None) -> str:
+    """SHA-256 of the canonical snapshot without `tool`, in lower-case hex.
+
+    `row_texts`: topic -> its partitions as canonical JSON, `{..},{..}`, where the caller has them.
+    """
     digest = hashlib.sha256()
-    for line in _lines(cluster, None):
+    for line in _lines(cluster, None, row_texts):
         digest.update(line.encode())
     return digest.hexdigest()
 
@@ -115,7 +119,9 @@ def _check(cluster: Cluster) -> None:
     faults.raise_if_any()
 
 
-def _lines(cluster: Cluster, tool_text: str | None) -> Iterator[str]:
+def _lines(
+    cluster: Cluster, tool_text: str | None, row_texts: Mapping[str, bytes] | None = None
+) -> Iterator[str]:
     """The lines of the file; joined without anything between them they are canonical JSON."""
     before_brokers: dict[str, Json] = (
         {} if cluster.answered == AnswerTimes() else {"answered": ANSWERED.write(cluster.answered)}
@@ -139,7 +145,7 @@ def _lines(cluster: Cluster, tool_text: str | None) -> Iterator[str]:
     if tool_text is not None:
         before_topics["tool"] = tool_text
     yield f'],{canonical_json(before_topics)[1:-1]},"topics":['
-    yield from _separated(_topics(cluster))
+    yield from _separated(_topics(cluster, row_texts))
     yield "]}"
 
 
@@ -149,21 +155,24 @@ def _separated(lines: Sequence[str]) -> Iterator[str]:
     yield from lines[-1:]
 
 
-def _topics(cluster: Cluster) -> list[str]:
-    table = cluster.partitions
-    # A table may list topics that have no row.
-    present = table.topic[np.append(True, table.topic[1:] != table.topic[:-1])[: len(table)]]
-    rows = dict(zip(present.tolist(), texts_of(table), strict=True))
-    texts = {name: rows.get(code, "") for code, name in enumerate(table.topics)}
+def _topics(cluster: Cluster, row_texts: Mapping[str, bytes] | None) -> list[str]:
+    texts = _row_texts(cluster.partitions) if row_texts is None else row_texts
     return [
-        _topic(cluster.topics[name], texts.get(name, ""))
+        _topic(cluster.topics[name], texts.get(name, b"").decode())
         for name in sorted(cluster.topics, key=lambda name: name.encode("utf-8", "surrogatepass"))
     ]
+
+
+def _row_texts(table: PartitionTable) -> dict[str, bytes]:
+    """Topic -> its partitions; a table may list topics that have no row."""
+    present = table.topic[np.append(True, table.topic[1:] != table.topic[:-1])[: len(table)]]
+    names = (table.topics[code] for code in present.tolist())
+    return dict(zip(names, texts_of(table), strict=True))
 
 
 def _topic(topic: Topic, partitions: str) -> str:
     """The line of a topic; its keys are sorted, `partitions` among them."""
     fields = cast("dict[str, Json]", TOPIC.write(topic))
-    before = canonical_json({key: each for key, each in fields.items() if key < "partitions"})
-    after = canonical_json({key: each for key, each in fields.items() if key > "partitions"})
-    return f'{before[:-1]},"partitions":[{partitions}],{after[1:]}'
+    # No text has this key in it, because the quotes of a text have backslashes.
+    before, key, after = canonical_json({**fields, "partitions": []}).partition('"partitions":[')
+    return f"{before}{key}{partitions}{after}"

@@ -52,28 +52,33 @@ class WrittenRows(NamedTuple):
     """The partitions of a file, and the file without them."""
 
     taker: RowTaker
-    counts: list[int]
-    """Number of partitions in the place of each mark."""
+    texts: list[bytes]
+    """The partitions in the place of each mark, `{..},{..}`."""
+    keys: tuple[str, ...]
+    """The keys of each partition."""
     rest: bytes
 
-    def put_into(self, document: object) -> None:
-        """Replace the marks in the topics of a document, as far as they are in order."""
+    def put_into(self, document: object) -> list[object]:
+        """Replace the marks in the topics of a document, as far as they are in order.
+
+        Returns the name of the topic of each mark that was replaced.
+        """
         topics = document.get("topics") if isinstance(document, dict) else None
-        marks = iter(enumerate(self.counts))
-        number, count = next(marks)
+        names: list[object] = []
         for topic in topics if isinstance(topics, list) else ():
-            if isinstance(topic, dict) and topic.get("partitions") == [_MARK.format(number)]:
-                topic["partitions"] = [ROW] * count
-                number, count = next(marks, (-1, 0))
+            if isinstance(topic, dict) and topic.get("partitions") == [_MARK.format(len(names))]:
+                topic["partitions"] = [ROW] * _rows(self.texts[len(names)])
+                names.append(topic.get("name"))
+        return names
 
 
 def written_rows(data: bytes) -> WrittenRows | None:
     """The partitions of a snapshot file; None where they are not written as Rackwise does."""
     if f'"{_MARK.format("")}'.encode() in data:
         return None
-    taker, counts, rest = RowTaker(), list[int](), list[bytes]()
+    taker, texts, rest = RowTaker(), list[bytes](), list[bytes]()
     keys: tuple[str, ...] = ()
-    batch, size, done = list[bytes](), 0, 0
+    first, size, done = 0, 0, 0
     while (begin := data.find(_BEGIN, done)) >= 0:
         begin += len(_BEGIN) - 1
         end = data.find(_END, begin) + 1
@@ -81,25 +86,28 @@ def written_rows(data: bytes) -> WrittenRows | None:
             return None
         rows = data[begin:end]
         keys = keys or (ALL_KEYS if b'"end_offset":' in rows[: rows.find(b"}")] else KEYS)
-        rest += [data[done:begin], f'"{_MARK.format(len(counts))}"'.encode()]
-        counts.append(rows.count(b"}"))
-        batch.append(rows)
+        rest += [data[done:begin], f'"{_MARK.format(len(texts))}"'.encode()]
+        texts.append(rows)
         size, done = size + len(rows), end
         if size >= _BATCH:
-            if not _take(taker, batch, counts[-len(batch) :], keys):
+            if not _take(taker, texts[first:], keys):
                 return None
-            batch, size = [], 0
-    if not counts or (batch and not _take(taker, batch, counts[-len(batch) :], keys)):
+            first, size = len(texts), 0
+    if not texts or (size and not _take(taker, texts[first:], keys)):
         return None
     rest.append(data[done:])
-    return WrittenRows(taker, counts, b"".join(rest))
+    return WrittenRows(taker, texts, keys, b"".join(rest))
 
 
-def _take(
-    taker: RowTaker, lists: Sequence[bytes], counts: Sequence[int], keys: tuple[str, ...]
-) -> bool:
+def _rows(text: bytes) -> int:
+    """The number of rows in the text of a topic."""
+    return text.count(b"}")
+
+
+def _take(taker: RowTaker, texts: Sequence[bytes], keys: tuple[str, ...]) -> bool:
     """Take the rows of some topics; False if they are not written as Rackwise does."""
-    text = b"\n".join([*lists, b""])
+    text = b"\n".join([*texts, b""])
+    counts = [*map(_rows, texts)]
     found = keyed_integers(text, len(keys))
     if found is None or len(found.counts) != sum(counts):
         return False

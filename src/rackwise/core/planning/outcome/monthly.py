@@ -135,10 +135,11 @@ def _copies_the_same(
     """Rows whose followers copy over as many links of each price before and after: bool [rows]."""
     crossing = [some.take(some.has_racks & (some.source != some.target)) for some in links]
     codes = _price_codes(crossing, prices)
-    counts = np.zeros((2, rows, int(codes.max(initial=0)) + 1), dtype=np.int64)
-    sides = np.repeat([0, 1], [len(some.rows) for some in crossing])
-    np.add.at(counts, (sides, np.concatenate([some.rows for some in crossing]), codes), 1)
-    same: NDArray[np.bool_] = (counts[0] == counts[1]).all(axis=1)
+    kinds = int(codes.max(initial=0)) + 1
+    cells = np.concatenate([some.rows for some in crossing]) * kinds + codes
+    before, after = np.split(cells, [len(crossing[0].rows)])
+    counts = [np.bincount(side, minlength=rows * kinds) for side in (before, after)]
+    same: NDArray[np.bool_] = (counts[0] == counts[1]).reshape(rows, kinds).all(axis=1)
     return same
 
 
