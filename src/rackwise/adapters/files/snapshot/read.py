@@ -86,7 +86,7 @@ def parse_snapshot(data: bytes, *, where: str) -> Cluster:
 
 class _WrittenCluster(NamedTuple):
     cluster: Cluster
-    row_texts: Mapping[str, bytes] | None
+    row_texts: Mapping[str, bytes | memoryview] | None
     """Topic -> its partitions as `fingerprint` takes them; None where they are written shorter."""
 
 

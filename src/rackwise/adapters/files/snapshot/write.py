@@ -75,7 +75,7 @@ def snapshot_bytes(cluster: Cluster) -> bytes:
     return ("\n".join(_lines(cluster, tool())) + "\n").encode()
 
 
-def fingerprint(cluster: Cluster, row_texts: Mapping[str, bytes] | None = None) -> str:
+def fingerprint(cluster: Cluster, row_texts: Mapping[str, bytes | memoryview] | None = None) -> str:
     """SHA-256 of the canonical snapshot without `tool`, in lower-case hex.
 
     `row_texts`: topic -> its partitions as canonical JSON, `{..},{..}`, where the caller has them.
@@ -120,7 +120,9 @@ def _check(cluster: Cluster) -> None:
 
 
 def _lines(
-    cluster: Cluster, tool_text: str | None, row_texts: Mapping[str, bytes] | None = None
+    cluster: Cluster,
+    tool_text: str | None,
+    row_texts: Mapping[str, bytes | memoryview] | None = None,
 ) -> Iterator[str]:
     """The lines of the file; joined without anything between them they are canonical JSON."""
     before_brokers: dict[str, Json] = (
@@ -155,10 +157,12 @@ def _separated(lines: Sequence[str]) -> Iterator[str]:
     yield from lines[-1:]
 
 
-def _topics(cluster: Cluster, row_texts: Mapping[str, bytes] | None) -> list[str]:
-    texts = _row_texts(cluster.partitions) if row_texts is None else row_texts
+def _topics(cluster: Cluster, row_texts: Mapping[str, bytes | memoryview] | None) -> list[str]:
+    texts: Mapping[str, bytes | memoryview] = (
+        _row_texts(cluster.partitions) if row_texts is None else row_texts
+    )
     return [
-        _topic(cluster.topics[name], texts.get(name, b"").decode())
+        _topic(cluster.topics[name], str(texts.get(name, b""), "utf-8"))
         for name in sorted(cluster.topics, key=lambda name: name.encode("utf-8", "surrogatepass"))
     ]
 

@@ -52,8 +52,10 @@ class WrittenRows(NamedTuple):
     """The partitions of a file, and the file without them."""
 
     taker: RowTaker
-    texts: list[bytes]
+    texts: list[memoryview]
     """The partitions in the place of each mark, `{..},{..}`."""
+    counts: list[int]
+    """The number of these partitions."""
     keys: tuple[str, ...]
     """The keys of each partition."""
     rest: bytes
@@ -67,7 +69,7 @@ class WrittenRows(NamedTuple):
         names: list[object] = []
         for topic in topics if isinstance(topics, list) else ():
             if isinstance(topic, dict) and topic.get("partitions") == [_MARK.format(len(names))]:
-                topic["partitions"] = [ROW] * _rows(self.texts[len(names)])
+                topic["partitions"] = [ROW] * self.counts[len(names)]
                 names.append(topic.get("name"))
         return names
 
@@ -76,7 +78,8 @@ def written_rows(data: bytes) -> WrittenRows | None:
     """The partitions of a snapshot file; None where they are not written as Rackwise does."""
     if f'"{_MARK.format("")}'.encode() in data:
         return None
-    taker, texts, rest = RowTaker(), list[bytes](), list[bytes]()
+    view, taker = memoryview(data), RowTaker()
+    texts, counts, rest = list[memoryview](), list[int](), list[bytes]()
     keys: tuple[str, ...] = ()
     first, size, done = 0, 0, 0
     while (begin := data.find(_BEGIN, done)) >= 0:
@@ -84,30 +87,27 @@ def written_rows(data: bytes) -> WrittenRows | None:
         end = data.find(_END, begin) + 1
         if not end:
             return None
-        rows = data[begin:end]
-        keys = keys or (ALL_KEYS if b'"end_offset":' in rows[: rows.find(b"}")] else KEYS)
+        first_row = data[begin : data.find(b"}", begin)]
+        keys = keys or (ALL_KEYS if b'"end_offset":' in first_row else KEYS)
         rest += [data[done:begin], f'"{_MARK.format(len(texts))}"'.encode()]
-        texts.append(rows)
-        size, done = size + len(rows), end
+        texts.append(view[begin:end])
+        counts.append(data.count(b"}", begin, end))
+        size, done = size + end - begin, end
         if size >= _BATCH:
-            if not _take(taker, texts[first:], keys):
+            if not _take(taker, texts[first:], counts[first:], keys):
                 return None
             first, size = len(texts), 0
-    if not texts or (size and not _take(taker, texts[first:], keys)):
+    if not texts or (size and not _take(taker, texts[first:], counts[first:], keys)):
         return None
     rest.append(data[done:])
-    return WrittenRows(taker, texts, keys, b"".join(rest))
+    return WrittenRows(taker, texts, counts, keys, b"".join(rest))
 
 
-def _rows(text: bytes) -> int:
-    """The number of rows in the text of a topic."""
-    return text.count(b"}")
-
-
-def _take(taker: RowTaker, texts: Sequence[bytes], keys: tuple[str, ...]) -> bool:
+def _take(
+    taker: RowTaker, texts: Sequence[memoryview], counts: Sequence[int], keys: tuple[str, ...]
+) -> bool:
     """Take the rows of some topics; False if they are not written as Rackwise does."""
     text = b"\n".join([*texts, b""])
-    counts = [*map(_rows, texts)]
     found = keyed_integers(text, len(keys))
     if found is None or len(found.counts) != sum(counts):
         return False
