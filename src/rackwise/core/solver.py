@@ -58,6 +58,10 @@ class Network:
     """Units that each node supplies, int64 [nodes]; negative is a demand."""
 
 
+class FlowStopped(Exception):
+    """A solver that a caller supplies was stopped before it found the flow."""
+
+
 def require_solver() -> None:
     """Raises `MissingDependency` if ortools is not installed."""
     _ortools()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from consumer_snapshots import document
+from rackwise.adapters import solver_process
 from rackwise.adapters.files import (
     fingerprint,
     parse_plan,
@@ -416,6 +417,18 @@ class TestSolvers:
         assert plan.verdict.text.startswith("heuristic")
         assert "the search was stopped" in out or "the loads are not fair" in out
         assert plan.verdict.is_legal
+
+
+def test_the_time_limit_ends_a_flow_that_is_searched(run_plan, monkeypatch, tmp_path):
+    """The flow was searched to its end, whatever the limit."""
+    endless = tmp_path / "endless.sh"
+    endless.write_text("#!/bin/sh\nexec sleep 600\n")
+    endless.chmod(0o700)
+    monkeypatch.setattr(solver_process, "MOST_ARCS_HERE", 0)
+    monkeypatch.setattr(sys, "executable", str(endless))
+    *_, plan = run_plan(["balance", "--solver", "flow", "--time-limit", "0.5"])
+    assert plan.verdict.text.startswith("heuristic")
+    assert (plan.solver, plan.verdict.is_legal) == ("none", True)
 
 
 def test_the_same_file_whatever_the_hash_seed(run_plan, tmp_path):

@@ -23,11 +23,16 @@ from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, Policy, Slack, TopicBlock
 from rackwise.core.policy.format import policy_table
 from rackwise.core.racks import Rack
+from rackwise.core.solver import FlowStopped
 from small_clusters import small_cluster
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Minimise, Plan, Totals
+    from rackwise.core.planning.model import Minimise, Plan, Solver, Totals
+    from rackwise.core.solver import Network
 
 FEWER = settings(max_examples=max(10, settings().max_examples // 2))
 """Each example is planned several times."""
@@ -105,6 +110,23 @@ class TestPlan:
     def test_leaders_have_no_copies_to_minimise(self, cost: Minimise) -> None:
         with pytest.raises(InvalidConfig, match=f"the goal leaders cannot minimise {cost}"):
             plan(GROWN, goal=Leaders(), minimise=cost)
+
+    @pytest.mark.parametrize("solver", ["auto", "flow"])
+    def test_a_solver_that_is_stopped_leaves_the_cheapest_set_of_each_partition(
+        self, solver: Solver
+    ) -> None:
+        asked: list[Network] = []
+
+        def solve(network: Network) -> NDArray[np.int64]:
+            asked.append(network)
+            raise FlowStopped
+
+        lists = {f"t-{i}": [1, 3] if i % 2 else [1, 2] for i in range(8)}
+        made = plan(
+            small_cluster(RACKS, lists), solver=solver, solve=solve, should_stop=lambda: bool(asked)
+        )
+        assert (made.solver, len(asked)) == ("none", 1)
+        assert (made.verdict.is_legal, made.verdict.is_heuristic) == (True, True)
 
     def test_an_empty_cluster(self) -> None:
         made = found(small_cluster({1: "/a"}, {}))

@@ -172,7 +172,9 @@ def plan(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            metavar="S", help="Stop the search after S seconds and take the best plan found."
+            metavar="S",
+            help="Stop the search after S seconds, also within a flow, and take the best plan "
+            "found. Its leaders and its proof are computed after that.",
         ),
     ] = None,
     solver: Annotated[
@@ -302,14 +304,6 @@ def _check_prices_of_cap(job: PlanJob) -> None:
             wanted="--provider NAME",
             hint="for example --provider aws",
         )
-
-
-def stopwatch(seconds: float | None) -> Callable[[], bool]:
-    """Return a function that says whether the seconds have passed; never for None."""
-    if seconds is None:
-        return lambda: False
-    end = time.monotonic() + seconds
-    return lambda: time.monotonic() >= end
 
 
 def at_rest(cluster: Cluster, *, assume_target: bool) -> Cluster:
@@ -486,12 +480,21 @@ def _search_options(job: PlanJob) -> dict[str, Any]:
     """Build the other arguments of the search. The time limit starts now."""
     from rackwise.adapters.memory import free_memory
 
-    return {
+    options = {
         "minimise": job.minimise,
         "prices": job.prices,
         "solver": job.solver,
-        "should_stop": stopwatch(job.time_limit),
         "most_memory": free_memory(),
+    }
+    if job.time_limit is None:
+        return options
+    from rackwise.adapters.solver_process import solver_until
+
+    end_s = time.monotonic() + job.time_limit
+    return {
+        **options,
+        "should_stop": lambda: time.monotonic() >= end_s,
+        "solve": solver_until(end_s),
     }
 
 

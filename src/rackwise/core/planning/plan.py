@@ -53,7 +53,7 @@ from rackwise.core.planning.search.by_rack import are_racks_independent, by_rack
 from rackwise.core.planning.search.tie_breaking import break_ties
 from rackwise.core.policy import DEFAULT_POLICY
 from rackwise.core.policy.format import policy_table
-from rackwise.core.solver import solver_version
+from rackwise.core.solver import FlowStopped, cheapest_flow, solver_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import Certificate, Goal, Minimise, Solver
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.proof.replication import ProvedReplication
+    from rackwise.core.planning.search.lexicographic_flow import Solve
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 
@@ -116,6 +117,7 @@ def plan(
     max_moves: int | None = None,
     should_stop: Callable[[], bool] = never_stop,
     most_memory: int | None = None,
+    solve: Solve = cheapest_flow,
     progress: Callable[[int], None] = no_progress,
 ) -> Plan:
     """The plan that reaches the goal with the fewest moves, bytes or dollars, and its proof.
@@ -124,8 +126,9 @@ def plan(
     rates and prices are known. `prices`: rows of one provider, required for dollars. `max_moves`:
     replicas that `moves` add at most; the other moves are `later` (`outcome.first_moves`).
     `should_stop`: once it is true, the best legal plan so far is returned with its gap.
-    `most_memory`: bytes that the search may take, None = any. `progress`: called with 1 after each
-    step.
+    `most_memory`: bytes that the search may take, None = any. `solve`: finds the flows of the
+    search; if it raises `FlowStopped`, the search ends as if `should_stop` were true. `progress`:
+    called with 1 after each step.
 
     Raises `InvalidSnapshot` if something reassigns or required sizes are unknown, `InvalidPolicy`,
     `InvalidConfig` for invalid input, such as another cost than moves with the goal `leaders`,
@@ -143,7 +146,7 @@ def plan(
     instance = with_steady_costs(instance, prices)
     targets = targets_of(instance)
     progress(1)
-    sets, solver_text = _search_sets(instance, targets, solver, should_stop, most_memory)
+    sets, solver_text = _search_sets(instance, targets, solver, should_stop, most_memory, solve)
     progress(1)
     if not should_stop():
         sets = break_ties(instance, sets, targets.caps)
@@ -215,6 +218,7 @@ def _search_sets(
     solver: Solver,
     should_stop: Callable[[], bool],
     most_memory: int | None,
+    solve: Solve,
 ) -> tuple[Ragged, str]:
     """The sets, and the name and version of the solver that found them."""
     if len(instance) and instance.is_frozen.all():
@@ -228,8 +232,12 @@ def _search_sets(
             if not needs_flow(instance):
                 return by_rack(instance, ranges, should_stop=should_stop), "closed form"
             path = f"flow per rack, ortools {version}"
-            return by_rack(instance, ranges, should_stop=should_stop), path
-        sets = by_flow(instance, targets, should_stop=should_stop, most_memory=most_memory)
+            return by_rack(instance, ranges, should_stop=should_stop, solve=solve), path
+        sets = by_flow(
+            instance, targets, should_stop=should_stop, most_memory=most_memory, solve=solve
+        )
+    except FlowStopped:
+        return _cheapest_alone(instance), "none"
     except NoFlow as error:
         raise Infeasible(
             "no fair loads: the rules and the topic caps contradict each other",

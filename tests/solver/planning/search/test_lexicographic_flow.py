@@ -20,10 +20,12 @@ from rackwise.core.planning.search.lexicographic_flow import (
     rounded,
     settled_cost,
 )
-from rackwise.core.solver import COST_LIMIT, Network, cheapest_flow
+from rackwise.core.solver import COST_LIMIT, FlowStopped, Network, cheapest_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rackwise.core.planning.search.lexicographic_flow import Solve
 
 PAIRS = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 5), (3, 5), (4, 5), (0, 2)]
 
@@ -103,6 +105,31 @@ def test_solver_that_rejects_everything_is_not_called_forever() -> None:
     cost = np.arange(len(PAIRS), dtype=np.int64) * 2**40
     with pytest.raises(OptimumTooLarge):
         cheapest(arcs, [cost], should_stop=never_stop, solve=rejecting_above(0))
+
+
+def stopped_in(number: int) -> Solve:
+    """A solver that is stopped in its flow of this number, from 1 on."""
+    left = [number]
+
+    def solve(network: Network) -> np.ndarray:
+        left[0] -= 1
+        if not left[0]:
+            raise FlowStopped
+        return cheapest_flow(network)
+
+    return solve
+
+
+def test_solver_that_is_stopped_later_leaves_the_flow_of_the_first_cost() -> None:
+    """Costs so large that each is a flow of its own."""
+    arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
+    rising = np.arange(len(PAIRS), dtype=np.int64) * 2**40 + 1
+    costs = [rising, rising[::-1]]
+    first = cheapest(arcs, costs[:1], should_stop=never_stop)
+    found = cheapest(arcs, costs, should_stop=never_stop, solve=stopped_in(2))
+    assert (costs[0] @ found) == (costs[0] @ first)
+    with pytest.raises(FlowStopped):
+        cheapest(arcs, costs, should_stop=never_stop, solve=stopped_in(1))
 
 
 @given(st.tuples(COSTS, COSTS))

@@ -43,6 +43,7 @@ from rackwise.core.planning.search.even_loads import even_flow
 from rackwise.core.planning.search.hub_units import hub_units, kept_replicas, trade_duplicates
 from rackwise.core.planning.search.lexicographic_flow import Arcs, cheapest, cheapest_face
 from rackwise.core.planning.search.network.build import network_of
+from rackwise.core.solver import cheapest_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Ragged
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.search.lexicographic_flow import Solve
     from rackwise.core.planning.search.network.columns import SetNetwork
 
 
@@ -61,16 +63,17 @@ def by_flow(
     *,
     should_stop: Callable[[], bool],
     most_memory: int | None = None,
+    solve: Solve = cheapest_flow,
 ) -> Ragged | None:
     """The best set of each row, as usable brokers, ascending.
 
     None if `should_stop` turns true before the first flow. `most_memory`: bytes that the search may
-    take, None = any. Raises `NoFlow` if the loads cannot be met, `NotEnoughMemory`, and
-    `MissingDependency`.
+    take, None = any. Raises `NoFlow` if the loads cannot be met, `NotEnoughMemory`, `FlowStopped`
+    for the first flow, and `MissingDependency`.
     """
-    found = _solve(instance, targets, should_stop, most_memory, is_explicit=False)
+    found = _solve(instance, targets, should_stop, most_memory, solve, is_explicit=False)
     if found is not None and not found.has_distinct:
-        found = _solve(instance, targets, should_stop, most_memory, is_explicit=True)
+        found = _solve(instance, targets, should_stop, most_memory, solve, is_explicit=True)
     return None if found is None else found.sets
 
 
@@ -79,6 +82,7 @@ def _solve(
     targets: Targets,
     should_stop: Callable[[], bool],
     most_memory: int | None,
+    solve: Solve,
     *,
     is_explicit: bool,
 ) -> FlowSets | None:
@@ -91,7 +95,8 @@ def _solve(
     )
     if network is None or should_stop():
         return None
-    return sets_of_flow(instance, network, _flow_of(instance, targets, network, should_stop))
+    flow = _flow_of(instance, targets, network, should_stop, solve)
+    return sets_of_flow(instance, network, flow)
 
 
 def _flow_of(
@@ -99,6 +104,7 @@ def _flow_of(
     targets: Targets,
     network: SetNetwork,
     should_stop: Callable[[], bool],
+    solve: Solve,
 ) -> NDArray[np.int64]:
     """The cheapest flow of a network."""
     arcs = Arcs(
@@ -111,12 +117,13 @@ def _flow_of(
     )
     costs = stage_costs(instance, network)
     if targets.ranges is not None:
-        return cheapest(arcs, costs, should_stop=should_stop)
+        return cheapest(arcs, costs, should_stop=should_stop, solve=solve)
     needed = stages_before_squares(instance)
-    face = cheapest_face(arcs, costs[:needed], should_stop=should_stop)
+    face = cheapest_face(arcs, costs[:needed], should_stop=should_stop, solve=solve)
     if should_stop():
         return face.flow
-    return even_flow(instance, network, face, costs[needed:], should_stop=should_stop)
+    rest = costs[needed:]
+    return even_flow(instance, network, face, rest, should_stop=should_stop, solve=solve)
 
 
 def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int64]]:

@@ -36,6 +36,7 @@ import numpy as np
 from rackwise.core.planning.problem.copy_costs import STAGES, copy_costs, is_preferred
 from rackwise.core.planning.problem.instance import sets_of
 from rackwise.core.planning.search.lexicographic_flow import Arcs, cheapest
+from rackwise.core.solver import cheapest_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.fair_loads.ranges import Ranges
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.search.lexicographic_flow import Solve
 
 
 class _RowBrokerPairs(NamedTuple):
@@ -109,14 +111,20 @@ def needs_flow(instance: Instance) -> bool:
     return bool((keys[1:] == keys[:-1]).any())
 
 
-def by_rack(instance: Instance, ranges: Ranges, *, should_stop: Callable[[], bool]) -> Ragged:
+def by_rack(
+    instance: Instance,
+    ranges: Ranges,
+    *,
+    should_stop: Callable[[], bool],
+    solve: Solve = cheapest_flow,
+) -> Ragged:
     """The best set of each row, as usable brokers, ascending.
 
     Raises `NoFlow`; `MissingDependency` if `needs_flow` and ortools is not installed.
     """
     found = [_RowBrokerPairs(*np.zeros((2, 0), dtype=np.int64))]
     for rack in _racks(instance, ranges):
-        pairs = _solve_with_flow(rack, should_stop) if rack.many.size else _closed_form(rack)
+        pairs = _solve_with_flow(rack, should_stop, solve) if rack.many.size else _closed_form(rack)
         found.append(_RowBrokerPairs(pairs.rows, rack.members[pairs.brokers]))
     rows = np.concatenate([pairs.rows for pairs in found])
     return sets_of(rows, np.concatenate([pairs.brokers for pairs in found]), len(instance))
@@ -228,7 +236,9 @@ def _sets_of_rack(
     )
 
 
-def _solve_with_flow(rack: _RackProblem, should_stop: Callable[[], bool]) -> _RowBrokerPairs:
+def _solve_with_flow(
+    rack: _RackProblem, should_stop: Callable[[], bool], solve: Solve
+) -> _RowBrokerPairs:
     """With a flow: rows with several holders are nodes, and equal rows share a node."""
     width, groups = len(rack.members), len(rack.totals)
     hub, everyone = width, np.arange(width)
@@ -256,7 +266,7 @@ def _solve_with_flow(rack: _RackProblem, should_stop: Callable[[], bool]) -> _Ro
     costs = np.concatenate(
         [rack.costs[:, starts], none, types.stay_costs, types.leave_costs, none], axis=1
     )
-    flow = cheapest(arcs, list(costs), should_stop=should_stop)
+    flow = cheapest(arcs, list(costs), should_stop=should_stop, solve=solve)
     ends = np.cumsum([len(each) for each in tails])
     left, taken, stays, goes = np.split(flow, ends)[:4]
     moved = np.bincount(rack.holder[starts], weights=left, minlength=width).astype(np.int64)

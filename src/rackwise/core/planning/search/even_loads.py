@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.search.lexicographic_flow import Solve
     from rackwise.core.planning.search.network.columns import SetNetwork
 
 
@@ -41,6 +42,7 @@ def even_flow(
     costs: Sequence[NDArray[np.int64]],
     *,
     should_stop: Callable[[], bool],
+    solve: Solve,
 ) -> NDArray[np.int64]:
     """The flow on the face with the least sum of squared loads, then the least costs."""
     width, exits = len(instance.brokers), network.exits
@@ -80,6 +82,7 @@ def even_flow(
         arcs,
         [squares, *(np.concatenate([cost[:exits], none]) for cost in costs)],
         should_stop=should_stop,
+        solve=solve,
         start=Face(
             np.concatenate([flow, none]),
             np.concatenate([is_open, np.ones(more, dtype=np.bool_)]),

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.errors import OptimumTooLarge
-from rackwise.core.solver import COST_LIMIT, Network, cheapest_flow
+from rackwise.core.solver import COST_LIMIT, FlowStopped, Network, cheapest_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,8 +90,8 @@ def cheapest(
     """The flow on each arc that minimises the first cost, then the second, and so on.
 
     `start`: a flow from which only open arcs may differ. `should_stop` is called before every flow
-    but the first; if it returns true, the later costs are not minimised. Raises `NoFlow`,
-    `MissingDependency`.
+    but the first; if it returns true, or `solve` is stopped in a later flow, the later costs are
+    not minimised. Raises `NoFlow`, `MissingDependency`, and `FlowStopped` for the first flow.
     """
     return _solve_stages(arcs, costs, should_stop, solve, start=start, has_face=False).flow
 
@@ -128,7 +128,12 @@ def _solve_stages(
             break
         cost = settled_cost(arcs, face.is_open, stage) if number or start else stage
         if not (number or start) or _largest(cost):
-            face = face._replace(flow=_exact_flow(arcs, face, cost, solve))
+            try:
+                face = face._replace(flow=_exact_flow(arcs, face, cost, solve))
+            except FlowStopped:
+                if not (number or start):
+                    raise
+                break
         flow = face.flow
         if has_face or number + 1 < len(merged):
             face = Face(flow, open_arcs(arcs, face.is_open, flow, cost))
