@@ -1,9 +1,14 @@
+from collections import Counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rackwise.core.audit import audit
 from rackwise.core.errors import AuditFailed, InvalidConfig
 from rackwise.core.findings import (
     Finding,
+    FindingBatch,
     FindingList,
     Findings,
     Rule,
@@ -46,8 +51,18 @@ NAMES = [
 ]
 
 
+LISTS = st.dictionaries(
+    st.sampled_from(["s-0", "t-0", "t-1", "u-0"]),
+    st.lists(st.sampled_from([1, 2, 3, 9]), min_size=1, max_size=3, unique=True),
+)
+
+
 def names(findings):
     return [(f.place, f.rule) for f in findings]
+
+
+def keys(findings):
+    return [(f.rule, f.topic, f.partition, f.broker, f.level) for f in findings]
 
 
 class TestSequence:
@@ -116,6 +131,31 @@ class TestSelections:
 
     def test_selection_keeps_not_checked(self, findings):
         assert findings.at_least("error").not_checked == findings.not_checked
+
+    def test_worst_first(self, findings):
+        found = findings.worst_first()
+        assert names(found) == [NAMES[place] for place in (0, 3, 1, 4, 5, 2)]
+
+    @given(LISTS, LISTS, st.sampled_from(["", "/e"]))
+    def test_beyond_those_of_another_audit(self, a, b, region):
+        first = audit(small_cluster({1: "/e/a", 2: "/e/a", 3: "/e/b", 4: "/e/c"}, a, min_isr=2))
+        racks = {1: f"{region}/a", 2: f"{region}/a", 3: f"{region}/b"}
+        second = audit(small_cluster(racks, b, min_isr=2))
+        left, expected = Counter(keys(second)), []
+        for finding, key in zip(first, keys(first), strict=True):
+            left[key] -= 1
+            if left[key] < 0:
+                expected.append(finding)
+        assert list(first.beyond(second)) == expected
+
+    def test_findings_of_one_place_are_counted(self):
+        batch = FindingBatch.of_brokers("rack-missing", [4], [("a rack", "none")])
+        table = small_cluster({}, {}).partitions
+        found = Findings.of([batch, batch], rules=RULES, table=table, levels=(), not_checked={})
+        assert len(found) == 2
+        assert list(found.beyond(found[:1])) == [found[1]]
+        assert list(found[:1].beyond(found)) == []
+        assert list(found.beyond(found[:0])) == list(found)
 
     @pytest.mark.parametrize("name", ["fatal", "never"])
     def test_unknown_severity(self, findings, name):

@@ -60,14 +60,11 @@ def aligned_lines(
     ['~ orders-4  1,2 -> 1,3  rack', '~ a-0       1 -> 2      fair']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        mark
-        + "  ".join(
-            cell.rjust(width) if index in numbers else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    # One format of a whole row: a plan has a row for each of up to a million moves.
+    template = "  ".join(
+        f"%{width}s" if index in numbers else f"%-{width}s" for index, width in enumerate(widths)
+    )
+    return [mark + (template % tuple(row)).rstrip() for row in rows]
 
 
 def arrow_column(pairs: Sequence[tuple[str, str]]) -> list[str]:

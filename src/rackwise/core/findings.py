@@ -43,6 +43,7 @@ import numpy as np
 from rackwise.core.errors import AuditFailed, InvalidConfig
 from rackwise.core.override import override
 from rackwise.core.text import escaped, names_text
+from rackwise.core.view import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -356,7 +357,7 @@ class Findings(Sequence[Finding]):
 
     def __init__(
         self,
-        columns: Mapping[str, NDArray[np.int64]],
+        columns: Mapping[str, NDArray[np.int32]],
         texts: Texts,
         *,
         rules: Sequence[Rule],
@@ -385,23 +386,26 @@ class Findings(Sequence[Finding]):
         """From batches in any order. `rules`: in listing order; `levels`: names, coarsest first."""
         numbers = {name: number for number, name in enumerate(rules)}
         texts: list[tuple[str, str]] = []
-        parts: dict[str, list[NDArray[np.int64]]] = {name: [] for name in (*_COLUMNS, "minor")}
+        # int32: a cluster of a million partitions may have several million findings.
+        parts: dict[str, list[NDArray[np.int32]]] = {name: [] for name in (*_COLUMNS, "minor")}
         for batch in batches:
-            count = len(batch.text)
-            nothing = np.full(count, NONE, dtype=np.int64)
-            row = nothing if batch.row is None else batch.row
-            topic = nothing if batch.topic is None else batch.topic
-            parts["rule"].append(np.full(count, numbers[batch.rule], dtype=np.int64))
-            parts["level"].append(np.full(count, batch.level, dtype=np.int64))
-            parts["row"].append(row)
-            parts["topic"].append(topic if batch.row is None else table.topic[row].astype(np.int64))
-            parts["broker"].append(nothing if batch.broker is None else batch.broker)
-            parts["text"].append(batch.text + len(texts))
-            parts["minor"].append(nothing if batch.minor is None else batch.minor)
+            topic = batch.topic if batch.row is None else table.topic[batch.row]
+            for name, column in (
+                ("rule", numbers[batch.rule]),
+                ("level", batch.level),
+                ("row", batch.row),
+                ("topic", topic),
+                ("broker", batch.broker),
+                ("text", batch.text + len(texts)),
+                ("minor", batch.minor),
+            ):
+                part = np.empty(len(batch.text), dtype=np.int32)
+                part[:] = NONE if column is None else column
+                parts[name].append(part)
             texts.extend(batch.texts)
         columns = {
-            name: np.concatenate(part) if part else np.zeros(0, dtype=np.int64)
-            for name, part in parts.items()
+            name: np.concatenate([np.zeros(0, dtype=np.int32), *parts.pop(name)])
+            for name in tuple(parts)
         }
         order = np.lexsort(
             [columns[name] for name in ("minor", "broker", "level", "rule")]
@@ -477,6 +481,45 @@ class Findings(Sequence[Finding]):
         """The findings of this severity or worse; none for `never`."""
         return self._select(self._has_severity(_severities_from(severity)))
 
+    def worst_first(self) -> Findings:
+        """The same findings, those of the worst severity first."""
+        ranks = np.array([list(Severity).index(rule.severity) for rule in self._rules])
+        return self._select(np.argsort(ranks[self._columns["rule"]], kind="stable"))
+
+    def beyond(self, others: Findings) -> Findings:
+        """The findings that exceed those of the same rule and place in another audit.
+
+        A place is a topic, partition, broker and level, by name; the texts are not compared.
+        """
+        if not len(self):
+            return self
+        numbers: dict[tuple[str, str], int] = {}
+        both = zip(self.places(numbers), others.places(numbers), strict=True)
+        code, examples = distinct([np.concatenate(columns) for columns in both])
+        mine = code[: len(self)]
+        counts = np.bincount(code[len(self) :], minlength=len(examples))
+        order = np.argsort(mine, kind="stable")
+        starts = np.searchsorted(mine[order], mine[order])
+        is_more = np.zeros(len(self), dtype=np.bool_)
+        is_more[order] = np.arange(len(self)) - starts >= counts[mine[order]]
+        return self._select(is_more)
+
+    def places(self, numbers: dict[tuple[str, str], int]) -> list[NDArray[np.int32]]:
+        """Rule, level, topic, broker and partition of each finding, each int32 [findings].
+
+        `numbers`: number of each (kind, name) of a rule, level or topic; new names are added.
+        """
+        found = []
+        for kind, names in (
+            ("rule", [rule.name for rule in self._rules]),
+            ("level", self._levels),
+            ("topic", self._table.topics),
+        ):
+            codes = [numbers.setdefault((kind, name), len(numbers)) for name in names]
+            found.append(np.array([*codes, NONE], dtype=np.int32)[self._columns[kind]])
+        partitions = np.append(self._table.partition, np.int32(NONE))
+        return [*found, self._columns["broker"], partitions[self._columns["row"]]]
+
     def rows(self, severity: Severity | Threshold = "info") -> NDArray[np.int64]:
         """Rows of the partition table with a finding of this severity or worse, rising."""
         rows = self._columns["row"][self._has_severity(_severities_from(severity))]
@@ -500,7 +543,7 @@ class Findings(Sequence[Finding]):
         wanted = np.array([rule.severity in severities for rule in self._rules])
         return np.take(wanted, self._columns["rule"])
 
-    def _select(self, which: slice | NDArray[np.bool_]) -> Findings:
+    def _select(self, which: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Findings:
         return Findings(
             {name: column[which] for name, column in self._columns.items()},
             self._texts,
@@ -538,7 +581,7 @@ class Findings(Sequence[Finding]):
             )
 
 
-def _sort_key(columns: Mapping[str, NDArray[np.int64]], table: PartitionTable) -> NDArray[np.int64]:
+def _sort_key(columns: Mapping[str, NDArray[np.int32]], table: PartitionTable) -> NDArray[np.int64]:
     """-1 for the cluster, 2 * row for a topic, 2 * row + 1 for a partition.
 
     The row of a topic is its first row in the partition table.

@@ -57,8 +57,8 @@ def diff_text(found: Diff, *, has_color: bool) -> str:
         _summary(found),
         _brokers_text(found.brokers),
         _partitions_text(found.partitions),
-        findings_text("fixed", found.fixed, has_color=has_color),
-        findings_text("introduced", found.introduced, has_color=has_color),
+        findings_text("fixed", _worst_first(found.fixed), has_color=has_color),
+        findings_text("introduced", _worst_first(found.introduced), has_color=has_color),
         totals_text(found.totals, ("a", "b")),
     ]
     return "\n\n".join(filter(None, parts))
@@ -110,14 +110,17 @@ def _lists(lists: ReplicaLists | None) -> str:
 
 
 def findings_text(what: str, findings: Sequence[Finding], *, has_color: bool) -> str:
-    """Count the findings and list the worst; empty without findings."""
+    """Count the findings and list the first ones; empty without findings."""
     if not findings:
         return ""
     lines = [f"{counted(len(findings), 'finding')} {what}"]
-    ranks = {severity: rank for rank, severity in enumerate(COLORS)}
-    worst = sorted(findings, key=lambda finding: ranks[finding.severity])
-    lines += [finding_text(finding, has_color=has_color) for finding in worst[:SHOWN]]
+    lines += [finding_text(finding, has_color=has_color) for finding in findings[:SHOWN]]
     return "\n".join([*lines, *rest_lines(len(findings))])
+
+
+def _worst_first(findings: Sequence[Finding]) -> Sequence[Finding]:
+    ranks = {severity: rank for rank, severity in enumerate(COLORS)}
+    return sorted(findings, key=lambda finding: ranks[finding.severity])
 
 
 def totals_text(totals: Sequence[TotalDiff], sides: tuple[str, str]) -> str:

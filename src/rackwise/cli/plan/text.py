@@ -40,13 +40,14 @@ def plan_text(plan: Plan, *, has_color: bool) -> str:
 def move_lines(moves: Sequence[Move], *, has_color: bool) -> list[str]:
     """Format each move: `~ orders-4  1,2,4 -> 1,3,4  spread-even  12.4 GiB, 12.4 GiB cross`."""
     lists = arrow_column([(ids(move.before), ids(move.after)) for move in moves])
+    # Many moves share their topic and their reasons.
+    names = {topic: escaped(topic) for topic in {move.topic for move in moves}}
+    texts = {
+        reasons: " ".join(map(escaped, reasons)) or "-"
+        for reasons in {move.reasons for move in moves}
+    }
     rows = [
-        (
-            escaped(f"{move.topic}-{move.partition}"),
-            arrow,
-            " ".join(map(escaped, move.reasons)) or "-",
-            copied_text(move),
-        )
+        (f"{names[move.topic]}-{move.partition}", arrow, texts[move.reasons], copied_text(move))
         for move, arrow in zip(moves, lists, strict=True)
     ]
     return aligned_lines(rows, mark="\x1b[33m~\x1b[0m " if has_color else "~ ")
@@ -54,12 +55,16 @@ def move_lines(moves: Sequence[Move], *, has_color: bool) -> list[str]:
 
 def copied_text(move: Move) -> str:
     """Format `12.4 GiB, 12.4 GiB cross`. A move that changes only the order copies nothing."""
-    if not move.added:
+    added = len(set(move.after).difference(move.before))
+    if not added:
         return "nothing to copy"
     if move.bytes is None:
         return "size unknown"
-    cross = "" if move.cross_bytes is None else f", {size_text(move.cross_bytes)} cross"
-    return f"{size_text(move.bytes * len(move.added))}{cross}"
+    copied, cross = move.bytes * added, move.cross_bytes
+    text = size_text(copied)
+    if cross is None:
+        return text
+    return f"{text}, {text if cross == copied else size_text(cross)} cross"
 
 
 def ids(brokers: Iterable[int]) -> str:

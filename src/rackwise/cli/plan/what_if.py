@@ -111,11 +111,7 @@ def what_if(
         from rackwise.cli.plan.what_if_text import what_if_text
 
         shell.text(what_if_text(changes, before, after, found, has_color=shell.has_color()))
-    threshold = job.policy.audit.fail_on
-    counting = compare_findings(
-        before.findings.at_least(threshold), after.findings.at_least(threshold)
-    ).introduced
-    return 2 if counting else 0
+    return 2 if len(found.introduced.at_least(job.policy.audit.fail_on)) else 0
 
 
 def _changes(
@@ -173,10 +169,11 @@ def _evaluate(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Wha
         # The moves of a plan take as much memory as the cluster; only sums are shown.
         totals, fair = plan.totals, plan.fair.loads()
         del plan
+    losses = blast_radius(job.cluster, job.policy)
     return WhatIfSide(
         cluster=job.cluster,
         findings=audit(job.cluster, job.policy, fair=fair),
-        losses=blast_radius(job.cluster, job.policy),
+        losses=tuple(loss_document(loss, has_names=False) for loss in losses),
         totals=totals,
         error=error,
     )
@@ -206,7 +203,7 @@ def _side_document(side: WhatIfSide) -> WhatIfSideDocument:
     return WhatIfSideDocument(
         findings=side.findings.counts,
         not_checked=side.findings.not_checked,
-        blast_radius=tuple(loss_document(loss, has_names=False) for loss in side.losses),
+        blast_radius=side.losses,
         plan=side.totals,
         no_plan=None if side.error is None else side.error.message,
     )

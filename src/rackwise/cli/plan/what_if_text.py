@@ -16,7 +16,8 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rackwise.core.audit import Findings, RackLoss
+    from rackwise.cli.audit.documents import RackLossDocument
+    from rackwise.core.audit import Findings
     from rackwise.core.errors import InputError
     from rackwise.core.model import Cluster
     from rackwise.core.planning.diff import FindingsDiff
@@ -31,7 +32,7 @@ class WhatIfSide:
 
     cluster: Cluster
     findings: Findings
-    losses: tuple[RackLoss, ...]
+    losses: tuple[RackLossDocument, ...]
     totals: Totals | None
     error: InputError | None
     """Why there is no plan."""
@@ -53,8 +54,8 @@ def what_if_text(
             f"{', '.join(map(change_text, changes))}"
         ),
         _counts(before.findings, after.findings),
-        findings_text("fixed", found.fixed, has_color=has_color),
-        findings_text("introduced", found.introduced, has_color=has_color),
+        findings_text("fixed", found.fixed.worst_first(), has_color=has_color),
+        findings_text("introduced", found.introduced.worst_first(), has_color=has_color),
         _losses(before.losses, after.losses),
         _plans(before, after),
     ]
@@ -91,7 +92,7 @@ def _counts(before: Findings, after: Findings) -> str:
     return columns_text(header, rows, numbers={2, 3}) if rows else "no findings"
 
 
-def _losses(before: Sequence[RackLoss], after: Sequence[RackLoss]) -> str:
+def _losses(before: Sequence[RackLossDocument], after: Sequence[RackLossDocument]) -> str:
     left = {loss.rack: loss for loss in before}
     right = {loss.rack: loss for loss in after}
     rows = [
@@ -106,12 +107,12 @@ def _losses(before: Sequence[RackLoss], after: Sequence[RackLoss]) -> str:
     return columns_text(header, rows, numbers={1, 2, 3, 4}) if rows else ""
 
 
-def _offline(loss: RackLoss | None) -> int | None:
-    return None if loss is None else len(loss.offline)
+def _offline(loss: RackLossDocument | None) -> int | None:
+    return None if loss is None else loss.offline
 
 
-def _under(loss: RackLoss | None) -> int | None:
-    return None if loss is None else len(loss.under_min_isr)
+def _under(loss: RackLossDocument | None) -> int | None:
+    return None if loss is None else loss.under_min_isr
 
 
 def _pair(a: int | None, b: int | None) -> tuple[str, str]:

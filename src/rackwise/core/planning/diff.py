@@ -23,7 +23,6 @@ Limits: this module does not say which input is better.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -35,11 +34,11 @@ from rackwise.core.planning.model import MonthlyChange, Plan, Steady, Totals
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from rackwise.core.findings import Finding
+    from rackwise.core.findings import Finding, Findings
     from rackwise.core.model import PartitionTable, Ragged
     from rackwise.core.racks import Rack
 
@@ -96,9 +95,9 @@ class BrokerDiff:
 class FindingsDiff:
     """The findings that only one of two audits has."""
 
-    fixed: tuple[Finding, ...] = ()
+    fixed: Findings
     """Findings that only the first audit has."""
-    introduced: tuple[Finding, ...] = ()
+    introduced: Findings
     """Findings that only the second audit has."""
 
 
@@ -143,28 +142,27 @@ def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
     Raises what `audit` raises.
     """
     brokers: tuple[BrokerDiff, ...] = ()
-    findings = FindingsDiff()
+    fixed: tuple[Finding, ...] = ()
+    introduced: tuple[Finding, ...] = ()
     totals: tuple[TotalDiff, ...] = ()
     if isinstance(a, Cluster) and isinstance(b, Cluster):
         brokers = tuple(_brokers(a, b))
         findings = compare_findings(audit(a, policy), audit(b, policy))
+        fixed, introduced = tuple(findings.fixed), tuple(findings.introduced)
     if isinstance(a, Plan) and isinstance(b, Plan):
         totals = compare_totals(a.totals, b.totals)
     return Diff(
         partitions=tuple(_partitions(a, b)),
         brokers=brokers,
-        fixed=findings.fixed,
-        introduced=findings.introduced,
+        fixed=fixed,
+        introduced=introduced,
         totals=totals,
     )
 
 
-def compare_findings(a: Iterable[Finding], b: Iterable[Finding]) -> FindingsDiff:
+def compare_findings(a: Findings, b: Findings) -> FindingsDiff:
     """The findings that only one of two audits has; the numbers in a finding are not compared."""
-    first, second = tuple(a), tuple(b)
-    return FindingsDiff(
-        fixed=_only_in_first(first, second), introduced=_only_in_first(second, first)
-    )
+    return FindingsDiff(fixed=a.beyond(b), introduced=b.beyond(a))
 
 
 def compare_totals(a: Totals, b: Totals) -> tuple[TotalDiff, ...]:
@@ -188,23 +186,6 @@ def _numbers(totals: Totals) -> dict[str, int | None]:
         elif field.name not in {"steady_before", "steady_after", "monthly"}:
             found[field.name] = value
     return found
-
-
-def _only_in_first(findings: Sequence[Finding], others: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Findings that exceed the number of findings of the same rule and place in the other audit."""
-    left = Counter(map(_finding_key, others))
-    found = []
-    for finding in findings:
-        key = _finding_key(finding)
-        if left[key]:
-            left[key] -= 1
-        else:
-            found.append(finding)
-    return tuple(found)
-
-
-def _finding_key(finding: Finding) -> tuple[str, str | None, int | None, int | None, str | None]:
-    return (finding.rule, finding.topic, finding.partition, finding.broker, finding.level)
 
 
 def _brokers(a: Cluster, b: Cluster) -> Iterator[BrokerDiff]:
