@@ -7,6 +7,7 @@ import pytest
 from kafka_traffic import create, delete, until
 from launched_brokers import RACKWISE, KraftBrokers
 from rackwise.adapters.kafka.broker_view import AdminView
+from rackwise.adapters.launch.views import stores
 from replica_logs import UniqueRecords, have_equal_ends, read_ids
 
 pytestmark = [pytest.mark.kafka, pytest.mark.zookeeper, pytest.mark.fault, pytest.mark.long]
@@ -111,6 +112,32 @@ def test_a_second_broker_of_an_id_is_refused(fleet):
     assert status == 4
     assert f"id {taken} of the configuration is held by" in told
     assert not any(any(each.iterdir()) for each in second.dirs)
+
+
+def test_a_configured_node_id_needs_no_shared_store_and_its_empty_disk_is_formatted(
+    fleet, tmp_path
+):
+    """A pod of a StatefulSet: its ordinal gives the id, and its store is a folder of its own."""
+    pod = fleet.brokers[ANOTHER]
+    pod.wipe()
+    command, options = pod.command, pod.options
+    stores.init_store(own := f"file://{tmp_path}/ids", None)
+    pod.command = (*command[:-1], "node.id=150")
+    pod.options = ("--store", own, "--bootstrap-server", fleet.bootstrap)
+    pod.start()
+    fleet.confirmed(ANOTHER)
+    first = directory_ids(pod)
+    pod.stop()
+    pod.wipe()
+    pod.start()
+    fleet.confirmed(ANOTHER)
+    told = pod.acquired()
+    pod.stop()
+    pod.command, pod.options = command, options
+    assert (told["id"], told["how"]) == (150, "configured")
+    assert len(directory_ids(pod) - first) == 2
+    for lines in pod.metas():
+        assert {"node.id=150", f"cluster.id={fleet.cluster}"} <= set(lines)
 
 
 def test_an_id_that_is_given_up_is_unregistered_and_given_to_nobody(fleet):
