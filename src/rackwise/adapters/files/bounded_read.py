@@ -1,11 +1,10 @@
-"""Reading a file whole, within a cap, gzip unpacked.
+"""Reads a complete file of limited size, and decompresses gzip.
 
-Goals, in order: nothing but a regular file is opened for reading (a pipe would hang, a device has
-no end); nothing over the cap is held in memory, a gzip bomb neither; the error names the file and
-says what to do.
+Goals, in order: only regular files are read (a pipe would block, a device has no end); memory stays
+below the limit, also for a gzip bomb; errors name the file and a remedy.
 
-A gzip file is recognised by its first bytes. Where its packed size could unpack to more than the
-cap, it is unpacked twice: once to count, keeping nothing, once to keep.
+A gzip file is recognised by its first bytes. If its content could exceed the limit, it is
+decompressed twice: first to count the bytes, then to keep them.
 
 What this does not do: read standard input; follow a growing file.
 """
@@ -28,15 +27,15 @@ if TYPE_CHECKING:
     from rackwise.core.errors import InputError
 
 MAX_BYTES = 256 * 2**20
-"""The cap where none is given, in bytes after unpacking."""
+"""The default limit, in bytes after decompression."""
 
 GZIP = b"\x1f\x8b"
 _GREATEST_RATIO = 1032
-"""Deflate cannot do better."""
+"""The greatest compression ratio of deflate."""
 _SLICE = 2**13
-"""Packed bytes taken at once."""
+"""Compressed bytes per step."""
 _CHUNK = 2**20
-"""Unpacked bytes held at once."""
+"""Decompressed bytes per step."""
 _WINDOW = 31
 """zlib: the largest window, with a gzip header."""
 
@@ -50,10 +49,10 @@ _KINDS = (
 
 
 def read_bytes(path: str | Path, *, error: type[InputError], max_bytes: int = MAX_BYTES) -> bytes:
-    """The content of a regular file, unpacked if it is gzip.
+    """The content of a regular file, decompressed if it is gzip.
 
-    Raises `InvalidConfig` where there is no such file, it is no regular file, cannot be read or is
-    larger than `max_bytes` after unpacking; `error` where its gzip is damaged.
+    Raises `InvalidConfig` for a file that does not exist, is not regular, cannot be read or is
+    larger than `max_bytes` after decompression; `error` for damaged gzip data.
     """
     name = os.fspath(path)
     try:
@@ -139,7 +138,7 @@ def _unpacked(data: bytes, name: str, error: type[InputError], max_bytes: int) -
 
 
 def _chunks(data: bytes, faults: Faults) -> Iterator[bytes]:
-    """Unpacked chunks of one or more gzip members; zeros after the last one are padding."""
+    """Decompressed chunks of one or more gzip members; zero bytes after the last are padding."""
     start = 0
     while start < len(data):
         if start and data[start] == 0 and not data[start:].strip(b"\0"):

@@ -1,9 +1,9 @@
-"""`rackwise.journal/1`: what a run was about to do, on the disk before it was done.
+"""`rackwise.journal/1`: a write-ahead journal of a run.
 
-Goals, in order: nothing is done that is not announced; a killed writer leaves a journal that is
-whole up to its last line; a damaged one is never taken for a whole one.
+Goals, in order: each action is on the disk before it is executed; after a kill, every line but the
+last one is complete; a damaged journal is never accepted.
 
-One JSON object a line, in canonical JSON, each chained to the one before:
+Each line is one object in canonical JSON, chained to the line before:
 
 ```
 {"at":"..","check":"9c1d..","format":"rackwise.journal/1","plan":"5f..","seq":1,"type":"begin"}
@@ -12,12 +12,12 @@ One JSON object a line, in canonical JSON, each chained to the one before:
                     16 hex digits of SHA-256 over the check before it and the line without `check`
 ```
 
-The first line begins a run of one plan. `append` comes back when the line is on the disk. A last
-line without its line feed was torn off by a kill: the effect it announces was never begun, so it
-is dropped, and cut off before the next line is written. Anything else that does not fit is damage,
-and refused with line and offset.
+The first line begins a run of one plan. `append` returns when the line is on the disk. A last line
+without a line feed was cut by a kill. Its action was not started, so the line is dropped, and the
+file is truncated before the next line is written. Any other line that is not valid is damage: the
+journal is rejected with line and offset.
 
-What this does not do: know what the types mean.
+What this does not do: know the types of lines.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OWN = frozenset({"seq", "at", "type", "check", "format"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
-    """One line: its number from 1 on, when it was written, what it is, and the rest of it."""
+    """One line: its number from 1, its time, its type and its other fields."""
 
     seq: int
     at: str
@@ -57,10 +57,7 @@ class JournalEntry:
 
 
 class Journal:
-    """An open journal of one plan; made by `open_journal`, ended by `close`.
-
-    `entries`: all lines, in order. `torn`: bytes of a last line that was dropped.
-    """
+    """An open journal of one plan; `open_journal` opens it, `close` closes it."""
 
     def __init__(self, path: Path, entries: Sequence[JournalEntry], check: str, end: int) -> None:
         self.path = path
@@ -75,9 +72,9 @@ class Journal:
         return tuple(self._entries)
 
     def append(self, type_: str, fields: Mapping[str, Json], *, at: str) -> JournalEntry:
-        """Write one line and wait until it is on the disk. Raises `JournalUnwritable`.
+        """Write one line and sync it to the disk. Raises `JournalUnwritable`.
 
-        After that error the file ends with the line before, and no more are taken.
+        After that error the file ends with the line before, and further lines are rejected.
         """
         entry = JournalEntry(seq=len(self._entries) + 1, at=at, type=type_, fields=fields)
         body: dict[str, Json] = {**fields, "seq": entry.seq, "at": at, "type": type_}
@@ -98,7 +95,7 @@ class Journal:
         return entry
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._descriptor is not None and self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = None
@@ -123,7 +120,7 @@ class Journal:
         os.fsync(descriptor)
 
     def _undo(self) -> None:
-        """Take a part of a line off again; a reader would drop it anyway."""
+        """Truncate the part of a line that was written; a reader would drop it anyway."""
         if self._descriptor is None or self._descriptor < 0:
             return
         try:
@@ -136,15 +133,15 @@ class Journal:
 
 
 def journal_path(folder: Path, plan: str) -> Path:
-    """Where the journal of a plan is; `plan`: its SHA-256."""
+    """The path of the journal of a plan; `plan`: its SHA-256."""
     return folder / f"{plan}.journal"
 
 
 def open_journal(folder: Path, plan: str) -> Journal:
-    """The journal of a plan, with the lines that are there; none of it is written yet.
+    """Open the journal of a plan and read its lines; writes nothing.
 
-    Raises `InvalidPlan` for a journal that is damaged or of another plan, `JournalUnwritable`
-    where it cannot be read.
+    Raises `InvalidPlan` for a journal that is damaged or of another plan, `JournalUnwritable` if
+    it cannot be read.
     """
     path = journal_path(folder, plan)
     if not os.path.lexists(path):
@@ -158,7 +155,7 @@ def open_journal(folder: Path, plan: str) -> Journal:
 
 
 def parse_journal(data: bytes, path: Path) -> Journal:
-    """A journal from its bytes. Raises `InvalidPlan`."""
+    """Parse the bytes of a journal. Raises `InvalidPlan`."""
     entries: list[JournalEntry] = []
     check, end = "", 0
     whole = data[: data.rfind(b"\n") + 1]
@@ -215,7 +212,7 @@ def _entry(
 
 
 def _computed(before: str, body: dict[str, Any]) -> str | None:
-    """The check that the line should have; None for one that no journal can hold."""
+    """The check that the line should have; None for a line that cannot be canonical JSON."""
     try:
         return _check_of(before, body)
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""Policy files: TOML, format `rackwise.policy/1`, with the line of whatever is wrong.
+"""Policy files: TOML, format `rackwise.policy/1`, with line numbers in errors.
 
-The standard parser of TOML gives values without their lines, so after a fault (and only then) the
-text is walked once more, by tokens, to note the line of every key and item:
+The TOML parser of the standard library returns values without lines. So after an error, and only
+then, the text is read again by tokens to find the line of every key and item:
 
 ```
 3  [[topics]]                       ("topics", 0)                    3
@@ -9,8 +9,8 @@ text is walked once more, by tokens, to note the line of every key and item:
 5  spread = { zone = "evn" }        ("topics", 0, "spread", "zone")  5
 ```
 
-The walk takes for granted that the text is TOML, which the parser has said. The text itself is
-kept: a plan carries the policy it was made under.
+This second pass requires valid TOML, which the parser has checked. The text is kept, because a plan
+contains its policy.
 
 What this does not do: know what the keys mean (see `core.policy`). Source: TOML 1.0.
 """
@@ -51,14 +51,14 @@ _MAX_INTEGER = 2**63
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyFile:
-    """A policy with the text it was read from; `name` is the file's, as given."""
+    """A policy with its text; `name`: the path of the file, as given."""
 
     policy: Policy
     text: str
     name: str
 
     def check(self, cluster: Cluster) -> None:
-        """Refuse a policy that does not fit the cluster, `InvalidPolicy` with the file's line."""
+        """Raises `InvalidPolicy`, with the line, for a policy that does not fit the cluster."""
         check_policy(self.policy, cluster, where=self.where)
 
     def where(self, path: str) -> str:
@@ -69,8 +69,8 @@ class PolicyFile:
 def read_policy(path: str | Path, *, max_bytes: int = MAX_BYTES) -> PolicyFile:
     """The policy in a TOML file.
 
-    Raises `InvalidConfig` where the path is no readable regular file within `max_bytes`,
-    `InvalidPolicy` where the content is no policy; its `where` is `file:line`.
+    Raises `InvalidConfig` if the path is no readable regular file within `max_bytes`,
+    `InvalidPolicy` if the content is no policy; its `where` is `file:line`.
     """
     data = read_bytes(path, error=InvalidPolicy, max_bytes=max_bytes)
     return parse_policy(data, where=str(path))
@@ -138,7 +138,7 @@ def _check_integers(value: object) -> None:
 
 
 def lines_of(text: str) -> dict[KeyPath, int]:
-    r"""Line, from 1, of each key, table and item of a text that is TOML.
+    r"""The line, from 1, of each key, table and item of a TOML text.
 
     >>> lines_of("a = 1\n[[b]]\nc = [1,\n 2]")[("b", 0, "c", 1)]
     4

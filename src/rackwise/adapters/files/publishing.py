@@ -1,10 +1,11 @@
-"""Publishing a result folder: the old result or the new one, never a mix, whatever is killed when.
+"""Publishes a result folder atomically.
 
-Goals, in order: a reader of the folder always finds one whole result; a killed run leaves the last
-one as it was; what is published is on the disk; nothing that is not ours is touched.
+Goals, in order: a reader of the folder always finds one complete result; a killed run leaves the
+published result as it was; a published result is on the disk; files that Rackwise did not write are
+not touched.
 
-One rename decides. All files of a run are written into a folder of its own and synced, then the
-link `current` is renamed into place; the names at the top are links through it, made once:
+The files of a run are written into its own folder and synced. Then one rename of the link `current`
+publishes them. The names at the top are links through `current`, created once:
 
 ```
 DIR/report.html   -> current/report.html        DIR/runs/5f0c9a7d21be/report.html
@@ -14,15 +15,15 @@ DIR/manifest.json -> current/manifest.json                           /manifest.j
 DIR/current       -> runs/5f0c9a7d21be          <- the one rename
 ```
 
-The same input gives the same run id; a run that finds its folder there takes `ID-2`, `ID-3`, so
-the folder that readers follow is never written to. After the rename what nobody can reach any more
-goes: other runs, and tables in DIR of runs of which no day stands. A lock on DIR keeps publishers
-apart; it goes with the process that holds it.
+The same input gives the same run id. If the folder of that id exists, the run uses `ID-2`, `ID-3`,
+so that the published folder is never written to. After the rename, unreachable files are removed:
+other runs, and tables in DIR of runs that no day names. Publishers hold a lock on DIR, which the
+system releases with the process.
 
 The manifest names the run, its tables and each file with its SHA-256. It also names, for each day
 of each cluster, the tables of the run that computed it. A run that continues a result reads these
-days first and publishes them with its own; if somebody published meanwhile, it is rejected, because
-the days of the other would be lost:
+days first and publishes them with its own. If another run has published meanwhile, the publication
+is rejected, because it would lose the days of the other run:
 
 ```
 days   prod 2026-11-01   tables/runs/81c0f2aa9e07        an earlier run
@@ -74,29 +75,29 @@ _FILE = re.compile(r"[A-Za-z0-9_]+[A-Za-z0-9_.-]*(?:/[A-Za-z0-9_]+[A-Za-z0-9_.-]
 
 
 class Disk:
-    """The steps of a publication, one call each: between any two the process may end."""
+    """The steps of a publication, one call each. Tests end the process between any two."""
 
     def make_folder(self, path: Path) -> None:
-        """Make a folder, and those above it."""
+        """Create a folder and its parents."""
         path.mkdir(parents=True, exist_ok=True)
 
     def write(self, path: Path, data: bytes) -> None:
-        """Write a file that nobody reads yet and wait until it is on the disk."""
+        """Write a file that has no readers yet, and sync it."""
         write_synced(path, data)
 
     def link(self, path: Path, target: str) -> None:
-        """Make a link, or point it elsewhere, in one step."""
+        """Create or replace a symbolic link atomically."""
         beside = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
         beside.unlink(missing_ok=True)
         beside.symlink_to(target)
         beside.rename(path)
 
     def sync(self, folder: Path) -> None:
-        """Wait until the names in a folder are on the disk."""
+        """Sync the names in a folder."""
         sync_folder(folder)
 
     def remove(self, path: Path) -> None:
-        """Remove a link, or a folder with all that is in it."""
+        """Remove a link, or a folder with its content."""
         if path.is_symlink():
             path.unlink()
         else:
@@ -122,9 +123,9 @@ class PublishedDay:
     cluster_id: NameOrNull = None
     """Cluster id; null if unknown."""
     tables: NameOrNull = None
-    """Where the tables of the run are that computed the traffic of the day; null if no run did."""
+    """The tables of the run that computed the traffic of the day; null without traffic."""
     name_in_tables: NameOrNull = None
-    """The name that the cluster has in these tables."""
+    """The name of the cluster in these tables."""
     since: NameOrNull = None
     """Start of the time that this run observed."""
     until: NameOrNull = None
@@ -137,11 +138,11 @@ class PublishedDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a result consists of."""
+    """The run, the tables and the files of a result."""
 
     run_id: str
     tables: str
-    """Where the tables of the result are."""
+    """The location of the tables."""
     files: Mapping[str, PublishedFile]
     """Path below the result -> the file."""
     days: Annotated[tuple[PublishedDay, ...], OMITTED] = ()
@@ -172,7 +173,7 @@ class Published:
 
 
 def free_run(runs: str | Path, run_id: str) -> str:
-    """A name for a run that the folder of runs does not have: `ID`, else `ID-2`, `ID-3`.."""
+    """A name that is free in the folder of runs: `ID`, else `ID-2`, `ID-3`, ..."""
     name, number = run_id, 1
     while (Path(runs) / name).exists():
         number += 1
@@ -182,7 +183,7 @@ def free_run(runs: str | Path, run_id: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultDays:
-    """The days of the result in a folder, and which publication of it they are of."""
+    """The days of the result in a folder, and the version of that result."""
 
     days: tuple[PublishedDay, ...] = ()
     version: str | None = None
@@ -207,10 +208,10 @@ def _sha256(manifest: Path) -> str:
 
 
 def check_out(out: str | Path) -> str | None:
-    """Where the tables of the result in DIR are; None where there is no result yet.
+    """The location of the tables of the result in DIR; None if there is no result yet.
 
-    To be called before work begins: raises `OtherFormat` for a result of another format,
-    `InvalidConfig` where DIR is no folder.
+    Call this before long work. Raises `OtherFormat` for a result of another format,
+    `InvalidConfig` if DIR is no folder.
     """
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
@@ -238,14 +239,13 @@ def publish(
     after: ResultDays | None = None,
     disk: Disk | None = None,
 ) -> Path:
-    """Put a result in DIR; give the folder it lies in. All or nothing.
+    """Publish a result in DIR, all or nothing; return the folder of its files.
 
-    `run_id`: 12 hex digits; `files`: path below DIR, `/` between folders -> content; `tables`:
-    where the run's tables are, `tables/runs/NAME` for those in DIR; `table_format`: theirs;
-    `days`: the days of the result, whose tables are kept; `after`: the result that this one
-    continues. Raises `OtherFormat`,
-    `InvalidConfig`, `WorldError`, and `Conflict` if DIR holds another result than `after`; the
-    result that was there then still is.
+    `run_id`: 12 hex digits; `files`: path below DIR, `/` between folders -> content; `tables`: the
+    location of the run's tables, `tables/runs/NAME` for tables in DIR; `table_format`: their
+    format; `days`: the days of the result, whose tables are kept; `after`: the result that this one
+    continues. Raises `OtherFormat`, `InvalidConfig`, `WorldError`, and `Conflict` if DIR holds
+    another result than `after`; the published result is unchanged then.
     """
     folder = Path(out)
     _check_names(run_id, files)
@@ -300,7 +300,7 @@ def read_published(out: str | Path, *, max_bytes: int = MAX_BYTES) -> Published:
 
 
 def _read(folder: Path, home: Path, max_bytes: int) -> Published:
-    """The result whose files lie in `home`; a publication may take that folder away meanwhile."""
+    """The result in the folder `home`, which another publication may remove meanwhile."""
     manifest, faults = _manifest(home / MANIFEST, InvalidConfig)
     faults.raise_if_any()
     hashes = {path: file.sha256 for path, file in manifest.files.items()}
@@ -353,7 +353,7 @@ def _changed(out: str | Path) -> Conflict:
 
 
 def known_tables(folder: Path) -> set[str]:
-    """Where the tables of the result in DIR are, of all its days."""
+    """The locations of all tables of the result in DIR."""
     if not (folder / MANIFEST).exists():
         return set()
     manifest, _ = _manifest(folder / MANIFEST, OtherFormat)
@@ -382,7 +382,7 @@ def _with_manifest(
 
 
 def _check_names(run_id: str, files: Mapping[str, bytes]) -> None:
-    """Names of files never come from cluster text; this is where that would be seen."""
+    """Reject file names with text from a cluster. Raises `InvalidConfig`."""
     if not _RUN_ID.fullmatch(run_id):
         raise InvalidConfig(
             f"expected a run id of 12 hex digits, got {escaped(run_id)}",
@@ -400,7 +400,7 @@ def _check_names(run_id: str, files: Mapping[str, bytes]) -> None:
 
 @contextmanager
 def locked(folder: Path, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold a folder; `wait` is called where another process does, before its end is waited for."""
+    """Hold the lock of a folder; `wait` is called once if another process holds it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
@@ -440,7 +440,7 @@ def _link_tops(disk: Disk, folder: Path, tops: list[str]) -> None:
 
 
 def _tidy(disk: Disk, folder: Path, run: str, tops: list[str]) -> None:
-    """Remove what no reader can reach any more: other runs, links without a target."""
+    """Remove unreachable files: other runs, and links without a target."""
     for path in sorted(folder.iterdir()):
         if not path.is_symlink():
             continue
@@ -455,7 +455,7 @@ def _tidy(disk: Disk, folder: Path, run: str, tops: list[str]) -> None:
 def _tidy_tables(
     disk: Disk, folder: Path, run_id: str, tables: str, *, kept: set[str], old: set[str]
 ) -> None:
-    """Remove tables in DIR of earlier runs without a day, and unfinished ones of this run's id."""
+    """Remove tables in DIR that no day names, and unfinished tables of this run id."""
     runs = folder / TABLES
     is_here = tables.startswith(f"{TABLES}/") and runs.is_dir()
     for path in sorted(runs.iterdir()) if is_here else ():

@@ -8,9 +8,9 @@
 ```
 
 One file serves all producers of the topic; each takes the row of its own rack. `made_from` is the
-SHA-256 of the rates file and the fingerprint of the snapshot. A row adds up to 1 within 1e-6 and
-names racks that have a weight. The file has one line with sorted keys. It is replaced as a whole,
-so that a producer that reads it at the same time gets the old file or the new one.
+SHA-256 of the rates file and the fingerprint of the snapshot. The shares of a row add up to 1
+within 1e-6, and its racks have a weight. The file has one line with sorted keys. It is replaced
+atomically: a producer that reads it at the same time gets the old file or the new one.
 
 What this does not do: say whether a split is still in force (`core.partitioner` does).
 """
@@ -51,7 +51,7 @@ Share: TypeAlias = Annotated[float, Between(0.0, 1.0, "a share from 0 to 1", _AG
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitSources:
-    """What a split was made from."""
+    """The inputs of a split."""
 
     rates: Annotated[str, _HASH]
     """SHA-256 of the rates file, lower-case hex."""
@@ -61,7 +61,7 @@ class SplitSources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitFile:
-    """A split with what it was made from and how long it holds."""
+    """A split with its inputs and its time of validity."""
 
     topic: NameText
     eps: Annotated[float, Between(0.0, math.inf, "an eps of 0 or more", _AGAIN)]
@@ -82,7 +82,7 @@ class SplitFile:
 def read_split(path: str | Path, *, max_bytes: int = MAX_BYTES) -> SplitFile:
     """The split in a file.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `SplitFileError`, whose
+    Raises `InvalidConfig` if the path is no readable regular file, and `SplitFileError`, whose
     `where` is the JSON path.
     """
     data = read_bytes(path, error=SplitFileError, max_bytes=max_bytes)
@@ -103,7 +103,7 @@ def split_text(split: SplitFile) -> str:
 
 
 def write_split(path: str | Path, split: SplitFile) -> None:
-    """Write a split file, whole or not at all. Raises `InvalidConfig`, `WorldError`."""
+    """Write a split file atomically. Raises `InvalidConfig`, `WorldError`."""
     write_text(path, split_text(split))
 
 

@@ -3,12 +3,12 @@
 ```
 HOME/                        $RACKWISE_STATE, else $XDG_STATE_HOME/rackwise, else ~/.local/state/..
   5f0c9a7d21be4c11/          16 hex digits of the SHA-256 of the cluster id
-    lock                     flock for the life of a run; its text names who holds it
+    lock                     held with flock during a run; its text names the process
     PLAN-SHA256.journal      see `journal`
 ```
 
-The lock is of the cluster, and its text names the plan, so that nobody takes a run of another plan
-for one of theirs:
+There is one lock per cluster. Its text names the plan, so that another command can tell whether
+this plan or another one is executed:
 
 ```
 {"command":"rollback","executes":"81c0..","file":"/ops/a.json","pid":"412","plan":"5f0c..",..}
@@ -16,11 +16,11 @@ for one of theirs:
                        the reverse plan, whose journal it writes       the plan of the command
 ```
 
-Folders are 0700 and files 0600. A folder that somebody else owns, or that others may write to, is
-refused: what stands in it decides what is written to a cluster. The lock goes with its process,
-however that ends; nothing but messages and requests for a throttle depends on the text.
+Folders have mode 0700 and files 0600. A folder that another user owns or may write to is rejected,
+because its content decides what is written to a cluster. The system releases the lock when the
+process ends, even if it is killed. Only messages and throttle requests depend on the text.
 
-What this does not do: keep two hosts apart. A second host is seen by its reassignments alone.
+What this does not do: lock out other hosts. Their runs are detected by their reassignments only.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ MODE_FILE = 0o600
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ASKED_S = 0.1
-"""Who asks for the holder of a lock has let it go after this time."""
+"""`holder` takes the lock for a shorter time than this."""
 _TOLD = 32_768
-"""Bytes of the lock file that are read back."""
+"""How many bytes of the lock file are read."""
 _ACTS = MappingProxyType(
     {
         "cancel": "cancelling",
@@ -70,7 +70,7 @@ CLEARING = "throttles"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockHolder:
-    """The process that holds the lock of a cluster; None: its text does not say."""
+    """The process that holds the lock of a cluster. None = not in the text of the lock."""
 
     pid: str | None = None
     since: str | None = None
@@ -85,12 +85,12 @@ class LockHolder:
     """SHA-256 of the plan whose journal it writes: that plan, or the one that undoes it."""
 
     def runs(self, *plans: str) -> bool:
-        """Whether it runs one of these plans, or may: its text does not say."""
+        """Whether it executes one of these plans; true if the text names no plan."""
         is_unknown = self.plan is None and self.command != CLEARING
         return is_unknown or not {self.plan, self.executes}.isdisjoint(plans)
 
     def does(self, *plans: str) -> str:
-        """`executing another plan (/ops/b.json, 81c0f2aa9e07)`: what it does, safe to print.
+        """What it does, safe to print: `executing another plan (/ops/b.json, 81c0f2aa9e07)`.
 
         `plans`: those that the reader calls "this plan"; none if the reader has no plan yet.
         """
@@ -138,7 +138,7 @@ class RunLock:
 
 
 def state_home(environment: Mapping[str, str]) -> Path:
-    """The folder of all clusters, which need not exist."""
+    """The folder of all clusters. It may not exist."""
     own = environment.get(STATE)
     if own:
         return Path(own).absolute()
@@ -148,12 +148,12 @@ def state_home(environment: Mapping[str, str]) -> Path:
 
 
 def cluster_folder(home: Path, cluster_id: str) -> Path:
-    """The folder of one cluster, which need not exist."""
+    """The folder of one cluster. It may not exist."""
     return home / hashlib.sha256(cluster_id.encode()).hexdigest()[:16]
 
 
 def made_folder(home: Path, cluster_id: str) -> Path:
-    """The same, made where it was missing. Raises `JournalUnwritable`."""
+    """The folder of one cluster, created if it is missing. Raises `JournalUnwritable`."""
     folder = cluster_folder(home, cluster_id)
     try:
         home.mkdir(mode=MODE_FOLDER, parents=True, exist_ok=True)
@@ -170,11 +170,11 @@ def made_folder(home: Path, cluster_id: str) -> Path:
 def locked(
     folder: Path, *, since: str, command: str, plan: str | None = None, file: Path | None = None
 ) -> Iterator[RunLock]:
-    """Hold the cluster's lock, and say so in its text.
+    """Hold the lock of the cluster, and describe this process in its text.
 
     `since`: the time now; `command`: the command of this process; `plan`: the SHA-256 of its plan,
-    if that is known already; `file`: where that plan is. Raises `Locked` with the process that has
-    the lock, `JournalUnwritable`.
+    if it is known already; `file`: the path of that plan. Raises `Locked` with the process that
+    holds the lock, `JournalUnwritable`.
     """
     path = folder / LOCK
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -203,7 +203,7 @@ def locked(
 
 
 def _take(descriptor: int) -> None:
-    """The lock, though somebody who asks for its `holder` has it for a moment."""
+    """Take the lock. Try twice: a call of `holder` in another process takes it for a moment."""
     with suppress(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
@@ -212,7 +212,7 @@ def _take(descriptor: int) -> None:
 
 
 def holder(folder: Path) -> LockHolder | None:
-    """The process that holds the cluster's lock; None where nobody does."""
+    """The process that holds the lock of the cluster; None if it is free."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -227,7 +227,7 @@ def holder(folder: Path) -> LockHolder | None:
 
 
 def _read_holder(descriptor: int) -> LockHolder:
-    """What the text of a lock says; a text that is not written yet says nothing."""
+    """Parse the text of a lock; a text that is not complete yet gives no fields."""
     text = os.pread(descriptor, _TOLD, 0).partition(b"\n")[0]
     try:
         document = parse(text, where=LOCK, error=InvalidConfig)
@@ -244,7 +244,7 @@ def _path_text(path: Path | None) -> str | None:
 
 
 def unwritable(path: Path, why: str) -> JournalUnwritable:
-    """The refusal for a place where no journal can be kept."""
+    """The error for a place where no journal can be written."""
     return JournalUnwritable(
         f"cannot keep a journal at {escaped(str(path))}: {escaped(why)}",
         wanted="a folder of yours that can be written to",
@@ -265,7 +265,7 @@ def _check_ours(folder: Path) -> None:
 
 
 def lock_error(folder: Path, running: LockHolder, *plans: str) -> Locked:
-    """The refusal where a process holds the lock; `plans`: those that the caller wants to run."""
+    """The error for a lock that is held; `plans`: the plans that the caller wants to execute."""
     what = f"process {running.process}, which has been {running.does(*plans)} since {running.began}"
     return Locked(
         f"expected no other run on this cluster, got {what}",

@@ -1,12 +1,12 @@
 """A request to a running process for another throttle: a file beside the journal of the plan.
 
 ```
-PLAN-SHA256.journal     the running process writes it, and alone may
+PLAN-SHA256.journal     written by the running process only
 PLAN-SHA256.throttle    {"expires_ms":..,"rate":80000000,"request":"5f0c.."}
 ```
 
-The process reads the file between two steps and answers in its journal. A file that is damaged, or
-whose time is over, is no request: who asked was killed before it removed the file.
+The process reads the file between two steps and answers in its journal. A file that is damaged or
+expired is ignored: the command that wrote it was killed before it could remove it.
 
 What this does not do: set anything; wait for the answer.
 """
@@ -35,7 +35,7 @@ _ID_BYTES = 8
 
 
 def request_path(journal: Path) -> Path:
-    """Where the request stands beside a journal."""
+    """The path of the request that belongs to a journal."""
     return journal.with_suffix(".throttle")
 
 
@@ -62,7 +62,7 @@ def withdraw_request(path: Path, asked: ThrottleRequest) -> None:
 
 
 def read_request(path: Path) -> ThrottleRequest | None:
-    """The request that stands there; None where there is none that counts."""
+    """The request in the file; None if there is no valid one."""
     document = _read(path)
     if document is None:
         return None
@@ -75,7 +75,7 @@ def read_request(path: Path) -> ThrottleRequest | None:
 
 
 def _read(path: Path) -> dict[str, Json] | None:
-    """The document of the file; None where there is none, or it is damaged."""
+    """The document of the file; None if it does not exist or is damaged."""
     if not path.exists():
         return None
     try:

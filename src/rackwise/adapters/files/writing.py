@@ -1,19 +1,18 @@
-"""Writing a file whole or not at all, and the two texts that need care: CSV and gzip.
+"""Writes files atomically, and formats CSV and gzip.
 
-Goals, in order: a reader sees the old file or the new one, never a part; what is announced as
-written is on the disk; the same content gives the same bytes.
+Goals, in order: a reader sees the old file or the new one, never a part; a file is on the disk when
+the function returns; the same content gives the same bytes.
 
-A file is written beside its place under a hidden name, synced, renamed over it, and the folder is
-synced. Its mode is what the caller's umask leaves of 0666; a link is followed, so that it stays
-one.
+The content is written to a hidden file in the same folder, synced and renamed; then the folder is
+synced. The mode is 0666 without the bits of the caller's umask. A symbolic link is followed.
 
-CSV: every cell is quoted, and a text that a spreadsheet would take for a formula (it begins with
-`= + - @`, TAB or CR) gets a `'` in front; numbers stay numbers. gzip: no name and no time in the
-header.
+CSV: every cell is quoted. A text that a spreadsheet would read as a formula (it begins with
+`= + - @`, TAB or CR) gets a `'` in front; numbers stay numbers. gzip: the header has no name and no
+time.
 
-What is there and no regular file (a folder, a pipe, a device) is refused, and so is the file that
-standard output or standard error goes to: a new file in its place would leave them writing into
-nothing.
+A path that exists and is no regular file (a folder, a pipe, a device) is rejected. So is the file
+of standard output or standard error: after the rename, the output would go to a file without a
+name.
 
 What this does not do: create folders for a single file; lock (see `publishing`).
 """
@@ -42,7 +41,7 @@ _CALLERS = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR}
     | {errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 )
-"""What a path given by the caller is at fault for; anything else the disk is."""
+"""Errors that the given path causes; all others are errors of the disk."""
 
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
 
@@ -53,9 +52,9 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Put a file in its place, whole or not at all.
+    """Write a file atomically.
 
-    Raises `InvalidConfig` where the path cannot be written, `WorldError` where the disk fails.
+    Raises `InvalidConfig` if the path cannot be written, `WorldError` if the disk fails.
     """
     name = os.fspath(path)
     try:
@@ -74,9 +73,9 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def check_places(paths: Iterable[str | Path | None]) -> None:
-    """Refuse now what could not be written after long work, and before any of them is written.
+    """Check before long work that all of these files can be written; None is skipped.
 
-    None is no file. Raises `InvalidConfig`, `WorldError`, as `write_bytes` would.
+    Raises `InvalidConfig`, `WorldError`, as `write_bytes` would.
     """
     for name in (os.fspath(path) for path in paths if path is not None):
         try:
@@ -90,7 +89,7 @@ def check_places(paths: Iterable[str | Path | None]) -> None:
 
 
 def _check_place(name: str) -> None:
-    """Refuse what no file may be renamed over: `InvalidConfig`. Raises `OSError`."""
+    """Raises `InvalidConfig` for a path that must not be replaced, and `OSError`."""
     try:
         status = Path(name).stat()
     except FileNotFoundError:
@@ -111,19 +110,19 @@ def _check_place(name: str) -> None:
 
 
 def _streams() -> Iterator[os.stat_result]:
-    """What standard output and standard error are, where they are open."""
+    """The files of standard output and standard error, if they are open."""
     for descriptor in (1, 2):
         with suppress(OSError):
             yield os.fstat(descriptor)
 
 
 def _beside(place: Path) -> Path:
-    """A hidden name in the same folder; what a killed process left there is written over."""
+    """A hidden name in the same folder. A file that a killed process left there is overwritten."""
     return place.with_name(f".{place.name[:200]}.{os.getpid()}.unfinished")
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Write a file of one's own and wait until it is on the disk. Raises `OSError`."""
+    """Write a file that has no readers yet, and sync it to the disk. Raises `OSError`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
         file.write(data)
@@ -132,7 +131,7 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk. Raises `OSError`."""
+    """Sync the names in a folder to the disk. Raises `OSError`."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -141,7 +140,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def not_written(name: str, cause: OSError) -> RackwiseError:
-    """The error for a path that could not be written: the caller's fault, or the disk's."""
+    """The error for a path that could not be written, because of the path or of the disk."""
     is_callers = cause.errno in _CALLERS
     return (InvalidConfig if is_callers else WorldError)(
         f"{escaped(name)} cannot be written: {cause.strerror}",
@@ -155,7 +154,7 @@ def not_written(name: str, cause: OSError) -> RackwiseError:
 
 
 def packed(data: bytes) -> bytes:
-    """The data as gzip; equal data gives equal bytes, on any machine and at any time."""
+    """The data as gzip. Equal data gives equal bytes on every machine."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     body = deflate.compress(data) + deflate.flush()
     return (
@@ -169,7 +168,7 @@ def packed(data: bytes) -> bytes:
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     r"""A CSV table with a header: LF, all cells quoted except None, which is an empty cell.
 
-    A reader can thus tell None from an empty text.
+    So None differs from an empty text.
 
     >>> csv_text(["a", "b", "c"], [[1, "=2+3", None], ["", 'x"y', 0]])
     '"a","b","c"\n"1","\'=2+3",\n"","x""y","0"\n'

@@ -1,4 +1,4 @@
-r"""What a directory store holds, as a value: parsed, written, and changed by a commit.
+r"""The state of a directory store as a value: parse it, format it, apply a commit to it.
 
 ```
 {"format": "rackwise.identity-store/1", "number": 12, "nodes": {
@@ -7,10 +7,10 @@ r"""What a directory store holds, as a value: parsed, written, and changed by a 
   "/brokers/claims/7": {..., "session": 4711, "claim": "7.1f2e"}}}
 ```
 
-`number` counts commits, as ZooKeeper's zxid does. Data that is not UTF-8 is kept under `base64`. An
-ephemeral node names the file under `claims` whose lock keeps it alive.
+`number` counts commits, as ZooKeeper's zxid does. Data that is not UTF-8 is stored under `base64`.
+An ephemeral node exists while the file under `claims` that it names is locked.
 
-Limits: this module touches no disk, and does not know which sessions are alive.
+What this does not do: read or write files; know which sessions have ended.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _INTEGERS = ("version", "czxid", "mzxid", "created_ms", "modified_ms")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredEntry:
-    """A node. `mzxid`: the commit that wrote it last; `claim`: the file that keeps it alive."""
+    """A node. `mzxid`: the last commit that wrote it; `claim`: its locked file, if ephemeral."""
 
     data: bytes
     version: int
@@ -60,7 +60,7 @@ class StoredEntry:
     claim: str | None = None
 
     def node(self) -> StoredNode:
-        """As the store gives it."""
+        """The node as `IdentityStore.read` returns it."""
         return StoredNode(
             data=self.data,
             version=self.version,
@@ -85,14 +85,14 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who commits, and when. `nonce`: the end of the names of its claims' files."""
+    """The session that commits, and the time. `nonce`: the suffix of its files under `claims`."""
 
     session: int
     nonce: str
     now_ms: int
 
     def claim(self, path: str) -> str:
-        """The file that keeps an ephemeral node of ours alive.
+        """The file whose lock keeps an ephemeral node of this session.
 
         >>> Author(session=1, nonce="1f2e", now_ms=0).claim("/brokers/claims/7")
         '7.1f2e'
@@ -101,7 +101,7 @@ class Author:
 
 
 def applied(state: State, ops: Sequence[Op], author: Author) -> State:
-    """The state after a commit. Raises `Conflict` or `StoreNotReady`; then nothing is changed."""
+    """The state after a commit. Raises `Conflict` or `StoreNotReady` and changes nothing then."""
     number = state.number + 1
     nodes = dict(state.nodes)
     for op in ops:
@@ -164,7 +164,7 @@ def _new(op: Create, number: int, author: Author) -> StoredEntry:
 
 
 def format_state(state: State) -> bytes:
-    """The file, a line for each node; equal states give equal bytes."""
+    """The content of the file, one line per node; equal states give equal bytes."""
     nodes = ",\n".join(
         f"{_ENCODER.encode(path)}: {_ENCODER.encode(_document(entry))}"
         for path, entry in sorted(state.nodes.items())

@@ -1,22 +1,22 @@
 """The store of identities in a directory: for one host, or a small shared volume with locks.
 
-Goals, in order: a commit of any size is one rename, so that no kill leaves half of it; a claim ends
-with its process, however that ends; a reader never waits.
+Goals, in order: a commit of any size is one rename, so a kill never leaves half of it; a claim ends
+with its process, even if the process is killed; a reader never waits.
 
 ```
-DIR/state.json     every node; replaced under the lock: O_EXCL temporary, fsync, rename, fsync
-DIR/lock           flock while a commit replaces the state
-DIR/claims/7.1f2e  flock for the life of the claim's process: alive = the lock cannot be taken
-DIR/clock          touched; its mtime is the time, of the file server where there is one
+DIR/state.json     all nodes; replaced under the lock: O_EXCL temporary file, fsync, rename, fsync
+DIR/lock           held with flock while a commit replaces the state
+DIR/claims/7.1f2e  held with flock by the process of the claim: it runs while the file is locked
+DIR/clock          touched to read the time: its mtime is set by the file server, if there is one
 ```
 
-An ephemeral node stands in the state and names its file under `claims`. It is there as long as that
-file is and somebody holds its lock, so the file is made and locked before the rename and removed
-after the next one. A look at a claim takes a shared lock for a moment: looks do not disturb one
-another, and the owner has had its own from before anybody could look.
+An ephemeral node is part of the state and names its file under `claims`. The node exists while that
+file exists and is locked. So the file is created and locked before the rename, and removed after
+the next one. A reader of a claim tries a shared lock for a moment. Readers do not block each other,
+and the owner has locked the file before a reader can know of it.
 
-What this does not do: survive a process that forks without exec while it holds a claim (the lock
-goes along); work on volumes without flock.
+What this does not do: end a claim whose process forked without exec, because the child keeps the
+lock; work on volumes without flock.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ if TYPE_CHECKING:
     from rackwise.core.identity.nodes.store import Op, StoredNode
 
 POLL_S = 0.2
-"""How often `wait` looks."""
+"""Seconds between two reads of `wait`."""
 LOCK_S = 30.0
-"""A lock that is held this long is held by somebody who hangs."""
+"""A process that holds the lock for longer is considered stuck."""
 LEAST_NAP_S, LONGEST_NAP_S = 0.001, 0.02
 SESSION_BITS = 52
-"""Few enough for every reader of JSON."""
+"""Every JSON reader holds integers of this size exactly."""
 
 
 @final
 class DirectoryStore:
     """`IdentityStore` in a directory that `make_parents` has prepared; close it.
 
-    `read_only`: refuse to write, and tell the time by this machine's clock. Raises `StoreNotReady`,
+    `read_only`: reject writes, and use the clock of this machine. Raises `StoreNotReady`,
     `StoreCorrupt`, `MissingPermission`.
     """
 
@@ -85,13 +85,13 @@ class DirectoryStore:
 
     @property
     def session(self) -> int:
-        """What ephemeral nodes of ours carry."""
+        """The session id in the ephemeral nodes of this store."""
         return self._session
 
     def read(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
     ) -> dict[str, StoredNode | None]:
-        """Each path's node, None = there is none; `advance` hears how many there were."""
+        """The node of each path, None = no such node; `advance` is called with their number."""
         state = self._state()
         for path in paths:
             self._seen[path] = _last_change(state, path)
@@ -103,12 +103,12 @@ class DirectoryStore:
         }
 
     def children(self, path: str) -> list[str]:
-        """Names below a node, sorted; empty where the node is not there."""
+        """Names below a node, sorted; empty if the node does not exist."""
         self._listed[path] = self._state().children(path)
         return list(self._listed[path])
 
     def commit(self, ops: Sequence[Op]) -> None:
-        """All or nothing. Raises `Conflict`; `OutcomeUnknown` where the disk failed after it."""
+        """Commit all or nothing. Raises `Conflict`; `OutcomeUnknown` if the disk fails later."""
         _ = self._commit(ops)
 
     def next_number(self) -> int:
@@ -116,13 +116,13 @@ class DirectoryStore:
         return self._commit([Put(SEQUENCE, b"")]).nodes[SEQUENCE].version
 
     def now_ms(self) -> int:
-        """The file server's clock."""
+        """The time of the file server."""
         if self._is_read_only:
             return time.time_ns() // 1_000_000
         return self._commit([Put(CLOCK, b"")]).nodes[CLOCK].modified_ms
 
     def wait(self, paths: Sequence[str], timeout_ms: int) -> frozenset[str]:
-        """Paths whose node or list of children has changed since the last read; empty after it."""
+        """Paths whose node or children changed since the last read; empty after the timeout."""
         deadline = time.monotonic() + timeout_ms / 1000
         while True:
             state = self._state()
@@ -133,7 +133,7 @@ class DirectoryStore:
             time.sleep(min(POLL_S, left_s))
 
     def close(self) -> None:
-        """End the session: its ephemeral nodes go."""
+        """End the session, which removes its ephemeral nodes."""
         held, self._claims = self._claims, {}
         for name, descriptor in held.items():
             with suppress(OSError):
@@ -147,7 +147,7 @@ class DirectoryStore:
         self.close()
 
     def _has_changed(self, state: State, path: str) -> bool:
-        """Each change is reported once; of paths that were never read, only later changes."""
+        """Whether a path has changed since it was read or first waited for. Reported once."""
         now = _last_change(state, path)
         has_changed = self._seen.get(path, now) != now
         self._seen[path] = now
@@ -158,7 +158,7 @@ class DirectoryStore:
         return has_changed
 
     def _state(self) -> State:
-        """What lives now."""
+        """The state without the ephemeral nodes whose process has ended."""
         with _translated(self._folder, "read"):
             data = (self._folder / "state.json").read_bytes()
             state = parse_state(data, where=str(self._folder / "state.json"))
@@ -203,7 +203,7 @@ class DirectoryStore:
         return after
 
     def _publish(self, after: State, ephemeral: Sequence[Create]) -> None:
-        """Lock the new claims, replace the state, remove the files that nobody names any more."""
+        """Lock the new claims, replace the state, remove the files of claims that are gone."""
         named = {entry.claim for entry in after.nodes.values() if entry.claim is not None}
         new = [
             entry.claim
@@ -238,7 +238,7 @@ class DirectoryStore:
 
 
 def check_parents(path: str | Path) -> tuple[Parent, ...]:
-    """Whether each node that must be there is; nothing is written."""
+    """Which required nodes exist; writes nothing."""
     try:
         with DirectoryStore(path, read_only=True) as store:
             found = store.read((*KAFKAS, *OURS))
@@ -251,7 +251,7 @@ def check_parents(path: str | Path) -> tuple[Parent, ...]:
 
 
 def make_parents(path: str | Path) -> tuple[Parent, ...]:
-    """Make the directory and the nodes that are not there."""
+    """Create the directory and the missing nodes."""
     folder = Path(path)
     missing = {each.path for each in check_parents(folder) if each.state == "missing"}
     if missing:
@@ -271,7 +271,7 @@ def make_parents(path: str | Path) -> tuple[Parent, ...]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Alone among those who write. Raises `Unreachable` where somebody keeps the lock."""
+    """Hold the lock of writers. Raises `Unreachable` if another process holds it for `LOCK_S`."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     try:
         deadline, nap_s = time.monotonic() + LOCK_S, LEAST_NAP_S
@@ -301,7 +301,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _new_claim(path: Path) -> int:
-    """A file that is locked before anybody can look at it: the state does not name it yet."""
+    """Create a locked file. The state does not name it yet, so no reader has seen it unlocked."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -335,7 +335,7 @@ def _last_change(state: State, path: str) -> tuple[int, int] | None:
 
 @contextmanager
 def _translated(folder: Path, done: str) -> Iterator[None]:
-    """What the disk says, as errors of ours; of what is written, nothing was."""
+    """Translate errors of the disk into errors of Rackwise. Nothing was written then."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):

@@ -1,12 +1,11 @@
 """CSV tables as people write them: rows by column name, each with its line.
 
-Goals, in order: no cell is read into the wrong column; what is wrong is named by `file:line` and
-the column; what spreadsheets do to a file (a byte order mark, CRLF, blank lines at the end) is no
-fault.
+Goals, in order: no cell is read into the wrong column; errors name `file:line` and the column;
+changes by spreadsheets (a byte order mark, CRLF, blank lines at the end) are accepted.
 
-Rules: UTF-8, comma, quotes as in RFC 4180; the first row names the columns, in any order, each
-once, none unknown; each row has as many cells; blanks around a cell do not count; no cell holds a
-control character. The first fault is raised, the others are counted.
+Rules: UTF-8, comma, quotes as in RFC 4180. The first row names the columns, in any order, each
+once; unknown columns are rejected. Each row has as many cells. Blanks around a cell are removed.
+Control characters are rejected. The first error is raised, the others are counted.
 
 What this does not do: guess another separator; read Parquet (see the pipeline).
 """
@@ -74,7 +73,7 @@ def table_of(
     required: Sequence[str],
     optional: Collection[str] = (),
 ) -> CsvTable:
-    """The content of a CSV table. Raises `error` where it is none or lacks a column."""
+    """Parse a CSV table. Raises `error` for other content and for a missing column."""
     faults = Faults(where, error)
     lines = _lines(decoded(data, faults), faults)
     header, line = next(lines, ([], 1))
@@ -101,7 +100,7 @@ def table_of(
 
 
 def decoded(data: bytes, faults: Faults) -> str:
-    """The text of a table: UTF-8, a byte order mark left out. Raises the class of `faults`."""
+    """The text of a table, without a byte order mark. Raises `faults.error` if it is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -118,7 +117,7 @@ def decoded(data: bytes, faults: Faults) -> str:
 
 
 def _lines(text: str, faults: Faults) -> Iterator[tuple[list[str], int]]:
-    """Rows that are not blank, with the line each begins on."""
+    """The rows that are not blank, each with its first line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     begins = 1
     while True:

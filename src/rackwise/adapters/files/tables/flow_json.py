@@ -36,9 +36,9 @@ MILLIS = "123"
 
 
 def write_gcp_json(path: str | Path, file: GeneratedFile) -> None:
-    """Write VPC flow logs of Google Cloud, whole or not at all; packed if the name ends with `.gz`.
+    """Write VPC flow logs of Google Cloud atomically; as gzip if the name ends with `.gz`.
 
-    Raises `InvalidConfig`, `WorldError` where the path cannot be written.
+    Raises `InvalidConfig`, `WorldError` if the path cannot be written.
     """
     lines = [_dumped(_gcp_entry(row, f"{file.name}-{at}")) for at, row in enumerate(_rows(file))]
     for spoil in file.spoiled:
@@ -84,9 +84,9 @@ def _gcp_instance(zone: Cell) -> dict[str, Cell] | None:
 
 
 def write_azure_json(path: str | Path, file: GeneratedFile) -> None:
-    """Write virtual network flow logs of Azure, whole or not at all; packed like `write_gcp_json`.
+    """Write virtual network flow logs of Azure atomically; as gzip like `write_gcp_json`.
 
-    Raises `InvalidConfig`, `WorldError` where the path cannot be written.
+    Raises `InvalidConfig`, `WorldError` if the path cannot be written.
     """
     edits = {spoil.row: spoil.edit for spoil in file.spoiled}
     tuples: dict[str, list[str]] = {}
@@ -134,9 +134,9 @@ def _azure_tuple(row: Mapping[str, Cell]) -> list[str]:
 
 
 def write_obi_json(path: str | Path, file: GeneratedFile) -> None:
-    """Write network metrics of OBI, whole or not at all; packed like `write_gcp_json`.
+    """Write network metrics of OBI atomically; as gzip like `write_gcp_json`.
 
-    A request that nobody can read has one point. Raises `InvalidConfig`, `WorldError` where the
+    An unreadable request has one point. Raises `InvalidConfig`, `WorldError` if the
     path cannot be written.
     """
     lines: list[str] = []
@@ -228,7 +228,7 @@ def _nanos(second: Cell) -> Cell:
 
 
 def _instant(second: Cell) -> Cell:
-    """An epoch second as RFC 3339; a text as it is."""
+    """An epoch second as RFC 3339; a text is unchanged."""
     if not isinstance(second, int):
         return second
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -262,7 +262,7 @@ def _dumped(document: Any) -> str:  # noqa: ANN401 (any JSON)
 
 
 def _write(path: str | Path, text: str) -> None:
-    """Write text; bytes that are no UTF-8 stand as lone surrogates."""
+    """Write text; bytes that are not UTF-8 are lone surrogates in it."""
     data = text.encode(errors="surrogateescape")
     if Path(path).suffix == ".gz":
         data = gzip.compress(data, compresslevel=GZIP_LEVEL, mtime=0)

@@ -1,7 +1,7 @@
-"""Flow logs as text, and the tables and the truth that go with generated ones.
+"""Writes generated flow logs as text, with their tables and their truth.
 
-A flow log has a header line with the field names, hyphens between their words, and a line per row:
-fields in the order of the header, one blank between, `-` where there is none.
+A flow log has a header line with the field names, with hyphens between words, and one line per row:
+the fields in the order of the header, separated by one blank, `-` for a missing value.
 
 ```
 version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start ..
@@ -32,9 +32,9 @@ GZIP_LEVEL = 4
 
 
 def write_flow_text(path: str | Path, file: GeneratedFile) -> None:
-    """Write one flow log, whole or not at all; packed when the name ends with `.gz`.
+    """Write one flow log atomically; as gzip if the name ends with `.gz`.
 
-    Raises `InvalidConfig`, `WorldError` where the path cannot be written.
+    Raises `InvalidConfig`, `WorldError` if the path cannot be written.
     """
     data = flow_text(file).encode(errors="surrogateescape")
     if Path(path).suffix == ".gz":
@@ -43,7 +43,7 @@ def write_flow_text(path: str | Path, file: GeneratedFile) -> None:
 
 
 def flow_text(file: GeneratedFile) -> str:
-    """The text of a flow log; bytes that are no UTF-8 stand as lone surrogates."""
+    """The text of a flow log; bytes that are not UTF-8 are lone surrogates in it."""
     names = list(file.columns)
     header = " ".join(name.replace("_", "-") for name in names)
     columns = [_texts(column) for column in file.columns.values()]

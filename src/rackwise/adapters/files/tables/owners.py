@@ -30,7 +30,7 @@ OWNER_COLUMNS = ("topic", "group")
 def read_owners(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Owners:
     """The owners in a file.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `InvalidOwners`.
+    Raises `InvalidConfig` if the path is no readable regular file, `InvalidOwners`.
     """
     return parse_owners(read_bytes(path, error=InvalidOwners, max_bytes=max_bytes), where=str(path))
 

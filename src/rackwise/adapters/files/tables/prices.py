@@ -1,4 +1,4 @@
-"""Price tables: CSV rows of what a provider asks for a gigabyte that crosses a level.
+"""Price tables: CSV rows with the price of a gigabyte that crosses a level.
 
 ```
 provider,region,level,kind,usd_per_gb_out,usd_per_gb_in,gb_bytes,valid_from,valid_to,source,is_checked
@@ -9,9 +9,8 @@ Dollars are decimal texts with at most nine digits behind the point and become i
 nano-dollars, so no rounding happens here. `region`, `level` and `kind` may be `*`. A row is valid
 on `valid_from <= day < valid_to`; an empty `valid_to` is open.
 
-A way to connect that is billed by a meter of its own, such as PrivateLink, is a provider of its
-own. `out` and `in` are what the sender and the receiver pay, so a service that pays for its own
-side has rows by kind:
+A connection with a separate meter, such as PrivateLink, is a separate provider. The sender pays
+`out` and the receiver pays `in`, so a service that pays for its own side has rows by kind:
 
 ```
 confluent-cloud,*,zone,produce,0.01,0,..     the client sends: the client pays its side
@@ -20,7 +19,7 @@ confluent-cloud,*,zone,replicate,0,0,..      both ends belong to the service
 ```
 
 In the shipped table `valid_from` is the first day for which a source shows the price. `is_checked`
-is true where somebody compared the price with `source`. Prices between regions depend on both
+is true if the price was compared with `source`. Prices between regions depend on both
 regions, and rows know only the sender's: they are not checked. `docs/reference/prices.md` has the
 evidence of each row.
 
@@ -82,7 +81,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 def read_prices(path: str | Path, *, max_bytes: int = MAX_BYTES) -> tuple[Price, ...]:
     """The rows of a price table, in the file's order; `row` is `file:line`.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `InvalidPrices` for a cell
+    Raises `InvalidConfig` if the path is no readable regular file, `InvalidPrices` for a cell
     that is no price; its hint is a CSV line that would be right.
     """
     data = read_bytes(path, error=InvalidPrices, max_bytes=max_bytes)

@@ -7,8 +7,8 @@
 
 `free_bytes_per_s`: records that may go anywhere, by the rack of their producers.
 `pinned_bytes_per_s`: records whose partition is given (a key, a number), by the rack of its leader.
-Rates are numbers of 0 to 2^63; all racks are of one depth. Written on one line, keys sorted, whole
-numbers without a point: equal rates give equal bytes.
+Rates are numbers from 0 to 2^63; all racks have the same depth. The file has one line with sorted
+keys, and integers without a decimal point, so equal rates give equal bytes.
 
 What this does not do: read tables of topics and groups (see `rates`); measure.
 """
@@ -76,7 +76,7 @@ RATES = Codec(
 def read_rack_rates(path: str | Path, *, max_bytes: int = MAX_BYTES) -> RackRatesFile:
     """The rates in a file.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `SplitFileError`.
+    Raises `InvalidConfig` if the path is no readable regular file, `SplitFileError`.
     """
     data = read_bytes(path, error=SplitFileError, max_bytes=max_bytes)
     return parse_rack_rates(data, where=str(path))
@@ -107,12 +107,12 @@ def rack_rates_text(topic: str, rates: RackRates, *, made_at_ms: int) -> str:
 
 
 def write_rack_rates(path: str | Path, topic: str, rates: RackRates, *, made_at_ms: int) -> None:
-    """Write a rates file, whole or not at all. Raises `InvalidConfig`, `WorldError`."""
+    """Write a rates file atomically. Raises `InvalidConfig`, `WorldError`."""
     write_text(path, rack_rates_text(topic, rates, made_at_ms=made_at_ms))
 
 
 def check_racks(node: JsonNode, racks: Iterable[str]) -> None:
-    """Record a rack that is no rack, or of another depth than the others."""
+    """Record an invalid rack, or one with another depth than the others."""
     try:
         rack_paths(tuple(sorted(set(racks))))
     except SplitError as error:

@@ -1,4 +1,4 @@
-"""Rate tables and client tables: what operators know and no log says, as CSV.
+"""Rate tables and client tables: rates and racks that no log contains, as CSV.
 
 ```
 cluster,topic,bytes_in_per_s,client_group,bytes_out_per_s          client_group,rack
@@ -6,7 +6,7 @@ demo,orders,314572800,,                                            billing,/eu/a
 demo,orders,,billing,314572800                                     search,/eu/b
 ```
 
-A rate is bytes per second, an integer; an empty cell is not known. A client table has `rack` and
+A rate is an integer in bytes per second; an empty cell is unknown. A client table has `rack` and
 one or more of `client_id`, `client_group`, `principal`; a row names one client by one of them.
 
 What this does not do: put rows of one topic together (`core.traffic.rates_of` does).
@@ -39,7 +39,7 @@ _MAX_DIGITS = 19
 def read_rates(path: str | Path, *, max_bytes: int = MAX_BYTES) -> tuple[RateRow, ...]:
     """The rows of a rate table, in the file's order; rates in bytes per second.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `InvalidRates`.
+    Raises `InvalidConfig` if the path is no readable regular file, `InvalidRates`.
     """
     data = read_bytes(path, error=InvalidRates, max_bytes=max_bytes)
     return parse_rates(data, where=str(path))
@@ -64,7 +64,7 @@ def read_clients(
 ) -> Mapping[str, Mapping[str, Rack]]:
     """The racks of a client table: `client_id`, `client_group` or `principal` -> name -> rack.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `InvalidRates`,
+    Raises `InvalidConfig` if the path is no readable regular file, `InvalidRates`,
     `InvalidRack`.
     """
     data = read_bytes(path, error=InvalidRates, max_bytes=max_bytes)

@@ -1,4 +1,4 @@
-"""Subnet tables: the file, read strictly; its rows are `core.subnets`' to parse and judge.
+"""Subnet tables: reads the file; `core.subnets` parses and checks its rows.
 
 What this does not do: look an address up; ask DNS or a cloud.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def read_subnets(path: str | Path, *, max_bytes: int = MAX_BYTES) -> tuple[Subnet, ...]:
     """The subnets of a table (`cidr,rack`, or `rack@cidr<>rack@cidr`), in the file's order.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `InvalidSubnets` for what is
+    Raises `InvalidConfig` if the path is no readable regular file, `InvalidSubnets` for what is
     no network, what is no rack, and one network in two racks, naming both lines.
     """
     data = read_bytes(path, error=InvalidSubnets, max_bytes=max_bytes)

@@ -39,7 +39,7 @@ def read_weights(
 ) -> Mapping[TopicPartition, int]:
     """Partition -> bytes per second; `sizes`: topic -> number of its partitions, where known.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `InvalidWeights`.
+    Raises `InvalidConfig` if the path is no readable regular file, `InvalidWeights`.
     """
     data = read_bytes(path, error=InvalidWeights, max_bytes=max_bytes)
     return parse_weights(data, where=str(path), sizes=sizes)
