@@ -7,8 +7,9 @@
 
 `free_bytes_per_s`: records that may go anywhere, by the rack of their producers.
 `pinned_bytes_per_s`: records whose partition is given (a key, a number), by the rack of its leader.
-Rates are numbers from 0 to 2^63; all racks have the same depth. The file has one line with sorted
-keys, and integers without a decimal point, so equal rates give equal bytes.
+Rates are numbers from 0 to 2^63. A rack is any name, also one in another form than the others. The
+file has one line with sorted keys, and integers without a decimal point, so equal rates give equal
+bytes.
 
 What this does not do: read tables of topics and groups (see `rates`); measure.
 """
@@ -112,7 +113,7 @@ def write_rack_rates(path: str | Path, topic: str, rates: RackRates, *, made_at_
 
 
 def check_racks(node: JsonNode, racks: Iterable[str]) -> None:
-    """Record an invalid rack, or one with another depth than the others."""
+    """Record a rack that is not a valid name."""
     try:
         rack_paths(tuple(sorted(set(racks))))
     except SplitError as error:
