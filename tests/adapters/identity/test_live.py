@@ -185,7 +185,7 @@ def test_a_broker_that_lost_its_disk_comes_back_as_itself_and_no_record_is_lost(
         records.wait_for(300)
     assert after == before
     told = broker.acquired()["warnings"]
-    assert told == ["DATA_GONE: 1 partition had one replica, and it is gone"]
+    assert told == ["DATA_GONE: 1 partition had this replica only, and it is lost"]
     assert fleet.mapping(broker.key) == before
     assert all(f"broker.id={before}" in lines for lines in broker.metas())
     assert offline.looks

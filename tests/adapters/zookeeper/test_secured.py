@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
+from kazoo.security import make_digest_acl
 
 from kafka_pem import STRANGER
 from lone_zookeeper import free_port
@@ -230,6 +231,23 @@ def test_nodes_of_another_owner_differ(lone_zookeeper, chroot, settings):
     assert {each.state for each in found} == {"differs"}
     assert {(each.wanted, each.had) for each in found} == {("self=CDRWA", "world:anyone=CDRWA")}
     assert CANARY not in repr(found)
+
+
+@pytest.mark.zookeeper
+def test_a_mapping_that_is_denied_is_read_as_such_and_waited_for_in_peace(lone_zookeeper, chroot):
+    """Another node that is denied is an error."""
+    url, own = lone_zookeeper.url + chroot, [make_digest_acl("thief", "secret", all=True)]
+    init_store(url)
+    with open_store(url) as store:
+        path = f"{HOSTS}/g"
+        store.commit([Create(path, b"secret"), Create(f"{CLAIMS}/7", b"")])
+        for each in (path, f"{CLAIMS}/7"):
+            store._client.set_acls(each, own)
+        node = store.read([path])[path]
+        assert (node.is_denied, node.data) == (True, b"")
+        assert store.wait([path], 100) == frozenset()
+        with pytest.raises(MissingPermission, match=f"READ on {CLAIMS}/7"):
+            store.read([f"{CLAIMS}/7"])
 
 
 def shown(error):

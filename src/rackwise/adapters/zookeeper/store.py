@@ -28,7 +28,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
-from kazoo.exceptions import NodeExistsError, NoNodeError, ZookeeperError
+from kazoo.exceptions import NoAuthError, NodeExistsError, NoNodeError, ZookeeperError
 
 from rackwise.adapters.zookeeper.address import STORE_OPTION, Address
 from rackwise.adapters.zookeeper.config import StoreConfig
@@ -128,8 +128,10 @@ class ZooKeeperStore:
         """
         found = self._session.gather(paths, self._client.get_async, advance, _is_mapping)
         for path, answer in found.items():
-            is_seen = answer is not None and answer is not DENIED
-            self._seen[path] = _last_change(answer[1]) if is_seen else None
+            if answer is DENIED:
+                self._seen.pop(path, None)
+            else:
+                self._seen[path] = None if answer is None else _last_change(answer[1])
         return {path: answer and _node_of(answer) for path, answer in found.items()}
 
     def acls(self, paths: Sequence[str]) -> dict[str, list[ACL] | None]:
@@ -244,7 +246,12 @@ class ZooKeeperStore:
         patience_s = self._session.patience_s
         changed = set()
         for path, answer in nodes.items():
-            stat = answer.get(timeout=patience_s)
+            try:
+                stat = answer.get(timeout=patience_s)
+            except NoAuthError:
+                if not _is_mapping(path):
+                    raise
+                continue
             now = None if stat is None else _last_change(stat)
             if path in self._seen and now != self._seen[path]:
                 self._seen[path] = now

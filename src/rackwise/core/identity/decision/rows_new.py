@@ -243,7 +243,7 @@ ROWS = (
     DecisionRow(
         name="D32",
         when="no cand, S not empty (the KIP is silent); on_blocked = error, wait, generate; "
-        "grace: wait where P permits a spare, else error",
+        "grace (default): wait if --spare permits one of S, else error",
         outcome="SPARE_RESERVED; WAIT; on at D35",
         literal="-",
         judge=_blocked,
