@@ -3,17 +3,54 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from identity_starts import Start, Watcher
 from identity_world import World
 from laws_identity import check_claims
+from rackwise.core.errors import Conflict
 from rackwise.core.identity.model import KeyMapping, Rules
-from rackwise.core.identity.nodes.nodes import format_mapping
-from rackwise.core.identity.nodes.store import HOSTS, SEQUENCE, Create
+from rackwise.core.identity.nodes.nodes import (
+    format_mapping,
+    parse_claim,
+    parse_mapping,
+    parse_owner,
+)
+from rackwise.core.identity.nodes.store import (
+    CLAIMS,
+    FENCE,
+    HOSTS,
+    IDS,
+    OWNERS,
+    SEQUENCE,
+    Create,
+    Put,
+)
+from rackwise.core.identity.operator.adopt import adoptions
+from rackwise.core.identity.operator.key_template import KeyTemplate
+from rackwise.core.identity.operator.roster import Census
 from rackwise.core.identity.start.actions import Fail
 
 KEYS = ("g", "h", "x", "y")
+
+
+def adoption_of(world):
+    """The commit that adopts all registered brokers of a world, with the fence; may be empty."""
+    fence = world.nodes[FENCE].version
+    mappings = (parse_mapping(world.nodes[f"{HOSTS}/{k}"], key=k) for k in world.children(HOSTS))
+    claims = {id_: parse_claim(world.nodes[f"{CLAIMS}/{id_}"], id=id_) for id_ in world.claimed()}
+    owners = (int(name) for name in world.children(OWNERS))
+    census = Census(
+        mappings=tuple(mappings),
+        registered=world.registered(),
+        claims=claims,
+        owners={id_: parse_owner(world.nodes[f"{OWNERS}/{id_}"], id=id_) for id_ in owners},
+    )
+    versions = {id_: world.nodes[f"{IDS}/{id_}"].version for id_ in census.registered}
+    found = adoptions(census, KeyTemplate.parse("{host}"), versions=versions)
+    ops = [op for each in found for op in each.ops]
+    return (Put(FENCE, b"", fence), *ops) if ops else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +86,8 @@ class Story:
         self.plain: set[str] = set()
         self.dead_sessions: list[int] = []
         self.watcher = Watcher(self.world) if self.plot.is_watched else None
+        self.adopting: tuple = ()
+        self.adopted = 0
         self.nonces = 0
         self.ways: set[str] = set()
         self._begin()
@@ -203,6 +242,16 @@ class Story:
             if self.world.disks[key] is None:
                 self.world.disks[key] = 1000 + self.world.next_number()
             self.world.boot(key, self.world.disks[key], ours=False)
+
+    def _adopt(self):
+        """An operator adopts all brokers: reads at one event, commits at the next."""
+        if not self.adopting:
+            self.adopting = adoption_of(self.world)
+            return
+        with suppress(Conflict):
+            self.world.commit(self.adopting, None)
+            self.adopted += 1
+        self.adopting = ()
 
     def _lead(self):
         """Another watcher becomes the leader."""

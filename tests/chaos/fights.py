@@ -108,7 +108,8 @@ class Round:
                 self.stop(booting)
             self.settle()
         if self.stops_registered:
-            self.stop(self.rng.choice(self.fleet.up()), self.look_for_its_id)
+            owners = [each for each in self.fleet.up() if each.id in {ASSIGNED, SPARE}]
+            self.stop(self.rng.choice(owners), self.look_for_its_id)
         self.judge()
 
     def start(self, keys):

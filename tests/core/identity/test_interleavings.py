@@ -55,6 +55,18 @@ def test_the_laws_hold_in_every_order(plot):
     assert len(ways) >= 2, "the stories show something"
 
 
+def test_the_laws_hold_while_brokers_are_adopted():
+    """Brokers start plainly, others through Rackwise, and an operator adopts all that run."""
+    plot = Plot(
+        rules=Rules(spare="unmapped", grace_ms=0, on_blocked="generate"),
+        mapped={"g": 1},
+        events=TROUBLE | {"plain": 4, "adopt": 6},
+        turns=200,
+    )
+    stories = list(told(plot, range(200)))
+    assert sum(story.adopted for story in stories) > len(stories)
+
+
 def test_the_laws_hold_in_a_crowd_at_one_spare():
     stories = list(told(CROWD, range(100)))
     assert any("b1" in story.ways for story in stories)
