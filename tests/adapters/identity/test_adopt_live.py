@@ -1,5 +1,7 @@
 """Brokers of Kafka 3.9 that run without Rackwise are adopted, then lose their disks."""
 
+import os
+import signal
 from contextlib import closing
 
 import pytest
@@ -135,6 +137,29 @@ def test_a_broker_that_was_not_adopted_comes_back_as_the_one_unmapped_spare(flee
     assert fleet.mapping("another") == before
     assert "broker-id assign unreadable ID --force" in told["warnings"][0]
     assert called("broker-id", "show", "--key", "unreadable", "--store", fleet.url)[0] == 2
+
+
+@pytest.mark.long
+def test_a_broker_that_stands_still_past_its_session_keeps_its_id(fleet, view):
+    """Nobody holds the id meanwhile; it is mapped. The broker then registers under it again."""
+    store = ("--store", fleet.url)
+    assert called("broker-id", "init", *store)[0] == 0
+    assert called("broker-id", "adopt", "--all", "--key", "kafka-{broker.id}", *store)[0] == 0
+    still, other = fleet.brokers.values()
+    (broker_id, before) = registered(view)[still.endpoint]
+    other.kill()
+    other.wipe()
+    os.kill(int(still.pid.read_text()), signal.SIGSTOP)
+    try:
+        until(lambda: not view.registered(), "both sessions to be over", BACK_S)
+        other.start("--spare", "unmapped", "--grace", "0", key="stranger")
+        status, told = other.refused()
+    finally:
+        os.kill(int(still.pid.read_text()), signal.SIGCONT)
+    assert (status, "expected a spare id that may be taken, got none" in told) == (75, True), told
+    until(lambda: broker_id in view.registered(), "it to be back", BACK_S)
+    assert registered(view)[still.endpoint] > (broker_id, before)
+    assert fleet.mapping("stranger") is None
 
 
 @pytest.mark.long
