@@ -5,7 +5,7 @@ would lose its id with its disk. Adoption writes what that start would have writ
 and the owner of the present registration.
 
 Goals, in order: no mapping that another host needs is changed without `force`; a mapping is written
-only for the registration that was read; a second run changes nothing.
+only for the registration that it was decided for; a second run changes nothing.
 
 Algorithm. For each registered broker the first line that holds decides:
 
