@@ -115,6 +115,19 @@ class TestClusters:
         again = replace(changed, brokers=(*changed.brokers, replace(cluster.brokers[2], id=5)))
         assert [each.broker for each in again.settled().odd_racks] == [3, 5]
 
+    def test_mapped_racks_keep_the_odd_ones(self):
+        cluster = small_cluster({1: "a", 2: "/eu/b", 3: "c", 4: "/eu/", 5: None}, {})
+        changed = cluster.mapped(TO_PATHS)
+        assert [broker.rack and broker.rack.text for broker in changed.brokers] == [
+            "/eu/a",
+            "/eu/b",
+            "c",
+            "/eu/",
+            None,
+        ]
+        assert changed.odd_racks == ()
+        assert cluster.mapped({}) == cluster
+
 
 def test_a_tree_of_racks_that_do_not_count_is_refused():
     with pytest.raises(InvalidRack):

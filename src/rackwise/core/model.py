@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import numpy as np
 
-from rackwise.core.odd_racks import NO_MAP, settle_racks
+from rackwise.core.odd_racks import NO_MAP, mapped_rack, settle_racks
 from rackwise.core.override import override
 
 if TYPE_CHECKING:
@@ -546,6 +546,16 @@ class Cluster:
         if brokers == self.brokers:
             return self
         return replace(self, brokers=brokers, odd_racks=(*self.odd_racks, *found.odd))
+
+    def mapped(self, names: Mapping[str, str]) -> Cluster:
+        """The cluster with names mapped into paths, and with odd racks as the brokers name them.
+
+        `names`: plain name -> path, `racks.map` of a policy.
+        """
+        brokers = tuple(
+            replace(broker, rack=mapped_rack(broker.rack, names)) for broker in self.brokers
+        )
+        return replace(self, brokers=brokers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ def settle_racks(
     odd: dict[int, OddRack] = {}
     is_mapped = False
     for id_, rack in given.items():
-        settled[id_] = counting = _mapped(rack, names)
+        settled[id_] = counting = mapped_rack(rack, names)
         is_mapped |= counting is not rack
         if rack is None or counting is None:
             continue
@@ -106,7 +106,8 @@ def settle_racks(
     )
 
 
-def _mapped(rack: Rack | None, names: Mapping[str, str]) -> Rack | None:
+def mapped_rack(rack: Rack | None, names: Mapping[str, str]) -> Rack | None:
+    """The path that a name of the map stands for; any other rack as it is."""
     if rack is None or rack.text not in names:
         return rack
     return Rack(names[rack.text])

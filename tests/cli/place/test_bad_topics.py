@@ -12,6 +12,10 @@ from rackwise.adapters.sandbox.ports import free_ports
 from refusals import called, check_refused
 
 DISTRIBUTION = Path(__file__).parents[2] / "placer_distribution"
+ONE_AFTER_THE_OTHER = (
+    "change one after the other: new partitions take the replication factor of the topic"
+)
+SIZE = sized(1, 1)
 USAGE = "rackwise --help, or rackwise COMMAND --help"
 ROWS = "write brokers as 5:4,3:2, preferred leader first, one group for each partition"
 STRANGERS = "fix the placer, or use a built-in one such as levels"
@@ -54,11 +58,44 @@ class TestOptions:
             ),
             (
                 ["alter", NAME, "--partitions", 3, "--replication-factor", 2],
-                ("topic alter adds partitions; it cannot change the replication factor"),
+                "expected --partitions or --replication-factor, got both",
+                ONE_AFTER_THE_OTHER,
+            ),
+            (
+                ["alter", NAME],
+                "expected --partitions or --replication-factor, got none",
+                ONE_AFTER_THE_OTHER,
+            ),
+            (
+                [
+                    *("alter", NAME, "--replication-factor", 2, "--replica-assignment", "0:1"),
+                    *("--broker-list", "0,1", "--no-load"),
+                ],
                 (
-                    "change_replication in Python gives the rows; Kafka's "
-                    "kafka-reassign-partitions moves the replicas"
+                    "--replication-factor cannot be combined with --replica-assignment, "
+                    "--broker-list, --no-load"
                 ),
+                "rackwise apply takes rows by hand, as Kafka's reassignment JSON",
+            ),
+            (
+                ["alter", NAME, "--partitions", 3, "--throttle", "50MB"],
+                "--throttle requires --replication-factor",
+                "omit --throttle: new partitions are empty",
+            ),
+            (
+                ["alter", NAME, "--replication-factor", "x"],
+                "invalid replication: expected an integer of 1 or more, got x",
+                None,
+            ),
+            (
+                ["create", *SIZE],
+                "expected the name of a topic once, got none",
+                "give NAME, or --topic NAME",
+            ),
+            (
+                ["ensure", NAME, "--topic", NAME, *SIZE],
+                "expected the name of a topic once, got NAME and --topic",
+                "give NAME, or --topic NAME",
             ),
             (
                 ["create", NAME, "--replica-assignment", "0", "--config", "retention.ms"],

@@ -7,13 +7,13 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
 from laws_placement import check_placement
 from rackwise import Placement, place
 from rackwise.adapters.files import parse_placement, write_snapshot
-from rackwise.cli.place.options import current_load
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from rackwise.core.model import LogDir
@@ -188,10 +188,116 @@ class TestBrokersAndRacks:
         }
         assert any({0, 2, 4} & set(parse_assignment(row.strip())[0]) for row in rows)
 
-    def test_load_counts_replicas_and_preferred_leaders_of_other_topics(self):
-        table = small_cluster(EVEN, {"t-0": [0, 2], "u-0": [2, 4], "u-1": [4]}).partitions
-        assert current_load(table) == Load(replicas={0: 1, 2: 2, 4: 2}, leaders={0: 1, 2: 1, 4: 1})
-        assert current_load(table, without="u") == Load(replicas={0: 1, 2: 1}, leaders={0: 1})
+    def test_the_replicas_of_the_topic_itself_are_no_load(self, file):
+        """They move, so the rows are those of a cluster without the topic."""
+        mine = {f"mine-{p}": [0, 2, 4] for p in range(9)}
+        words = ["--format", "reassignment", "--topic", "mine", "--seed", 1]
+        alone = called(*place_command(file(EVEN, {"other-0": [1, 3, 5]}), 2, 3, *words))
+        path = file(EVEN, {**mine, "other-0": [1, 3, 5]})
+        assert called(*place_command(path, 2, 3, *words)) == alone
+        words = ["--format", "reassignment", "--topic", "new", "--seed", 1]
+        assert called(*place_command(path, 2, 3, *words)) != alone
+
+    def test_names_are_mapped_into_paths_by_the_policy(self, file, tmp_path):
+        policy = tmp_path / "policy.toml"
+        policy.write_text(
+            'format = "rackwise.policy/1"\n[racks]\n'
+            'map = { a = "/eu/a", b = "/eu/b", c = "/us/c" }\n'
+        )
+        words = ["--placer", "ring", "--seed", 3]
+        wanted = called(*place_command(file(PATHS), 6, 3, *words))
+        between = file({**EVEN, 1: "/eu/a", 4: "/us/c"})
+        assert called(*place_command(between, 6, 3, *words, "--policy", policy)) == wanted
+        code, _, err = called(*place_command(between, 6, 3, *words))
+        assert (code, 'broker 1 ("/eu/a": expected a name' in err) == (1, True)
+
+
+class TestAllTopics:
+    LISTS: ClassVar[dict[str, list[int]]] = {
+        **{f"orders-{p}": [0, 1] for p in range(6)},
+        "orders.dead-0": [0, 1, 2],
+        **{f"users-{p}": [0, 2] for p in range(3)},
+    }
+
+    def rows(self, text):
+        found = {}
+        for (topic, _), row in parse_placement(text.encode(), where="stdout").items():
+            found.setdefault(topic, []).append(row)
+        return {topic: Placement.of(dict(enumerate(rows))) for topic, rows in found.items()}
+
+    def test_one_reassignment_has_all_topics_that_match(self, file):
+        path = file(EVEN, self.LISTS)
+        words = ["place", "--snapshot", path, "--all-topics", "orders*", "--seed", 5]
+        code, out, err = called(*words)
+        assert (code, err) == (0, "")
+        assert called(*words, "--format", "reassignment") == (0, out, "")
+        rows = self.rows(out)
+        brokers = small_cluster(EVEN, {}).brokers
+        rng, load = JavaRandom(5), Load(replicas={0: 3, 2: 3}, leaders={0: 3})
+        first = place(brokers, 6, 2, load=load, rng=rng)
+        assert sorted(rows) == ["orders", "orders.dead"]
+        assert rows["orders"] == first
+        check_placement(rows["orders.dead"], brokers, replication=3, racks="aware")
+        assert len(rows["orders.dead"]) == 1
+
+    def test_several_globs_a_broker_list_and_a_drawn_seed(self, file):
+        path = file(EVEN, self.LISTS)
+        words = ["place", "--snapshot", path, "--all-topics", "orders", "--all-topics", "users"]
+        words += ["--broker-list", "1,3,5"]
+        code, out, err = called(*words)
+        (seed,) = SEED.fullmatch(err).groups()
+        rows = self.rows(out)
+        assert (code, sorted(rows)) == (0, ["orders", "users"])
+        assert {id_ for each in rows.values() for id_ in each.rows.ravel().tolist()} == {1, 3, 5}
+        assert called(*words, "--seed", seed) == (0, out, "")
+
+    def test_json_is_one_document_for_each_topic(self, file):
+        path = file(EVEN, self.LISTS)
+        words = ["place", "--snapshot", path, "--all-topics", "*", "--seed", 2]
+        code, out, _ = called(*words, "--json")
+        printed = [document(line) for line in out.splitlines()]
+        assert (code, [each["topic"] for each in printed]) == (
+            0,
+            ["orders", "orders.dead", "users"],
+        )
+        assert [sum(each["replicas"] for each in one["brokers"]) for one in printed] == [12, 3, 6]
+        wanted = self.rows(called(*words)[1])
+        assert [each["rows"] for each in printed] == [
+            wanted[each["topic"]].rows.tolist() for each in printed
+        ]
+
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            (
+                ["--all-topics", "x*"],
+                'invalid --all-topics: expected a pattern that matches a topic, got "x*"',
+                "topics: orders, orders.dead, users",
+            ),
+            (
+                ["--all-topics", "*", "--partitions", 3, "--topic", "t", "--from-server", "h:1"],
+                "--all-topics cannot be combined with --partitions, --topic, --from-server",
+                "omit them: existing topics have a name, partitions and replicas",
+            ),
+            (
+                ["--all-topics", "*", "--format", "cli"],
+                "--all-topics requires --format reassignment or json",
+                "the text for kafka-topics has one topic, without its name",
+            ),
+            (
+                ["--all-topics", "*", "--timeout", 3],
+                "--timeout requires --from-server",
+                "omit --timeout, or give --from-server",
+            ),
+            (
+                ["--partitions", 3],
+                "expected --partitions and --replication-factor, got no --replication-factor",
+                "give both, or place existing topics anew: --all-topics GLOB",
+            ),
+        ],
+    )
+    def test_options_that_cannot_be(self, file, words, message, hint):
+        check_refused(["place", "--snapshot", file(EVEN, self.LISTS), *words], message, hint)
 
 
 class TestWhatIsSaid:
@@ -367,13 +473,6 @@ class TestBadInput:
         code, out, err = called("place", "--partitions", 1, "--replication-factor", 1)
         assert (code, out) == (1, "")
         assert err.startswith("error: expected exactly one of --snapshot and --bootstrap-server")
-
-
-def test_a_placement_of_a_topic_is_read_with_its_running_reassignment():
-    from rackwise.cli.place.options import read_topic_rows
-
-    cluster = small_cluster(EVEN, {"s-0": [5], "t-0": [0, 2], "t-1": [2, 4, 1]})
-    assert read_topic_rows(cluster, "t") == Placement.of({0: [0, 2], 1: [2, 4, 1]})
 
 
 def test_cordoned_brokers_are_given_nothing_and_cannot_be_asked_for(tmp_path):

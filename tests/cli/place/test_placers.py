@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rackwise.adapters.files import write_snapshot
-from rackwise.cli.place.placers import create_placer, find_placer
+from rackwise.cli.placer_options import create_placer, find_placer
 from rackwise.core.errors import InvalidConfig, InvalidPlacer
 from rackwise.core.json.strict import parse
 from rackwise.core.placement import Kip36, Levels, Ring, Unaware

@@ -24,7 +24,7 @@ from rackwise.core.json.strict import parse
 from rackwise.core.placement import parse_assignment
 from rackwise.core.replica_service.answers import seed_of
 from refusals import called, check_refused
-from rpc_servers import PATIENCE_S, SERVICE, connected, received, running
+from rpc_servers import PATIENCE_S, SERVICE, connected, placed, received, running
 from service_frames import assignment, framed, header
 from small_clusters import small_cluster
 
@@ -150,6 +150,24 @@ def test_forms_of_the_rows():
 def test_the_key_may_be_moved():
     with running(api_key=1234) as server:
         assert called(*place_command(server.bootstrap, 3, 1, "--api-key", 1234))[0] == 0
+
+
+def test_the_service_gives_up_after_the_timeout():
+    asked, may_go = [], threading.Event()
+
+    def answer(request, seed):
+        asked.append(request.timeout_ms)
+        may_go.wait(PATIENCE_S)
+        return placed(request, seed)
+
+    with running(answer) as server:
+        command = place_command(server.bootstrap, 3, 1)
+        code, out, err = called(*command, "--timeout", 0.05)
+        may_go.set()
+        assert (code, out) == (1, "")
+        assert "within 50 ms" in err
+        assert called(*command)[0] == 0
+    assert asked == [50, 60_000]
 
 
 @pytest.mark.parametrize(

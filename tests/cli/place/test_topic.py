@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,18 @@ from kafka import TopicPartition
 
 from kafka_topics import NAME, described, document, shows, sized, topic
 from kafka_traffic import described_topic, first, topic_by_each_broker, until
+from rackwise import Rack, change_replication, place
 from rackwise.adapters import kafka
 from rackwise.adapters.kafka import connect
+from rackwise.core.placement import JavaRandom, Ring
 from refusals import called, check_refused
 
 DISTRIBUTION = Path(__file__).parents[2] / "placer_distribution"
+KAFKAS_LIMIT = (
+    "even for given replica lists; 1 of 2 have none: 1\n"
+    "hint: set broker.rack on them, restart them and try again; or run rackwise topic create "
+    "--disable-rack-aware for a new topic with more partitions, which Kafka accepts\n"
+)
 PLACERS = [["kip36"], ["unaware"], ["striped"], ["ring", "--ignore-racks"], ["levels"]]
 
 
@@ -56,6 +64,14 @@ class TestCreateAndAlter:
         code, out, _ = topic(cluster, "create", *sized(5, 2), "--seed", wanted["seed"])
         assert (code, out) == (0, f"topic {NAME}: created, 5 partitions of 2 replicas\n")
         shows(admin, wanted["rows"])
+
+    def test_the_topic_may_be_named_as_for_kafkas_tool(self, cluster, admin):
+        server = ["--topic", NAME, "--bootstrap-server", cluster.bootstrap]
+        assert called("topic", "create", *server, "--replica-assignment", "2:0")[0] == 0
+        assert called("topic", "ensure", *server, *sized(1, 2))[0] == 0
+        words = ["--partitions", 2, "--replica-assignment", "2:0,0:1"]
+        assert called("topic", "alter", *server, *words)[0] == 0
+        shows(admin, [[2, 0], [0, 1]])
 
     def test_configs_go_with_it(self, cluster, admin):
         words = ["--config", "min.insync.replicas=2", "--config", "retention.bytes=123456"]
@@ -101,14 +117,17 @@ class TestExitCodes:
         code, out, _ = topic(cluster, "create", *sized(2, 2), "--json")
         rows = document(out)["rows"]
         assert code == 0
-        code, out, err = topic(cluster, "create", *sized(2, 2))
+        exists = f"topic {NAME}: exists, 2 partitions of 2 replicas\n"
+        assert topic(cluster, "create", *sized(2, 2)) == (0, exists, "")
+        assert topic(cluster, "create", *sized(2, 2), "--if-not-exists") == (0, exists, "")
+        words = [*sized(2, 2), "--config", "retention.ms=1000"]
+        assert topic(cluster, "create", *words) == (
+            *(0, exists),
+            f"warning: --config has no effect: topic {NAME} exists\n",
+        )
+        code, out, err = topic(cluster, "create", *sized(3, 2))
         assert (code, out) == (1, "")
         assert err.startswith(f"error: topic {NAME} exists already\nhint: ")
-        assert topic(cluster, "create", *sized(2, 2), "--if-not-exists") == (
-            0,
-            f"topic {NAME}: exists, 2 partitions of 2 replicas\n",
-            "",
-        )
         for other in (sized(3, 2), sized(2, 1), ["--replica-assignment", "0,1"]):
             code, out, err = topic(cluster, "create", *other, "--if-not-exists")
             assert (code, out) == (
@@ -187,6 +206,63 @@ class TestExitCodes:
         shows(admin, [[2, 0]])
 
 
+class TestReplicationFactor:
+    """Rows of `ring`, whose paths `racks.map` makes of the names that the brokers have."""
+
+    @pytest.fixture
+    def ring(self, tmp_path):
+        policy = tmp_path / "policy.toml"
+        policy.write_text(
+            'format = "rackwise.policy/1"\n[racks]\nmap = { a = "/r/a", b = "/r/b", c = "/r/c" }\n'
+        )
+        return ["--placer", "ring", "--policy", policy]
+
+    @pytest.mark.usefixtures("state")
+    def test_rings_go_on_where_the_topic_ends(self, cluster, admin, ring):
+        brokers = [
+            replace(each, rack=Rack(f"/r/{each.rack}"), is_live=True, is_fenced=False)
+            for each in cluster.brokers
+        ]
+        whole = place(brokers, 6, 2, placer=Ring(), rng=JavaRandom(5))
+        words = ["--partitions", 4, "--replication-factor", 2]
+        assert topic(cluster, "create", *words, *ring, "--seed", 5)[0] == 0
+        shows(admin, whole.rows[:4].tolist())
+        assert topic(cluster, "alter", "--partitions", 6, *ring, "--seed", 5)[0] == 0
+        shows(admin, whole.rows.tolist())
+        wider = change_replication(whole, brokers, 3, placer=Ring())
+        code, out, err = topic(cluster, "alter", "--replication-factor", 3, *ring)
+        assert (code, out) == (0, "6 moves: 6 done, 0 failed, 0 skipped, 0 dropped\n"), err
+        shows(admin, wider.rows.tolist())
+        code, out, err = topic(cluster, "alter", "--replication-factor", 3, *ring, "--seed", 1)
+        assert (code, out) == (0, "6 moves: nothing to do\n"), err
+        code, out, err = topic(cluster, "alter", "--replication-factor", 1, *ring, "--json")
+        assert (code, document(out)["done"]) == (0, 6), err
+        shows(admin, wider.rows[:, :1].tolist())
+
+    def test_rows_of_different_length_name_the_run_that_may_be_open(self, cluster, admin, state):
+        """As in the middle of a run: some partitions have their new replicas."""
+        assert topic(cluster, "create", "--replica-assignment", "0:1,1:2")[0] == 0
+        shows(admin, [[0, 1], [1, 2]])
+        words = ["--replication-factor", 3, "--disable-rack-aware"]
+        assert topic(cluster, "alter", *words, "--throttle", "50MB")[0] == 0
+        admin.alter_partition_reassignments({TopicPartition(NAME, 1): [1, 2]})
+        until(lambda: list(map(len, described(admin)[0])) == [3, 2], "the rows")
+        code, out, err = topic(cluster, "alter", *words)
+        assert (code, out) == (1, "")
+        assert err.startswith(
+            f"error: topic {NAME} partition 1 has 2 replicas, partition 0 has 3\n"
+        )
+        (file,) = state.glob(f"*/{NAME}-rf-3.json")
+        assert f"hint: if a run was interrupted, continue it: rackwise resume {file} " in err
+
+    def test_a_topic_that_does_not_exist(self, cluster, admin, state):
+        assert NAME not in admin.list_topics()
+        code, out, err = topic(cluster, "alter", "--replication-factor", 3)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"error: topic {NAME} does not exist\n")
+        assert not [*state.glob("*/*.json")]
+
+
 class TestEnsure:
     def test_it_is_there_afterwards_whatever_was_before(self, cluster, admin):
         code, out, err = topic(cluster, "ensure", *sized(3, 3))
@@ -232,6 +308,10 @@ def test_topics_are_made_at_every_step_while_racks_are_rolled_out(make_zookeeper
             assert ("racks were ignored: 1 of 2 brokers have none: 1; " in err) == is_partial
             words = [*server, *sized(2, 2), "--ignore-racks"]
             assert called("topic", "create", f"rackless-{done}", *words)[0] == 0
+            words = [*server, "--partitions", 4, "--ignore-racks", "--seed", 1]
+            code, _, err = called("topic", "alter", f"rackless-{done}", *words)
+            assert code == int(is_partial)
+            assert (KAFKAS_LIMIT in err) == is_partial
     check_ring(cluster)
     check_a_broker_that_is_gone(cluster)
     restart_with_rack(cluster, 1, rack="b")

@@ -256,7 +256,7 @@ def topic_exists(name: str) -> TopicExists:
         f"topic {escaped(name)} exists already",
         wanted="a name that is free",
         had=name,
-        hint="set --if-not-exists to leave it as it is; run topic alter to add partitions",
+        hint="run topic alter to change it; with --if-not-exists the exit code is 2",
     )
 
 

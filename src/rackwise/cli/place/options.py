@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rackwise.cli.place.placers import create_placer, parse_pairs
+from rackwise.cli.placer_options import (
+    PlacerOptions,
+    Seed,
+    create_placer,
+    parse_pairs,
+    print_generated_seed,
+    seeded_random,
+)
 from rackwise.cli.shell import Shell
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import (
@@ -24,17 +32,12 @@ from rackwise.core.errors import (
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from rackwise.core.model import Broker, Cluster, PartitionTable
+    from rackwise.core.model import Broker, Cluster
     from rackwise.core.placement import Draws, Load, Placement, Placer, RackMode, Report
 
 DEFAULT_PLACER = "levels"
 NUMBER = re.compile(r"-?[0-9]{1,10}")
 INTEGER = re.compile(r"-?[0-9]+")
-SEED_END = 1 << 31
-"""Generated seeds are below this."""
 MAX_DIGITS = 10
 
 
@@ -63,12 +66,6 @@ PlacerName = Annotated[
     str | None,
     typer.Option("--placer", metavar="NAME", help="Use this placer. [default: levels]"),
 ]
-PlacerOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--placer-option", metavar="K=V", help="Set an option of the placer. May be repeated."
-    ),
-]
 RackModeName = Annotated[
     Literal["enforced", "safe", "one-rack"] | None,
     typer.Option(
@@ -85,13 +82,12 @@ BrokerList = Annotated[
         "--broker-list", metavar="IDS", help="Use only these brokers, separated by commas."
     ),
 ]
-Seed = Annotated[
-    int | None,
+RackMap = Annotated[
+    Path | None,
     typer.Option(
-        "--seed",
-        metavar="N",
-        help="Use this random seed. Equal seeds give equal placements. If you omit it, a seed is "
-        "generated and printed.",
+        "--policy",
+        metavar="FILE",
+        help="Map rack names into paths with racks.map of this policy. Nothing else of it counts.",
     ),
 ]
 NoLoad = Annotated[
@@ -107,6 +103,7 @@ class PlacementOptions:
     placer_option: PlacerOptions = None
     rack_mode: RackModeName = None
     disable_rack_aware: IgnoreRacks = False
+    policy: RackMap = None
     broker_list: BrokerList = None
     seed: Seed = None
     no_load: NoLoad = False
@@ -118,6 +115,7 @@ class PlacementOptions:
             "--placer-option": self.placer_option,
             "--rack-mode": self.rack_mode,
             "--disable-rack-aware": self.disable_rack_aware,
+            "--policy": self.policy,
             "--broker-list": self.broker_list,
             "--seed": None if self.seed is None else "given",
             "--no-load": self.no_load,
@@ -145,14 +143,25 @@ class PlacementSettings:
         return self.seed if self.is_seed_generated else None
 
 
+def map_racks(shell: Shell, given: PlacementOptions, cluster: Cluster) -> Cluster:
+    """Map rack names into paths as the policy says. Raises `InvalidPolicy`."""
+    if given.policy is None:
+        return cluster
+    from rackwise.adapters import files
+
+    read = files.read_policy(given.policy, max_bytes=shell.max_input)
+    return cluster.mapped(read.policy.racks.map)
+
+
 def resolve(
-    given: PlacementOptions, cluster: Cluster, *, topic: str | None = None
+    given: PlacementOptions, cluster: Cluster, *, without: Collection[str] = ()
 ) -> PlacementSettings:
-    """Apply the options to a cluster. `topic`: its rows do not count as load.
+    """Apply the options to a cluster. `without`: topics whose rows do not count as load.
 
     Raises `InvalidConfig`, `InvalidPlacer`, `InvalidAssignment`, `UnknownBroker`.
     """
     from rackwise.core.placement import RackMode
+    from rackwise.core.placement.topics import current_load
 
     if given.disable_rack_aware and given.rack_mode is not None:
         raise InvalidConfig(
@@ -175,22 +184,11 @@ def resolve(
         placer=placer,
         brokers=brokers,
         racks=mode,
-        load=None if given.no_load else current_load(cluster.partitions, without=topic),
+        load=None if given.no_load else current_load(cluster.partitions, without=without),
         seed=seed,
         is_seed_generated=given.seed is None,
         rng=rng,
     )
-
-
-def seeded_random(seed: int | None) -> tuple[int, Draws]:
-    """Return the seed, generated if None, and the random numbers that Java makes from it."""
-    from rackwise.core.placement import JavaRandom
-
-    if seed is None:
-        import secrets
-
-        seed = secrets.randbelow(SEED_END)
-    return seed, JavaRandom(seed)
 
 
 def select_brokers(brokers: Sequence[Broker], broker_list: str | None) -> tuple[Broker, ...]:
@@ -270,44 +268,6 @@ def check_uncordoned(ids: Iterable[int], brokers: Sequence[Broker], *, what: str
             )
 
 
-def current_load(table: PartitionTable, *, without: str | None = None) -> Load:
-    """Count replicas and preferred leaders per broker, over all topics but one."""
-    import numpy as np
-
-    from rackwise.core.placement import Load
-
-    topics = np.array([topic != without for topic in table.topics], dtype=np.bool_)
-    # (partitions,) of bool: the partition belongs to another topic than `without`
-    is_other = topics[table.topic] if len(table) else np.zeros(0, dtype=np.bool_)
-    replicas = table.replicas
-    # index of the first replica, the preferred leader, of each such partition
-    firsts = replicas.offsets[:-1][is_other & (replicas.lengths > 0)]
-    return Load(
-        replicas=_counts(replicas.values[is_other[replicas.rows]]),
-        leaders=_counts(replicas.values[firsts]),
-    )
-
-
-def _counts(ids: NDArray[np.int32]) -> Mapping[int, int]:
-    import numpy as np
-
-    found, times = np.unique(ids, return_counts=True)
-    return dict(zip(found.tolist(), times.tolist(), strict=True))
-
-
-def read_topic_rows(cluster: Cluster, topic: str) -> Placement:
-    """Return the rows of a topic, including replicas that a reassignment adds."""
-    import numpy as np
-
-    from rackwise.core.placement import Placement
-
-    table = cluster.partitions
-    rows = np.flatnonzero(table.topic == table.topics.index(topic))
-    return Placement.of(
-        {int(table.partition[row]): table.replicas.row(int(row)) for row in rows.tolist()}
-    )
-
-
 def place_topic(
     shell: Shell, settings: PlacementSettings, partitions: int, replication: int
 ) -> tuple[Placement, Report]:
@@ -369,10 +329,7 @@ def print_notes(
 
     `placer`: None for rows of --replica-assignment.
     """
-    if generated_seed is not None:
-        shell.note(
-            f"generated seed {generated_seed}: --seed {generated_seed} gives the same rows again"
-        )
+    print_generated_seed(shell, generated_seed)
     for line in report.lines():
         shell.note(escaped(line))
     most = max(report.brokers, key=lambda broker: (broker.replicas, -broker.id))

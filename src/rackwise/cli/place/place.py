@@ -1,7 +1,9 @@
-"""`rackwise place`: prints a placement for a new topic and writes nothing."""
+"""`rackwise place`: prints a placement for a new topic or existing ones, and writes nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -10,6 +12,8 @@ from rackwise.cli.app import with_option_groups
 from rackwise.cli.place.options import (
     PlacementOptions,
     PlacementSettings,
+    explain_rows,
+    map_racks,
     parse_partitions,
     parse_replication,
     place_topic,
@@ -19,8 +23,10 @@ from rackwise.cli.place.served import (
     FromServer,
     PlacementServer,
     ServedApiKey,
+    Timeout,
     reject_local_options,
 )
+from rackwise.cli.placer_options import print_generated_seed
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
 from rackwise.core.errors import InvalidConfig
@@ -37,11 +43,19 @@ Format = Literal["json", "cli", "reassignment"]
 def place(
     context: typer.Context,
     partitions: Annotated[
-        str, typer.Option(metavar="P", help="Give the topic this many partitions.")
-    ],
+        str | None, typer.Option(metavar="P", help="Give the topic this many partitions.")
+    ] = None,
     replication_factor: Annotated[
-        str, typer.Option(metavar="R", help="Give each partition this many replicas.")
-    ],
+        str | None, typer.Option(metavar="R", help="Give each partition this many replicas.")
+    ] = None,
+    all_topics: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Place the matching topics of the cluster anew, each with the partitions and "
+            "replicas that it has. May be repeated.",
+        ),
+    ] = None,
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
     from_server: FromServer = None,
@@ -49,29 +63,45 @@ def place(
     *,
     options: PlacementOptions,
     api_key: ServedApiKey = None,
+    timeout: Timeout = None,
     format: Annotated[
         Format | None,
         typer.Option(
-            help="Print json, cli (5:4,3:2 for kafka-topics) or Kafka's reassignment JSON. "
-            "[default: cli]"
+            help="Print json, cli (5:4,3:2 for kafka-topics) or Kafka's reassignment JSON, one for "
+            "all topics. [default: cli, or reassignment with --all-topics]"
         ),
     ] = None,
     topic: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Name the topic in the output, for --format reassignment or json."
+            metavar="NAME",
+            help="Name the topic in the output, for --format reassignment or json. Its replicas do "
+            "not count as load.",
         ),
     ] = None,
 ) -> int:
-    """Print a placement for a new topic; equal seeds give equal placements.
+    """Print a placement for a new topic, or for existing ones; equal seeds give equal placements.
 
-    With --from-server, a running rackwise serve computes the placement from its own cluster, placer
-    and seed. Reads only. Exit codes: 0 printed, 1 error.
+    With --all-topics, rackwise apply and Kafka's kafka-reassign-partitions take the output; JSON is
+    one line for each topic. With --from-server, a running rackwise serve computes the placement
+    from its own cluster, placer and seed. Reads only. Exit codes: 0 printed, 1 error.
     """
     shell: Shell = context.obj
     server = PlacementServer(
-        from_server, client_config, api_key, options.broker_list, options.disable_rack_aware
+        from_server,
+        client_config,
+        api_key,
+        timeout,
+        options.broker_list,
+        options.disable_rack_aware,
     )
+    if all_topics:
+        sizes = {"--partitions": partitions, "--replication-factor": replication_factor}
+        _check_alone({**sizes, "--topic": topic, "--from-server": from_server})
+        output_format = _output_format(shell, format, topic, has_several=True)
+        server.check_absent()
+        existing = ClusterSource(snapshot, bootstrap_server, client_config)
+        return _place_all(shell, existing, options, all_topics, output_format)
     source = None
     if from_server is None:
         server.check_absent()
@@ -82,14 +112,14 @@ def place(
             [*(name for name, value in sources.items() if value), *options.names()]
         )
     output_format = _output_format(shell, format, topic)
+    size = _size(partitions, replication_factor)
     if source is not None:
-        cluster = source.read(shell)
-        settings = resolve(options, cluster)
-        size = parse_partitions(partitions), parse_replication(replication_factor)
+        cluster = map_racks(shell, options, source.read(shell))
+        settings = resolve(options, cluster, without=[topic] if topic else ())
         rows, report = place_topic(shell, settings, *size)
         document = _document(cluster, settings, rows, report, topic)
     else:
-        rows = server.ask(parse_partitions(partitions), parse_replication(replication_factor))
+        rows = server.ask(*size)
         document = server.document(rows, topic)
     if output_format == "json":
         shell.document(document)
@@ -98,8 +128,77 @@ def place(
     return 0
 
 
-def _output_format(shell: Shell, format: Format | None, topic: str | None) -> Format:
-    """Choose the format from --format and --json. Raises `InvalidConfig`."""
+def _place_all(
+    shell: Shell,
+    source: ClusterSource,
+    options: PlacementOptions,
+    globs: Sequence[str],
+    output_format: Format,
+) -> int:
+    """Place existing topics anew. Raises the errors of `place_anew`."""
+    from rackwise.adapters import files
+    from rackwise.cli.plan.goals import check_globs
+    from rackwise.core.placement.topics import place_anew
+
+    cluster = map_racks(shell, options, source.read(shell))
+    check_globs("--all-topics", globs, cluster)
+    names = [
+        name for name in sorted(cluster.topics) if any(fnmatchcase(name, glob) for glob in globs)
+    ]
+    settings = resolve(options, cluster, without=names)
+    placed = place_anew(
+        cluster,
+        names,
+        settings.brokers,
+        placer=settings.placer,
+        racks=settings.racks,
+        load=settings.load,
+        rng=settings.rng,
+    )
+    print_generated_seed(shell, settings.generated_seed)
+    if output_format == "json":
+        for name, rows in placed.items():
+            report = explain_rows(rows, settings.brokers, settings)
+            shell.document(_document(cluster, settings, rows, report, name))
+        return 0
+    lists = {(name, each): rows[each] for name, rows in placed.items() for each in rows}
+    shell.text(files.reassignment_text(lists))
+    return 0
+
+
+def _check_alone(others: Mapping[str, str | None]) -> None:
+    """Reject options beside --all-topics. `others`: option -> value. Raises `InvalidConfig`."""
+    names = [name for name, value in others.items() if value is not None]
+    if names:
+        raise InvalidConfig(
+            f"--all-topics cannot be combined with {', '.join(names)}",
+            wanted="--all-topics alone",
+            had=", ".join(names),
+            hint="omit them: existing topics have a name, partitions and replicas",
+        )
+
+
+def _size(partitions: str | None, replication_factor: str | None) -> tuple[int, int]:
+    """Parse the size of one topic. Raises `InvalidConfig` if a part of it is missing."""
+    if partitions is None or replication_factor is None:
+        sizes = {"--partitions": partitions, "--replication-factor": replication_factor}
+        missing = " and ".join(name for name, value in sizes.items() if value is None)
+        raise InvalidConfig(
+            f"expected --partitions and --replication-factor, got no {missing}",
+            wanted="--partitions and --replication-factor",
+            had=f"no {missing}",
+            hint="give both, or place existing topics anew: --all-topics GLOB",
+        )
+    return parse_partitions(partitions), parse_replication(replication_factor)
+
+
+def _output_format(
+    shell: Shell, format: Format | None, topic: str | None, *, has_several: bool = False
+) -> Format:
+    """Choose the format from --format and --json. Raises `InvalidConfig`.
+
+    `has_several`: whether topics of the cluster are placed, which have names.
+    """
     if shell.is_json and format not in {None, "json"}:
         raise InvalidConfig(
             f"expected one format, got --json and --format {format}",
@@ -107,7 +206,17 @@ def _output_format(shell: Shell, format: Format | None, topic: str | None) -> Fo
             had=2,
             hint="omit one of them",
         )
-    chosen: Format = "json" if shell.is_json else format or "cli"
+    default: Format = "reassignment" if has_several else "cli"
+    chosen: Format = "json" if shell.is_json else format or default
+    if has_several:
+        if chosen == "cli":
+            raise InvalidConfig(
+                "--all-topics requires --format reassignment or json",
+                wanted="--format reassignment",
+                had="--format cli",
+                hint="the text for kafka-topics has one topic, without its name",
+            )
+        return chosen
     if chosen == "reassignment" and topic is None:
         raise InvalidConfig(
             "--format reassignment requires --topic",

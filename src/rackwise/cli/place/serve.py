@@ -17,9 +17,7 @@ from rackwise.cli.place.options import (
     NoLoad,
     PlacementOptions,
     PlacerName,
-    PlacerOptions,
     RackModeName,
-    Seed,
     resolve,
 )
 from rackwise.cli.place.serve_options import (
@@ -49,6 +47,7 @@ from rackwise.cli.place.serve_options import (
     TlsKey,
     build_config,
 )
+from rackwise.cli.placer_options import PlacerOptions, Seed
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
 from rackwise.cli.stopping import not_ignored

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rackwise.cli.place.options import parse_broker_ids
+from rackwise.cli.place.serve_options import MS_PER_S
 from rackwise.cli.shell import installed
 from rackwise.core.errors import InvalidConfig
 
@@ -31,7 +33,15 @@ ServedApiKey = Annotated[
         "[default: 68]",
     ),
 ]
-
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        min=0.001,
+        max=86_400,
+        help="Longest time that the server may take, with --from-server. [default: 60]",
+    ),
+]
 
 SENT = ("--disable-rack-aware", "--broker-list")
 """Placement options that are sent with the request; the server decides the others."""
@@ -57,24 +67,28 @@ class PlacementServer:
     """None without --from-server."""
     client_config: Path | None
     api_key: int | None
+    timeout: float | None
+    """In seconds."""
     broker_list: str | None
     ignores_racks: bool
 
     def check_absent(self) -> None:
         """Reject options that require --from-server. Raises `InvalidConfig`."""
-        if self.api_key is not None:
+        given = {"--api-key": self.api_key, "--timeout": self.timeout}
+        names = [name for name, value in given.items() if value is not None]
+        if names:
             raise InvalidConfig(
-                "--api-key requires --from-server",
+                f"{names[0]} requires --from-server",
                 wanted="--from-server",
-                had="--api-key",
-                hint="omit --api-key, or give --from-server",
+                had=names[0],
+                hint=f"omit {names[0]}, or give --from-server",
             )
 
     def ask(self, partitions: int, replication: int) -> Placement:
         """Ask the server for rows.
 
-        Raises `ServerRefused`, `NotRackwise`, `Unreachable`, `LocalProtocolError`, and the errors
-        of options and client settings.
+        Raises `ServerRefused`, also after the timeout, `NotRackwise`, `Unreachable`,
+        `LocalProtocolError`, and the errors of options and client settings.
         """
         from rackwise.core.placement import Placement
 
@@ -89,8 +103,11 @@ class PlacementServer:
         settings = {} if config is None else kafka.read_client_config(config)
         key = {} if self.api_key is None else {"api_key": self.api_key}
         client = partial(ReplicaAssignmentClient, **key)
+        limit = {} if self.timeout is None else {"timeout_ms": ceil(self.timeout * MS_PER_S)}
+        options = CreateReplicaAssignmentOptions(
+            force_simple_assignment=self.ignores_racks, **limit
+        )
         with closing(kafka.connect_as(client, self.server or "", settings)) as admin:
-            options = CreateReplicaAssignmentOptions(force_simple_assignment=self.ignores_racks)
             result = admin.create_replica_assignment(partitions, replication, node_ids, options)
             return Placement.of(result.assignments().result())
 

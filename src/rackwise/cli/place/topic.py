@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,31 +18,33 @@ from rackwise.cli.place.options import (
     PlacementSettings,
     check_rows_known,
     explain_rows,
+    map_racks,
     parse_partitions,
     parse_replication,
     place_topic,
     print_notes,
-    read_topic_rows,
     resolve,
-    seeded_random,
 )
-from rackwise.cli.place.placers import create_placer, parse_pairs
 from rackwise.cli.place.topic_rows import (
     Outcome,
     TopicSize,
     check_increase,
+    explain_refusal,
     parse_added_rows,
     place_added_rows,
     print_topic_notes,
     reject_other_options,
+    reject_with_replication,
     show,
     warn_of_missing_racks,
 )
+from rackwise.cli.placer_options import create_placer, parse_pairs, seeded_random
 from rackwise.cli.shell import Shell, Terminated, drop_stdout, installed
 from rackwise.cli.source import ClientConfig, utc_now
 from rackwise.core.errors import (
     InvalidConfig,
     PartialFailure,
+    ServerRefused,
     TopicExists,
     WorldError,
 )
@@ -61,7 +64,37 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the topic.")]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicName:
+    """The name of a topic: an argument, or `--topic` as in Kafka's tool. Exactly one is given."""
+
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Name of the topic.", show_default=False),
+    ] = None
+    topic: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the topic, as for Kafka's kafka-topics."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check that exactly one is given. Raises `InvalidConfig`."""
+        if (self.name is None) == (self.topic is None):
+            raise InvalidConfig(
+                "expected the name of a topic once, got "
+                + ("none" if self.name is None else "NAME and --topic"),
+                wanted=1,
+                had=0 if self.name is None else 2,
+                hint="give NAME, or --topic NAME",
+            )
+
+    @property
+    def text(self) -> str:
+        """The name that is given."""
+        return self.name or self.topic or ""
+
+
 RequiredServer = Annotated[
     str, typer.Option(metavar="H:P", help="Connect to these brokers, separated by commas.")
 ]
@@ -83,7 +116,7 @@ Configs = Annotated[
 @with_option_groups()
 def create(
     context: typer.Context,
-    name: Name,
+    named: TopicName,
     bootstrap_server: RequiredServer,
     client_config: ClientConfig = None,
     partitions: Annotated[
@@ -97,15 +130,20 @@ def create(
     options: PlacementOptions,
     config: Configs = None,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Accept an existing topic of that name.")
+        bool,
+        typer.Option(
+            "--if-not-exists", help="Exit with 2 if the topic exists with another size, not with 1."
+        ),
     ] = False,
 ) -> int:
     """Create a topic with rack-aware replicas and wait until the cluster shows them.
 
     Exit codes: 0 created, or exists with this size; 1 error, nothing was written; 2 exists with
-    another size; 3 written, but the cluster does not show it; 4 missing authorization.
+    another size, with --if-not-exists; 3 written, but the cluster does not show it; 4 missing
+    authorization.
     """
     shell: Shell = context.obj
+    name = named.text
     size = TopicSize(
         partitions=None if partitions is None else parse_partitions(partitions),
         replication=None if replication_factor is None else parse_replication(replication_factor),
@@ -114,13 +152,15 @@ def create(
     size.check(options)
     configs = parse_pairs(config or (), option="--config")
     with connected(bootstrap_server, client_config) as admin:
-        cluster = read_cluster(shell, admin)
+        cluster = map_racks(shell, options, read_cluster(shell, admin))
         try:
             settings, rows = _create(shell, admin, name, cluster, size, options, configs)
         except TopicExists:
-            if not if_not_exists:
-                raise
             rows = _wait_for_rows(shell, admin, name)
+            if not (if_not_exists or size.matches(rows)):
+                raise
+            if configs:
+                shell.warn(f"--config has no effect: topic {escaped(name)} exists")
             return 0 if _is_requested_size(shell, name, rows, size, otherwise="differs") else 2
     with report_result(name):
         show(shell, name, "created", rows, settings)
@@ -171,64 +211,100 @@ def _is_requested_size(
 @with_option_groups()
 def alter(
     context: typer.Context,
-    name: Name,
+    named: TopicName,
     bootstrap_server: RequiredServer,
     partitions: Annotated[
-        str, typer.Option(metavar="N", help="Expand the topic to this many partitions.")
-    ],
+        str | None, typer.Option(metavar="N", help="Expand the topic to this many partitions.")
+    ] = None,
     client_config: ClientConfig = None,
     replica_assignment: RowsText = None,
     *,
     options: PlacementOptions,
     replication_factor: Annotated[
-        str | None, typer.Option(metavar="R", help="Not supported: changing it moves replicas.")
+        str | None,
+        typer.Option(
+            metavar="R",
+            help="Give each partition this many replicas, as rackwise apply moves them.",
+        ),
+    ] = None,
+    throttle: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Limit copying to this rate per second and broker, such as 50MB, with "
+            "--replication-factor.",
+        ),
     ] = None,
 ) -> int:
-    """Expand a topic to N partitions; existing partitions stay where they are.
+    """Expand a topic to N partitions, or change its replication factor.
 
-    --replica-assignment has the replica lists of all N partitions; the lists of existing partitions
-    are skipped. Exit codes: 0 added, 1 error, nothing was written; 3 written, but the cluster does
-    not show it; 4 missing authorization.
+    --partitions leaves existing partitions where they are. --replica-assignment has the replica
+    lists of all N partitions; the lists of existing partitions are skipped. --replication-factor
+    adds or removes replicas of all partitions; leaders and the other replicas stay. Exit codes: 0
+    done, 1 error, nothing was written; 3 written, but the cluster does not show it, or moves are
+    left; 4 missing authorization, or rejected before the first write.
     """
     shell: Shell = context.obj
-    if replication_factor is not None:
+    name = named.text
+    if (partitions is None) == (replication_factor is None):
         raise InvalidConfig(
-            "topic alter adds partitions; it cannot change the replication factor",
-            wanted="--partitions",
-            had="--replication-factor",
-            hint="change_replication in Python gives the rows; Kafka's kafka-reassign-partitions "
-            "moves the replicas",
+            "expected --partitions or --replication-factor, got "
+            + ("none" if partitions is None else "both"),
+            wanted="--partitions or --replication-factor",
+            had=0 if partitions is None else 2,
+            hint="change one after the other: new partitions take the replication factor of the "
+            "topic",
+        )
+    if replication_factor is not None:
+        from rackwise.cli.place.replication import ReplicationChange
+
+        reject_with_replication(options, replica_assignment)
+        count = parse_replication(replication_factor)
+        change = ReplicationChange(name, count, bootstrap_server, client_config, throttle)
+        with connected(bootstrap_server, client_config) as admin:
+            cluster = map_racks(shell, options, read_cluster(shell, admin))
+        return change.run(context, cluster, options)
+    if throttle is not None:
+        raise InvalidConfig(
+            "--throttle requires --replication-factor",
+            wanted="--replication-factor",
+            had="--partitions",
+            hint="omit --throttle: new partitions are empty",
         )
     if replica_assignment is not None:
         reject_other_options(options.names())
-    count = parse_partitions(partitions)
+    count = parse_partitions(partitions or "")
     with connected(bootstrap_server, client_config) as admin:
         from rackwise.adapters import kafka
+        from rackwise.core.placement.topics import topic_placement
 
-        cluster = read_cluster(shell, admin)
+        cluster = map_racks(shell, options, read_cluster(shell, admin))
         if name not in cluster.topics:
             raise kafka.unknown_topic(name)
-        existing = read_topic_rows(cluster, name)
+        existing = topic_placement(cluster, name)
         check_increase(name, existing, count)
         if replica_assignment is not None:
             settings = None
             new = parse_added_rows(replica_assignment, cluster, name, existing, count)
         else:
-            settings = resolve(options, cluster, topic=name)
+            settings = resolve(options, cluster, without=[name])
             new = place_added_rows(settings, name, existing, count)
         print_topic_notes(shell, cluster, existing, new, settings)
         with report_interruption(name), shell.progress(WAITING, len(new)) as advance:
-            kafka.add_to_topic(admin, name, new, progress=advance)
+            try:
+                kafka.add_to_topic(admin, name, new, progress=advance)
+            except ServerRefused as error:
+                raise explain_refusal(error, name, cluster.brokers) from None
     with report_result(name):
         show(shell, name, "expanded", new, settings)
     return 0
 
 
 @app.command()
-@with_option_groups(without=("rack_mode", "disable_rack_aware", "broker_list", "no_load"))
+@with_option_groups(without=("rack_mode", "disable_rack_aware", "policy", "broker_list", "no_load"))
 def ensure(
     context: typer.Context,
-    name: Name,
+    named: TopicName,
     bootstrap_server: RequiredServer,
     partitions: Annotated[
         str, typer.Option(metavar="P", help="Give the topic this many partitions.")
@@ -248,6 +324,7 @@ def ensure(
     authorization.
     """
     shell: Shell = context.obj
+    name = named.text
     configs = parse_pairs(config or (), option="--config")
     placer = options.placer or DEFAULT_PLACER
     placer_options = parse_pairs(options.placer_option or (), option="--placer-option")

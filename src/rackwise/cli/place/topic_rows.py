@@ -14,13 +14,20 @@ from rackwise.cli.place.options import (
     print_notes,
 )
 from rackwise.cli.shell import Shell
-from rackwise.core.errors import InvalidAssignment, InvalidConfig, InvalidPartitions
+from rackwise.core.errors import (
+    InvalidAssignment,
+    InvalidConfig,
+    InvalidPartitions,
+    ServerRefused,
+)
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Broker, Cluster
     from rackwise.core.placement import Placement
 
+NO_CAUSE = "Unknown"
+"""The name of Kafka's error code -1, which brokers send without a text."""
 Outcome: TypeAlias = Literal["created", "exists", "differs", "expanded"]
 """What a command found or did. `differs`: the topic exists with another size."""
 
@@ -75,6 +82,41 @@ def reject_other_options(names: Sequence[str]) -> None:
             had=", ".join(names),
             hint="omit one or the other: --replica-assignment says where every replica goes",
         )
+
+
+def reject_with_replication(options: PlacementOptions, rows_text: str | None) -> None:
+    """Raise `InvalidConfig` for options that have no effect with --replication-factor."""
+    given = {
+        "--replica-assignment": rows_text,
+        "--broker-list": options.broker_list,
+        "--no-load": options.no_load,
+    }
+    names = [name for name, value in given.items() if value]
+    if names:
+        raise InvalidConfig(
+            f"--replication-factor cannot be combined with {', '.join(names)}",
+            wanted="--replication-factor alone",
+            had=", ".join(names),
+            hint="rackwise apply takes rows by hand, as Kafka's reassignment JSON",
+        )
+
+
+def explain_refusal(error: ServerRefused, name: str, brokers: Sequence[Broker]) -> ServerRefused:
+    """Return the error of new partitions, with the cause that Kafka 3.9 writes only to its log."""
+    from rackwise.core.placement import brokers_without_rack
+
+    without = brokers_without_rack(brokers, has_levels=False)
+    if not (without and error.message.endswith(f": {NO_CAUSE}")):
+        return error
+    return ServerRefused(
+        f"Kafka rejects new partitions of topic {escaped(name)}: in ZooKeeper mode it does so "
+        f"while only some brokers have a rack, even for given replica lists; {len(without)} of "
+        f"{len(brokers)} have none: {', '.join(without)}",
+        wanted="broker.rack on all brokers or on none",
+        had=error.had,
+        hint="set broker.rack on them, restart them and try again; or run rackwise topic create "
+        "--disable-rack-aware for a new topic with more partitions, which Kafka accepts",
+    )
 
 
 def check_increase(name: str, existing: Placement, partitions: int) -> None:

@@ -115,6 +115,19 @@ def replication_globs(goal: Goal) -> tuple[str, ...]:
     return tuple(glob for glob, _ in goal.by_topic)
 
 
+def replication_by_topic(goal: Goal, cluster: Cluster) -> dict[str, int]:
+    """Return the number of replicas of each topic that the goal `set-rf` names; later globs win."""
+    from rackwise.core.planning.model import SetReplication
+
+    pairs = goal.by_topic if isinstance(goal, SetReplication) else ()
+    return {
+        topic: size
+        for topic in sorted(cluster.topics)
+        for glob, size in pairs
+        if fnmatchcase(topic, glob)
+    }
+
+
 def kept_notes(plan: Plan, cluster: Cluster) -> Iterator[str]:
     """Warn of brokers that the goal empties and the plan does not, such as with `--exclude`."""
     from rackwise.core.planning import model as goals

@@ -21,6 +21,7 @@ from rackwise.cli.plan.goals import (
     rack_notes,
     replication_globs,
 )
+from rackwise.cli.plan.placed import PlacerChoice, placed_plan, placed_text
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
     ClusterSource,
@@ -95,6 +96,7 @@ def plan(
     ] = None,
     *,
     source: ClusterSource,
+    placement: PlacerChoice,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -206,6 +208,21 @@ def plan(
     cap_nano = parse_price_cap(price_cap)
     check_places((out, kafka_json, rollback_json))
     parsed_goal = parse_goal(goal, words or [], rebalance=rebalance, repair=repair)
+    placement.check(
+        goal,
+        {
+            "--minimise": minimise,
+            "--prices": prices,
+            "--provider": provider,
+            "--price-cap": price_cap,
+            "--rebalance": rebalance,
+            "--repair": repair,
+            "--max-moves": max_moves,
+            "--price-rules": price_rules,
+            "--time-limit": time_limit,
+            "--solver": solver != "auto",
+        },
+    )
     steps = None if price_rules else READ + SEARCH + WRITE
     with collector_off(), shell.progress("plan", total=steps) as advance:
         cluster = select_topics(source.read(shell), topics or ["*"])
@@ -224,7 +241,7 @@ def plan(
             cluster,
             parsed_goal,
             policy=policy,
-            minimise=minimise,
+            minimise=minimise if placement.placer is None else "moves",
             prices=prices,
             provider=provider,
             is_rack_unaware=disable_rack_aware,
@@ -239,7 +256,13 @@ def plan(
         )
         if cap_nano is not None:
             _check_prices_of_cap(job)
-        sealed = build_plan(shell, job, advance)
+        if placement.placer is None:
+            sealed = build_plan(shell, job, advance)
+        else:
+            found = placed_plan(
+                shell, placement, job.goal, cluster, job.policy, is_rack_unaware=disable_rack_aware
+            )
+            sealed = seal(job, found)
         result = sealed.plan
         if cap_nano is not None:
             check_price_cap(result.totals, cap_nano)
@@ -425,9 +448,13 @@ def search_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> P
 
 def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> SealedPlan:
     """Search the plan and seal it. `advance` is called at each step."""
+    return seal(job, search_plan(shell, job, advance))
+
+
+def seal(job: PlanJob, found: Plan) -> SealedPlan:
+    """Seal a plan with the hashes of its input."""
     from rackwise.adapters import files
 
-    found = search_plan(shell, job, advance)
     made_from = replace(
         found.made_from,
         snapshot_sha256=files.fingerprint(job.cluster),
@@ -523,8 +550,10 @@ def _show(
         return
     result = sealed.plan
     from rackwise.cli.plan.text import plan_text, rule_prices_text
+    from rackwise.core.applying.foreign import is_foreign
 
-    shell.text(plan_text(result, has_color=shell.has_color()))
+    text = placed_text if is_foreign(result) else plan_text
+    shell.text(text(result, has_color=shell.has_color()))
     if priced is not None:
         shell.text("\n" + rule_prices_text(priced))
     if result.moves and not is_kept:
