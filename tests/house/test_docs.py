@@ -170,12 +170,13 @@ def test_the_rows_shown_are_what_is_printed(tmp_path):
 
 
 @pytest.mark.kafka
-def test_the_topics_shown_are_made_as_is_printed(tmp_path, kraft_cluster):
+def test_the_topics_shown_are_made_as_is_printed(tmp_path, kraft_cluster, monkeypatch):
     from kafka_traffic import delete
     from rackwise.adapters.kafka import connect
 
     commands = shown("topic")
-    assert [words[1] for words, _ in commands] == ["create", "alter", "ensure"]
+    assert [words[1] for words, _ in commands] == ["create", "alter", "ensure", "alter"]
+    monkeypatch.setenv("RACKWISE_STATE", str(tmp_path / "state"))
     for words, lines in commands:
         told = [kraft_cluster.bootstrap if word == "kafka-1:9092" else word for word in words]
         assert printed(told, tmp_path).splitlines() == lines

@@ -18,7 +18,7 @@ OFFLINE = ("plan", "proof", "explain", "diff", "what-if")
     ("page", "verbs"),
     [
         (TOUR, ["plan", "proof", "diff", "what-if"]),
-        (GUIDE, ["plan", "proof", "explain", "explain", "plan", "what-if", "diff"]),
+        (GUIDE, ["plan", "proof", "explain", "explain", "plan", "plan", "what-if", "diff"]),
     ],
     ids=lambda each: getattr(each, "name", ""),
 )

@@ -82,6 +82,7 @@ class TestRows:
         }
         plan = read_plan(tmp_path / "plan.json")
         assert plan.goal == SetReplication((("t", 3),))
+        assert {move.reasons for move in plan.moves} == {("replication",)}
         code, out, _ = called("proof", tmp_path / "plan.json", "--snapshot", tmp_path / "s.json")
         assert code == 2
 

@@ -49,7 +49,7 @@ class PlacementDocument:
     taken_at: str | None
     """Time at which the cluster was read, UTC."""
     topic: str | None
-    """Name of the topic, with `--topic`."""
+    """Name of the topic, with `--topic` and `--all-topics`."""
     placer: str | None
     """Name of the placer."""
     placer_options: Mapping[str, str]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 GOAL = "set-rf"
 """The only goal that a placer can reach."""
+REASON = "replication"
+"""The rule that all moves of this goal repair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,12 @@ def placed_plan(
     )
     chosen = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
     problem = f"placer {chosen} with seed {seed} chose the brokers, and not the search"
-    return replace(made, goal=goal, verdict=replace(made.verdict, problems=(problem,)))
+    return replace(
+        made,
+        goal=goal,
+        moves=tuple(replace(move, reasons=(REASON,)) for move in made.moves),
+        verdict=replace(made.verdict, problems=(problem,)),
+    )
 
 
 def placed_text(plan: Plan, *, has_color: bool) -> str:
