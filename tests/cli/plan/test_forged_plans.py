@@ -20,6 +20,7 @@ import outside_claims
 from planner_vectors import CENTS
 from rackwise.adapters.files import fingerprint, parse_plan, sealed_for
 from rackwise.adapters.files.plan.format import policy_sha256
+from rackwise.adapters.files.plan.write import plan_bytes
 from rackwise.cli.plan.proof import judge
 from rackwise.core.errors import RackwiseError
 from rackwise.core.json.canonical import canonical_json, sha256_of
@@ -31,7 +32,9 @@ from rackwise.core.planning.model import (
     Repair,
     Replace,
     SetReplication,
+    Verdict,
 )
+from rackwise.core.planning.move_columns import MoveColumns
 from rackwise.core.planning.plan import plan
 from rackwise.core.policy import BalancePolicy, Policy, Slack, TopicBlock
 from small_clusters import small_cluster
@@ -138,15 +141,27 @@ def sealed_again(document):
     return canonical_json({**body, "sha256": sha256_of(body)}).encode()
 
 
-def proved(data, case):
-    """The plan in a file that `rackwise proof --policy` accepts; None if it does not."""
+def judged(made, case):
+    """The verdict of `rackwise proof --policy` on a plan, or the message of its error."""
     cluster, policy = cluster_of(case), CASES[case][0]
     try:
+        return judge(made, cluster, policy, plan_name="plan", snapshot_name="snapshot")
+    except RackwiseError as error:
+        return error.message
+
+
+def proved(data, case):
+    """The plan in a file that `rackwise proof --policy` accepts; None if it does not.
+
+    The verdict is the same if the plan is written as Rackwise does, and its moves are columns.
+    """
+    try:
         made = parse_plan(data, where="plan")
-        verdict = judge(made, cluster, policy, plan_name="plan", snapshot_name="snapshot")
     except RackwiseError:
         return None
-    return made if verdict.is_proved else None
+    verdict = judged(made, case)
+    assert judged(parse_plan(plan_bytes(made), where="plan"), case) == verdict
+    return made if isinstance(verdict, Verdict) and verdict.is_proved else None
 
 
 def claims(made, other):
@@ -217,6 +232,15 @@ def test_every_field_is_forged_many_times(case):
     tried, bad = forge(case, EACH, seed=2)
     assert min(tried.values()) == EACH
     assert bad == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_moves_of_a_written_plan_are_columns(case):
+    made = parse_plan(sealed_again(document_of(case)), where="plan")
+    written = parse_plan(plan_bytes(made), where="plan")
+    assert isinstance(made.moves, tuple)
+    assert isinstance(written.moves, MoveColumns) != bool(made.later)
+    assert written == made
 
 
 def test_most_cases():
