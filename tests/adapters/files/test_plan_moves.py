@@ -17,7 +17,7 @@ from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.canonical import sha256_of
 from rackwise.core.json.strict import parse
 from rackwise.core.planning.model import Move
-from rackwise.core.planning.move_columns import columns_of
+from rackwise.core.planning.outcome.move_columns import columns_of
 from rackwise.core.planning.plan import plan
 from small_clusters import small_cluster
 

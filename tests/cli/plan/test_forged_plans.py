@@ -34,7 +34,7 @@ from rackwise.core.planning.model import (
     SetReplication,
     Verdict,
 )
-from rackwise.core.planning.move_columns import MoveColumns
+from rackwise.core.planning.outcome.move_columns import MoveColumns
 from rackwise.core.planning.plan import plan
 from rackwise.core.policy import BalancePolicy, Policy, Slack, TopicBlock
 from small_clusters import small_cluster

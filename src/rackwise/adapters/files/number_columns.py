@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _MOST_DIGITS = len(str(2**63 - 1))
-_ZERO, _NINE, _COLON, _NULL = b"09:u"
+_ZERO, _COLON, _NULL = b"0:u"
 _BLOCK = 2**19
 """Bytes of reduced text that are read at once, so that they stay in the processor's cache."""
 _DELETED = bytes(set(range(256)) - set(b"0123456789,:u"))

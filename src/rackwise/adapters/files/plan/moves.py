@@ -36,7 +36,13 @@ from rackwise.core.json.node import JsonNode
 from rackwise.core.json.strict import parse
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Move
-from rackwise.core.planning.move_columns import LISTS, NAMES, NUMBERS, CodedValues, MoveColumns
+from rackwise.core.planning.outcome.move_columns import (
+    LISTS,
+    NAMES,
+    NUMBERS,
+    CodedValues,
+    MoveColumns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -31,7 +31,7 @@ from rackwise.adapters.files.snapshot.write import fingerprint
 from rackwise.adapters.files.tables.prices import price_table
 from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.json.canonical import canonical_json
-from rackwise.core.planning.move_columns import columns_of
+from rackwise.core.planning.outcome.move_columns import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rackwise.core.json.canonical import Json
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Plan
-    from rackwise.core.planning.move_columns import MoveColumns
+    from rackwise.core.planning.outcome.move_columns import MoveColumns
     from rackwise.core.traffic import Price
 
 

@@ -29,8 +29,8 @@ import numpy as np
 
 from rackwise.core.audit import audit
 from rackwise.core.findings import Severity
-from rackwise.core.planning.move_columns import CodedValues, MoveColumns, names_in
 from rackwise.core.planning.outcome.dollars import copy_prices, copy_totals
+from rackwise.core.planning.outcome.move_columns import CodedValues, MoveColumns, names_in
 from rackwise.core.rules import RULES
 from rackwise.core.view import distinct
 

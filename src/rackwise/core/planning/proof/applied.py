@@ -25,7 +25,7 @@ import numpy as np
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.expected import with_steady_costs
 from rackwise.core.planning.model import Leaders
-from rackwise.core.planning.move_columns import lists_in, names_in, numbers_in
+from rackwise.core.planning.outcome.move_columns import lists_in, names_in, numbers_in
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.text import counted, escaped
 

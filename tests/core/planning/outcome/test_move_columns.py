@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rackwise.core.planning.model import Move
-from rackwise.core.planning.move_columns import (
+from rackwise.core.planning.outcome.move_columns import (
     CodedValues,
     MoveColumns,
     columns_of,
