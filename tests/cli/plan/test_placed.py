@@ -140,8 +140,9 @@ class TestRacks:
         _, _, _, moves = run("t=3", "--seed", 1, racks=names, policy=policy)
         assert moves == {f"t-{partition}": ring("t", 3)[partition] for partition in range(3)}
 
-    def test_they_can_be_ignored(self, run):
-        _, _, _, moves = run("t=3", "--seed", 1, "--disable-rack-aware", racks=NAMES)
+    @pytest.mark.parametrize("option", ["--disable-rack-aware", "--ignore-racks"])
+    def test_they_can_be_ignored(self, run, option):
+        _, _, _, moves = run("t=3", "--seed", 1, option, racks=NAMES)
         wanted = ring("t", 3, racks=RackMode.DISABLED)
         assert moves == {f"t-{partition}": wanted[partition] for partition in range(3)}
 

@@ -153,7 +153,8 @@ def plan(
         bool,
         typer.Option(
             "--disable-rack-aware",
-            help="Ignore the racks of the brokers, as Kafka's option of this name does.",
+            "--ignore-racks",
+            help="Ignore the racks of the brokers, as Kafka's --disable-rack-aware does.",
         ),
     ] = False,
     assume: Annotated[
