@@ -380,13 +380,25 @@ class TestUnhappy:
         assert made.summary["quality"]["rows_quarantined"] == 2
         assert made.summary["verdict"]["bytes_total"] == 27 * GIB
 
-    def test_a_lost_row_stops_the_run(self, spark, tmp_path, monkeypatch):
+    @pytest.mark.parametrize(
+        ("is_kept", "message"),
+        [
+            ((True, False), "expected 9 rows of all outcomes, got 0; nothing"),
+            ((False, True), r"expected \d+ bytes of flow_sum for kept, got 0; nothing"),
+        ],
+    )
+    def test_a_lost_row_stops_the_run(self, spark, tmp_path, monkeypatch, is_kept, message):
         from rackwise.pipeline.ingest import silver
 
         whole = silver.flow_sums
-        monkeypatch.setattr(silver, "flow_sums", lambda *a: whole(*a).where("broker <> 1"))
+
+        def broken(*given):
+            parts = zip(whole(*given), is_kept, strict=True)
+            return [part if kept else part.limit(0) for part, kept in parts]
+
+        monkeypatch.setattr(silver, "flow_sums", broken)
         path = write_flows(tmp_path / "flows", demo_flows())
-        with pytest.raises(BytesLost, match="expected 9 rows of all outcomes, got 6; nothing"):
+        with pytest.raises(BytesLost, match=message):
             analyzed(spark, tmp_path / "t", flows=[path])
 
     def test_bytes_lost_after_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):

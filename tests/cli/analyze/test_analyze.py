@@ -574,7 +574,7 @@ class TestSparkRefused:
         from rackwise.pipeline.ingest import silver
 
         whole = silver.flow_sums
-        monkeypatch.setattr(silver, "flow_sums", lambda *a: whole(*a).limit(0))
+        monkeypatch.setattr(silver, "flow_sums", lambda *a: [part.limit(0) for part in whole(*a)])
         told, hint = self.refused(tmp_path, *demo_flow, code=4)
         assert told == "expected 1 rows of all outcomes, got 0; nothing was published"
         assert hint.startswith("this is a fault of Rackwise, not of your files")

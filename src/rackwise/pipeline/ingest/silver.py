@@ -35,10 +35,12 @@ from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes, 
 from rackwise.pipeline.ingest.splits import damage_told
 from rackwise.pipeline.ingest.sums import (
     HALF_BITS,
+    OUTCOME_SUM,
     RowCounts,
     bad_rows,
     flow_sums,
     halves,
+    outcome_sums,
     summed_facts,
     sums_by_task,
     task_columns,
@@ -107,8 +109,11 @@ def write_silver(
     if added is None:
         facts = facts_of(given, fleet, options, format=format)
         counts = count_rows(given.rows)
-        added = _Added(summed_facts(facts, fleet), facts, counts, facts)
-    by_reason = _by_reason(engine, added.sums)
+        sums = summed_facts(facts, fleet)
+        by_key = sums.select(*OUTCOME_SUM.names)
+        by_outcome = engine.map(by_key, outcome_sums, OUTCOME_SUM)
+        added = _Added(sums, by_outcome, facts, counts, facts)
+    by_reason: list[dict[str, Any]] = engine.collect(added.outcomes).to_pylist()
     outcomes = RowOutcomes.of(
         ((row["source_file"] or "", row["reason"], row["rows"], _whole(row)) for row in by_reason),
         rows_in=added.counts.rows,
@@ -147,7 +152,9 @@ class _Added(NamedTuple):
     """What is known of all rows."""
 
     sums: Rows
-    """The result of `flow_sums`."""
+    """SUMMED."""
+    outcomes: Rows
+    """OUTCOME_SUM."""
     rows: Rows
     """Rows with the columns of QUARANTINE, the malformed ones among them."""
     counts: RowCounts
@@ -171,7 +178,7 @@ def _by_tasks(
     counts = task_counts(engine, by_task)
     if given.has_directions is None and counts.lacking:
         return None
-    return _Added(flow_sums(engine, by_task, given), bad_rows(engine, by_task, given), counts)
+    return _Added(*flow_sums(engine, by_task, given), bad_rows(engine, by_task, given), counts)
 
 
 def count_rows(bronze: DataFrame) -> RowCounts:
@@ -203,15 +210,6 @@ def quarantined_rows(rows: Rows, files: Sequence[FlowFile]) -> Rows:
     bad = rows.where(F.col("reason").startswith(MALFORMED))
     columns = bad.select(*(field.name for field in QUARANTINE))
     return with_line_numbers(rows.sparkSession, columns, files)
-
-
-def _by_reason(engine: Engine, sums: Rows) -> list[dict[str, Any]]:
-    """Rows, bytes in halves, first and last second of each file and reason."""
-    measures = {"rows": "sum", "high": "sum", "low": "sum", "first": "min", "last": "max"}
-    found: list[dict[str, Any]] = engine.collect(
-        engine.summed(sums, ["source_file", "reason"], measures)
-    ).to_pylist()
-    return found
 
 
 def _check_fits(bytes_kept: int) -> None:

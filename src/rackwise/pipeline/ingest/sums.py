@@ -98,6 +98,10 @@ SUMMED = StructType(
     ]
 )
 """Sums of rows of all outcomes: FLOW_SUM, the file, the reason and `MEASURES`."""
+OUTCOME_SUM = StructType(
+    [field for field in SUMMED if field.name in {"source_file", "reason", *MEASURES}]
+)
+"""The measures of a file and a reason."""
 LOGGED_ADDRESS = StructType(
     [StructField("client_ip", LongType()), StructField("day", IntegerType())]
 )
@@ -147,24 +151,35 @@ def sums_by_task(
     return engine.map(dealt_splits(engine, files, given.uris), reader, builder.columns)
 
 
-def flow_sums(engine: Engine, by_task: Rows, given: FactInput) -> Rows:
-    """SUMMED of `sums_by_task`. The reason is final.
+def flow_sums(engine: Engine, by_task: Rows, given: FactInput) -> tuple[Rows, Rows]:
+    """SUMMED and OUTCOME_SUM of `sums_by_task`. The reason is final.
 
-    A key may have several rows: those of several tasks, and parts of a task.
+    A key, or a file and reason, may have several rows: those of several tasks, and parts of a task.
     """
-    logged_rows = engine.where(by_task, "what", LOGGED)
-    logged = engine.collect(engine.map(logged_rows, logged_addresses, LOGGED_ADDRESS))
-    places = {*zip(*logged.to_pydict().values(), strict=True)}
+    places: set[tuple[int, int]] = set()
+    if given.side == "auto":
+        rows = engine.where(by_task, "what", LOGGED)
+        logged = engine.collect(engine.map(rows, distinct_logged, LOGGED_ADDRESS))
+        places |= {*zip(*logged.to_pydict().values(), strict=True)}
     final = FinalSums(
         bits=given.builder.bits,
         constants={name: value or 0 for name, value in given.constants.items()},
         uris=given.uris,
         logged=PairIndex((ip for ip, _ in places), (day for _, day in places)),
     )
-    return engine.map(engine.where(by_task, "what", SUM), final, SUMMED)
+    sums = engine.where(by_task, "what", SUM)
+    return engine.map(sums, final, SUMMED), engine.map(sums, final.by_outcome, OUTCOME_SUM)
 
 
-def logged_addresses(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def outcome_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The work of a task: rows of OUTCOME_SUM in, each file and reason once out."""
+    groups = Groups(["source_file", "reason"], MEASURES)
+    for found in batches:
+        groups.add(pa.table({name: found.column(name) for name in OUTCOME_SUM.names}))
+    yield from groups.take()
+
+
+def distinct_logged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of a task: rows LOGGED in, LOGGED_ADDRESS out."""
     groups = Groups(LOGGED_ADDRESS.names)
     for found in batches:
@@ -203,6 +218,10 @@ class FinalSums:
                 "bytes": pa.array((high << HALF_BITS) + low),
             }
             yield as_batch(columns, schema, found.num_rows)
+
+    def by_outcome(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The work of a task: rows SUM in, OUTCOME_SUM out."""
+        return outcome_sums(self(batches))
 
     def _open_reasons(self, found: pa.RecordBatch) -> pa.Array:
         """Whether the other side logged each row, too, as a reason."""
