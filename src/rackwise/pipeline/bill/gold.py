@@ -19,16 +19,16 @@ What this does not do: write CSV files or the summary.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rackwise.core.history import covered_time
-from rackwise.core.traffic import PRECEDENCE
 from rackwise.pipeline import schemas
 from rackwise.pipeline.bill.cost import price_traffic
 from rackwise.pipeline.bill.first_look import by_source, look_at_flows, look_at_meter, looked
@@ -48,8 +48,10 @@ from rackwise.pipeline.bill.savings import FLOW, savings_table
 from rackwise.pipeline.bill.standing import price_rows
 from rackwise.pipeline.bill.traffic import (
     ROW,
+    SOURCE_OF,
     TRAFFIC,
     apportion,
+    are_most_trusted,
     columns_of,
     merge_sources,
     traffic,
@@ -253,13 +255,10 @@ def _merge_sources(sums: Sequence[SourceSum]) -> list[SourceSum]:
 
 def most_trusted(sums: Sequence[SourceSum]) -> tuple[SourceSum, ...]:
     """The most trusted source of each cluster, day and kind. Only this source is billed."""
-    by_place: defaultdict[tuple[int, int, int], list[SourceSum]] = defaultdict(list)
-    for one in sums:
-        by_place[one.cluster, one.day, one.kind].append(one)
-    return tuple(
-        min(sources, key=lambda one: PRECEDENCE.index(SOURCES[one.source]))
-        for _, sources in sorted(by_place.items())
-    )
+    columns = {
+        name: np.array([getattr(one, name) for one in sums], dtype=np.int64) for name in SOURCE_OF
+    }
+    return tuple(sorted(compress(sums, are_most_trusted(columns)), key=lambda one: one.key))
 
 
 def cross_rack(

@@ -84,6 +84,8 @@ BASES = (BY_CLIENT, BY_ADDRESS, BY_PAIR, BY_READ, BY_LED, BY_COPIED, BY_SIZE) = 
 MOST_SPREAD = 2**20
 """Rows that rows without a topic become at a time, unless one row becomes more."""
 
+SOURCE_OF = ("cluster", "day", "kind", "source")
+"""Only the most trusted source of a cluster, day and kind is billed."""
 _RANKS = np.array(
     [PRECEDENCE.index(name) if name in PRECEDENCE else len(PRECEDENCE) for name in SOURCES]
 )
@@ -182,14 +184,22 @@ def _row_bits(fleet: CodedFleet) -> dict[str, int]:
 
 def with_precedence(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The rows of `traffic` of the most trusted source of a cluster, day and kind; and the rest."""
-    day, cluster, kind = columns_of(rows, ("day", "cluster", "kind")).values()
-    rank = _RANKS[whole_longs(rows.column("source"))]
-    place = (cluster << IP_BITS) | (day << 2) | kind
+    is_billed = pa.array(are_most_trusted(columns_of(rows, SOURCE_OF)))
+    return rows.filter(is_billed), rows.filter(pc.invert(is_billed))
+
+
+def are_most_trusted(columns: Mapping[str, NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """Whether no other row of the cluster, day and kind has a more trusted source; shape (n,).
+
+    `columns`: those of SOURCE_OF, shape (n,) each.
+    """
+    rank = _RANKS[columns["source"]]
+    place = (columns["cluster"] << IP_BITS) | (columns["day"] << 2) | columns["kind"]
     _, group = np.unique(place, return_inverse=True)
     best = np.full(int(group.max(initial=-1)) + 1, len(PRECEDENCE) + 1)
     np.minimum.at(best, group, rank)
-    is_billed = pa.array(rank == best[group])
-    return rows.filter(is_billed), rows.filter(pc.invert(is_billed))
+    found: NDArray[np.bool_] = rank == best[group]
+    return found
 
 
 def merge_sources(rows: pa.Table) -> pa.Table:
