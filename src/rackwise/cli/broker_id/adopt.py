@@ -56,8 +56,8 @@ def adopt(
     """Write the mappings of brokers that run without acquire. No broker is stopped.
 
     From then on such a broker keeps its id: it may lose its disk before its first start through
-    acquire. Run it again after brokers are added. Exit codes: 0 every broker has its mapping, 2 a
-    broker has none, 1 error, 4 rejected.
+    acquire. Run it again after brokers are added. Exit codes: 0 every broker has its mapping and
+    its owner, 2 a broker lacks one, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch import operator
