@@ -87,6 +87,13 @@ def test_force_replaces_what_is_mapped_otherwise(nodes):
     assert mapped(nodes) == {"h1": 1, "h2": 2, "h3": 1003}
 
 
+def test_force_settles_two_keys_that_have_the_id_of_the_other(nodes):
+    nodes.mapping("h1", 2)
+    nodes.mapping("h2", 1)
+    assert run(nodes, "adopt", "1", "2", "--key", "{label}", "--force")[0] == 0
+    assert mapped(nodes) == {"h1": 1, "h2": 2, "h3": 3}
+
+
 def test_one_that_cannot_be_read_blocks_only_itself(nodes):
     nodes.put(f"{HOSTS}/h1", b"{")
     code, out, err = run(nodes, *ALL)

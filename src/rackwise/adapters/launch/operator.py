@@ -1,6 +1,6 @@
 """Executes the commands of an operator: assign, adopt, retire, delete garbage.
 
-Each is one commit; an adoption of many brokers is one for each `ADOPTED_AT_ONCE` of them.
+Each is one commit. An adoption is one for each `ADOPTED_AT_ONCE` brokers, with force for each broker.
 
 After a conflict the command reads and decides again, a few times. Then it raises the `Conflict`. A
 lost answer raises `OutcomeUnknown`.
@@ -141,8 +141,9 @@ def adopt(
     found = decide(ids)
     free = [each.id for each in found if each.state == "free"] if apply else []
     adopted: dict[int, Adoption] = {}
-    for start in range(0, len(free), ADOPTED_AT_ONCE):
-        numbers = free[start : start + ADOPTED_AT_ONCE]
+    at_once = 1 if force else ADOPTED_AT_ONCE  # with force a broker may take what the next one has
+    for start in range(0, len(free), at_once):
+        numbers = free[start : start + at_once]
         done = _commit_with_retries(store, partial(once, numbers))
         adopted |= {each.id: each for each in done}
     return tuple(adopted.get(each.id, each) for each in found)
