@@ -65,8 +65,8 @@ def test_it_ends_at_the_time_while_the_solver_runs(monkeypatch, tmp_path):
     drawn = network(room=ROWS)
     began = time.monotonic()
     with pytest.raises(FlowStopped):
-        solver_until(began + 1)(drawn)
-    assert 1 <= time.monotonic() - began < LONG_S / 2
+        solver_until(began + 3)(drawn)
+    assert 3 <= time.monotonic() - began < LONG_S / 2
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +17,19 @@ from kafka.structs import TopicPartition
 from hand_made_plans import leaders, lists, plan_file, shown
 from kafka_topics import NAME, document
 from kafka_traffic import RATES, create, produce, until
+from rackwise.adapters.files.journal import open_journal
 from rackwise.adapters.files.plan.read import read_plan
+from rackwise.adapters.files.state_folder import locked, made_folder
+from rackwise.adapters.files.throttle_request import read_request, request_path
 from rackwise.adapters.kafka.applying.throttles import (
     ConfigWrite,
     read_throttles,
     write_throttles,
 )
 from rackwise.cli.apply.throttle import holds
+from rackwise.cli.source import utc_now
+from rackwise.core.applying.journal.codec import fields_of
+from rackwise.core.applying.journal.lines import Begin, ThrottleChange
 from rackwise.core.applying.model import Outcome
 
 BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
@@ -188,6 +196,38 @@ def test_after_its_throttles_are_restored_a_killed_run_is_still_open(
         assert leaders(admin, NAME)[0] == 2
     until(lambda: throttles(admin) == before, "throttles as before")
     assert document(called("status", path, "--json")[1])["is_open"] is False
+
+
+def test_a_rate_that_the_process_could_not_set_ends_with_its_reason(called, path, state):
+    """It waited a minute for an answer."""
+    plan = read_plan(Path(path))
+    folder = made_folder(state, plan.cluster_id)
+    journal = open_journal(folder, plan.sha256)
+
+    def write(line):
+        fields = fields_of(line)
+        journal.append(fields.pop("type"), fields, at=utc_now())
+
+    def answer():
+        file = request_path(journal.path)
+        until(lambda: read_request(file) is not None, "a request")
+        asked = read_request(file)
+        change = ThrottleChange(rate=asked.rate, request=asked.request, is_set=False)
+        write(change)
+        write(replace(change, error="missing permission: Cluster:AlterConfigs\n"))
+
+    write(Begin(plan=plan.sha256, mode="cancel", throttle=None, dropped=()))
+    process = threading.Thread(target=answer)
+    with locked(folder, since=utc_now(), command="cancel", plan=plan.sha256, file=Path(path)):
+        process.start()
+        code, out, err = called("throttle", path, "5kB")
+        process.join()
+    journal.close()
+    assert (code, out) == (3, "")
+    assert err == (
+        f"warning: the throttle is not set on all brokers by process {os.getpid()}: "
+        "missing permission: Cluster:AlterConfigs\\x0a\n"
+    )
 
 
 def test_a_process_that_runs_another_plan_is_named_and_not_asked(
