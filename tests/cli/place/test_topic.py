@@ -39,6 +39,37 @@ def replicas_by_each_broker(admin):
     }
 
 
+def known_by_each_broker(admin, name, replicas):
+    """Wait until every broker describes so many replicas: the next command may ask any of them."""
+    until(
+        lambda: all(
+            sorted((each.partition_index, len(each.replica_nodes)) for each in row.partitions or ())
+            == [*enumerate(replicas)]
+            for found in topic_by_each_broker(admin, name)
+            for row in found
+        ),
+        f"{name} with {replicas} replicas on every broker",
+    )
+
+
+@pytest.fixture
+def ring(tmp_path):
+    """Options of `ring`; `racks.map` makes paths of the names that the brokers have."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        'format = "rackwise.policy/1"\n[racks]\nmap = { a = "/r/a", b = "/r/b", c = "/r/c" }\n'
+    )
+    return ["--placer", "ring", "--policy", policy]
+
+
+def on_paths(cluster):
+    """The brokers with the racks that `racks.map` makes."""
+    return [
+        replace(each, rack=Rack(f"/r/{each.rack}"), is_live=True, is_fenced=False)
+        for each in cluster.brokers
+    ]
+
+
 class TestCreateAndAlter:
     """`ring` wants paths, so here it has no racks; on paths it is in the roll-out below."""
 
@@ -207,28 +238,17 @@ class TestExitCodes:
 
 
 class TestReplicationFactor:
-    """Rows of `ring`, whose paths `racks.map` makes of the names that the brokers have."""
-
-    @pytest.fixture
-    def ring(self, tmp_path):
-        policy = tmp_path / "policy.toml"
-        policy.write_text(
-            'format = "rackwise.policy/1"\n[racks]\nmap = { a = "/r/a", b = "/r/b", c = "/r/c" }\n'
-        )
-        return ["--placer", "ring", "--policy", policy]
-
     @pytest.mark.usefixtures("state")
     def test_rings_go_on_where_the_topic_ends(self, cluster, admin, ring):
-        brokers = [
-            replace(each, rack=Rack(f"/r/{each.rack}"), is_live=True, is_fenced=False)
-            for each in cluster.brokers
-        ]
+        brokers = on_paths(cluster)
         whole = place(brokers, 6, 2, placer=Ring(), rng=JavaRandom(5))
         words = ["--partitions", 4, "--replication-factor", 2]
         assert topic(cluster, "create", *words, *ring, "--seed", 5)[0] == 0
         shows(admin, whole.rows[:4].tolist())
+        known_by_each_broker(admin, NAME, [2] * 4)
         assert topic(cluster, "alter", "--partitions", 6, *ring, "--seed", 5)[0] == 0
         shows(admin, whole.rows.tolist())
+        known_by_each_broker(admin, NAME, [2] * 6)
         wider = change_replication(whole, brokers, 3, placer=Ring())
         code, out, err = topic(cluster, "alter", "--replication-factor", 3, *ring)
         assert (code, out) == (0, "6 moves: 6 done, 0 failed, 0 skipped, 0 dropped\n"), err
@@ -243,10 +263,11 @@ class TestReplicationFactor:
         """As in the middle of a run: some partitions have their new replicas."""
         assert topic(cluster, "create", "--replica-assignment", "0:1,1:2")[0] == 0
         shows(admin, [[0, 1], [1, 2]])
+        known_by_each_broker(admin, NAME, [2, 2])
         words = ["--replication-factor", 3, "--disable-rack-aware"]
         assert topic(cluster, "alter", *words, "--throttle", "50MB")[0] == 0
         admin.alter_partition_reassignments({TopicPartition(NAME, 1): [1, 2]})
-        until(lambda: list(map(len, described(admin)[0])) == [3, 2], "the rows")
+        known_by_each_broker(admin, NAME, [3, 2])
         code, out, err = topic(cluster, "alter", *words)
         assert (code, out) == (1, "")
         assert err.startswith(
@@ -279,6 +300,12 @@ class TestEnsure:
         wrong = "does not have the requested size: 4 partitions of 2 replicas"
         assert err == f"warning: topic {NAME} {wrong}\n"
 
+    def test_names_are_mapped_into_paths_by_the_policy(self, cluster, admin, ring):
+        wanted = place(on_paths(cluster), 6, 2, placer=Ring(), rng=JavaRandom(5))
+        code, _, err = topic(cluster, "ensure", *sized(6, 2), *ring, "--seed", 5)
+        assert (code, err) == (0, "")
+        shows(admin, wanted.rows.tolist())
+
 
 @pytest.mark.zookeeper
 @pytest.mark.long
@@ -308,9 +335,10 @@ def test_topics_are_made_at_every_step_while_racks_are_rolled_out(make_zookeeper
             assert ("racks were ignored: 1 of 2 brokers have none: 1; " in err) == is_partial
             words = [*server, *sized(2, 2), "--ignore-racks"]
             assert called("topic", "create", f"rackless-{done}", *words)[0] == 0
+            known_by_each_broker(admin, f"rackless-{done}", [2, 2])
             words = [*server, "--partitions", 4, "--ignore-racks", "--seed", 1]
             code, _, err = called("topic", "alter", f"rackless-{done}", *words)
-            assert code == int(is_partial)
+            assert code == int(is_partial), err
             assert (KAFKAS_LIMIT in err) == is_partial
     check_ring(cluster)
     check_a_broker_that_is_gone(cluster)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rackwise import Placement
-from rackwise.cli.place.topic_rows import TopicSize, parse_added_rows
-from rackwise.core.errors import InvalidAssignment, UnknownBroker
+from rackwise.cli.place.replication import ReplicationChange
+from rackwise.cli.place.topic_rows import TopicSize, explain_refusal, parse_added_rows
+from rackwise.core.errors import InvalidAssignment, ServerRefused, UnknownBroker
 from small_clusters import small_cluster
 
 CLUSTER = small_cluster({0: "a", 1: "b", 2: "c"}, {"t-0": [0, 1], "t-1": [1, 2]})
@@ -53,3 +54,30 @@ class TestSize:
     def test_a_topic_whose_replicas_move_has_no_one_size(self):
         moving = Placement.of({0: [0, 1], 1: [1, 2, 0]})
         assert not TopicSize(partitions=2, replication=2, rows_text=None).matches(moving)
+
+
+class TestRefusedPartitions:
+    """Kafka in ZooKeeper mode answers without a text if only some brokers have a rack."""
+
+    PARTIAL = small_cluster({0: "a", 1: "b", 2: None}, {}).brokers
+
+    def test_the_limit_of_kafka_is_named_with_its_brokers(self):
+        told = explain_refusal(ServerRefused("rejected: Unknown", had="Unknown"), "t", self.PARTIAL)
+        assert "even for given replica lists; 1 of 3 have none: 2" in told.message
+        assert told.hint.startswith("set broker.rack on them, restart them and try again; or run ")
+
+    @pytest.mark.parametrize(
+        ("message", "brokers"),
+        [("rejected: Unknown", CLUSTER.brokers), ("rejected: the disk is full", PARTIAL)],
+    )
+    def test_other_causes_stay(self, message, brokers):
+        error = ServerRefused(message, had="Unknown")
+        assert explain_refusal(error, "t", brokers) is error
+
+
+@pytest.mark.parametrize("topic", ["t", "x" * 200, "x" * 249])
+def test_the_file_of_a_new_replication_factor_has_a_name_that_fits(topic, tmp_path, monkeypatch):
+    monkeypatch.setenv("RACKWISE_STATE", str(tmp_path))
+    target = ReplicationChange(topic, 3, "h:1", None, None).target(CLUSTER)
+    target.plan.write_text("")
+    assert target.plan.name.startswith(topic) == (len(topic) <= 200)

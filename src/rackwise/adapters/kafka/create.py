@@ -42,6 +42,7 @@ from rackwise.core.errors import (
     Unreachable,
     WorldError,
 )
+from rackwise.core.odd_racks import NO_MAP, mapped_rack
 from rackwise.core.placement import Levels, Placement, RackMode, place
 from rackwise.core.text import counted, escaped
 
@@ -145,16 +146,20 @@ def ensure_topic(
     *,
     placer: Placer = DEFAULT,
     configs: Mapping[str, str] = NO_CONFIGS,
+    names: Mapping[str, str] = NO_MAP,
     rng: Draws | None = None,
     timeout_ms: int = TIMEOUT_MS,
 ) -> bool:
     """Create the topic unless it exists; return whether it was created. Its shape is not checked.
 
     Racks are used where all brokers have one that the placer can use, and else ignored, so that
-    services can start during the rollout of racks and of rack paths. Raises what `place` and
-    `create_topic` raise, and never `TopicExists`: another starter may create the topic first.
+    services can start during the rollout of racks and of rack paths. `names`: plain rack name ->
+    path. Raises what `place` and `create_topic` raise, and never `TopicExists`: another starter may
+    create the topic first.
     """
-    missing = missing_topic(admin, name, partitions, replication, placer=placer, rng=rng)
+    missing = missing_topic(
+        admin, name, partitions, replication, placer=placer, names=names, rng=rng
+    )
     if missing is None:
         return False
     try:
@@ -171,12 +176,16 @@ def missing_topic(
     replication: int,
     *,
     placer: Placer = DEFAULT,
+    names: Mapping[str, str] = NO_MAP,
     rng: Draws | None = None,
 ) -> MissingTopic | None:
     """What `ensure_topic` would create; None where the topic exists. Only reads."""
     if _rows(admin, name):
         return None
-    brokers = _with_log_dirs(admin, read_brokers(admin))
+    mapped = tuple(
+        replace(broker, rack=mapped_rack(broker.rack, names)) for broker in read_brokers(admin)
+    )
+    brokers = _with_log_dirs(admin, mapped)
     rows = place(brokers, partitions, replication, placer=placer, racks=RackMode.SAFE, rng=rng)
     return MissingTopic(rows=rows, brokers=brokers)
 

@@ -143,14 +143,13 @@ class PlacementSettings:
         return self.seed if self.is_seed_generated else None
 
 
-def map_racks(shell: Shell, given: PlacementOptions, cluster: Cluster) -> Cluster:
-    """Map rack names into paths as the policy says. Raises `InvalidPolicy`."""
+def rack_names(shell: Shell, given: PlacementOptions) -> Mapping[str, str]:
+    """Read the map of rack names into paths; empty without a policy. Raises `InvalidPolicy`."""
     if given.policy is None:
-        return cluster
+        return {}
     from rackwise.adapters import files
 
-    read = files.read_policy(given.policy, max_bytes=shell.max_input)
-    return cluster.mapped(read.policy.racks.map)
+    return files.read_policy(given.policy, max_bytes=shell.max_input).policy.racks.map
 
 
 def resolve(

@@ -13,10 +13,10 @@ from rackwise.cli.place.options import (
     PlacementOptions,
     PlacementSettings,
     explain_rows,
-    map_racks,
     parse_partitions,
     parse_replication,
     place_topic,
+    rack_names,
     resolve,
 )
 from rackwise.cli.place.served import (
@@ -114,7 +114,7 @@ def place(
     output_format = _output_format(shell, format, topic)
     size = _size(partitions, replication_factor)
     if source is not None:
-        cluster = map_racks(shell, options, source.read(shell))
+        cluster = source.read(shell).mapped(rack_names(shell, options))
         settings = resolve(options, cluster, without=[topic] if topic else ())
         rows, report = place_topic(shell, settings, *size)
         document = _document(cluster, settings, rows, report, topic)
@@ -140,7 +140,7 @@ def _place_all(
     from rackwise.cli.plan.goals import check_globs
     from rackwise.core.placement.topics import place_anew
 
-    cluster = map_racks(shell, options, source.read(shell))
+    cluster = source.read(shell).mapped(rack_names(shell, options))
     check_globs("--all-topics", globs, cluster)
     names = [
         name for name in sorted(cluster.topics) if any(fnmatchcase(name, glob) for glob in globs)

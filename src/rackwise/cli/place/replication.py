@@ -8,6 +8,7 @@ rackwise apply  TOPIC-rf-R.json        journal, throttle, resume, rollback
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from rackwise.cli.shell import Shell
     from rackwise.core.model import Cluster
     from rackwise.core.placement import Placement
+
+LONGEST_NAME = 200
+"""Kafka allows longer names of topics, but with more text a name of a file would be too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +54,24 @@ class ReplicationChange:
 
         shell: Shell = context.obj
         run_options = ApplyOptions(throttle=self.throttle)
-        target = self._target(cluster)
+        target = self.target(cluster)
         rows = self._rows(shell, cluster, options, target)
         write_reassignment({(self.topic, each): rows[each] for each in rows}, target.plan)
         groups = (target, run_options, BudgetOptions())
         words = {key: value for group in groups for key, value in asdict(group).items()}
         return apply(context=context, **words)
 
-    def _target(self, cluster: Cluster) -> Target:
+    def target(self, cluster: Cluster) -> Target:
+        """The file of the rows in the state folder, and the cluster. Raises `JournalUnwritable`."""
         from rackwise.adapters.files.state_folder import made_folder, state_home
         from rackwise.cli.apply.options import Target
 
         folder = made_folder(state_home(os.environ), cluster.cluster_id or "")
+        name = self.topic
+        if len(name) > LONGEST_NAME:
+            name = hashlib.sha256(name.encode()).hexdigest()
         return Target(
-            plan=folder / f"{self.topic}-rf-{self.replication}.json",
+            plan=folder / f"{name}-rf-{self.replication}.json",
             bootstrap_server=self.bootstrap_server,
             client_config=self.client_config,
         )

@@ -18,11 +18,11 @@ from rackwise.cli.place.options import (
     PlacementSettings,
     check_rows_known,
     explain_rows,
-    map_racks,
     parse_partitions,
     parse_replication,
     place_topic,
     print_notes,
+    rack_names,
     resolve,
 )
 from rackwise.cli.place.topic_rows import (
@@ -151,8 +151,9 @@ def create(
     )
     size.check(options)
     configs = parse_pairs(config or (), option="--config")
+    names = rack_names(shell, options)
     with connected(bootstrap_server, client_config) as admin:
-        cluster = map_racks(shell, options, read_cluster(shell, admin))
+        cluster = read_cluster(shell, admin).mapped(names)
         try:
             settings, rows = _create(shell, admin, name, cluster, size, options, configs)
         except TopicExists:
@@ -255,6 +256,7 @@ def alter(
             hint="change one after the other: new partitions take the replication factor of the "
             "topic",
         )
+    names = rack_names(shell, options)
     if replication_factor is not None:
         from rackwise.cli.place.replication import ReplicationChange
 
@@ -262,7 +264,7 @@ def alter(
         count = parse_replication(replication_factor)
         change = ReplicationChange(name, count, bootstrap_server, client_config, throttle)
         with connected(bootstrap_server, client_config) as admin:
-            cluster = map_racks(shell, options, read_cluster(shell, admin))
+            cluster = read_cluster(shell, admin).mapped(names)
         return change.run(context, cluster, options)
     if throttle is not None:
         raise InvalidConfig(
@@ -278,7 +280,7 @@ def alter(
         from rackwise.adapters import kafka
         from rackwise.core.placement.topics import topic_placement
 
-        cluster = map_racks(shell, options, read_cluster(shell, admin))
+        cluster = read_cluster(shell, admin).mapped(names)
         if name not in cluster.topics:
             raise kafka.unknown_topic(name)
         existing = topic_placement(cluster, name)
@@ -301,7 +303,7 @@ def alter(
 
 
 @app.command()
-@with_option_groups(without=("rack_mode", "disable_rack_aware", "policy", "broker_list", "no_load"))
+@with_option_groups(without=("rack_mode", "disable_rack_aware", "broker_list", "no_load"))
 def ensure(
     context: typer.Context,
     named: TopicName,
@@ -335,8 +337,9 @@ def ensure(
         rows_text=None,
     )
     used_seed, rng = seeded_random(options.seed)
+    names = rack_names(shell, options)
     with connected(bootstrap_server, client_config) as admin:
-        missing = _create_if_missing(shell, admin, name, size, chosen_placer, configs, rng)
+        missing = _create_if_missing(shell, admin, name, size, chosen_placer, configs, names, rng)
         if missing is None:
             _is_requested_size(
                 shell, name, _wait_for_rows(shell, admin, name), size, otherwise="exists"
@@ -376,13 +379,14 @@ def _create_if_missing(
     size: TopicSize,
     placer: Placer,
     configs: Mapping[str, str],
+    names: Mapping[str, str],
     rng: Draws,
 ) -> MissingTopic | None:
     """Create a missing topic; None if it exists or another client creates it first."""
     from rackwise.adapters import kafka
 
     numbers = size.partitions or 0, size.replication or 0
-    missing = kafka.missing_topic(admin, name, *numbers, placer=placer, rng=rng)
+    missing = kafka.missing_topic(admin, name, *numbers, placer=placer, names=names, rng=rng)
     if missing is None:
         return None
     with report_interruption(name), shell.progress(WAITING, len(missing.rows)) as advance:
