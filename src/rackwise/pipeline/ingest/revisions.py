@@ -32,7 +32,7 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 from rackwise.pipeline.columns.arrays import NO_NUMBER, filled, longs
 from rackwise.pipeline.columns.groups import Groups, whole_longs
 from rackwise.pipeline.ingest.splits import SplitReader, dealt_splits
-from rackwise.pipeline.schemas import FLOW_INPUT, arrow_schema
+from rackwise.pipeline.schemas import FLOW_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,8 +114,7 @@ def _best(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             pa.array(codes[rows]), pa.array(names, pa.binary())
         )
         best.add(pa.table({"emitter": emitter, "start": start[rows], "most": revision[rows]}))
-    for part in best.take():
-        yield part.cast(arrow_schema(_BEST))
+    yield from best.take()
 
 
 def _emitters(batch: pa.RecordBatch) -> tuple[NDArray[np.int64], list[bytes]]:
