@@ -1,6 +1,6 @@
 """Executes the commands of an operator: assign, adopt, retire, delete garbage.
 
-Each is one commit. An adoption is one for each `ADOPTED_AT_ONCE` brokers, with force for each broker.
+Each is one commit. An adoption is one for `ADOPTED_AT_ONCE` brokers at once, by force for each one.
 
 After a conflict the command reads and decides again, a few times. Then it raises the `Conflict`. A
 lost answer raises `OutcomeUnknown`.
