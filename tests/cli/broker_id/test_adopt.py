@@ -139,3 +139,18 @@ def test_many_are_adopted_in_several_commits(tmp_path):
     assert run(nodes, *ALL)[0] == 0
     assert mapped(nodes) == {f"h{number}": number for number in range(120)}
     assert nodes.read(FENCE).version == before + 3
+
+
+@pytest.mark.kafka
+def test_brokers_in_kraft_mode_are_adopted_in_a_directory_store(kraft_cluster, tmp_path):
+    """Their registrations have no incarnation: owners are compared by their endpoints."""
+    url = f"file://{tmp_path}/kraft"
+    to = ("--store", url, "--bootstrap-server", kraft_cluster.bootstrap)
+    assert called("broker-id", "init", "--store", url)[0] == 0
+    adopt = ("broker-id", "adopt", "--all", "--key", "k-{broker.id}", *to)
+    first, again = called(*adopt), called(*adopt)
+    assert (first[0], again[0]) == (0, 0), (first, again)
+    states = [set(mapped_states(out).values()) for _, out, _ in (first, again)]
+    assert states == [{"adopted"}, {"present"}]
+    number = min(map(int, mapped_states(first[1])))
+    assert called("broker-id", "show", "--key", f"k-{number}", *to)[0] == 0
