@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import resource
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from rackwise.adapters.memory import free_memory
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from rackwise.adapters.memory import free_memory, release_memory
 
 MEMINFO = "MemTotal:       24000000 kB\nMemFree:         100 kB\nMemAvailable:    5000 kB\n"
 STATM = f"{100_000_000 // os.sysconf('SC_PAGE_SIZE')} 9 8 7 0 6 0\n"
@@ -66,3 +66,24 @@ def test_ulimit(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_this_machine() -> None:
     found = free_memory()
     assert found is None or found > 0
+
+
+class TestRelease:
+    @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps freed memory")
+    def test_freed_blocks_return_to_the_system(self) -> None:
+        blocks = [bytes(20_000) for _ in range(4_000)]
+        last = bytes(20_000)
+        del blocks
+        before = resident_bytes()
+        release_memory()
+        assert before - resident_bytes() > 40_000_000
+        assert len(last) == 20_000
+
+    def test_other_c_libraries_have_no_such_call(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
+        release_memory()
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()

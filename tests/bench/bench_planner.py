@@ -2,8 +2,9 @@
 
 Pairs in seconds: a tenfold cluster / a small one, from file to file / reading it, check / plan,
 equal partitions of each rack as one / one flow of all, one of three racks lost / none lost. In peak
-memory: a plan / reading a snapshot, and a plan with a rack lost / 500 MB. In CPU:
-`rackwise proof` / `rackwise plan`, each a process.
+memory: a plan / reading a snapshot, a plan with a rack lost / 500 MB, and what-if and repair,
+carried forward to 1,600,000 partitions, / 2.5 GB. In CPU: `rackwise proof` / `rackwise plan`, each
+a process.
 Ours / a peer: kafka-utils in the same run, in moves and seconds; Kafka's `--generate` by its number
 of moves, counted once on the same cluster.
 """
@@ -24,6 +25,7 @@ from process_tree import cpu_s
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from command_memory import COMMANDS, MOST_BYTES, bytes_at_full_size
 from planner_vectors import generated_cluster
 from rackwise.adapters.files import read_snapshot, write_snapshot
 from rackwise.adapters.files.plan.write import write_plan
@@ -210,6 +212,9 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         memory(million, Path(folder))
+        for words in COMMANDS:
+            share = bytes_at_full_size(words, (20_000, 200_000), Path(folder)) / MOST_BYTES
+            tell(f"peak memory of {' '.join(words)} / 2.5 GB, 300 x 1,600,000", share, gate=1)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,18 @@
-"""The memory that this process can still take.
+"""The memory that this process can still take, and the return of memory that it has freed.
 
-The least of what the machine has available, what the control group of the process leaves, and what
-`ulimit -v` leaves. A limit that cannot be read does not count.
+The limit is the least of what the machine has available, what the control group of the process
+leaves, and what `ulimit -v` leaves. A limit that cannot be read does not count.
 
-Source: proc_meminfo(5), proc_pid_statm(5); Linux, "Control Group v2", section "Memory".
+The C library keeps freed blocks below its threshold for `mmap`, up to 32 MB each, for later use.
+The arrays of a large search have many sizes, so that much of it stays unused.
+
+Source: proc_meminfo(5), proc_pid_statm(5); Linux, "Control Group v2", section "Memory";
+malloc_trim(3), mallopt(3).
 """
 
 from __future__ import annotations
 
+import ctypes
 import resource
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +25,14 @@ if TYPE_CHECKING:
 def free_memory(root: Path = Path("/")) -> int | None:
     """Bytes, None if no limit is known. `root`: where `proc` and `sys` are."""
     return min(_limits(root), default=None)
+
+
+def release_memory() -> None:
+    """Give freed memory back to the system, where the C library can."""
+    # Only glibc has it: musl and macOS return freed memory themselves.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _limits(root: Path) -> Iterator[int]:

@@ -46,10 +46,10 @@ COST_LIMIT = 2**62
 class Network:
     """Arcs, and the supply of each node; a negative supply is a demand."""
 
-    tails: NDArray[np.int64]
-    """Node at the start of each arc, int64 [arcs]."""
-    heads: NDArray[np.int64]
-    """Node at the end of each arc, int64 [arcs]."""
+    tails: NDArray[np.int32] | NDArray[np.int64]
+    """Node at the start of each arc, [arcs]."""
+    heads: NDArray[np.int32] | NDArray[np.int64]
+    """Node at the end of each arc, [arcs]."""
     capacities: NDArray[np.int64]
     """Most units on each arc, int64 [arcs]."""
     costs: NDArray[np.int64]
@@ -89,9 +89,11 @@ def cheapest_flow(network: Network) -> NDArray[np.int64]:
         network.tails, network.heads, network.capacities, network.costs
     )
     solver.set_nodes_supplies(np.arange(len(network.supplies)), network.supplies)
+    supplied = int(network.supplies.clip(min=0).sum())
+    # The solver has copied the arcs. If the caller does not keep them, they make room for its work.
+    del network
     status = solver.solve()
     if status in {solver.INFEASIBLE, solver.UNBALANCED}:
-        supplied = int(network.supplies.clip(min=0).sum())
         raise NoFlow(
             f"no flow: the arcs cannot carry {counted(supplied, 'unit')} from supplies to demands",
             wanted=supplied,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -506,24 +507,27 @@ def _rule_prices(
 
 def _search_options(job: PlanJob) -> dict[str, Any]:
     """Build the other arguments of the search. The time limit starts now."""
-    from rackwise.adapters.memory import free_memory
+    from rackwise.adapters.memory import free_memory, release_memory
+
+    end_s = math.inf if job.time_limit is None else time.monotonic() + job.time_limit
+
+    def should_stop() -> bool:
+        # The search asks between its phases, each of which frees what it has used.
+        release_memory()
+        return time.monotonic() >= end_s
 
     options = {
         "minimise": job.minimise,
         "prices": job.prices,
         "solver": job.solver,
+        "should_stop": should_stop,
         "most_memory": free_memory(),
     }
     if job.time_limit is None:
         return options
     from rackwise.adapters.solver_process import solver_until
 
-    end_s = time.monotonic() + job.time_limit
-    return {
-        **options,
-        "should_stop": lambda: time.monotonic() >= end_s,
-        "solve": solver_until(end_s),
-    }
+    return {**options, "solve": solver_until(end_s)}
 
 
 def _write(

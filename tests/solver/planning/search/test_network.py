@@ -204,7 +204,7 @@ class TestMemory:
         with pytest.raises(NotEnoughMemory) as raised:
             check_memory(10_000_000, Targets(None, {}), 4_000_000_000)
         assert raised.value.message == (
-            "not enough memory: expected about 5,500 MB for a search over 10,000,000 arcs, "
+            "not enough memory: expected about 5,100 MB for a search over 10,000,000 arcs, "
             "got 4,000 MB"
         )
         assert raised.value.hint == "use a machine with more memory, or fewer topics with --topics"

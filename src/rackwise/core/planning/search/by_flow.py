@@ -28,12 +28,12 @@ Limits: this module does not reduce the number of changed partitions (`tie_break
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rackwise.core.planning.problem.copy_costs import (
-    STAGES,
     copy_costs,
     is_preferred,
     stages_before_squares,
@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from rackwise.core.model import Ragged
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.search.lexicographic_flow import Solve
+    from rackwise.core.planning.problem.steady_costs import SteadyCosts
+    from rackwise.core.planning.search.lexicographic_flow import Cost, Solve
     from rackwise.core.planning.search.network.columns import SetNetwork
 
 
@@ -126,24 +127,48 @@ def _flow_of(
     return even_flow(instance, network, face, rest, should_stop=should_stop, solve=solve)
 
 
-def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int64]]:
+def stage_costs(instance: Instance, network: SetNetwork) -> list[Cost]:
     """The costs of the arcs, in order of priority."""
+    first, second = (partial(_copy_costs, instance, network, stage) for stage in (0, 1))
+    costs: list[Cost] = [first, second, partial(_dropped_leaders, instance, network)]
+    if instance.steady is not None:
+        costs.insert(1, partial(_steady_costs, instance.steady, network))
+    if network.is_second.any():
+        costs.append(partial(network.is_second.astype, np.int64))
+    return costs
+
+
+def _copy_costs(instance: Instance, network: SetNetwork, stage: int) -> NDArray[np.int64]:
+    """The first or the second of the costs of copies, on the arcs of new replicas."""
     new = np.flatnonzero(network.is_new)
-    costs = np.zeros((STAGES, len(network.tails)), dtype=np.int64)
-    costs[:2, new] = copy_costs(instance, network.row[new], network.leaf[new])
-    # A preferred leader that stays saves 1 on an arc of its own; one that leaves costs 1.
+    found = np.zeros(len(network.tails), dtype=np.int64)
+    found[new] = copy_costs(instance, *_rows_and_leaves(network, new))[stage]
+    return found
+
+
+def _dropped_leaders(instance: Instance, network: SetNetwork) -> NDArray[np.int64]:
+    """A preferred leader that stays saves 1 on an arc of its own; one that leaves costs 1."""
     held = np.flatnonzero((network.row >= 0) & (network.broker >= 0))
     is_leaving = network.hub[held] >= 0
-    leads = is_preferred(instance, network.row[held], network.broker[held])
-    costs[2, held] = np.where(is_leaving, leads, -(leads & ~network.is_new[held]).astype(np.int64))
-    seconds = [network.is_second.astype(np.int64)] if network.is_second.any() else []
-    if instance.steady is None:
-        return [*costs, *seconds]
-    # A replica that leaves its broker for another one of the rack costs what it cost.
+    rows, brokers = network.row[held].astype(np.int64), network.broker[held].astype(np.int64)
+    leads = is_preferred(instance, rows, brokers)
+    found = np.zeros(len(network.tails), dtype=np.int64)
+    found[held] = np.where(is_leaving, leads, -(leads & ~network.is_new[held]).astype(np.int64))
+    return found
+
+
+def _steady_costs(prices: SteadyCosts, network: SetNetwork) -> NDArray[np.int64]:
+    """The price of replication; a replica that stays in its rack costs what it cost."""
     placed = np.flatnonzero((network.row >= 0) & ((network.broker < 0) | (network.hub < 0)))
-    steady = np.zeros(len(network.tails), dtype=np.int64)
-    steady[placed] = instance.steady.at(network.row[placed], network.leaf[placed])
-    return [costs[0], steady, *costs[1:], *seconds]
+    found = np.zeros(len(network.tails), dtype=np.int64)
+    found[placed] = prices.at(*_rows_and_leaves(network, placed))
+    return found
+
+
+def _rows_and_leaves(
+    network: SetNetwork, arcs: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return network.row[arcs].astype(np.int64), network.leaf[arcs].astype(np.int64)
 
 
 class FlowSets(NamedTuple):

@@ -29,6 +29,7 @@ Limits: no pins, excluded brokers, capped topics or free loads (`network` handle
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -266,7 +267,8 @@ def _solve_with_flow(
     costs = np.concatenate(
         [rack.costs[:, starts], none, types.stay_costs, types.leave_costs, none], axis=1
     )
-    flow = cheapest(arcs, list(costs), should_stop=should_stop, solve=solve)
+    stages = [partial(np.asarray, cost) for cost in costs]
+    flow = cheapest(arcs, stages, should_stop=should_stop, solve=solve)
     ends = np.cumsum([len(each) for each in tails])
     left, taken, stays, goes = np.split(flow, ends)[:4]
     moved = np.bincount(rack.holder[starts], weights=left, minlength=width).astype(np.int64)

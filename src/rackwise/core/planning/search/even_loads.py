@@ -19,6 +19,7 @@ Limits: the weights of brokers are ignored; they belong to fair loads.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.search.lexicographic_flow import Solve
+    from rackwise.core.planning.search.lexicographic_flow import Cost, Solve
     from rackwise.core.planning.search.network.columns import SetNetwork
 
 
@@ -39,7 +40,7 @@ def even_flow(
     instance: Instance,
     network: SetNetwork,
     face: Face,
-    costs: Sequence[NDArray[np.int64]],
+    costs: Sequence[Cost],
     *,
     should_stop: Callable[[], bool],
     solve: Solve,
@@ -62,37 +63,61 @@ def even_flow(
     # extra: the most further replicas of each broker, through hubs and directly.
     extra = np.minimum(_sums(heads, capacities, is_hub, width), room)
     extra += _sums(heads, capacities, is_in & is_open & ~is_hub, width)
-    # One arc to the sink for each further replica of a broker; `steps` is the load before it.
-    brokers = np.repeat(np.arange(width), extra)
-    first = np.cumsum(extra) - extra
-    steps = np.arange(len(brokers)) - first[brokers] + base[brokers]
-    sink = np.full(width + len(brokers), network.heads[exits], dtype=np.int64)
-    arcs = Arcs(
-        np.concatenate([network.tails[:exits], np.arange(width), brokers]),
-        np.concatenate([heads, sink]),
-        np.concatenate([capacities, base, np.ones_like(brokers)]),
-        network.supplies,
-        network.shared,
-        network.rows,
-    )
+    arcs = _with_steps(network, capacities, base, extra)
     more = len(arcs.tails) - exits
-    squares = np.concatenate([np.zeros(exits + width, dtype=np.int64), 2 * steps + 1])
-    none = np.zeros(more, dtype=np.int64)
     found = cheapest(
         arcs,
-        [squares, *(np.concatenate([cost[:exits], none]) for cost in costs)],
+        [
+            partial(_squares, exits, base, extra),
+            *(partial(_padded, cost, exits, more) for cost in costs),
+        ],
         should_stop=should_stop,
         solve=solve,
         start=Face(
-            np.concatenate([flow, none]),
+            np.concatenate([flow, np.zeros(more, dtype=np.int64)]),
             np.concatenate([is_open, np.ones(more, dtype=np.bool_)]),
         ),
     )
     return np.concatenate([found[:exits], np.zeros(len(face.flow) - exits, dtype=np.int64)])
 
 
+def _with_steps(
+    network: SetNetwork,
+    capacities: NDArray[np.int64],
+    base: NDArray[np.int64],
+    extra: NDArray[np.int64],
+) -> Arcs:
+    """The arcs before the exits, and the ways from brokers to the sink.
+
+    Each broker has one arc for its `base`, and one for each of its `extra` further replicas.
+    """
+    exits, width = network.exits, len(base)
+    tails = np.arange(width, dtype=np.int32)
+    sink = np.full(width + int(extra.sum()), network.heads[exits], dtype=np.int32)
+    return Arcs(
+        np.concatenate([network.tails[:exits], tails, np.repeat(tails, extra)]),
+        np.concatenate([network.heads[:exits], sink]),
+        np.concatenate([capacities, base, np.ones(len(sink) - width, dtype=np.int64)]),
+        network.supplies,
+        network.shared,
+        network.rows,
+    )
+
+
+def _squares(exits: int, base: NDArray[np.int64], extra: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What each replica adds to the squares; the base of a broker adds nothing to choose."""
+    first = np.cumsum(extra) - extra
+    loads = np.arange(int(extra.sum())) + np.repeat(base - first, extra)
+    return np.concatenate([np.zeros(exits + len(base), dtype=np.int64), 2 * loads + 1])
+
+
+def _padded(cost: Cost, exits: int, more: int) -> NDArray[np.int64]:
+    """A cost of the arcs before the exits, 0 for the others."""
+    return np.concatenate([cost()[:exits], np.zeros(more, dtype=np.int64)])
+
+
 def _sums(
-    nodes: NDArray[np.int64], values: NDArray[np.int64], chosen: NDArray[np.bool_], width: int
+    nodes: NDArray[np.int32], values: NDArray[np.int64], chosen: NDArray[np.bool_], width: int
 ) -> NDArray[np.int64]:
     """The sum of the chosen values over each of the first `width` nodes."""
     found = np.bincount(nodes[chosen], weights=values[chosen], minlength=width)

@@ -88,7 +88,7 @@ class _Leaving(NamedTuple):
 
 def _leaving(network: SetNetwork, flow: NDArray[np.int64]) -> _Leaving:
     arcs = np.flatnonzero((network.row >= 0) & (network.broker >= 0) & (network.hub >= 0))
-    members = network.members.take(network.group[arcs])
+    members = network.members.take(network.group[arcs].astype(np.int64))
     first = members.offsets[:-1][members.rows]
     sizes = members.lengths[members.rows]
     turn = np.arange(len(members.values)) - first
@@ -155,7 +155,7 @@ def _turns(rows: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int6
     return found
 
 
-def _heights(tails: NDArray[np.int64], heads: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+def _heights(tails: NDArray[np.int32], heads: NDArray[np.int32], nodes: int) -> NDArray[np.int64]:
     """The most arcs on a way from each node to a broker, int64 [nodes]."""
     found = np.zeros(nodes, dtype=np.int64)
     while True:

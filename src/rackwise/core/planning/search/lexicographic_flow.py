@@ -34,7 +34,7 @@ Source: complementary slackness; Ahuja, Magnanti, Orlin, "Network Flows" (1993),
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Solve = Callable[[Network], NDArray[np.int64]]
+    Cost: TypeAlias = Callable[[], NDArray[np.int64]]
+    """Computes the cost of each arc, int64 [arcs]: only the cost in use is in memory."""
 
 
 SHIFT_STEP = 4
@@ -56,10 +58,10 @@ SHIFT_STEP = 4
 class Arcs(NamedTuple):
     """The arcs of a network as columns, and the supplies of its nodes."""
 
-    tails: NDArray[np.int64]
-    """Node at the start of each arc, int64 [arcs]."""
-    heads: NDArray[np.int64]
-    """Node at the end of each arc, int64 [arcs]."""
+    tails: NDArray[np.int32] | NDArray[np.int64]
+    """Node at the start of each arc, [arcs]."""
+    heads: NDArray[np.int32] | NDArray[np.int64]
+    """Node at the end of each arc, [arcs]."""
     capacities: NDArray[np.int64]
     """Most units on each arc, int64 [arcs]."""
     supplies: NDArray[np.int64]
@@ -81,7 +83,7 @@ class Face(NamedTuple):
 
 def cheapest(
     arcs: Arcs,
-    costs: Sequence[NDArray[np.int64]],
+    costs: Sequence[Cost],
     *,
     should_stop: Callable[[], bool],
     start: Face | None = None,
@@ -98,7 +100,7 @@ def cheapest(
 
 def cheapest_face(
     arcs: Arcs,
-    costs: Sequence[NDArray[np.int64]],
+    costs: Sequence[Cost],
     *,
     should_stop: Callable[[], bool],
     solve: Solve = cheapest_flow,
@@ -113,20 +115,23 @@ def cheapest_face(
 
 def _solve_stages(
     arcs: Arcs,
-    costs: Sequence[NDArray[np.int64]],
+    costs: Sequence[Cost],
     should_stop: Callable[[], bool],
     solve: Solve,
     *,
     start: Face | None,
     has_face: bool,
 ) -> Face:
-    nothing = np.zeros(len(arcs.tails), dtype=np.int64)
-    face = start or Face(nothing, np.ones(len(nothing), dtype=np.bool_))
+    count = len(arcs.tails)
+    # Broadcast, so that the face without any flow takes no memory.
+    face = start or Face(np.broadcast_to(np.int64(0), count), np.broadcast_to(np.True_, count))
     merged = merge(costs, arcs.shared, len(arcs.supplies))
     for number, stage in enumerate(merged):
         if number and should_stop():
             break
-        cost = settled_cost(arcs, face.is_open, stage) if number or start else stage
+        cost = stage.values()
+        if number or start:
+            cost = settled_cost(arcs, face.is_open, cost)
         if not (number or start) or _largest(cost):
             try:
                 face = face._replace(flow=_exact_flow(arcs, face, cost, solve))
@@ -134,28 +139,50 @@ def _solve_stages(
                 if not (number or start):
                     raise
                 break
-        flow = face.flow
         if has_face or number + 1 < len(merged):
-            face = Face(flow, open_arcs(arcs, face.is_open, flow, cost))
+            face = face._replace(is_open=open_arcs(arcs, face.is_open, face.flow, cost))
     return face
 
 
-def merge(costs: Sequence[NDArray[np.int64]], shared: int, nodes: int) -> list[NDArray[np.int64]]:
+class MergedCost(NamedTuple):
+    """Costs in order of priority that are added up as one."""
+
+    parts: tuple[tuple[Cost, int, int], ...]
+    """Each cost, what it is divided by, and what one unit of the costs before it weighs."""
+    shift: int
+    """Bits by which the first cost is rounded up."""
+
+    def values(self) -> NDArray[np.int64]:
+        """The merged cost of each arc, int64 [arcs]."""
+        (first, divisor, _), *others = self.parts
+        found = rounded(first() // divisor, self.shift)
+        for cost, divisor, weight in others:
+            found = found * weight + cost() // divisor
+        return found
+
+
+def merge(costs: Sequence[Cost], shared: int, nodes: int) -> list[MergedCost]:
     """Neighbouring costs combined where they fit; costs that are 0 everywhere are left out."""
-    found: list[NDArray[np.int64]] = []
+    found: list[MergedCost] = []
+    last = np.zeros(0, dtype=np.int64)
     steps = _max_costs_on_path(shared)
     for cost in costs:
-        largest = _largest(cost)
+        values = cost()
+        largest = _largest(values)
         if not largest:
             continue
-        divisor = int(np.gcd.reduce(cost))
-        scaled, largest = cost // divisor, largest // divisor
+        divisor = int(np.gcd.reduce(values))
+        values, largest = values // divisor, largest // divisor
         weight = steps * largest + 1
-        if found and (_largest(found[-1]) * weight + largest) * (nodes + 1) * steps < COST_LIMIT:
-            found[-1] = found[-1] * weight + scaled
+        if found and (_largest(last) * weight + largest) * (nodes + 1) * steps < COST_LIMIT:
+            last = last * weight + values
+            parts = (*found[-1].parts, (cost, divisor, weight))
+            found[-1] = found[-1]._replace(parts=parts)
         else:
-            found.append(rounded(scaled, _bits_to_fit(scaled, steps)))
-    return found or [np.zeros_like(costs[0])]
+            shift = _bits_to_fit(values, steps)
+            last = rounded(values, shift)
+            found.append(MergedCost(((cost, divisor, 1),), shift))
+    return found or [MergedCost(((costs[0], 1, 1),), 0)]
 
 
 def settled_cost(
@@ -238,19 +265,29 @@ def _flow_on_face(
     solve: Solve,
 ) -> NDArray[np.int64]:
     """The cheapest flow that differs from `flow` only on open arcs."""
+    if is_open.all():
+        return solve(
+            Network(
+                tails=arcs.tails,
+                heads=arcs.heads,
+                capacities=arcs.capacities,
+                costs=cost,
+                supplies=arcs.supplies,
+            )
+        )
     kept = np.where(is_open, 0, flow)
     supplies = arcs.supplies.copy()
     is_full = kept > 0
     np.subtract.at(supplies, arcs.tails[is_full], kept[is_full])
     np.add.at(supplies, arcs.heads[is_full], kept[is_full])
-    chosen = np.flatnonzero(is_open)
     found = kept
-    found[chosen] = solve(
+    # The columns of open arcs are made in the call, so that the solver can forget them.
+    found[is_open] = solve(
         Network(
-            tails=arcs.tails[chosen],
-            heads=arcs.heads[chosen],
-            capacities=arcs.capacities[chosen],
-            costs=cost[chosen],
+            tails=arcs.tails[is_open],
+            heads=arcs.heads[is_open],
+            capacities=arcs.capacities[is_open],
+            costs=cost[is_open],
             supplies=supplies,
         )
     )

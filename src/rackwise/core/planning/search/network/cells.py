@@ -216,7 +216,7 @@ class CellNodes(RackHubs):
         order = np.argsort(code, kind="stable")
         number = len(self.members) + np.arange(len(examples))
         self.members += np.split(rows[order], np.cumsum(sizes)[:-1])
-        self.arcs.append(
+        self.arcs.add(
             Piece(
                 entries[examples],
                 hubs[examples],

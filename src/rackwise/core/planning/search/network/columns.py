@@ -15,7 +15,7 @@ Limits: this module does not define which arcs exist (`network` does).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,22 +38,22 @@ class SetNetwork:
     from the hub of a rack, or of a capped topic, to a broker or to a node of a tree. -1 is absent.
     """
 
-    tails: NDArray[np.int64]
-    """Node at the start of each arc, int64 [arcs]."""
-    heads: NDArray[np.int64]
-    """Node at the end of each arc, int64 [arcs]."""
+    tails: NDArray[np.int32]
+    """Node at the start of each arc, int32 [arcs]."""
+    heads: NDArray[np.int32]
+    """Node at the end of each arc, int32 [arcs]."""
     capacities: NDArray[np.int64]
     """Most units on each arc, int64 [arcs]."""
     supplies: NDArray[np.int64]
     """Units that each node supplies, int64 [nodes]."""
-    row: NDArray[np.int64]
-    """Row of the replica, int64 [arcs]."""
-    broker: NDArray[np.int64]
-    """Broker of the replica, int64 [arcs]."""
-    leaf: NDArray[np.int64]
-    """Finest rack of the replica, int64 [arcs]."""
-    hub: NDArray[np.int64]
-    """Hub through which the replica goes, int64 [arcs]."""
+    row: NDArray[np.int32]
+    """Row of the replica, int32 [arcs]."""
+    broker: NDArray[np.int32]
+    """Broker of the replica, int32 [arcs]."""
+    leaf: NDArray[np.int32]
+    """Finest rack of the replica, int32 [arcs]."""
+    hub: NDArray[np.int32]
+    """Hub through which the replica goes, int32 [arcs]."""
     is_new: NDArray[np.bool_]
     """Whether the replica is copied, bool [arcs]."""
     is_second: NDArray[np.bool_]
@@ -68,7 +68,7 @@ class SetNetwork:
     """(row, leaf, node of the hub) of the units that start in a hub, int64 [units, 3]."""
     most_left_out: int
     """The most brokers of its rack that a partial hub leaves out."""
-    group: NDArray[np.int64]
+    group: NDArray[np.int32]
     """Group of rows that an arc carries, one after the other; -1 if it is `row` alone."""
     members: Ragged
     """Rows of each group, ascending."""
@@ -91,8 +91,36 @@ class Piece(NamedTuple):
     group: NDArray[np.int64] | int = NONE
 
 
+_TYPES = {"capacities": np.int64, "is_new": np.bool_, "is_second": np.bool_}
+"""Type of the columns of arcs that are not int32."""
+
+
+class ArcColumns:
+    """The arcs of a network, collected in parts; each column is joined only once."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in Piece._fields}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, piece: Piece) -> None:
+        """Append a part."""
+        count = len(piece.tails)
+        self._count += count
+        for name, column in piece._asdict().items():
+            narrow: NDArray[Any] = np.asarray(column, dtype=_TYPES.get(name, np.int32))
+            self._parts[name].append(np.broadcast_to(narrow, count))
+
+    def join(self, name: str) -> NDArray[Any]:
+        """A column of all arcs, whose parts are then forgotten."""
+        # All columns in parts and joined would be the peak of memory of a search.
+        return np.concatenate(self._parts.pop(name))
+
+
 def join_pieces(
-    pieces: Sequence[Piece],
+    arcs: ArcColumns,
     supplies: NDArray[np.int64],
     *,
     shared: int,
@@ -103,35 +131,17 @@ def join_pieces(
     members: Sequence[NDArray[np.int64]],
     kept: Sequence[NDArray[np.int64]],
 ) -> SetNetwork:
-    """The network of several parts, one after the other."""
+    """The network of several parts, one after the other; the columns of `arcs` are then empty."""
     return SetNetwork(
-        tails=np.concatenate([piece.tails for piece in pieces]),
-        heads=np.concatenate([piece.heads for piece in pieces]),
-        capacities=np.concatenate([piece.capacities for piece in pieces]),
+        **{name: arcs.join(name) for name in Piece._fields},
         supplies=supplies,
-        row=_join_column(pieces, "row"),
-        broker=_join_column(pieces, "broker"),
-        leaf=_join_column(pieces, "leaf"),
-        hub=_join_column(pieces, "hub"),
-        is_new=_join_column(pieces, "is_new").astype(np.bool_),
-        is_second=_join_column(pieces, "is_second").astype(np.bool_),
         shared=shared,
         rows=rows,
         exits=exits,
         waiting=np.concatenate([np.zeros((0, 3), dtype=np.int64), *waiting]),
         most_left_out=most_left_out,
-        group=_join_column(pieces, "group"),
         members=_join_members(members),
         kept=np.concatenate([np.zeros((0, 2), dtype=np.int64), *kept]),
-    )
-
-
-def _join_column(pieces: Sequence[Piece], name: str) -> NDArray[np.int64]:
-    return np.concatenate(
-        [
-            np.broadcast_to(np.asarray(getattr(piece, name), dtype=np.int64), len(piece.tails))
-            for piece in pieces
-        ]
     )
 
 

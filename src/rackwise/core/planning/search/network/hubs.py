@@ -106,7 +106,7 @@ class RackHubs(NetworkParts):
     ) -> None:
         """Arcs inside of hubs; `brokers`: the broker at the end, or -1."""
         hubs = tails - self.hub_base
-        self.arcs.append(Piece(tails, heads, capacities, broker=brokers, hub=hubs))
+        self.arcs.add(Piece(tails, heads, capacities, broker=brokers, hub=hubs))
 
     def add_trees(self, aggregates: NDArray[np.int64], leaf: int) -> None:
         """Nodes for the trees of a finest rack that do not exist yet."""
@@ -148,7 +148,7 @@ class RackHubs(NetworkParts):
             aggregate = int(self.capped[topic])
             most[aggregate] = caps[takers]
             all_brokers = np.arange(self.width)
-            self.arcs.append(Piece(aggregate * self.width + all_brokers, all_brokers, caps))
+            self.arcs.add(Piece(aggregate * self.width + all_brokers, all_brokers, caps))
         has_tree = self.trees[:, instance.leaf[takers]] >= 0
         brokers = np.broadcast_to(takers, heads.shape)
         if has_tree.any():

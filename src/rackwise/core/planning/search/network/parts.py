@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.search.network.columns import NONE, Piece
+from rackwise.core.planning.search.network.columns import NONE, ArcColumns, Piece
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class NetworkParts:
         self.nodes = self.group_base + groups
         self.first_row = self.shared = self.nodes
         # Parts of the arcs; (nodes, units) that are supplied; (row, leaf, hub) of units in hubs.
-        self.arcs: list[Piece] = []
+        self.arcs = ArcColumns()
         self.supply: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         self.waiting: list[NDArray[np.int64]] = []
         # Open brokers of each finest rack, and the place of each broker among them, int64 [B].
@@ -86,7 +86,7 @@ class NetworkParts:
         """Arcs between nodes where both nodes exist and the capacity is above 0."""
         tails, heads, capacities = np.broadcast_arrays(tails, heads, capacities)
         some = (tails >= 0) & (heads >= 0) & (capacities > 0)
-        self.arcs.append(Piece(tails[some], heads[some], capacities[some]))
+        self.arcs.add(Piece(tails[some], heads[some], capacities[some]))
 
     def entry_nodes(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The node through which replicas of rows reach brokers."""
@@ -111,7 +111,7 @@ class NetworkParts:
         is_new: bool,
     ) -> None:
         """Arcs of one unit from nodes of rows to brokers."""
-        self.arcs.append(
+        self.arcs.add(
             Piece(
                 tails,
                 self.entry_nodes(rows, brokers),
@@ -143,7 +143,7 @@ class NetworkParts:
         first = np.where(begun, 0, np.minimum(room, 1))
         for most, is_second in ((first, False), (room - first, True)):
             some = np.flatnonzero((most > 0) & (hubs >= 0))
-            self.arcs.append(
+            self.arcs.add(
                 Piece(
                     tails[some],
                     hubs[some],
