@@ -20,6 +20,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from kazoo.protocol.states import KazooState
 
 RESERVED = 1000
 POLL_S = 0.2
+PATIENCE_S = 30.0
 
 
 def settings_of(path, arguments):
@@ -87,7 +89,7 @@ def register(client, broker_id, listener, *, has_host):
     transaction = client.transaction()
     transaction.create(path, json.dumps(data).encode(), ephemeral=True)
     transaction.set_data(path, json.dumps(data).encode(), 0)
-    results = transaction.commit()
+    results = transaction.commit_async().get(timeout=PATIENCE_S)
     if any(isinstance(each, NodeExistsError) for each in results):
         sys.exit(f"broker.id {broker_id} is registered already")
     failed = [each for each in results if isinstance(each, Exception)]
@@ -120,6 +122,7 @@ def main(arguments):
     if not ended.wait(int(settings.get("boot.ms", "0")) / 1000):
         listener = settings.get("advertised.listeners", "PLAINTEXT://localhost:9092")
         has_host = settings.get("null.host") != "true"
+        expired.clear()
         czxid = register(client, broker_id, listener, has_host=has_host)
         print(f"registered {broker_id} {czxid} {os.getpid()}", flush=True)
         while not ended.wait(POLL_S):
@@ -131,4 +134,10 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except SystemExit as ended:
+        print(ended, file=sys.stderr, flush=True)
+    except Exception:  # noqa: BLE001 (a session lost at any step, as a fatal error of Kafka)
+        traceback.print_exc()
+    os._exit(1)  # at once: the client's threads may wait for a server

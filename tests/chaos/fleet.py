@@ -226,9 +226,18 @@ class Fleet:
         while not condition():
             self.zygote.hear(TICK_S)
             if time.monotonic() > deadline:
-                told = [f"{each.key}: {each.told}" for each in self.started if not each.is_settled]
-                message = f"waited {timeout_s:.0f} s for {what}: {told}"
+                left = [each for each in self.started if not each.is_settled]
+                told = [f"{each.key}: {each.told}\n{self.said(each)}" for each in left]
+                message = f"waited {timeout_s:.0f} s for {what}: {'; '.join(told)}"
                 raise AssertionError(message)
+
+    def said(self, started):
+        """The last lines that a start and its broker wrote, and the state of the broker."""
+        lines = (self.folder / started.plan["name"] / "told").read_text().splitlines()[-20:]
+        if started.child is not None:
+            status = Path(f"/proc/{started.child}/stat")
+            lines.append(status.read_text() if status.exists() else "the broker has ended")
+        return "\n".join(lines)
 
     def wipe(self, name):
         for each in ("a", "b"):
