@@ -2,8 +2,8 @@
 
 Each forgery changes one value somewhere in the document of a proved plan, and seals it. A plan that
 is still proved must make the same claims. Only evidence may differ (dual prices of any value are
-valid), the name of the solver, words for the same topics, the order behind the leader, and the
-goal, which is then reached as cheaply as can be.
+valid), the name of the solver, words for the same topics, the order behind the leader, the goal,
+which is then reached as cheaply as can be, and --max-moves, if it gives the same moves.
 """
 
 from __future__ import annotations
@@ -180,8 +180,17 @@ def claims(made, other):
         moves=tuple(replace(move, after=tuple(sorted(move.after))) for move in made.moves),
         later=tuple(replace(move, after=tuple(sorted(move.after))) for move in made.later),
         totals=totals,
+        max_moves=None,
         certificates=tuple(replace(c, prices={}, topic_prices=()) for c in made.certificates),
     )
+
+
+def check_budget(found, real_plan, case):
+    """Another budget gives the same moves."""
+    if found.max_moves != real_plan.max_moves:
+        policy, goal, options = CASES[case]
+        made = plan(cluster_of(case), policy, goal, **{**options, "max_moves": found.max_moves})
+        assert (found.moves, found.later) == (made.moves, made.later)
 
 
 def forge(case, each, seed, most=None):
@@ -214,6 +223,7 @@ def forge(case, each, seed, most=None):
         found = proved(sealed_again(false), case)
         if found is None:
             continue
+        check_budget(found, real_plan, case)
         outside_claims.check(false, cluster_of(case), CASES[case][2].get("prices", ()))
         if claims(found, real_plan) != claims(real_plan, found):
             bad.append((path, value))
