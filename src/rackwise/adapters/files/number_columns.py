@@ -1,7 +1,7 @@
-"""Integers of JSON text as columns, a million rows without a Python number for each value.
+"""Reads the integers of JSON rows as columns, without a Python number for each value.
 
-The reverse of `text_columns`. All bytes are deleted but digits, commas, colons and the `u` of
-`null`. What is left between two colons are the integers of one key:
+The reverse of `text_columns`. Only digits, commas, colons and the `u` of `null` are kept. Between
+two colons are then the integers of one key:
 
 ```
 text      {"isr":[2,10],"leader":null},{"isr":[],"leader":3}
@@ -10,9 +10,9 @@ counts    2 1 / 0 1            integers of each key in each row
 values    2 10 UNKNOWN 3
 ```
 
-Limits: this is no JSON reader. It takes `-5` for `5`, and does not know what was deleted. The
-caller must compare the text with the text that is written for the columns: only then they are
-equal. No key may have a digit or a `u` in its name.
+Limits: this is no JSON reader. It reads `-5` as `5` and ignores the bytes that it deletes. So the
+caller must format the columns again and compare the result with the text. No key may have a digit
+or a `u` in its name.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Partitions of a snapshot that is written as Rackwise writes it, without a JSON parser.
+"""Reads the partitions of a snapshot that Rackwise wrote, without a JSON parser.
 
-Goals, in order: never other columns than the parser's; a few operations on whole columns in place
-of some on each partition.
+Goals, in order: the columns are those that the parser would read; the work is a few operations on
+columns, not some on each partition.
 
-Algorithm. The rows of each topic are cut out of the text, and a mark takes their place. Their
-integers become columns by `number_columns`, which also finds integers in a text that is no JSON.
-So the columns are written as text again, and this text must be that of the file:
+Algorithm. The rows of each topic are cut out of the text and replaced by a mark. `number_columns`
+reads their integers as columns, but it accepts text that is not JSON. So the columns are formatted
+again, and the result must equal the text of the file:
 
 ```
 file      {"name":"a","partitions":[{..,"isr":[1],..},{..}],..},{"name":"b","partitions":[{..}],..}
@@ -13,10 +13,10 @@ rest      {"name":"a","partitions":["rows 0"],..},{"name":"b","partitions":["row
 columns   of all rows    as text   {..,"isr":[1],..},{..} LF {..} LF     equal to the file's?
 ```
 
-The strict parser reads the rest. The marks must be in `topics` and in order there, so rows are
-never those of another list. A file that fails any of this is read by `partitions`.
+The strict parser reads the rest. The marks must stand in `topics`, in their order, so that rows of
+another list are not taken. If any of this fails, `partitions` reads the file.
 
-Limits: this module names no faults.
+Limits: this module reports no errors.
 """
 
 from __future__ import annotations
