@@ -106,10 +106,8 @@ class CellNodes(RackHubs):
             columns += [cells.hubs[at, leaf], room[at, leaf]]
         columns += self._cost_codes(rows[at], leaves)
         code, examples = distinct(columns)
-        number = len(self.members) + np.arange(len(examples))
-        order = np.argsort(code, kind="stable")
         sizes = np.bincount(code)
-        self.members += np.split(rows[at][order], np.cumsum(sizes)[:-1])
+        number = self.new_groups(rows[at], code, sizes)
         nodes = self.new_nodes(np.ones(len(examples), dtype=np.bool_))
         self.supply_nodes(nodes, spare[at[examples]] * sizes)
         for leaf in leaves.tolist():
@@ -213,9 +211,7 @@ class CellNodes(RackHubs):
         is_first = is_preferred(self.instance, rows, brokers).astype(np.int64)
         code, examples = distinct([entries, hubs, is_first, *keys])
         sizes = np.bincount(code)
-        order = np.argsort(code, kind="stable")
-        number = len(self.members) + np.arange(len(examples))
-        self.members += np.split(rows[order], np.cumsum(sizes)[:-1])
+        number = self.new_groups(rows, code, sizes)
         self.arcs.add(
             Piece(
                 entries[examples],

@@ -128,7 +128,7 @@ def join_pieces(
     exits: int,
     waiting: Sequence[NDArray[np.int64]],
     most_left_out: int,
-    members: Sequence[NDArray[np.int64]],
+    members: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]],
     kept: Sequence[NDArray[np.int64]],
 ) -> SetNetwork:
     """The network of several parts, one after the other; the columns of `arcs` are then empty."""
@@ -145,7 +145,7 @@ def join_pieces(
     )
 
 
-def _join_members(members: Sequence[NDArray[np.int64]]) -> Ragged:
-    offsets = np.zeros(len(members) + 1, dtype=np.int64)
-    np.cumsum([len(rows) for rows in members], out=offsets[1:])
-    return Ragged(offsets, np.concatenate([np.zeros(0, np.int64), *members]).astype(np.int32))
+def _join_members(members: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> Ragged:
+    sizes = np.concatenate([np.zeros(1, dtype=np.int64), *(part[0] for part in members)])
+    rows = np.concatenate([np.zeros(0, dtype=np.int32), *(part[1] for part in members)])
+    return Ragged(np.cumsum(sizes), rows)

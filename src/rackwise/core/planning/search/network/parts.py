@@ -63,8 +63,9 @@ class NetworkParts:
         # First node of each tree, [aggregates, leaves], -1 = none.
         self.trees = np.full((self.aggregates, instance.leaves), NONE, dtype=np.int64)
         self.most_left_out = 0
-        # Rows of each group; (row, broker) of replicas that stay whatever the flow.
-        self.members: list[NDArray[np.int64]] = []
+        # Sizes and rows of groups, and their number; (row, broker) of replicas that always stay.
+        self.members: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
+        self.groups = 0
         self.kept: list[NDArray[np.int64]] = []
 
     def new_nodes(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -73,6 +74,16 @@ class NetworkParts:
         count = int(wanted.sum())
         found[wanted] = self.nodes + np.arange(count)
         self.nodes += count
+        return found
+
+    def new_groups(
+        self, rows: NDArray[np.int64], code: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Numbers of new groups of rows; `code`: the group of each row among them."""
+        # Columns, as there may be as many groups as rows.
+        self.members.append((sizes, rows[np.argsort(code, kind="stable")].astype(np.int32)))
+        found = self.groups + np.arange(len(sizes))
+        self.groups += len(sizes)
         return found
 
     def supply_nodes(self, nodes: NDArray[np.int64], units: NDArray[np.int64]) -> None:
