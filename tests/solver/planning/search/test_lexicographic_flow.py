@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.search.lexicographic_flow import Cost
-
-    from rackwise.core.planning.search.lexicographic_flow import Solve
+    from rackwise.core.planning.search.lexicographic_flow import Cost, Solve
 
 PAIRS = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 5), (3, 5), (4, 5), (0, 2)]
 
@@ -132,10 +130,10 @@ def test_solver_that_is_stopped_later_leaves_the_flow_of_the_first_cost() -> Non
     """Costs so large that each is a flow of its own."""
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
     rising = np.arange(len(PAIRS), dtype=np.int64) * 2**40 + 1
-    costs = [rising, rising[::-1]]
+    costs = made([rising, rising[::-1]])
     first = cheapest(arcs, costs[:1], should_stop=never_stop)
     found = cheapest(arcs, costs, should_stop=never_stop, solve=stopped_in(2))
-    assert (costs[0] @ found) == (costs[0] @ first)
+    assert (rising @ found) == (rising @ first)
     with pytest.raises(FlowStopped):
         cheapest(arcs, costs, should_stop=never_stop, solve=stopped_in(1))
 
