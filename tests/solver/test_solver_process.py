@@ -6,14 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rackwise.adapters import solver_process
 from rackwise.adapters.solver_process import solver_until
-from rackwise.core.errors import NoFlow, WorldError
+from rackwise.core.errors import MissingDependency, NoFlow, OptimumTooLarge, WorldError
 from rackwise.core.solver import FlowStopped, Network, cheapest_flow
 
 ROWS, BROKERS, WIDTH = 20_000, 100, 10
@@ -56,12 +58,39 @@ def test_a_small_network_needs_no_process(monkeypatch):
     assert (solver_until(0.0)(drawn) == cheapest_flow(drawn)).all()
 
 
+def script(tmp_path, text):
+    """A shell script as the interpreter of the other process."""
+    found = tmp_path / "python.sh"
+    found.write_text(f"#!/bin/sh\n{text}\n")
+    found.chmod(0o700)
+    return str(found)
+
+
+def slow(tmp_path):
+    """A process that writes its id, and no flow."""
+    return script(
+        tmp_path, f"echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\nexec sleep 600"
+    )
+
+
+def until(is_so):
+    end_s = time.monotonic() + LONG_S
+    while not is_so():
+        assert time.monotonic() < end_s
+        time.sleep(0.05)
+
+
+def is_gone(pid):
+    """Whether a process has ended; one that nobody has awaited yet has, too."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def test_it_ends_at_the_time_while_the_solver_runs(monkeypatch, tmp_path):
     """`--time-limit` waited for the end of the flow."""
-    script = tmp_path / "slow.sh"
-    script.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
-    script.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(script))
+    monkeypatch.setattr(sys, "executable", slow(tmp_path))
     drawn = network(room=ROWS)
     began = time.monotonic()
     with pytest.raises(FlowStopped):
@@ -71,21 +100,110 @@ def test_it_ends_at_the_time_while_the_solver_runs(monkeypatch, tmp_path):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+def test_an_interrupt_ends_the_process_and_its_clock(monkeypatch, tmp_path):
+    """A caller that catches it waited for the time limit when it ended."""
+    pid = tmp_path / "pid"
+
+    def interrupt(*_):
+        until(pid.exists)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "executable", slow(tmp_path))
+    monkeypatch.setattr(solver_process, "_exchange", interrupt)
+    threads = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        in_time()(network())
+    until(lambda: is_gone(int(pid.read_text())))
+    until(lambda: threads >= set(threading.enumerate()))
+
+
+PARENT = """
+import subprocess, time
+from rackwise.adapters import solver_process
+from test_solver_process import in_time, network
+
+def never_send(process, _):
+    # The other process reads on after the end of this one.
+    holder = subprocess.Popen(["sleep", "600"], pass_fds=[process.stdin.fileno()])
+    print(process.pid, holder.pid, flush=True)
+    time.sleep(600)
+
+solver_process._exchange = never_send
+in_time()(network())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no PR_SET_PDEATHSIG")
+def test_it_ends_with_its_parent(number):
+    """It went on for the rest of the time limit."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        cwd=Path(__file__).parent,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        pid, holder = map(int, parent.stdout.readline().split())
+        try:
+            until(lambda: "S" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2])
+            parent.send_signal(number)
+            assert parent.wait(LONG_S) == -number
+            end_s = time.monotonic() + LONG_S / 4
+            while not is_gone(pid):
+                assert time.monotonic() < end_s
+                time.sleep(0.05)
+        finally:
+            os.kill(holder, signal.SIGKILL)
+
+
 def test_a_network_without_a_flow_has_the_error_of_the_solver():
     with pytest.raises(NoFlow, match=r"the arcs cannot carry 20000 units"):
         in_time()(network(room=1))
 
 
+def test_costs_that_are_too_large_have_the_error_of_the_solver():
+    drawn = network()
+    drawn.costs[0] = 2**61
+    with pytest.raises(OptimumTooLarge) as here:
+        cheapest_flow(drawn)
+    with pytest.raises(OptimumTooLarge) as there:
+        in_time()(drawn)
+    assert there.value.as_dict() == here.value.as_dict()
+
+
+def test_a_missing_solver_is_named(monkeypatch, tmp_path):
+    (tmp_path / "ortools.py").write_text("raise ImportError\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(MissingDependency, match="ortools is not installed") as error:
+        in_time()(network())
+    assert error.value.hint == "pip install 'rackwise[plan]'"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("printf 'Traceback\\nMemoryError\\n\\n' >&2; exit 1", "exit code 1: MemoryError$"),
+        ("exit 2", "exit code 2: no message$"),
+    ],
+)
+def test_a_process_that_fails_is_an_error(monkeypatch, tmp_path, text, told):
+    """The flow was searched here, without a limit."""
+    monkeypatch.setattr(sys, "executable", script(tmp_path, text))
+    monkeypatch.setattr(solver_process, "cheapest_flow", None)
+    with pytest.raises(WorldError, match=f"^the process that searches ended with {told}") as error:
+        in_time()(network())
+    assert error.value.hint == "omit --time-limit to search without this process"
+
+
 def test_a_process_that_is_killed_is_an_error(monkeypatch, tmp_path):
-    script = tmp_path / "killed.sh"
-    script.write_text("#!/bin/sh\nkill -9 $$\n")
-    script.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(script))
+    monkeypatch.setattr(sys, "executable", script(tmp_path, "kill -9 $$"))
     with pytest.raises(WorldError, match=r"was ended by signal 9$"):
         in_time()(network())
 
 
 def test_without_its_parent_it_ends_soon_after_the_time():
-    command = [sys.executable, "-P", "-m", solver_process.__name__, "1", "1", "0.5"]
+    """Where the system cannot end it with its parent."""
+    numbers = (str(os.getpid()), "1", "1", "0.5")
+    command = [sys.executable, "-P", "-m", solver_process.__name__, *numbers]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         assert process.wait(timeout=LONG_S) == -signal.SIGALRM

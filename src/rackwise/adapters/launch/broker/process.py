@@ -27,7 +27,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.launch.broker import dies_with_parent
+from rackwise.adapters import dies_with_parent
 from rackwise.core.errors import InvalidConfig, ServerDied
 from rackwise.core.text import escaped
 
