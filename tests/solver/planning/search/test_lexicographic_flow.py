@@ -113,15 +113,16 @@ def test_solver_that_rejects_everything_is_not_called_forever() -> None:
         cheapest(arcs, made([cost]), should_stop=never_stop, solve=rejecting_above(0))
 
 
-def stopped_in(number: int) -> Solve:
+def stopped_in(number: int, solver: Solve = cheapest_flow) -> Solve:
     """A solver that is stopped in its flow of this number, from 1 on."""
     left = [number]
 
     def solve(network: Network) -> np.ndarray:
-        left[0] -= 1
-        if not left[0]:
+        if left[0] == 1:
             raise FlowStopped
-        return cheapest_flow(network)
+        found = solver(network)
+        left[0] -= 1
+        return found
 
     return solve
 
@@ -136,6 +137,21 @@ def test_solver_that_is_stopped_later_leaves_the_flow_of_the_first_cost() -> Non
     assert (rising @ found) == (rising @ first)
     with pytest.raises(FlowStopped):
         cheapest(arcs, costs, should_stop=never_stop, solve=stopped_in(1))
+
+
+def test_solver_that_is_stopped_in_the_exact_cost_leaves_the_flow_of_the_rounded_one() -> None:
+    """The plan had the cheapest set of each partition, whatever the loads."""
+    arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
+    cost = np.arange(len(PAIRS), dtype=np.int64) * 2**40 + 1
+    other = cost[::-1]
+    for costs in ([cost], [cost, other]):
+        solve = stopped_in(2, rejecting_above(2**9))
+        face = cheapest_face(arcs, made(costs), should_stop=never_stop, solve=solve)
+        assert tuple(face.flow) in all_flows(arcs)
+        # A path has up to 14 arcs with a cost, each rounded up by less than 2**36.
+        least = min(int(cost @ np.array(one)) for one in all_flows(arcs))
+        assert least <= cost @ face.flow < least + 3 * 14 * 2**36
+        assert not face.is_open.any()
 
 
 @given(st.tuples(COSTS, COSTS))

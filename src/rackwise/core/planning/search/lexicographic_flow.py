@@ -23,8 +23,9 @@ by a power of two and rounded up, to at least one. The cheapest flow for the rou
 the cheapest for the exact one: on a cycle, rounding changes the cost by a bounded amount. An arc
 whose cost under the node prices exceeds this amount is not used by the exact flow either, so it is
 left out. The remaining arcs have small exact costs under the node prices, and the solver accepts
-these. If the exact cost of a path does not fit into 64 bits, the cost stays rounded. The
-certificate has exact units, and then shows the loss as a gap.
+these. If the exact cost of a path does not fit into 64 bits, or the search is stopped before the
+exact flow is found, the cost stays rounded. The certificate has exact units, and then shows the
+loss as a gap.
 
 Limits: this module does not know what an arc means.
 
@@ -108,7 +109,7 @@ def cheapest_face(
     """The same flow as `cheapest`, with the arcs on which other cheapest flows may differ.
 
     The arcs are derived from the costs as they were solved: rounded costs have other cheapest flows
-    than exact ones.
+    than exact ones. There are none if `solve` is stopped between a rounded cost and the exact one.
     """
     return _solve_stages(arcs, costs, should_stop, solve, start=None, has_face=True)
 
@@ -134,11 +135,14 @@ def _solve_stages(
             cost = settled_cost(arcs, face.is_open, cost)
         if not (number or start) or _largest(cost):
             try:
-                face = face._replace(flow=_exact_flow(arcs, face, cost, solve))
+                flow, is_exact = _exact_flow(arcs, face, cost, solve)
             except FlowStopped:
                 if not (number or start):
                     raise
                 break
+            if not is_exact:
+                return Face(flow, np.zeros(count, dtype=np.bool_))
+            face = face._replace(flow=flow)
         if has_face or number + 1 < len(merged):
             face = face._replace(is_open=open_arcs(arcs, face.is_open, face.flow, cost))
     return face
@@ -230,16 +234,24 @@ def _largest(cost: NDArray[np.int64]) -> int:
     return max(int(cost.max(initial=0)), -int(cost.min(initial=0)))
 
 
-def _exact_flow(arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve) -> NDArray[np.int64]:
-    """The cheapest flow on a face, from a rounded cost if the solver rejects the exact one."""
+def _exact_flow(
+    arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve
+) -> tuple[NDArray[np.int64], bool]:
+    """The cheapest flow on a face, from a rounded cost if the solver rejects the exact one.
+
+    False if `solve` was stopped after the flow by a rounded cost: the flow is that one.
+    """
     flow, shift = _rounded_flow(arcs, face, cost, solve)
     change = (_max_costs_on_path(arcs.shared) + 1) << shift
     if not shift or change >= _largest(cost):
-        return flow
+        return flow, True
     price = node_prices(arcs, face.is_open, flow, rounded(cost, shift)) << shift
     reduced = cost + price[arcs.tails] - price[arcs.heads]
     is_open = face.is_open & (np.abs(reduced) <= change)
-    return _exact_flow(arcs, Face(flow, is_open), np.where(is_open, reduced, 0), solve)
+    try:
+        return _exact_flow(arcs, Face(flow, is_open), np.where(is_open, reduced, 0), solve)
+    except FlowStopped:
+        return flow, False
 
 
 def _rounded_flow(
