@@ -18,6 +18,7 @@ from rackwise.core.identity.model import (
     Registration,
     Rules,
     Take,
+    UnreadableMapping,
     WaitFor,
 )
 
@@ -55,6 +56,11 @@ def owner(number, *, key="h7", incarnation=500, at=frozenset()):
 
 def mapping(key, number, **more):
     return KeyMapping(key=key, broker_id=number, **more)
+
+
+def unreadable(key, *owned):
+    """The mapping of that key, which cannot be read."""
+    return UnreadableMapping(hint=f"mend {key}", owned=frozenset(owned))
 
 
 BASE = Observation(

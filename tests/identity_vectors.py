@@ -17,7 +17,7 @@ from identities import (
     owner,
     registered,
 )
-from rackwise.core.identity.model import LocalLogDir, Mode, Rules
+from rackwise.core.identity.model import LocalLogDir, Mode, Rules, UnreadableMapping
 
 
 class Vector(NamedTuple):
@@ -272,8 +272,25 @@ VECTORS = [
     Vector("D36", {"used": None}, "LOOK used", "GENERATE", "D36", NEVER),
     Vector("D36", {"generated": None}, "GENERATE", "GENERATE", "D36", NEVER),
     Vector(
+        "D36",
+        {"generated": None, "unreadable": {"g": UnreadableMapping(hint="delete it")}},
+        "MAPPING_CORRUPT",
+        "GENERATE",
+        "D36",
+        NEVER,
+    ),
+    Vector(
         "D37",
         {"used": frozenset({1, 1001}), "generated": 1001},
+        "GENERATE",
+        "TAKE 1001 gen",
+        "D37",
+        NEVER,
+        "D38",
+    ),
+    Vector(
+        "D37",
+        {"generated": 1001, "owned": frozenset({1001})},
         "GENERATE",
         "TAKE 1001 gen",
         "D37",

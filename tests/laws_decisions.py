@@ -40,6 +40,7 @@ def check_take(take: Take, seen: Observation):
     if take.how == "gen":
         assert not others, "law of numbers: mapped by nobody"
         assert take.id not in (seen.used or ()), "law of numbers: in no replica list"
+        assert take.id not in seen.owned, "law of numbers: never that of another start"
     if take.how == "b1":
         assert take.takes_from == tuple(others), "law of spares: who loses it is named"
     else:

@@ -113,7 +113,7 @@ def _of_spares(seen, rules, spares, cand, bare):
     if len(cand) > 1:
         return "D31", "AMBIGUOUS_SPARE"
     if not cand:
-        permitted = any(rules.spare == "any" or s not in seen.reserved for s in spares)
+        permitted = any(rules.spare == "any" or _is_unmapped(seen, s) for s in spares)
         blocked = {
             "grace": "WAIT" if permitted else "SPARE_RESERVED",
             "error": "SPARE_RESERVED",
@@ -131,10 +131,12 @@ def _new(seen, rules):
         return "D35", "NO_ID"
     if seen.used is None and not rules.literal:
         return "D36", "LOOK used"
+    if not rules.literal and any(not each.owned for each in seen.unreadable.values()):
+        return "D36", "MAPPING_CORRUPT"
     number = seen.generated
     if number is None:
         return "D36", "GENERATE"
-    known = (seen.used, seen.reserved, seen.registered, seen.claims, seen.retired)
+    known = (seen.used, seen.reserved, seen.registered, seen.claims, seen.retired, seen.owned)
     if not rules.literal and any(number in ids for ids in known):
         return "D37", "NO_ID_LEFT" if seen.skipped >= 10_000 else "GENERATE"
     return "D38", f"TAKE {number} gen"
@@ -163,12 +165,16 @@ def _mine(seen, n):
 
 
 def _may_go(seen, rules, s):
-    if rules.spare == "unmapped" and s in seen.reserved:
+    if rules.spare == "unmapped" and not _is_unmapped(seen, s):
         return False
     if rules.grace_ms == 0:
         return True
     since = seen.missing_since_ms.get(s)
     return since is not None and seen.now_ms - since >= rules.grace_ms
+
+
+def _is_unmapped(seen, s):
+    return s not in seen.reserved and not seen.unreadable
 
 
 def _risk(seen, rules, n, bare):

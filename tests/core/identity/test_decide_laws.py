@@ -10,7 +10,7 @@ from laws_decisions import check_decision
 from naive_decision import naive_decision
 from naive_kip426 import naive_kip426
 from rackwise.core.identity.decision.decide import decide
-from rackwise.core.identity.model import LocalLogDir, Mode, Refuse, Rules, Take
+from rackwise.core.identity.model import LocalLogDir, Mode, Refuse, Rules, Take, UnreadableMapping
 
 NUMBERS = st.integers(0, 5)
 KEYS = st.sampled_from(["h7", "g", "x"])
@@ -60,7 +60,15 @@ ANYBODY = st.builds(
         st.sampled_from(["g", "x"]).map(lambda key: (mapping(key, 0),)),
         max_size=3,
     ),
+    unreadable=st.just({})
+    | st.dictionaries(
+        st.just("y"),
+        st.builds(
+            UnreadableMapping, hint=st.just("delete it"), owned=st.frozensets(NUMBERS, max_size=1)
+        ),
+    ),
     used=st.none() | st.frozensets(NUMBERS),
+    owned=st.frozensets(st.integers(0, 9), max_size=2),
     missing_since_ms=st.none() | st.dictionaries(NUMBERS, st.sampled_from([0, 90, 100])),
     at_risk=st.none() | st.dictionaries(NUMBERS, st.sampled_from([(), ("orders-4",)]), min_size=4),
     generated=st.none() | st.integers(0, 9),

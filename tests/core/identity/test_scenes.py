@@ -7,7 +7,7 @@ from identity_world import World
 from laws_identity import check_claims
 from rackwise.core.identity.model import KeyMapping, Rules
 from rackwise.core.identity.nodes.nodes import format_mapping
-from rackwise.core.identity.nodes.store import FENCE, HOSTS, Create, Put
+from rackwise.core.identity.nodes.store import FENCE, HOSTS, OWNERS, Create, Put
 from rackwise.core.identity.start.actions import Fail, Succeed
 
 UNMAPPED = Rules(spare="unmapped", grace_ms=0, on_blocked="generate")
@@ -84,6 +84,43 @@ class TestACrash:
         assert isinstance(second.outcome, Succeed)
         assert was in {None, second.outcome.id}
         assert world.disks["h"] == second.outcome.id
+
+
+class TestADamagedMapping:
+    """The mapping of x cannot be read: no other host gets the id of x."""
+
+    NUMBER = 1011
+    """The first number that this world generates."""
+
+    def world(self, *, used, owner=None):
+        world = world_of(used, {})
+        ops = [Create(f"{HOSTS}/x", b"{")]
+        if owner is not None:
+            id_, key = owner
+            data = b'{"version":0,"key":"%s","incarnation":null,"endpoints":[]}' % key.encode()
+            ops.append(Create(f"{OWNERS}/{id_}", data))
+        world.commit(ops, None)
+        return world
+
+    def test_a_spare_that_another_key_had_may_be_assigned_to_it(self):
+        world = self.world(used={7}, owner=(7, "y"))
+        rules = Rules(spare="unmapped", grace_ms=0, on_blocked="error")
+        outcome = Start(world=world, key="g", rules=rules, nonce="g").go().outcome
+        assert type(outcome.error).__name__ == "SpareReserved"
+
+    def test_the_next_number_may_be_assigned_to_it(self):
+        for rules in (Rules(), UNMAPPED):
+            outcome = (
+                Start(world=self.world(used={1}), key="h", rules=rules, nonce="h").go().outcome
+            )
+            assert type(outcome.error).__name__ == "MappingCorrupt"
+            assert outcome.error.hint.endswith("broker-id assign x ID --force")
+
+    def test_a_number_that_its_owner_names_is_on_its_disk(self):
+        world = self.world(used={1}, owner=(self.NUMBER, "x"))
+        world.disks["x"] = self.NUMBER
+        outcome = Start(world=world, key="h", rules=Rules(), nonce="h").go().outcome
+        assert outcome == Succeed(id=self.NUMBER + 1)
 
 
 class TestADeadLeader:

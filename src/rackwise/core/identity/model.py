@@ -38,7 +38,7 @@ LookAt: TypeAlias = Literal["used", "missing", "at_risk"]
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 _NO_NAMES: Mapping[int, tuple[str, ...]] = MappingProxyType({})
-_NO_IDS: Mapping[str, frozenset[int]] = MappingProxyType({})
+_NONE_UNREADABLE: Mapping[str, UnreadableMapping] = MappingProxyType({})
 
 
 class Mode(StrEnum):
@@ -135,6 +135,16 @@ class KeyMapping:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableMapping:
+    """`hosts/<key>` of another host, which cannot be read."""
+
+    hint: str
+    """What to do about it."""
+    owned: frozenset[int] = frozenset()
+    """The ids whose owner has this key. Its mapping may have another id that was assigned since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """All that `decide` may know. None = not read yet, where a field says so."""
 
@@ -152,6 +162,8 @@ class Observation:
     mapping: KeyMapping | None = None
     mapping_problem: str | None = None
     """Why the own mapping cannot be read."""
+    mapping_hint: str | None = None
+    """What to do about it; None = the hint of MAPPING_CORRUPT."""
     registered: Mapping[int, Registration]
     """By id."""
     claims: Mapping[int, Claim]
@@ -161,12 +173,14 @@ class Observation:
     retired: frozenset[int] = frozenset()
     reserved: Mapping[int, tuple[KeyMapping, ...]]
     """Id -> mappings of other keys."""
-    unreadable: Mapping[str, frozenset[int]] = field(default_factory=lambda: _NO_IDS)
-    """Key of another host whose mapping cannot be read -> the used ids that it may have."""
+    unreadable: Mapping[str, UnreadableMapping] = field(default_factory=lambda: _NONE_UNREADABLE)
+    """By key of another host. Its mapping may have every used id that is not in `reserved`."""
     fence: int = 0
     """The version of the fence, read before all else."""
     used: frozenset[int] | None = None
     """Ids in replica lists; None = not read."""
+    owned: frozenset[int] = frozenset()
+    """Ids that have an owner; read together with `used`."""
     missing_since_ms: Mapping[int, int] | None = None
     """Id -> since when it is missing without a break; None = not read."""
     at_risk: Mapping[int, tuple[str, ...]] | None = None

@@ -263,7 +263,7 @@ class LastInSync(IdentityRefused):
     hint="write the mapping again: broker-id assign KEY ID --force",
 )
 class MappingCorrupt(IdentityRefused):
-    """The mapping of this key cannot be read. Rackwise does not guess the id."""
+    """A mapping cannot be read: that of this key, or one that may have the id to be generated."""
 
 
 @refusal_code(

@@ -17,6 +17,7 @@ from identities import (
     registered,
     seen,
     told,
+    unreadable,
 )
 from identity_vectors import VECTORS, literal_rules
 from laws_decisions import check_decision
@@ -242,24 +243,32 @@ class TestSpares:
         assert "7 (unmapped, 300 s of grace left)" in str(decision.error)
 
     def test_one_that_an_unreadable_mapping_may_have_is_kept_for_its_key(self):
-        changed = {"unreadable": {"g": frozenset({7}), "f": frozenset()}}
+        changed = {"unreadable": {"g": unreadable("g"), "f": unreadable("f")}}
         decision = decided(**changed)
         assert told(decision) == "SPARE_RESERVED"
-        assert "7 (perhaps mapped to g, which cannot be read, missing for" in str(decision.error)
-        assert decision.error.hint.startswith(
-            "write the mapping again: broker-id assign g ID --force, or run: broker-id assign h7 ID"
-        )
+        assert "7 (perhaps mapped to f, g, which cannot be read, missing for" in str(decision.error)
+        assert decision.error.hint == "mend f, or run: broker-id assign h7 ID"
         waits = decided(replace(RULES, on_blocked="wait"), **changed)
-        assert waits.on == ("/brokers/ids/7", "/brokers/hosts/g")
+        assert waits.on == ("/brokers/ids/7", "/brokers/hosts/f", "/brokers/hosts/g")
         anyone = decided(replace(RULES, spare="any"), **changed)
         assert (told(anyone), anyone.takes_from) == ("TAKE 7 b1", ())
         assert anyone.warnings == (
-            "MAPPING_UNREADABLE: key f: write the mapping again: broker-id assign f ID --force",
-            "MAPPING_UNREADABLE: key g: write the mapping again: broker-id assign g ID --force",
+            "MAPPING_UNREADABLE: key f: mend f",
+            "MAPPING_UNREADABLE: key g: mend g",
         )
 
-    def test_an_unreadable_mapping_of_another_id_is_in_nobodys_way(self):
-        assert told(decided(unreadable={"g": frozenset({8})})) == "TAKE 7 b1"
+    def test_an_owner_of_another_id_does_not_free_a_spare(self):
+        """7 may have been assigned to g since."""
+        assert told(decided(unreadable={"g": unreadable("g", 8)})) == "SPARE_RESERVED"
+
+    def test_a_spare_of_a_readable_mapping_is_only_that_ones(self):
+        mapped = {7: (mapping("h9", 7),)}
+        decision = decided(reserved=mapped, unreadable={"g": unreadable("g")})
+        assert "7 (mapped to h9, missing for" in str(decision.error)
+        waits = decided(
+            replace(RULES, on_blocked="wait"), reserved=mapped, unreadable={"g": unreadable("g")}
+        )
+        assert waits.on == ("/brokers/ids/7", "/brokers/hosts/h9")
 
     def test_what_is_missing_is_looked_at_unless_to_the_letter(self):
         assert told(decided(missing_since_ms=None)) == "LOOK missing"
@@ -298,6 +307,29 @@ class TestSpares:
         taken = (mapping("g", 7, node_version=3),)
         decision = decided(replace(RULES, spare="any"), reserved={7: taken})
         assert (decision.takes_from, decision.warnings) == (taken, ())
+
+    @pytest.mark.parametrize("generated", [None, 1001])
+    def test_no_number_is_generated_while_an_unreadable_mapping_may_have_it(self, generated):
+        rules = replace(RULES, spare="never")
+        doubt = {"g": unreadable("g", 8), "f\n": unreadable("f"), "e": unreadable("e")}
+        decision = decided(rules, generated=generated, unreadable=doubt)
+        assert (told(decision), decision.row) == ("MAPPING_CORRUPT", "D36")
+        assert str(decision.error) == (
+            "cannot generate an id, which may be mapped already: expected a readable mapping or an "
+            "owner of each other key, got neither for e, f\\x0a (D36)"
+        )
+        assert (decision.error.hint, decision.error.where) == ("mend e", "/brokers/hosts/e")
+        assert decision.error.details == {"keys": ["e", "f\n"]}
+        owned = decided(rules, generated=1001, unreadable={"g": unreadable("g", 8)})
+        assert told(owned) == "TAKE 1001 gen"
+
+    def test_twenty_unreadable_mappings_are_named_and_the_others_counted(self):
+        doubt = {f"g{each}": unreadable("g") for each in range(100, 125)}
+        decision = decided(replace(RULES, spare="never"), unreadable=doubt)
+        assert str(decision.error).endswith("g118, g119 and 5 more (D36)")
+        exactly = {key: each for key, each in doubt.items() if key < "g120"}
+        decision = decided(replace(RULES, spare="never"), unreadable=exactly)
+        assert str(decision.error).endswith("g118, g119 (D36)")
 
     def test_a_number_beyond_the_greatest_id_ends_it(self):
         rules = replace(RULES, spare="never")
@@ -340,6 +372,14 @@ class TestGuard:
         rules = replace(RULES, spare="never", accept_loss=True)
         assert told(decided(rules, generated=1001, at_risk=None)) == "TAKE 1001 gen"
         assert decided(rules, generated=1001, at_risk={1001: ("orders-4",)}).warnings == ()
+
+
+class TestAnUnreadableMapping:
+    @pytest.mark.parametrize("hint", [None, "log in as its owner"])
+    def test_the_hint_is_that_of_the_cause(self, hint):
+        decision = decided(mapping_problem="denied", mapping_hint=hint)
+        default = "write the mapping again: broker-id assign KEY ID --force"
+        assert (told(decision), decision.error.hint) == ("MAPPING_CORRUPT", hint or default)
 
 
 class TestDisks:

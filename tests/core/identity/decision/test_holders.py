@@ -2,7 +2,7 @@
 
 import pytest
 
-from identities import ME, STRANGER, claim, mapping, owner, registered, seen
+from identities import ME, STRANGER, claim, mapping, owner, registered, seen, unreadable
 from rackwise.core.identity.decision.holders import (
     describe_holder,
     looks_like,
@@ -95,5 +95,6 @@ def test_why_an_id_is_waited_for():
     assert wait_reason(seen(reserved={}), 7) == "not missing long enough"
     reserved = {7: (mapping("g\n", 7), mapping("h", 7))}
     assert wait_reason(seen(reserved=reserved), 7) == "reserved for g\\x0a, h"
-    doubtful = {"f\n": frozenset({7}), "e": frozenset()}
-    assert wait_reason(seen(reserved={}, unreadable=doubtful), 7) == "reserved for f\\x0a"
+    doubtful = {"f\n": unreadable("f"), "e": unreadable("e")}
+    assert wait_reason(seen(reserved={}, unreadable=doubtful), 7) == "reserved for e, f\\x0a"
+    assert wait_reason(seen(reserved=reserved, unreadable=doubtful), 7) == "reserved for g\\x0a, h"

@@ -1,9 +1,18 @@
 """What a start reads, in which order, and what it makes of nodes that cannot be read."""
 
+from dataclasses import replace
+
 import pytest
 
 from identity_world import World
-from rackwise.core.identity.model import Generate, LocalLogDir, MetaProperties, Mode, ReadMore
+from rackwise.core.identity.model import (
+    Generate,
+    LocalLogDir,
+    MetaProperties,
+    Mode,
+    ReadMore,
+    UnreadableMapping,
+)
 from rackwise.core.identity.nodes.guard import PartitionReplicas
 from rackwise.core.identity.nodes.store import (
     CLUSTER_ID,
@@ -117,6 +126,11 @@ class TestAllAnew:
         seen = read(world_of(Create(f"{HOSTS}/h7", b"{")), host())
         assert seen.mapping is None
         assert "h7" in seen.mapping_problem
+        assert seen.mapping_hint.endswith("broker-id assign h7 ID --force")
+        world = world_of(Create(f"{HOSTS}/h7", b""))
+        world.nodes[f"{HOSTS}/h7"] = replace(world.nodes[f"{HOSTS}/h7"], is_denied=True)
+        denied = read(world, host())
+        assert denied.mapping_hint.startswith("log in as the owner of /brokers/hosts/h7")
 
     def test_a_store_that_was_never_prepared(self):
         world = world_of()
@@ -153,20 +167,33 @@ class TestMore:
         world = world_of(Create(f"{HOSTS}/g", b"{"), *ops, used=(7, 8, 9))
         return self.more(world, ReadMore(at="used", row="D36"), **told).unreadable
 
-    def test_a_mapping_that_cannot_be_read_may_have_any_id_that_nobody_else_had(self):
-        assert self.unreadable() == {"g": {7, 8, 9}}
+    def test_a_mapping_that_cannot_be_read_has_the_hint_of_its_cause(self):
+        doubtful = UnreadableMapping(hint="write the mapping again: broker-id assign g ID --force")
+        assert self.unreadable() == {"g": doubtful}
+        world = world_of(Create(f"{HOSTS}/g", b""))
+        world.nodes[f"{HOSTS}/g"] = replace(world.nodes[f"{HOSTS}/g"], is_denied=True)
+        denied = self.more(world, ReadMore(at="used", row="D36")).unreadable["g"]
+        assert denied.hint.startswith("log in as the owner of /brokers/hosts/g")
+
+    def test_its_key_is_known_to_have_had_the_ids_of_its_owners(self):
         others = (mapping("h", 8), Create(f"{OWNERS}/9", OWNED_BY_H), Create(f"{OWNERS}/7", b"{"))
-        assert self.unreadable(*others) == {"g": {7}}
-
-    def test_it_has_the_ids_whose_owner_its_key_is(self):
+        assert self.unreadable(*others)["g"].owned == frozenset()
         owned = Create(f"{OWNERS}/8", OWNED_BY_H.replace(b'"h"', b'"g"'))
-        assert self.unreadable(owned) == {"g": {8}}
+        assert self.unreadable(owned)["g"].owned == {8}
 
-    def test_the_ids_of_a_watcher_are_placed_too(self):
-        ops = (Create(f"{HOSTS}/g", b"{"), Create(f"{KNOWN}/5", b""))
+    def test_owners_are_read_only_for_the_sake_of_an_unreadable_mapping(self):
+        world, asked = world_of(Create(f"{OWNERS}/9", b"{"), used=(7,)), []
+        base = read(world, host())
+        look = Gather(base=base, more=ReadMore(at="used", row="D36"))
+        assert read(world, host(), look, asked).owned == {9}
+        assert not any(isinstance(each, ReadNodes) for each in asked)
+
+    def test_with_a_watcher_they_are_read_too(self):
+        owned = Create(f"{OWNERS}/8", OWNED_BY_H.replace(b'"h"', b'"g"'))
+        ops = (Create(f"{HOSTS}/g", b"{"), Create(f"{KNOWN}/5", b""), owned)
         world, own = world_of(*ops), host(is_watched=True)
         seen = self.more(world, ReadMore(at="missing", row="D29"), host_=own)
-        assert seen.unreadable == {"g": {5}}
+        assert (seen.used, seen.owned, seen.unreadable["g"].owned) == ({5}, {8}, {8})
 
     def test_a_number(self):
         assert self.more(world_of(), Generate(row="D36")).generated == 1001

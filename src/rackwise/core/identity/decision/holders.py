@@ -93,9 +93,9 @@ def wait_reason(seen: Observation, broker_id: int) -> str:
     registration, claim = seen.registered.get(broker_id), seen.claims.get(broker_id)
     holder = registration or claim
     if holder is None:
-        keys = [escaped(each.key) for each in seen.reserved.get(broker_id, ())]
-        keys += [escaped(key) for key, ids in seen.unreadable.items() if broker_id in ids]
-        return f"reserved for {', '.join(keys)}" if keys else "not missing long enough"
+        keys = [each.key for each in seen.reserved.get(broker_id, ())] or sorted(seen.unreadable)
+        named = ", ".join(map(escaped, keys))
+        return f"reserved for {named}" if keys else "not missing long enough"
     by = ["held" if holder.session is None else f"held by session {holder.session:#x}"]
     owner = None if registration is None else owner_of(registration, seen.owners)
     known = claim or owner

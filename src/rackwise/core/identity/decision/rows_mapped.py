@@ -30,7 +30,6 @@ from rackwise.core.identity.refusals import (
     MappedIdHeld,
     MappingCorrupt,
     MetaUnreadable,
-    mapping_hint,
 )
 from rackwise.core.text import counted, escaped
 
@@ -84,7 +83,7 @@ def _corrupt(situation: Situation, row: str) -> Verdict:
         f"cannot read the mapping of key {escaped(key)}: {escaped(problem)}",
         wanted='{"version":0,"broker.id":int}',
         had=problem,
-        hint=mapping_hint(key),
+        hint=situation.seen.mapping_hint,
         where=f"{HOSTS}/{escaped(key)}",
         key=key,
     )

@@ -10,7 +10,12 @@ under `unmapped` only if no other key is mapped to it. The grace applies to unma
 fleet that has just adopted mappings, brokers in a rolling restart would look like spares.
 
 A generated number is compared with all known ids: if the sequence was recreated, it starts again,
-and its numbers match old replicas.
+and its numbers match old replicas. Nor is an id with an owner given again: its replicas may be gone
+while its number is still on a disk.
+
+A mapping of another host that cannot be read may have every used id that no readable mapping has,
+so none of these spares is unmapped. It may also have an id that was assigned and never used. If no
+owner has its key, nothing tells which, so no number is generated until it can be read.
 """
 
 from __future__ import annotations
@@ -29,11 +34,11 @@ from rackwise.core.identity.model import Generate, ReadMore, WaitFor
 from rackwise.core.identity.nodes.store import HOSTS, IDS, MISSING_LEADER
 from rackwise.core.identity.refusals import (
     AmbiguousSpare,
+    MappingCorrupt,
     NoId,
     NoIdLeft,
     SpareReserved,
     WatcherAbsent,
-    mapping_hint,
 )
 from rackwise.core.text import escaped
 
@@ -102,7 +107,7 @@ def _blocked(situation: Situation, row: str) -> Verdict:
         return _wait(situation, row)
     had = _listed(situation, situation.spares)
     doubtful = [key for each in situation.spares for key in situation.doubtful_keys(each)]
-    remedy = mapping_hint(doubtful[0]) if doubtful else "use --on-blocked wait"
+    remedy = seen.unreadable[doubtful[0]].hint if doubtful else "use --on-blocked wait"
     return refuse(
         row,
         SpareReserved,
@@ -179,16 +184,32 @@ def _no_source(situation: Situation, row: str) -> Verdict:
 
 
 def _draw(situation: Situation, row: str) -> Verdict:
-    if situation.seen.used is None and not situation.rules.literal:
+    seen = situation.seen
+    if seen.used is None and not situation.rules.literal:
         return ReadMore(at="used", row=row)
-    return Generate(row=row) if situation.seen.generated is None else None
+    unknown = sorted(key for key, each in seen.unreadable.items() if not each.owned)
+    if unknown and not situation.rules.literal:
+        named = ", ".join(map(escaped, unknown[:_LISTED]))
+        more = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
+        return refuse(
+            row,
+            MappingCorrupt,
+            "cannot generate an id, which may be mapped already: expected a readable mapping or an "
+            f"owner of each other key, got neither for {named}{more}",
+            wanted="a readable mapping or an owner of each other key",
+            had=f"neither for {named}{more}",
+            hint=seen.unreadable[unknown[0]].hint,
+            where=f"{HOSTS}/{escaped(unknown[0])}",
+            keys=unknown[:_LISTED],
+        )
+    return Generate(row=row) if seen.generated is None else None
 
 
 def _taken(situation: Situation, row: str) -> Verdict:
     seen, number = situation.seen, situation.seen.generated
     if situation.rules.literal or number is None:
         return None
-    known = (seen.used, seen.reserved, seen.registered, seen.claims, seen.retired)
+    known = (seen.used, seen.reserved, seen.registered, seen.claims, seen.retired, seen.owned)
     is_taken = any(number in ids for ids in known if ids is not None)
     if not is_taken and number <= GREATEST_ID:
         return None
@@ -271,14 +292,14 @@ ROWS = (
     ),
     DecisionRow(
         name="D36",
-        when="T not read; or no number drawn",
-        outcome="LOOK used; GENERATE",
+        when="T not read; a key of U has no owner; or no number drawn",
+        outcome="LOOK used; MAPPING_CORRUPT; GENERATE",
         literal="GENERATE",
         judge=_draw,
     ),
     DecisionRow(
         name="D37",
-        when="number in T, R, L, K or Z (the KIP is silent: seqid was recreated); after 10 000 "
+        when="number in T, R, L, K, Z or O (the KIP is silent: seqid was recreated); after 10 000 "
         "skips",
         outcome="GENERATE; NO_ID_LEFT",
         literal="not checked",

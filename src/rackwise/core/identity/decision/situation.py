@@ -4,7 +4,10 @@
 C   configured id          L   registered ids      T   ids in replica lists
 m   id on the disks        K   claimed ids         R   ids mapped by other keys
 h   id of the own mapping  Z   retired ids         S   spares: T - L - K - Z
+O   ids with an owner      U   other keys whose mapping cannot be read
 ```
+
+A key of U may have every id of T that is not in R.
 
 The literal KIP has no claims and no retired ids: K and Z are empty.
 """
@@ -124,9 +127,11 @@ class Situation:
         return max(0, self.rules.grace_ms - (self.seen.now_ms - since))
 
     def doubtful_keys(self, broker_id: int) -> tuple[str, ...]:
-        """Return the keys of other hosts whose unreadable mapping may have this id, sorted."""
-        unreadable = self.seen.unreadable
-        return tuple(sorted(key for key, ids in unreadable.items() if broker_id in ids))
+        """Return the keys of other hosts whose unreadable mapping may have this id, sorted.
+
+        An owner does not exclude a key: the id may have been assigned to another key since.
+        """
+        return () if broker_id in self.seen.reserved else tuple(sorted(self.seen.unreadable))
 
     def is_allowed(self, broker_id: int) -> bool:
         """Return whether the rules permit this spare, grace aside."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rackwise.core.identity.model import Decision, ReadMore, Refuse, Take, WaitFor
 from rackwise.core.identity.nodes.store import CLAIMS, IDS
-from rackwise.core.identity.refusals import LastInSync, mapping_hint
+from rackwise.core.identity.refusals import LastInSync
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _warnings(
     elif how in {"configured", "meta"} and situation.mapped not in {None, broker_id}:
         warnings.append(f"MAPPING_OVERWRITTEN: key {key} was mapped to {situation.mapped}")
     warnings += [
-        f"MAPPING_UNREADABLE: key {escaped(each)}: {mapping_hint(each)}"
+        f"MAPPING_UNREADABLE: key {escaped(each)}: {seen.unreadable[each].hint}"
         for each in sorted(seen.unreadable)
     ]
     others = [m for m in seen.reserved.get(broker_id, ()) if m not in takes_from]

@@ -35,6 +35,7 @@ from rackwise.core.identity.model import (
     Observation,
     Owner,
     ReadMore,
+    UnreadableMapping,
     Watch,
 )
 from rackwise.core.identity.nodes import guard
@@ -165,7 +166,7 @@ def gather(host: Host, action: Gather) -> Gathering:
     """Read the observation: all of it, or `action.base` with what `action.more` asks for.
 
     Raises `StoreNotReady` without a fence; `StoreCorrupt` if the result would depend on a node that
-    cannot be read. A mapping that cannot be read concerns its key, and the spares that it may have.
+    cannot be read. A mapping that cannot be read concerns its key, and the ids that it may have.
     """
     if action.base is None:
         return (yield from _gather_all(host))
@@ -192,7 +193,7 @@ def _gather_all(host: Host) -> Gathering:
             had="none",
             where=FENCE,
         )
-    mapping, problem = _parse_own_mapping(first[own], host.key)
+    mapping, error = _parse_own_mapping(first[own], host.key)
     claims = yield from _read_claims()
     registered = yield ReadRegistered()
     retired = ids_in_names((yield ListChildren(RETIRED)))
@@ -211,7 +212,8 @@ def _gather_all(host: Host) -> Gathering:
         migrating=host.migrating,
         is_controller=host.is_controller,
         mapping=mapping,
-        mapping_problem=problem,
+        mapping_problem=None if error is None else str(error),
+        mapping_hint=None if error is None else error.hint,
         registered=registered,
         claims=claims,
         owners=(yield from _read_owners(sorted(asked & set(registered)))),
@@ -230,13 +232,15 @@ def _read_watch_state() -> Generator[Ask, Any, Watch]:
     return "leaderless" if leader is None else "led"
 
 
-def _parse_own_mapping(node: StoredNode | None, key: str) -> tuple[KeyMapping | None, str | None]:
+def _parse_own_mapping(
+    node: StoredNode | None, key: str
+) -> tuple[KeyMapping | None, MappingCorrupt | None]:
     if node is None:
         return None, None
     try:
         return parse_mapping(node, key=key), None
     except MappingCorrupt as error:
-        return None, str(error)
+        return None, error
 
 
 def _cluster_id(host: Host, node: StoredNode | None) -> str | None:
@@ -268,50 +272,47 @@ def _read_reserved(observation: Observation) -> Gathering:
     names = yield ListChildren(HOSTS)
     nodes = yield from _read_nodes(HOSTS, (name for name in names if name != observation.key))
     reserved: dict[int, tuple[KeyMapping, ...]] = {}
-    unreadable: dict[str, frozenset[int]] = {}
+    unreadable: dict[str, UnreadableMapping] = {}
     for key, node in sorted(nodes.items()):
         try:
             mapping = parse_mapping(node, key=key)
-        except MappingCorrupt:
-            unreadable[key] = frozenset()
+        except MappingCorrupt as error:
+            unreadable[key] = UnreadableMapping(hint=error.hint or "")
             continue
         reserved[mapping.broker_id] = (*reserved.get(mapping.broker_id, ()), mapping)
     return replace(observation, reserved=reserved, unreadable=unreadable)
 
 
-def _place_unreadable(observation: Observation) -> Gathering:
-    """Find the used ids that each unreadable mapping may have.
-
-    The ids whose owner has that key; without such an owner, the ids that no key has and no other
-    key owned.
-    """
+def _read_owned(observation: Observation) -> Gathering:
+    """Read which ids have an owner, and which of them each key had whose mapping is unreadable."""
+    names = yield ListChildren(OWNERS)
+    observation = replace(observation, owned=ids_in_names(names))
     if not observation.unreadable:
         return observation
     owned: dict[str, set[int]] = {}
-    nodes = yield from _read_nodes(OWNERS, (yield ListChildren(OWNERS)))
-    for id_ in ids_in_names(nodes):
+    nodes = yield from _read_nodes(OWNERS, map(str, sorted(observation.owned)))
+    for id_, node in nodes.items():
         with suppress(StoreCorrupt):
-            owned.setdefault(parse_owner(nodes[str(id_)], id=id_).key, set()).add(id_)
-    known = set().union(observation.reserved, *owned.values())
-    unknown = (observation.used or frozenset()) - known
-    return replace(
-        observation,
-        unreadable={key: frozenset(owned.get(key, unknown)) for key in observation.unreadable},
-    )
+            owned.setdefault(parse_owner(node, id=int(id_)).key, set()).add(int(id_))
+    unreadable = {
+        key: replace(each, owned=frozenset(owned.get(key, ())))
+        for key, each in observation.unreadable.items()
+    }
+    return replace(observation, unreadable=unreadable)
 
 
 def _read_used(observation: Observation) -> Gathering:
     if observation.used is not None:
         return observation
     reserved = yield from _read_reserved(observation)
-    return (yield from _place_unreadable(replace(reserved, used=(yield ReadUsed()))))
+    return (yield from _read_owned(replace(reserved, used=(yield ReadUsed()))))
 
 
 def _read_known(observation: Observation) -> Gathering:
     """Use the ids of the watcher as used ids. They include ids without replicas."""
     reserved = yield from _read_reserved(observation)
     known = replace(reserved, used=ids_in_names((yield ListChildren(KNOWN))))
-    return (yield from _place_unreadable(known))
+    return (yield from _read_owned(known))
 
 
 def _draw_number(host: Host, observation: Observation) -> Gathering:
