@@ -6,7 +6,8 @@ import pytest
 
 from broker_id_schemas import check_document
 from directory_stores import Nodes
-from rackwise.core.errors import InvalidConfig
+from rackwise.adapters.files.identity.store import DirectoryStore
+from rackwise.core.errors import Conflict, InvalidConfig, OutcomeUnknown, Unreachable
 from rackwise.core.identity.nodes.nodes import parse_mapping, parse_owner
 from rackwise.core.identity.nodes.store import FENCE, HOSTS, IDS, OWNERS
 from rackwise.core.json.strict import parse
@@ -90,7 +91,11 @@ def test_force_replaces_what_is_mapped_otherwise(nodes):
 def test_force_settles_two_keys_that_have_the_id_of_the_other(nodes):
     nodes.mapping("h1", 2)
     nodes.mapping("h2", 1)
-    assert run(nodes, "adopt", "1", "2", "--key", "{label}", "--force")[0] == 0
+    told = document(nodes, "adopt", "1", "2", "--key", "{label}", "--force")
+    assert [(each["before"], each["took_from"]) for each in told["brokers"]] == [
+        (2, ["h2"]),
+        (1, ["h1"]),
+    ]
     assert mapped(nodes) == {"h1": 1, "h2": 2, "h3": 3}
 
 
@@ -139,6 +144,61 @@ def test_many_are_adopted_in_several_commits(tmp_path):
     assert run(nodes, *ALL)[0] == 0
     assert mapped(nodes) == {f"h{number}": number for number in range(120)}
     assert nodes.read(FENCE).version == before + 3
+
+
+def fail(monkeypatch, error, *, after):
+    """Let the store fail after so many commits."""
+    real, commits = DirectoryStore.commit, iter(range(after))
+
+    def commit(store, ops):
+        if next(commits, None) is None:
+            raise error
+        real(store, ops)
+
+    monkeypatch.setattr(DirectoryStore, "commit", commit)
+
+
+@pytest.fixture
+def many(tmp_path):
+    """120 brokers that run plainly, and h0, whose mapping has the id of another host."""
+    nodes = Nodes(tmp_path / "many")
+    for number in range(120):
+        nodes.registration(number, f"h{number}.example")
+    nodes.mapping("h0", 5000)
+    return nodes
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Conflict("a start bumps the fence"), Unreachable("no answer"), OutcomeUnknown("no answer")],
+)
+def test_what_was_adopted_before_a_failure_is_reported(many, monkeypatch, error):
+    fail(monkeypatch, error, after=2)
+    code, out, err = run(many, *ALL, "--json")
+    assert code == 3
+    told = parse(out.encode(), where="stdout", error=InvalidConfig)
+    check_document(told)
+    rows = told["brokers"]
+    assert [each["id"] for each in rows] == list(range(120))
+    states = [each["state"] for each in rows]
+    assert states == ["rejected", *["adopted"] * 100, *["rejected"] * 19]
+    assert rows[0]["reason"] == "key h0 is mapped to id 5000"
+    assert {each["reason"] for each in rows[101:]} == {str(error)}
+    assert set(mapped(many)) == {each["key"] for each in rows[:101]}
+    said = parse(err.splitlines()[-1].encode(), where="stderr", error=InvalidConfig)
+    assert said["message"] == f"adopted 100 of 119 brokers: {error}"
+    assert said["hint"] == "run adopt again: it continues with id 101"
+    monkeypatch.undo()
+    assert run(many, *ALL)[0] == 2
+    assert len(mapped(many)) == 120
+
+
+def test_a_failure_before_the_first_write_is_that_error(many, monkeypatch):
+    fail(monkeypatch, Conflict("a start bumps the fence"), after=0)
+    code, out, err = run(many, *ALL)
+    assert (code, out, err.splitlines()[0]) == (4, "", "error: a start bumps the fence")
+    monkeypatch.undo()
+    assert mapped(many) == {"h0": 5000}
 
 
 @pytest.mark.kafka

@@ -1,9 +1,11 @@
 """Executes the commands of an operator: assign, adopt, retire, delete garbage.
 
-Each is one commit. An adoption is one for `ADOPTED_AT_ONCE` brokers at once, by force for each one.
+Each is one commit. Up to 50 brokers are adopted in one commit; with `--force` each broker has its
+own.
 
 After a conflict the command reads and decides again, a few times. Then it raises the `Conflict`. A
-lost answer raises `OutcomeUnknown`.
+lost answer raises `OutcomeUnknown`. An adoption that fails after its first commit raises
+`PartialFailure` instead.
 """
 
 from __future__ import annotations
@@ -20,26 +22,26 @@ from rackwise.adapters.launch.views.census import (
     read_owners,
     require_fence,
 )
-from rackwise.core.errors import Conflict
+from rackwise.core.errors import Conflict, PartialFailure, RackwiseError
 from rackwise.core.identity.nodes.node_json import read_members
 from rackwise.core.identity.nodes.nodes import NODE_BYTES, parse_mapping
 from rackwise.core.identity.nodes.store import CLAIMS, FENCE, HOSTS, IDS, OWNERS, Delete, Put
 from rackwise.core.identity.operator import assign_retire
-from rackwise.core.identity.operator.adopt import adoptions
+from rackwise.core.identity.operator.adopt import Adoption, adoptions
 from rackwise.core.identity.operator.garbage import (
     delete_operations,
     garbage_with_winners,
     literal_garbage,
 )
 from rackwise.core.identity.refusals import MappingCorrupt
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
     from rackwise.core.identity.model import KeyMapping
     from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Op
-    from rackwise.core.identity.operator.adopt import Adoption
     from rackwise.core.identity.operator.key_template import KeyTemplate
     from rackwise.core.identity.operator.roster import Census
 
@@ -122,7 +124,9 @@ def adopt(
     """Write the mappings of running brokers: of `ids`, or of all. Without `apply`, write nothing.
 
     `problems` receives path -> reason of each node that cannot be read. Raises `StoreNotReady`,
-    `StoreCorrupt` for an unreadable registration, `Conflict`.
+    `StoreCorrupt` for an unreadable registration, `Conflict`, `OutcomeUnknown`. After the first
+    commit it raises `PartialFailure` instead: `done` were written, `failed` are rejected with the
+    reason, `skipped` were not to be written.
     """
 
     def decide(ids: Sequence[int] | None) -> tuple[Adoption, ...]:
@@ -140,13 +144,56 @@ def adopt(
 
     found = decide(ids)
     free = [each.id for each in found if each.state == "free"] if apply else []
-    adopted: dict[int, Adoption] = {}
+    first = {each.id: each for each in found}
+    tried: dict[int, Adoption] = {}
     at_once = 1 if force else ADOPTED_AT_ONCE  # with force a broker may take what the next one has
     for start in range(0, len(free), at_once):
         numbers = free[start : start + at_once]
-        done = _commit_with_retries(store, partial(once, numbers))
-        adopted |= {each.id: each for each in done}
-    return tuple(adopted.get(each.id, each) for each in found)
+        try:
+            done = _commit_with_retries(store, partial(once, numbers))
+        except RackwiseError as error:
+            if not any(each.state == "adopted" for each in tried.values()):
+                raise
+            raise _stopped(first | tried, free[start:], error) from error
+        tried |= {each.id: _with_losses(each, first[each.id]) for each in done}
+    return tuple((first | tried).values())
+
+
+def adoptions_of(error: PartialFailure) -> tuple[Adoption, ...]:
+    """Return what became of each broker before `adopt` raised this, in order of ids."""
+    kept = (*error.done, *error.failed, *error.skipped)
+    return tuple(
+        sorted((each for each in kept if isinstance(each, Adoption)), key=lambda each: each.id)
+    )
+
+
+def _with_losses(adoption: Adoption, first: Adoption) -> Adoption:
+    """Add what an earlier commit of the same adoption has removed since the first decision."""
+    if adoption.state != "adopted":
+        return adoption
+    before = first.before if adoption.before is None else adoption.before
+    taken_from = tuple(dict.fromkeys((*first.taken_from, *adoption.taken_from)))
+    return replace(adoption, before=before, taken_from=taken_from)
+
+
+def _stopped(
+    found: Mapping[int, Adoption], left: Sequence[int], error: RackwiseError
+) -> PartialFailure:
+    """Build the error of an adoption that wrote something and then met `error`."""
+    reason, hint = error.message, error.hint or ""
+    failed = {
+        each: replace(found[each], state="rejected", reason=reason, hint=hint, ops=())
+        for each in left
+    }
+    others = [each for number, each in found.items() if number not in failed]
+    done = [each for each in others if each.state == "adopted"]
+    return PartialFailure(
+        f"adopted {len(done)} of {counted(len(done) + len(failed), 'broker')}: {reason}",
+        done=done,
+        failed=tuple(failed.values()),
+        skipped=[each for each in others if each.state != "adopted"],
+        hint=f"run adopt again: it continues with id {left[0]}",
+    )
 
 
 def retire(

@@ -10,7 +10,7 @@ from rackwise.cli.app import with_option_groups
 from rackwise.cli.broker_id.options import StoreOptions, open_cluster, warn_of_problems
 from rackwise.cli.shell import Shell
 from rackwise.core.constants import GREATEST_ID
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import InvalidConfig, PartialFailure
 
 
 @with_option_groups()
@@ -57,7 +57,8 @@ def adopt(
 
     From then on such a broker keeps its id: it may lose its disk before its first start through
     acquire. Run it again after brokers are added. Exit codes: 0 every broker has its mapping and
-    its owner, 2 a broker lacks one, 1 error, 4 rejected.
+    its owner, 2 a broker lacks one, 1 error, 3 it stopped after some mappings were written, 4
+    rejected before the first write.
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch import operator
@@ -73,20 +74,26 @@ def adopt(
         )
     template = KeyTemplate.parse(key, listener=listener, allow_unstable=allow_key)
     problems: dict[str, str] = {}
+    stopped: PartialFailure | None = None
     with open_cluster(shell, options, read_only=check) as (opened_store, view):
-        found = operator.adopt(
-            opened_store,
-            view,
-            template,
-            ids=ids or None,
-            force=force,
-            apply=not check,
-            has_registrations=not options.is_kraft,
-            problems=problems,
-        )
+        try:
+            found = operator.adopt(
+                opened_store,
+                view,
+                template,
+                ids=ids or None,
+                force=force,
+                apply=not check,
+                has_registrations=not options.is_kraft,
+                problems=problems,
+            )
+        except PartialFailure as error:
+            stopped, found = error, operator.adoptions_of(error)
     warn_of_problems(shell, problems)
     if shell.is_json:
         shell.document(documents.adopted_document(found, is_checked=check))
     else:
         shell.text(text.adopted_text(found))
+    if stopped is not None:
+        raise stopped
     return 2 if any(each.state in {"free", "rejected"} for each in found) else 0
