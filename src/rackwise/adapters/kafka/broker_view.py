@@ -67,7 +67,7 @@ class AdminView:
         return frozenset(int(id_) for column in columns for id_ in column.values)
 
     def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
-        """Partitions, such as `orders-4`, whose only live in-sync replica has this id."""
+        """Partitions, such as `orders-4`, that an empty disk under this id would lose."""
         live = frozenset(self.registered())
         return guard.at_risk(self.partitions_of(id), id, registered=live, present=present)
 
