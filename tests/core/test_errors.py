@@ -11,6 +11,7 @@ from rackwise.core.errors import (
     MissingDependency,
     OutcomeUnknown,
     PartialFailure,
+    PlacementFailures,
     PlanFailures,
     ProtocolError,
     RackwiseError,
@@ -60,12 +61,13 @@ AFTER_WRITES = {OutcomeUnknown, ClaimLost, NotRegistered}
 )
 def test_exit_codes(branch, code):
     assert branch.exit_code == code
-    odd = AFTER_WRITES | {PlanFailures}
+    odd = AFTER_WRITES | {PlanFailures, PlacementFailures}
     assert {leaf.exit_code for leaf in leaf_classes(branch) if leaf not in odd} <= {code}
 
 
-def test_missing_plans_have_an_exit_code_without_writes():
+def test_missing_plans_and_placements_have_an_exit_code_without_writes():
     assert PlanFailures.exit_code == RackwiseError.exit_code
+    assert PlacementFailures.exit_code == RackwiseError.exit_code
 
 
 def test_only_errors_after_a_write_have_other_exit_codes():

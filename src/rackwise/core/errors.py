@@ -28,7 +28,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │     ├─ AmbiguousSpare  SpareReserved  WatcherAbsent  Contention
 │     └─ MappingCorrupt  StoreCorrupt  StoreNotReady  NotFree  StillUsed
 ├─ PartialFailure                      .done .failed .skipped, kept per item
-│  └─ MetaWriteFailed  PlanFailures
+│  └─ MetaWriteFailed  PlanFailures  PlacementFailures
 ├─ WorldError                          another system failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied  NotRackwise
 │  ├─ TopicExists  OutcomeUnknown
@@ -403,6 +403,12 @@ class PartialFailure(RackwiseError):
 
 class PlanFailures(PartialFailure):
     """Some clusters of a fleet have no plan, with an error for each; the others were published."""
+
+    exit_code = 1
+
+
+class PlacementFailures(PartialFailure):
+    """Some topics have no new rows, with an error for each; the others were printed."""
 
     exit_code = 1
 

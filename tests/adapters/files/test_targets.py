@@ -37,6 +37,22 @@ def test_the_rows_of_several_topics_as_place_prints_them():
     }
 
 
+def test_the_rows_of_several_topics_in_one_document():
+    other = PLACED.replace(b"orders", b"payments").replace(b"{", b'{"cluster_id":"c",', 1)
+    text = b'{"failed":[],"format":"rackwise.placements/1","topics":[%s,%s]}'
+    found = parse_targets(text % (PLACED, other), where="f")
+    assert found.lists == {
+        (topic, partition): row
+        for topic in ("orders", "payments")
+        for partition, row in ((4, (1, 2)), (5, (2, 3)))
+    }
+    assert found.cluster_ids == ("c",)
+    with pytest.raises(InvalidPlan, match=r"invalid f: expected each partition once, got orders-4"):
+        parse_targets(text % (PLACED, PLACED), where="f")
+    with pytest.raises(InvalidPlan, match=r"f at \$.topics\[1\].rows\[1\]: expected at least one"):
+        parse_targets(text % (PLACED, PLACED.replace(b"[2,3]", b"[]")), where="f")
+
+
 def test_the_clusters_that_rows_of_place_name_are_kept():
     """Rows for one cluster were executed on another."""
     named = PLACED.replace(b"{", b'{"cluster_id":"c",', 1)

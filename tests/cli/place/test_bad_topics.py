@@ -270,6 +270,9 @@ class TestBadInput:
             assert code == 1
             assert err.splitlines() == [
                 f"error: topic {NAME} partition 1 has 2 replicas, partition 0 has 3",
-                "hint: wait for the running reassignment of the topic, or cancel it",
+                (
+                    "hint: if a reassignment of the topic runs, wait for it or cancel it; else "
+                    "give all its partitions equally many replicas: rackwise plan set-rf"
+                ),
             ]
             assert len(described(admin)[0]) == 2

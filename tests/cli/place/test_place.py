@@ -14,9 +14,11 @@ import pytest
 from laws_placement import check_placement
 from rackwise import Placement, place
 from rackwise.adapters.files import parse_placement, write_snapshot
+from rackwise.adapters.files.plan.targets import parse_targets
+from rackwise.cli.place.options import TOPICS_NOTED
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
-from rackwise.core.model import LogDir
+from rackwise.core.model import LogDir, Topic
 from rackwise.core.placement import (
     PLACERS,
     JavaRandom,
@@ -38,14 +40,15 @@ SEED = re.compile(r"generated seed (\d+): --seed \1 gives the same rows again\n"
 
 @pytest.fixture
 def file(tmp_path):
-    def write(racks, lists=None, *, fenced=()):
+    def write(racks, lists=None, *, fenced=(), empty=()):
         cluster = small_cluster(racks, lists or {})
+        topics = {**cluster.topics, **{name: Topic(name=name) for name in empty}}
         brokers = tuple(
             replace(each, is_fenced=each.id in fenced, is_live=each.id not in fenced)
             for each in cluster.brokers
         )
         path = tmp_path / "s.json"
-        write_snapshot(replace(cluster, brokers=brokers), path)
+        write_snapshot(replace(cluster, brokers=brokers, topics=topics), path)
         return path
 
     return write
@@ -251,20 +254,99 @@ class TestAllTopics:
         assert {id_ for each in rows.values() for id_ in each.rows.ravel().tolist()} == {1, 3, 5}
         assert called(*words, "--seed", seed) == (0, out, "")
 
-    def test_json_is_one_document_for_each_topic(self, file):
+    def test_json_is_one_document_with_all_topics(self, file):
         path = file(EVEN, self.LISTS)
         words = ["place", "--snapshot", path, "--all-topics", "*", "--seed", 2]
         code, out, _ = called(*words, "--json")
-        printed = [document(line) for line in out.splitlines()]
-        assert (code, [each["topic"] for each in printed]) == (
-            0,
-            ["orders", "orders.dead", "users"],
+        printed = document(out)
+        assert (code, printed["format"]) == (0, "rackwise.placements/1")
+        assert (printed["failed"], printed["left_out"]) == ([], [])
+        topics = {each["topic"]: each for each in printed["topics"]}
+        shares = {
+            topic: sum(each["replicas"] for each in one["brokers"]) for topic, one in topics.items()
+        }
+        assert shares == {"orders": 12, "orders.dead": 3, "users": 6}
+        text = called(*words)[1]
+        assert {topic: each["rows"] for topic, each in topics.items()} == {
+            topic: rows.rows.tolist() for topic, rows in self.rows(text).items()
+        }
+        lists = parse_targets(out.encode(), where="stdout")
+        assert lists.lists == parse_placement(text.encode(), where="stdout")
+        assert lists.cluster_ids == ("small",)
+
+    def test_a_topic_without_partitions_is_left_out(self, file):
+        """As Kafka shows a topic while it is created or deleted."""
+        path = file(EVEN, self.LISTS, empty=["fresh"])
+        words = ["place", "--snapshot", path, "--all-topics", "*s*", "--seed", 1]
+        code, out, err = called(*words)
+        told = "1 topic left out, which has no partitions: fresh\n"
+        assert (code, sorted(self.rows(out)), err) == (0, ["orders", "orders.dead", "users"], told)
+        code, out, err = called(*words, "--json")
+        assert (code, document(out)["left_out"], err) == (0, ["fresh"], told)
+        words[4] = "fresh"
+        code, out, err = called(*words)
+        assert (code, document(out), err) == (0, {"partitions": [], "version": 1}, told)
+
+    def test_a_topic_that_cannot_be_placed_is_named_and_the_others_are_printed(self, file):
+        lists = {**self.LISTS, "odd-0": [0, 1], "odd-1": [0]}
+        words = ["place", "--snapshot", file(EVEN, lists), "--all-topics", "*", "--seed", 1]
+        code, out, err = called(*words)
+        assert (code, sorted(self.rows(out))) == (1, ["orders", "orders.dead", "users"])
+        why = "partition 1 has 1 replicas, partition 0 has 2"
+        hint = (
+            "if a reassignment of the topic runs, wait for it or cancel it; else give all its "
+            "partitions equally many replicas: rackwise plan set-rf"
         )
-        assert [sum(each["replicas"] for each in one["brokers"]) for one in printed] == [12, 3, 6]
-        wanted = self.rows(called(*words)[1])
-        assert [each["rows"] for each in printed] == [
-            wanted[each["topic"]].rows.tolist() for each in printed
+        assert err.splitlines() == [
+            f"warning: topic odd has no new rows: {why}; {hint}",
+            "error: 1 of 4 topics cannot be placed: odd",
+            (
+                "hint: the rows of all others are printed; to place only these, give --all-topics "
+                "patterns that do not match the topics named here"
+            ),
         ]
+        code, out, err = called(*words, "--json")
+        told = document(err.splitlines()[-1])
+        assert (code, told["error"], told["wanted"], told["had"]) == (1, "PlacementFailures", 4, 3)
+        assert [each["topic"] for each in document(out)["topics"]] == [
+            "orders",
+            "orders.dead",
+            "users",
+        ]
+        assert document(out)["failed"] == [
+            {"topic": "odd", "error": "InvalidAssignment", "message": why, "hint": hint}
+        ]
+        words[4] = "odd"
+        code, out, err = called(*words)
+        assert (code, out) == (1, "")
+        assert err.splitlines()[1:] == [
+            "error: 1 of 1 topic cannot be placed: odd",
+            "hint: see the warning of each topic",
+        ]
+
+    def test_notes_name_their_topic_and_are_bounded(self, file):
+        lists = {f"t{topic:02}-{p}": [0, 1, 2] for topic in range(12) for p in range(50)}
+        path = file(UNEVEN, lists)
+        words = ["place", "--snapshot", path, "--seed", 1, "--no-load"]
+        _, _, one = called(*words, "--partitions", 50, "--replication-factor", 3)
+        code, _, err = called(*words, "--all-topics", "*")
+        assert code == 0
+        lines, alone = err.splitlines(), one.splitlines()
+        wanted = [f"topic t00: {line}" for line in alone[:-1]]
+        wanted += [f"warning: topic t00: {alone[-1].removeprefix('warning: ')}"]
+        assert (len(alone), lines[:4]) == (4, wanted)
+        assert len(lines) == 4 * TOPICS_NOTED + 1
+        assert lines[-1] == "warning: 2 more topics with such shares: --json prints those of each"
+        quiet = called("--quiet", *words, "--all-topics", "*")[2].splitlines()
+        assert len(quiet) == TOPICS_NOTED + 1
+
+    def test_kip36_on_uneven_racks_is_told_of_levels_once(self, file):
+        racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "c"}
+        lists = {f"{topic}-{p}": [0, 1] for topic in "tu" for p in range(30)}
+        words = ["--all-topics", "*", "--seed", 1, "--placer", "kip36"]
+        lines = called("place", "--snapshot", file(racks, lists), *words)[2].splitlines()
+        hint = "hint: --placer levels balances everything that the racks do not force"
+        assert (lines[-1], lines.count(hint)) == (hint, 1)
 
     @pytest.mark.parametrize(
         ("words", "message", "hint"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from kafka_traffic import create, delete, until
 from rackwise import change_replication
 from rackwise.adapters.files import parse_placement, read_plan, write_snapshot
 from rackwise.adapters.kafka import connect, topic_rows
+from rackwise.core.model import Topic
 from rackwise.core.placement import JavaRandom, Placement, RackMode, Ring
 from rackwise.core.planning.model import SetReplication
 from refusals import called, check_refused
@@ -46,9 +48,11 @@ def ring(topic, replication, seed=1, *, racks=RackMode.ENFORCED, rng=None):
 def run(tmp_path):
     """Plan for a cluster; the exit code, stdout, stderr and the moves: name -> row."""
 
-    def run(*words, racks=PATHS, policy=None):
+    def run(*words, racks=PATHS, policy=None, empty=()):
         snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
-        write_snapshot(small_cluster(racks, LISTS), snapshot)
+        cluster = small_cluster(racks, LISTS)
+        topics = {**cluster.topics, **{name: Topic(name=name) for name in empty}}
+        write_snapshot(replace(cluster, topics=topics), snapshot)
         files = ["--snapshot", snapshot, "--out", out]
         if policy is not None:
             (tmp_path / "p.toml").write_text(POLICY + policy)
@@ -85,6 +89,11 @@ class TestRows:
         assert {move.reasons for move in plan.moves} == {("replication",)}
         code, out, _ = called("proof", tmp_path / "plan.json", "--snapshot", tmp_path / "s.json")
         assert code == 2
+
+    def test_topics_without_partitions_are_noted(self, run):
+        code, _, err, moves = run("*=3", "--seed", 1, empty=["void", "zero"])
+        assert (code, {name.rpartition("-")[0] for name in moves}) == (2, {"__in", "t", "u"})
+        assert err == "2 topics left out, which have no partitions: void, zero\n"
 
     def test_one_seed_serves_all_topics_and_later_globs_win(self, run):
         _, _, _, moves = run("*=2", "t=3", "u=1", "--seed", 4)

@@ -39,7 +39,7 @@ class RackShareDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementDocument:
-    """A placement for a new topic."""
+    """A placement for one topic."""
 
     format: Literal["rackwise.placement/1"] = "rackwise.placement/1"
     server: Annotated[str | None, OMITTED] = None
@@ -68,6 +68,33 @@ class PlacementDocument:
     """Share of each rack."""
     forced: tuple[str, ...]
     """Uneven shares that the racks force, as sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedTopicDocument:
+    """A topic that has no new rows, and why."""
+
+    topic: str
+    """Name of the topic."""
+    error: str
+    """Class of the error."""
+    message: str
+    """What was expected, and what was found."""
+    hint: str | None
+    """What to do, as an imperative sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementsDocument:
+    """Placements for existing topics, with `--all-topics`."""
+
+    format: Literal["rackwise.placements/1"] = "rackwise.placements/1"
+    topics: tuple[PlacementDocument, ...]
+    """The placement of each topic, by name."""
+    failed: tuple[FailedTopicDocument, ...]
+    """Topics that cannot be placed; they stay where they are."""
+    left_out: tuple[str, ...]
+    """Topics without partitions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -39,6 +40,8 @@ DEFAULT_PLACER = "levels"
 NUMBER = re.compile(r"-?[0-9]{1,10}")
 INTEGER = re.compile(r"-?[0-9]+")
 MAX_DIGITS = 10
+TOPICS_NOTED = 10
+"""How many topics `print_notes_of_topics` prints notes of before it counts the rest."""
 
 
 def parse_partitions(text: str) -> int:
@@ -331,12 +334,48 @@ def print_notes(
     print_generated_seed(shell, generated_seed)
     for line in report.lines():
         shell.note(escaped(line))
+    if overload := _overload_text(report, placer):
+        shell.warn(overload)
+    _print_levels_hint(shell, placer, brokers)
+
+
+def print_notes_of_topics(
+    shell: Shell, reports: Mapping[str, Report], settings: PlacementSettings
+) -> None:
+    """Print what `print_notes` prints, for the first topics that have notes; count the others.
+
+    `reports`: topic -> report of its rows.
+    """
+    print_generated_seed(shell, settings.generated_seed)
+    noted = {
+        topic: (report.lines(), _overload_text(report, settings.name))
+        for topic, report in reports.items()
+    }
+    noted = {topic: notes for topic, notes in noted.items() if any(notes)}
+    for topic, (lines, overload) in islice(noted.items(), TOPICS_NOTED):
+        for line in lines:
+            shell.note(f"topic {escaped(topic)}: {escaped(line)}")
+        if overload:
+            shell.warn(f"topic {escaped(topic)}: {overload}")
+    more = [overload for _, overload in islice(noted.values(), TOPICS_NOTED, None)]
+    if more:
+        say = shell.warn if any(more) else shell.note
+        say(f"{counted(len(more), 'more topic')} with such shares: --json prints those of each")
+    _print_levels_hint(shell, settings.name, settings.brokers)
+
+
+def _overload_text(report: Report, placer: str | None) -> str | None:
+    """Name the broker that is far above its share; None if there is none."""
     most = max(report.brokers, key=lambda broker: (broker.replicas, -broker.id))
-    if report.is_uneven and most.replicas > ceil(report.even_share):
-        shell.warn(
-            f"broker {most.id} holds {most.replicas} of {counted(report.replicas, 'replica')}, "
-            f"{float(report.most_over_even):.1f} times an even share; {_remedy(report, placer)}"
-        )
+    if not report.is_uneven or most.replicas <= ceil(report.even_share):
+        return None
+    return (
+        f"broker {most.id} holds {most.replicas} of {counted(report.replicas, 'replica')}, "
+        f"{float(report.most_over_even):.1f} times an even share; {_remedy(report, placer)}"
+    )
+
+
+def _print_levels_hint(shell: Shell, placer: str | None, brokers: Sequence[Broker]) -> None:
     if placer == "kip36" and _has_uneven_racks(brokers):
         shell.note("hint: --placer levels balances everything that the racks do not force")
 

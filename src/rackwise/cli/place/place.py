@@ -16,6 +16,7 @@ from rackwise.cli.place.options import (
     parse_partitions,
     parse_replication,
     place_topic,
+    print_notes_of_topics,
     rack_names,
     resolve,
 )
@@ -26,15 +27,17 @@ from rackwise.cli.place.served import (
     Timeout,
     reject_local_options,
 )
-from rackwise.cli.placer_options import print_generated_seed
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import InvalidConfig, PlacementFailures
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
-    from rackwise.cli.place.documents import PlacementDocument
+    from rackwise.cli.place.documents import PlacementDocument, PlacementsDocument
+    from rackwise.core.errors import InputError
     from rackwise.core.model import Cluster
     from rackwise.core.placement import Placement, Report
+    from rackwise.core.placement.topics import PlacedTopics
 
 Format = Literal["json", "cli", "reassignment"]
 
@@ -82,9 +85,10 @@ def place(
 ) -> int:
     """Print a placement for a new topic, or for existing ones; equal seeds give equal placements.
 
-    With --all-topics, rackwise apply and Kafka's kafka-reassign-partitions take the output; JSON is
-    one line for each topic. With --from-server, a running rackwise serve computes the placement
-    from its own cluster, placer and seed. Reads only. Exit codes: 0 printed, 1 error.
+    With --all-topics, rackwise apply and Kafka's kafka-reassign-partitions take the output. A topic
+    that cannot be placed is named, and the others are printed. With --from-server, a running
+    rackwise serve computes the placement from its own cluster, placer and seed. Reads only. Exit
+    codes: 0 printed, 1 error, or a topic is missing.
     """
     shell: Shell = context.obj
     server = PlacementServer(
@@ -135,9 +139,9 @@ def _place_all(
     globs: Sequence[str],
     output_format: Format,
 ) -> int:
-    """Place existing topics anew. Raises the errors of `place_anew`."""
+    """Place existing topics anew. Raises the errors of `place_anew`, and `PlacementFailures`."""
     from rackwise.adapters import files
-    from rackwise.cli.plan.goals import check_globs
+    from rackwise.cli.plan.goals import check_globs, note_empty_topics
     from rackwise.core.placement.topics import place_anew
 
     cluster = source.read(shell).mapped(rack_names(shell, options))
@@ -146,7 +150,7 @@ def _place_all(
         name for name in sorted(cluster.topics) if any(fnmatchcase(name, glob) for glob in globs)
     ]
     settings = resolve(options, cluster, without=names)
-    placed = place_anew(
+    found = place_anew(
         cluster,
         names,
         settings.brokers,
@@ -155,15 +159,62 @@ def _place_all(
         load=settings.load,
         rng=settings.rng,
     )
-    print_generated_seed(shell, settings.generated_seed)
+    left_out = [name for name in names if name not in found.rows and name not in found.failed]
+    note_empty_topics(shell, left_out)
+    reports = {
+        name: explain_rows(rows, settings.brokers, settings) for name, rows in found.rows.items()
+    }
+    print_notes_of_topics(shell, reports, settings)
     if output_format == "json":
-        for name, rows in placed.items():
-            report = explain_rows(rows, settings.brokers, settings)
-            shell.document(_document(cluster, settings, rows, report, name))
-        return 0
-    lists = {(name, each): rows[each] for name, rows in placed.items() for each in rows}
-    shell.text(files.reassignment_text(lists))
+        documents = [
+            _document(cluster, settings, rows, reports[name], name)
+            for name, rows in found.rows.items()
+        ]
+        shell.document(_placements(documents, found.failed, left_out))
+    elif found.rows or not found.failed:
+        lists = {(name, each): rows[each] for name, rows in found.rows.items() for each in rows}
+        shell.text(files.reassignment_text(lists))
+    _check_placed(shell, found)
     return 0
+
+
+def _placements(
+    documents: Sequence[PlacementDocument],
+    failed: Mapping[str, InputError],
+    left_out: Sequence[str],
+) -> PlacementsDocument:
+    from rackwise.cli.place.documents import FailedTopicDocument, PlacementsDocument
+
+    return PlacementsDocument(
+        topics=tuple(documents),
+        failed=tuple(
+            FailedTopicDocument(
+                topic=name, error=type(error).__name__, message=error.message, hint=error.hint
+            )
+            for name, error in failed.items()
+        ),
+        left_out=tuple(left_out),
+    )
+
+
+def _check_placed(shell: Shell, found: PlacedTopics) -> None:
+    """Warn of each topic that cannot be placed; raise `PlacementFailures` if there is one."""
+    if not found.failed:
+        return
+    for name, error in found.failed.items():
+        advice = f"; {error.hint}" if error.hint else ""
+        shell.warn(f"topic {escaped(name)} has no new rows: {error.message}{advice}")
+    failed, total = len(found.failed), len(found.failed) + len(found.rows)
+    raise PlacementFailures(
+        f"{failed} of {counted(total, 'topic')} cannot be placed: "
+        + names_text([*map(escaped, found.failed)]),
+        done=[*found.rows],
+        failed=[*found.failed.values()],
+        hint="the rows of all others are printed; to place only these, give --all-topics patterns "
+        "that do not match the topics named here"
+        if found.rows
+        else "see the warning of each topic",
+    )
 
 
 def _check_alone(others: Mapping[str, str | None]) -> None:

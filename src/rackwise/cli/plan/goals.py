@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlia
 
 from rackwise.core.constants import GREATEST_ID, GREATEST_REPLICATION
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from rackwise.cli.shell import Shell
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Plan
     from rackwise.core.racks import Rack
@@ -104,6 +105,14 @@ def check_globs(name: str, globs: Iterable[str], cluster: Cluster) -> None:
                 had=len(known),
                 hint=f"topics: {shown}{f' and {more} more' if more > 0 else ''}",
             )
+
+
+def note_empty_topics(shell: Shell, topics: Sequence[str]) -> None:
+    """Print which topics are left out because they have no partitions."""
+    if topics:
+        verb = "has" if len(topics) == 1 else "have"
+        names = names_text([*map(escaped, topics)])
+        shell.note(f"{counted(len(topics), 'topic')} left out, which {verb} no partitions: {names}")
 
 
 def replication_globs(goal: Goal) -> tuple[str, ...]:

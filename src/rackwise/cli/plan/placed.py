@@ -16,7 +16,7 @@ from rackwise.cli.placer_options import (
     print_generated_seed,
     seeded_random,
 )
-from rackwise.cli.plan.goals import goal_text, replication_by_topic
+from rackwise.cli.plan.goals import goal_text, note_empty_topics, replication_by_topic
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
@@ -95,7 +95,8 @@ def placed_plan(
 ) -> Plan:
     """Return the plan with the rows of the placer, without the hashes of a file.
 
-    Topics that the policy excludes stay as they are. Raises the errors of `change_replication`.
+    Topics that the policy excludes stay as they are; topics without partitions are noted. Raises
+    the errors of `change_replication`.
     """
     from rackwise.core.applying.foreign import foreign_plan
     from rackwise.core.placement import RackMode
@@ -106,17 +107,19 @@ def placed_plan(
     placer = create_placer(name, options)
     seed, rng = seeded_random(choice.seed)
     mapped = cluster.mapped(policy.racks.map)
+    sizes = {
+        topic: size
+        for topic, size in replication_by_topic(goal, mapped).items()
+        if not policy.rules_of(topic, ()).exclude
+    }
     rows = change_topics(
         mapped,
-        {
-            topic: size
-            for topic, size in replication_by_topic(goal, mapped).items()
-            if not policy.rules_of(topic, ()).exclude
-        },
+        sizes,
         placer=placer,
         racks=RackMode.DISABLED if is_rack_unaware else RackMode.ENFORCED,
         rng=rng,
     )
+    note_empty_topics(shell, [topic for topic in sizes if topic not in rows])
     print_generated_seed(shell, seed if choice.seed is None else None)
     made = foreign_plan(
         cluster.settled(policy.racks.map),

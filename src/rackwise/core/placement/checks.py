@@ -154,7 +154,8 @@ def check_even_rows(existing: Placement, topic: str | None) -> None:
             f"partition {existing.first} has {lengths[0]}",
             wanted=int(lengths[0]),
             had=int(lengths[odd[0]]),
-            hint="wait for the running reassignment of the topic, or cancel it",
+            hint="if a reassignment of the topic runs, wait for it or cancel it; else give all its "
+            "partitions equally many replicas: rackwise plan set-rf",
         )
 
 

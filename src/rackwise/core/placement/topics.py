@@ -8,6 +8,9 @@ change_topics    the same rows with more or fewer replicas
 One source of random numbers serves all topics, in the order in which they are named. So a seed
 repeats all rows, and topics of equal size do not begin at the same broker.
 
+A topic without partitions, as Kafka shows one while it is created or deleted, has no rows and is
+left out.
+
 What this does not do: choose the topics, or move anything.
 
 Source: KIP-36 (`kafka-reassign-partitions --generate` for several topics), KIP-879.
@@ -16,12 +19,19 @@ Source: KIP-36 (`kafka-reassign-partitions --generate` for several topics), KIP-
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rackwise.core.errors import (
+    InputError,
+    InvalidAssignment,
+    InvalidReplication,
+    NotEnoughBrokers,
+)
 from rackwise.core.placement.checks import check_even_rows
-from rackwise.core.placement.model import Load, Placement
+from rackwise.core.placement.model import NOBODY, Load, Placement
 from rackwise.core.placement.place import change_replication, place
 from rackwise.core.text import escaped
 
@@ -35,9 +45,28 @@ if TYPE_CHECKING:
     from rackwise.core.placement.rack_modes import RackMode
 
 
+OF_ONE_TOPIC = (InvalidAssignment, InvalidReplication, NotEnoughBrokers)
+"""Errors that depend on the rows of a topic; others concern all topics alike."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedTopics:
+    """New rows of several topics, and the topics that cannot have any."""
+
+    rows: Mapping[str, Placement]
+    """Topic -> its new rows."""
+    failed: Mapping[str, InputError]
+    """Topic -> why it has no new rows."""
+
+
 def topic_placement(cluster: Cluster, topic: str) -> Placement:
-    """The rows of a topic, including replicas that a reassignment adds."""
+    """The rows of a topic, including replicas that a reassignment adds.
+
+    Empty for a topic without partitions.
+    """
     table = cluster.partitions
+    if topic not in table.topics:
+        return Placement.of({})
     rows = np.flatnonzero(table.topic == table.topics.index(topic))
     return Placement.of(
         {int(table.partition[row]): table.replicas.row(int(row)) for row in rows.tolist()}
@@ -67,28 +96,35 @@ def place_anew(
     racks: RackMode,
     load: Load | None,
     rng: Draws,
-) -> dict[str, Placement]:
+) -> PlacedTopics:
     """New rows for existing topics: as many partitions and replicas as they have now.
 
-    `load`: of all other topics; None to ignore loads. Raises what `place` raises, and
-    `InvalidAssignment` if the rows of a topic differ in length.
+    `load`: of all other topics; None to ignore loads. A topic fails alone if its rows differ in
+    length, or if it has more replicas than there are brokers; the next topics count its present
+    rows as load. Raises the other errors of `place`.
     """
-    found: dict[str, Placement] = {}
+    placed: dict[str, Placement] = {}
+    failed: dict[str, InputError] = {}
     for topic in topics:
         existing = topic_placement(cluster, topic)
-        check_even_rows(existing, escaped(topic))
-        rows = place(
-            brokers,
-            len(existing),
-            int(existing.lengths[0]),
-            placer=placer,
-            racks=racks,
-            load=load,
-            rng=rng,
-        )
-        found[topic] = rows
+        if not len(existing):
+            continue
+        rows = existing
+        try:
+            check_even_rows(existing, None)
+            rows = placed[topic] = place(
+                brokers,
+                len(existing),
+                int(existing.lengths[0]),
+                placer=placer,
+                racks=racks,
+                load=load,
+                rng=rng,
+            )
+        except OF_ONE_TOPIC as error:
+            failed[topic] = error
         load = None if load is None else _added(load, rows)
-    return found
+    return PlacedTopics(rows=placed, failed=failed)
 
 
 def change_topics(
@@ -101,29 +137,32 @@ def change_topics(
 ) -> dict[str, Placement]:
     """The rows of existing topics with other numbers of replicas.
 
-    `replication`: topic -> replicas. Raises what `change_replication` raises.
+    `replication`: topic -> replicas. A topic without partitions is left out. Raises what
+    `change_replication` raises.
     """
+    existing = {topic: topic_placement(cluster, topic) for topic in replication}
     return {
         topic: change_replication(
-            topic_placement(cluster, topic),
+            rows,
             cluster.brokers,
-            replicas,
+            replication[topic],
             placer=placer,
             racks=racks,
             rng=rng,
             topic=escaped(topic),
         )
-        for topic, replicas in replication.items()
+        for topic, rows in existing.items()
+        if len(rows)
     }
 
 
 def _added(load: Load, rows: Placement) -> Load:
     return Load(
         replicas=Counter(load.replicas) + Counter(_counts(rows.rows)),
-        leaders=Counter(load.leaders) + Counter(_counts(rows.leaders)),
+        leaders=Counter(load.leaders) + Counter(_counts(rows.rows[:, :1])),
     )
 
 
 def _counts(ids: NDArray[np.int32]) -> Mapping[int, int]:
-    found, times = np.unique(ids, return_counts=True)
+    found, times = np.unique(ids[ids != NOBODY], return_counts=True)
     return dict(zip(found.tolist(), times.tolist(), strict=True))

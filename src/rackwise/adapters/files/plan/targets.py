@@ -3,11 +3,11 @@
 ```
 {"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[1,2]}]}    Kafka's JSON
 {"format":"rackwise.placement/1","topic":"orders","rows":[[1,2],[2,3]],..}         rackwise place
+{"format":"rackwise.placements/1","topics":[{"topic":"orders",..},..],..}          --all-topics
 ```
 
-A file has one such document, or one on each line: the output of `rackwise place` for several
-topics. A partition may appear once. A list may be empty: then there is nothing to do. A document of
-`rackwise place` may name its cluster.
+A file has one such document, or one on each line. A partition may appear once. A list may be
+empty: then there is nothing to do. A document of `rackwise place` may name its cluster.
 
 What this does not do: compare anything with a cluster.
 """
@@ -26,13 +26,17 @@ from rackwise.core.json.node import document
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rackwise.core.json.declare import BrokerIds, PartitionNumber, TopicName
     from rackwise.core.json.node import JsonNode
 
 PLACEMENT = "rackwise.placement/1"
+PLACEMENTS = "rackwise.placements/1"
 
 _IS_PLAN = re.compile(rb'"format"\s*:\s*"rackwise\.plan/')
 _IS_PLACEMENT = re.compile(rb'"format"\s*:\s*"rackwise\.placement/')
+_IS_PLACEMENTS = re.compile(rb'"format"\s*:\s*"rackwise\.placements/')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,13 @@ class PlacedRows:
     """Brokers of each partition, preferred leader first."""
     cluster_id: str | None = None
     """Id of the cluster that the brokers are of; None: unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRowsOfTopics:
+    """What a document of `rackwise place --all-topics` says of its topics."""
+
+    topics: tuple[PlacedRows, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +81,14 @@ CODEC = Codec(
             check=_check_rows,
             is_open=True,
             reads_absent_as_null=True,
-        )
+        ),
+        PlacedRowsOfTopics: ObjectRules(constants={"format": PLACEMENTS}, is_open=True),
     }
 )
 PLACED_ROWS = CODEC.object(PlacedRows)
 """The form of a document of `rackwise place --json --topic NAME`."""
+ALL_PLACED_ROWS = CODEC.object(PlacedRowsOfTopics)
+"""The form of a document of `rackwise place --json --all-topics GLOB`."""
 
 
 def is_plan(data: bytes) -> bool:
@@ -86,24 +100,30 @@ def parse_targets(data: bytes, *, where: str) -> ForeignLists:
     """The replica lists in a file: one document, or one on each line. Raises `InvalidPlan`."""
     lines = [line for line in data.splitlines() if line.strip()]
     if len(lines) < 2 or not all(_is_whole(line) for line in lines):  # noqa: PLR2004 (one document)
-        return _document(data, where)
+        documents = {where: data}
+    else:
+        documents = {f"{where}:{number}": line for number, line in enumerate(lines, start=1)}
     found: dict[tuple[str, int], tuple[int, ...]] = {}
     clusters: dict[str, None] = {}
-    for number, line in enumerate(lines, start=1):
-        one = _document(line, f"{where}:{number}")
-        clusters |= dict.fromkeys(one.cluster_ids)
-        for which, replicas in one.lists.items():
-            if which in found:
-                name = escaped(f"{which[0]}-{which[1]}")
-                raise InvalidPlan(
-                    f"invalid {where}:{number}: expected each partition once, got {name} twice",
-                    wanted=1,
-                    had=2,
-                    hint="keep one of the lines that name it",
-                    where=f"{where}:{number}",
-                )
-            found[which] = replicas
+    for place, text in documents.items():
+        for one in _document(text, place):
+            clusters |= dict.fromkeys(one.cluster_ids)
+            for which, replicas in one.lists.items():
+                if which in found:
+                    raise _repeated(which, place)
+                found[which] = replicas
     return ForeignLists(lists=found, cluster_ids=tuple(clusters))
+
+
+def _repeated(which: tuple[str, int], where: str) -> InvalidPlan:
+    name = escaped(f"{which[0]}-{which[1]}")
+    return InvalidPlan(
+        f"invalid {where}: expected each partition once, got {name} twice",
+        wanted=1,
+        had=2,
+        hint="keep one of the lists that name it",
+        where=where,
+    )
 
 
 def _is_whole(line: bytes) -> bool:
@@ -111,17 +131,26 @@ def _is_whole(line: bytes) -> bool:
     return text.startswith(b"{") and text.endswith(b"}")
 
 
-def _document(data: bytes, where: str) -> ForeignLists:
-    if not _IS_PLACEMENT.search(data):
-        return ForeignLists(lists=parse_placement(data, where=where, may_be_empty=True))
-    root = document(data, where=where, error=InvalidPlan, format=PLACEMENT)
-    placed: PlacedRows = PLACED_ROWS.read(root)
+def _document(data: bytes, where: str) -> Iterator[ForeignLists]:
+    """The replica lists of a document; one part for each topic that `rackwise place` names."""
+    if _IS_PLACEMENTS.search(data):
+        root = document(data, where=where, error=InvalidPlan, format=PLACEMENTS)
+        several: PlacedRowsOfTopics = ALL_PLACED_ROWS.read(root)
+        topics = several.topics
+    elif _IS_PLACEMENT.search(data):
+        root = document(data, where=where, error=InvalidPlan, format=PLACEMENT)
+        topics = (PLACED_ROWS.read(root),)
+    else:
+        yield ForeignLists(lists=parse_placement(data, where=where, may_be_empty=True))
+        return
     root.faults.raise_if_any()
-    lists = {
-        (placed.topic, placed.first_partition + index): row for index, row in enumerate(placed.rows)
-    }
-    named = () if placed.cluster_id is None else (placed.cluster_id,)
-    return ForeignLists(lists=lists, cluster_ids=named)
+    for placed in topics:
+        lists = {
+            (placed.topic, placed.first_partition + index): row
+            for index, row in enumerate(placed.rows)
+        }
+        named = () if placed.cluster_id is None else (placed.cluster_id,)
+        yield ForeignLists(lists=lists, cluster_ids=named)
 
 
 def targets_sha256(targets: Placement) -> str:
