@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -13,14 +14,19 @@ import pytest
 from kafka import TopicPartition
 
 from kafka_topics import NAME, described, document, shows, sized, topic
-from kafka_traffic import described_topic, first, topic_by_each_broker, until
+from kafka_traffic import described_topic, first, produce, topic_by_each_broker, until
 from rackwise import Rack, change_replication, place
 from rackwise.adapters import kafka
+from rackwise.adapters.files import parse_placement
 from rackwise.adapters.kafka import connect
+from rackwise.adapters.kafka.applying.throttles import read_throttles
 from rackwise.core.placement import JavaRandom, Ring
 from refusals import called, check_refused
 
-DISTRIBUTION = Path(__file__).parents[2] / "placer_distribution"
+TESTS = Path(__file__).parents[2]
+DISTRIBUTION = TESTS / "placer_distribution"
+REQUESTED = 5
+"""Lines of the journal of a run when it has requested moves."""
 KAFKAS_LIMIT = (
     "even for given replica lists; 1 of 2 have none: 1\n"
     "hint: set broker.rack on them, restart them and try again; or run rackwise topic create "
@@ -259,22 +265,55 @@ class TestReplicationFactor:
         assert (code, document(out)["done"]) == (0, 6), err
         shows(admin, wider.rows[:, :1].tolist())
 
-    def test_rows_of_different_length_name_the_run_that_may_be_open(self, cluster, admin, state):
-        """As in the middle of a run: some partitions have their new replicas."""
+    def test_an_interrupted_run_is_continued_with_its_rows(self, cluster, admin, state):
+        """New rows would leave its journal and throttles to lists that no file has."""
+        assert topic(cluster, "create", "--replica-assignment", "0,0,0,0")[0] == 0
+        shows(admin, [[0]] * 4)
+        known_by_each_broker(admin, NAME, [1] * 4)
+        produce(cluster.bootstrap, {(NAME, 0): 150})
+        throttled = {"topics": [NAME], "brokers": [0, 1, 2]}
+        before = read_throttles(admin, **throttled)
+        words = ["--replication-factor", 2, "--disable-rack-aware", "--throttle", "100kB"]
+        killed = [
+            sys.executable,
+            TESTS / "killed_command.py",
+            REQUESTED,
+            "SIGKILL",
+            "topic",
+            "alter",
+        ]
+        server = ["--bootstrap-server", cluster.bootstrap]
+        done = subprocess.run(
+            [*map(str, [*killed, NAME, *server, *words, "--seed", 1])],
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert read_throttles(admin, **throttled) != before
+        (file,) = state.glob("*/*-rf-2.json")
+        text = file.read_bytes()
+        code, out, err = topic(cluster, "alter", *words, "--seed", 16)
+        assert code == 0, err
+        assert f"continuing the interrupted run of {file}, with the rows of that file\n" in err
+        assert file.read_bytes() == text
+        rows = parse_placement(text, where="file")
+        shows(admin, [list(rows[NAME, partition]) for partition in range(4)])
+        until(lambda: read_throttles(admin, **throttled) == before, "no throttle")
+        code, out, err = topic(cluster, "alter", *words, "--seed", 16)
+        assert (code, out) == (0, "4 moves: nothing to do\n"), err
+
+    @pytest.mark.usefixtures("state")
+    def test_rows_of_different_length_are_rejected(self, cluster, admin):
         assert topic(cluster, "create", "--replica-assignment", "0:1,1:2")[0] == 0
-        shows(admin, [[0, 1], [1, 2]])
         known_by_each_broker(admin, NAME, [2, 2])
-        words = ["--replication-factor", 3, "--disable-rack-aware"]
-        assert topic(cluster, "alter", *words, "--throttle", "50MB")[0] == 0
-        admin.alter_partition_reassignments({TopicPartition(NAME, 1): [1, 2]})
+        admin.alter_partition_reassignments({TopicPartition(NAME, 0): [0, 1, 2]})
         known_by_each_broker(admin, NAME, [3, 2])
+        words = ["--replication-factor", 3, "--disable-rack-aware"]
         code, out, err = topic(cluster, "alter", *words)
         assert (code, out) == (1, "")
         assert err.startswith(
             f"error: topic {NAME} partition 1 has 2 replicas, partition 0 has 3\n"
         )
-        (file,) = state.glob(f"*/{NAME}-rf-3.json")
-        assert f"hint: if a run was interrupted, continue it: rackwise resume {file} " in err
 
     def test_a_topic_that_does_not_exist(self, cluster, admin, state):
         assert NAME not in admin.list_topics()

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from rackwise import Placement
+from rackwise.adapters.files import parse_placement
+from rackwise.cli.apply import commands
+from rackwise.cli.place.options import PlacementOptions
 from rackwise.cli.place.replication import ReplicationChange
 from rackwise.cli.place.topic_rows import TopicSize, explain_refusal, parse_added_rows
+from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidAssignment, ServerRefused, UnknownBroker
+from rackwise.core.model import Topic
 from small_clusters import small_cluster
 
 CLUSTER = small_cluster({0: "a", 1: "b", 2: "c"}, {"t-0": [0, 1], "t-1": [1, 2]})
@@ -75,9 +84,34 @@ class TestRefusedPartitions:
         assert explain_refusal(error, "t", brokers) is error
 
 
-@pytest.mark.parametrize("topic", ["t", "x" * 200, "x" * 249])
-def test_the_file_of_a_new_replication_factor_has_a_name_that_fits(topic, tmp_path, monkeypatch):
-    monkeypatch.setenv("RACKWISE_STATE", str(tmp_path))
-    target = ReplicationChange(topic, 3, "h:1", None, None).target(CLUSTER)
-    target.plan.write_text("")
-    assert target.plan.name.startswith(topic) == (len(topic) <= 200)
+class TestReplicationFactor:
+    @pytest.fixture
+    def change(self, monkeypatch, tmp_path):
+        """Change the replication of a topic; `apply` returns the file and runs nothing."""
+        monkeypatch.setenv("RACKWISE_STATE", str(tmp_path / "state"))
+        monkeypatch.setattr(commands, "apply", lambda plan, **_: plan)
+
+        def change(topic, cluster=CLUSTER):
+            made = ReplicationChange(
+                topic=topic,
+                replication=3,
+                bootstrap_server="h:1",
+                client_config=None,
+                throttle=None,
+            )
+            context = SimpleNamespace(obj=Shell())
+            return made.run(context, cluster, PlacementOptions())
+
+        return change
+
+    @pytest.mark.parametrize("topic", ["t", "..", "x" * 249])
+    def test_no_text_of_the_cluster_is_a_name_of_a_file(self, change, topic):
+        file = change(topic, small_cluster({0: "a", 1: "b", 2: "c"}, {f"{topic}-0": [0, 1]}))
+        assert file.name == f"{hashlib.sha256(topic.encode()).hexdigest()}-rf-3.json"
+        ((name, _),) = parse_placement(file.read_bytes(), where="file")
+        assert name == topic
+
+    def test_a_topic_without_partitions_is_rejected(self, change):
+        empty = replace(CLUSTER, topics={"e": Topic(name="e")})
+        with pytest.raises(InvalidAssignment, match="topic e has no partitions"):
+            change("e", empty)

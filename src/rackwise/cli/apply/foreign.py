@@ -40,12 +40,10 @@ def find_plan(
 
     Raises `InvalidPlan`, `StalePlan`, `ForeignReassignment`, and the errors of the cluster.
     """
-    from rackwise.adapters.files.plan.read import read_plan
-    from rackwise.adapters.files.plan.targets import targets_sha256
     from rackwise.adapters.files.plan.write import write_plan
 
-    path = folder / f"{targets_sha256(targets)}.foreign.json"
-    kept = read_plan(path, max_bytes=shell.max_input) if path.exists() else None
+    path = _path(folder, targets)
+    kept = _kept_plan(shell, path)
     if kept is not None and not (may_replan and _is_over(folder, kept)):
         return kept
     made = _made_plan(world, targets)
@@ -54,6 +52,27 @@ def find_plan(
     if may_replan and made.moves:
         write_plan(made, path)
     return made
+
+
+def has_open_run(shell: Shell, folder: Path, targets: Placement) -> bool:
+    """Whether a run of these lists has begun, and did neither complete nor undo them.
+
+    Raises `InvalidPlan` for a damaged plan or journal, `JournalUnwritable` if it cannot be read.
+    """
+    kept = _kept_plan(shell, _path(folder, targets))
+    return kept is not None and not _is_over(folder, kept)
+
+
+def _path(folder: Path, targets: Placement) -> Path:
+    from rackwise.adapters.files.plan.targets import targets_sha256
+
+    return folder / f"{targets_sha256(targets)}.foreign.json"
+
+
+def _kept_plan(shell: Shell, path: Path) -> Plan | None:
+    from rackwise.adapters.files.plan.read import read_plan
+
+    return read_plan(path, max_bytes=shell.max_input) if path.exists() else None
 
 
 def _is_over(folder: Path, plan: Plan) -> bool:

@@ -1,9 +1,12 @@
 """`rackwise topic alter --replication-factor`: rows of a placer, executed as `rackwise apply` does.
 
 ```
-state folder    TOPIC-rf-R.json        Kafka's reassignment JSON of all partitions
-rackwise apply  TOPIC-rf-R.json        journal, throttle, resume, rollback
+state folder    TOPIC-SHA256-rf-R.json        Kafka's reassignment JSON of all partitions
+rackwise apply  TOPIC-SHA256-rf-R.json        journal, throttle, resume, rollback
 ```
+
+While a run of the file is open, its rows stay: the same command continues that run. New rows would
+leave its journal and throttles to lists that no file has.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.place.options import resolve
 from rackwise.cli.placer_options import print_generated_seed
-from rackwise.core.errors import InvalidAssignment
+from rackwise.core.errors import InvalidAssignment, InvalidPlan
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,11 +32,8 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
     from rackwise.core.placement import Placement
 
-LONGEST_NAME = 200
-"""Kafka allows longer names of topics, but with more text a name of a file would be too long."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicationChange:
     """A topic of a running cluster, and the number of replicas that it shall have."""
 
@@ -43,64 +44,73 @@ class ReplicationChange:
     throttle: str | None
 
     def run(self, context: typer.Context, cluster: Cluster, options: PlacementOptions) -> int:
-        """Add or remove replicas; return the exit code of `rackwise apply`.
+        """Add or remove replicas, or continue to; return the exit code of `rackwise apply`.
 
         Raises `UnknownTopic`, and the errors of `change_replication` and of `rackwise apply`.
         """
+        from rackwise.adapters import kafka
         from rackwise.adapters.files import write_reassignment
         from rackwise.cli.apply.budget import BudgetOptions
         from rackwise.cli.apply.commands import apply
         from rackwise.cli.apply.options import ApplyOptions
 
         shell: Shell = context.obj
+        if self.topic not in cluster.topics:
+            raise kafka.unknown_topic(self.topic)
         run_options = ApplyOptions(throttle=self.throttle)
-        target = self.target(cluster)
-        rows = self._rows(shell, cluster, options, target)
-        write_reassignment({(self.topic, each): rows[each] for each in rows}, target.plan)
+        target = self._target(cluster)
+        if _has_open_run(shell, target.plan):
+            file = escaped(str(target.plan))
+            shell.note(f"continuing the interrupted run of {file}, with the rows of that file")
+        else:
+            rows = self._rows(shell, cluster, options)
+            write_reassignment({(self.topic, each): rows[each] for each in rows}, target.plan)
         groups = (target, run_options, BudgetOptions())
         words = {key: value for group in groups for key, value in asdict(group).items()}
         return apply(context=context, **words)
 
-    def target(self, cluster: Cluster) -> Target:
+    def _target(self, cluster: Cluster) -> Target:
         """The file of the rows in the state folder, and the cluster. Raises `JournalUnwritable`."""
         from rackwise.adapters.files.state_folder import made_folder, state_home
         from rackwise.cli.apply.options import Target
 
         folder = made_folder(state_home(os.environ), cluster.cluster_id or "")
-        name = self.topic
-        if len(name) > LONGEST_NAME:
-            name = hashlib.sha256(name.encode()).hexdigest()
+        name = hashlib.sha256(self.topic.encode()).hexdigest()
         return Target(
             plan=folder / f"{name}-rf-{self.replication}.json",
             bootstrap_server=self.bootstrap_server,
             client_config=self.client_config,
         )
 
-    def _rows(
-        self, shell: Shell, cluster: Cluster, options: PlacementOptions, target: Target
-    ) -> Placement:
-        from rackwise.adapters import kafka
+    def _rows(self, shell: Shell, cluster: Cluster, options: PlacementOptions) -> Placement:
         from rackwise.core.placement.topics import change_topics
 
-        if self.topic not in cluster.topics:
-            raise kafka.unknown_topic(self.topic)
         settings = resolve(options, cluster)
-        try:
-            rows = change_topics(
-                cluster,
-                {self.topic: self.replication},
-                placer=settings.placer,
-                racks=settings.racks,
-                rng=settings.rng,
-            )
-        except InvalidAssignment as error:
-            if not target.plan.exists():
-                raise
+        rows = change_topics(
+            cluster,
+            {self.topic: self.replication},
+            placer=settings.placer,
+            racks=settings.racks,
+            rng=settings.rng,
+        )
+        if self.topic not in rows:
             raise InvalidAssignment(
-                error.message,
-                wanted=error.wanted,
-                had=error.had,
-                hint=f"if a run was interrupted, continue it: {target.command('resume')}",
-            ) from None
+                f"topic {escaped(self.topic)} has no partitions",
+                wanted=1,
+                had=0,
+                hint="if it is being created, wait until its partitions are shown",
+            )
         print_generated_seed(shell, settings.generated_seed)
         return rows[self.topic]
+
+
+def _has_open_run(shell: Shell, file: Path) -> bool:
+    """Whether a run of the lists in this file has begun and is not over. Raises `InvalidPlan`."""
+    from rackwise.adapters.files import read_bytes
+    from rackwise.adapters.files.plan.targets import parse_targets
+    from rackwise.cli.apply.foreign import has_open_run
+
+    if not file.exists():
+        return False
+    data = read_bytes(file, error=InvalidPlan, max_bytes=shell.max_input)
+    return has_open_run(shell, file.parent, parse_targets(data, where=str(file)).lists)

@@ -241,9 +241,10 @@ def alter(
 
     --partitions leaves existing partitions where they are. --replica-assignment has the replica
     lists of all N partitions; the lists of existing partitions are skipped. --replication-factor
-    adds or removes replicas of all partitions; leaders and the other replicas stay. Exit codes: 0
-    done, 1 error, nothing was written; 3 written, but the cluster does not show it, or moves are
-    left; 4 missing authorization, or rejected before the first write.
+    adds or removes replicas of all partitions; leaders and the other replicas stay. If such a run
+    was interrupted, the same command continues it with its rows. Exit codes: 0 done, 1 error,
+    nothing was written; 3 written, but the cluster does not show it, or moves are left; 4 missing
+    authorization, or rejected before the first write.
     """
     shell: Shell = context.obj
     name = named.text
@@ -262,7 +263,13 @@ def alter(
 
         reject_with_replication(options, replica_assignment)
         count = parse_replication(replication_factor)
-        change = ReplicationChange(name, count, bootstrap_server, client_config, throttle)
+        change = ReplicationChange(
+            topic=name,
+            replication=count,
+            bootstrap_server=bootstrap_server,
+            client_config=client_config,
+            throttle=throttle,
+        )
         with connected(bootstrap_server, client_config) as admin:
             cluster = read_cluster(shell, admin).mapped(names)
         return change.run(context, cluster, options)
