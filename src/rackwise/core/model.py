@@ -552,10 +552,12 @@ class Cluster:
 
         `names`: plain name -> path, `racks.map` of a policy.
         """
-        brokers = tuple(
-            replace(broker, rack=mapped_rack(broker.rack, names)) for broker in self.brokers
-        )
-        return replace(self, brokers=brokers)
+        return replace(self, brokers=mapped_brokers(self.brokers, names))
+
+
+def mapped_brokers(brokers: Iterable[Broker], rack_map: Mapping[str, str]) -> tuple[Broker, ...]:
+    """The brokers with rack names mapped into paths; `rack_map`: plain name -> path."""
+    return tuple(replace(broker, rack=mapped_rack(broker.rack, rack_map)) for broker in brokers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,8 @@ from rackwise.core.errors import (
     Unreachable,
     WorldError,
 )
-from rackwise.core.odd_racks import NO_MAP, mapped_rack
+from rackwise.core.model import mapped_brokers
+from rackwise.core.odd_racks import NO_MAP
 from rackwise.core.placement import Levels, Placement, RackMode, place
 from rackwise.core.text import counted, escaped
 
@@ -146,19 +147,19 @@ def ensure_topic(
     *,
     placer: Placer = DEFAULT,
     configs: Mapping[str, str] = NO_CONFIGS,
-    names: Mapping[str, str] = NO_MAP,
+    rack_map: Mapping[str, str] = NO_MAP,
     rng: Draws | None = None,
     timeout_ms: int = TIMEOUT_MS,
 ) -> bool:
     """Create the topic unless it exists; return whether it was created. Its shape is not checked.
 
     Racks are used where all brokers have one that the placer can use, and else ignored, so that
-    services can start during the rollout of racks and of rack paths. `names`: plain rack name ->
-    path. Raises what `place` and `create_topic` raise, and never `TopicExists`: another starter may
-    create the topic first.
+    services can start during the rollout of racks and of rack paths. `rack_map`: plain rack name ->
+    path, `racks.map` of a policy. Raises what `place` and `create_topic` raise, and never
+    `TopicExists`: another starter may create the topic first.
     """
     missing = missing_topic(
-        admin, name, partitions, replication, placer=placer, names=names, rng=rng
+        admin, name, partitions, replication, placer=placer, rack_map=rack_map, rng=rng
     )
     if missing is None:
         return False
@@ -176,16 +177,13 @@ def missing_topic(
     replication: int,
     *,
     placer: Placer = DEFAULT,
-    names: Mapping[str, str] = NO_MAP,
+    rack_map: Mapping[str, str] = NO_MAP,
     rng: Draws | None = None,
 ) -> MissingTopic | None:
     """What `ensure_topic` would create; None where the topic exists. Only reads."""
     if _rows(admin, name):
         return None
-    mapped = tuple(
-        replace(broker, rack=mapped_rack(broker.rack, names)) for broker in read_brokers(admin)
-    )
-    brokers = _with_log_dirs(admin, mapped)
+    brokers = _with_log_dirs(admin, mapped_brokers(read_brokers(admin), rack_map))
     rows = place(brokers, partitions, replication, placer=placer, racks=RackMode.SAFE, rng=rng)
     return MissingTopic(rows=rows, brokers=brokers)
 

@@ -146,7 +146,7 @@ class PlacementSettings:
         return self.seed if self.is_seed_generated else None
 
 
-def rack_names(shell: Shell, given: PlacementOptions) -> Mapping[str, str]:
+def read_rack_map(shell: Shell, given: PlacementOptions) -> Mapping[str, str]:
     """Read the map of rack names into paths; empty without a policy. Raises `InvalidPolicy`."""
     if given.policy is None:
         return {}

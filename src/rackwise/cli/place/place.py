@@ -17,7 +17,7 @@ from rackwise.cli.place.options import (
     parse_replication,
     place_topic,
     print_notes_of_topics,
-    rack_names,
+    read_rack_map,
     resolve,
 )
 from rackwise.cli.place.served import (
@@ -118,7 +118,7 @@ def place(
     output_format = _output_format(shell, format, topic)
     size = _size(partitions, replication_factor)
     if source is not None:
-        cluster = source.read(shell).mapped(rack_names(shell, options))
+        cluster = source.read(shell).mapped(read_rack_map(shell, options))
         settings = resolve(options, cluster, without=[topic] if topic else ())
         rows, report = place_topic(shell, settings, *size)
         document = _document(cluster, settings, rows, report, topic)
@@ -144,7 +144,7 @@ def _place_all(
     from rackwise.cli.plan.goals import check_globs, note_empty_topics
     from rackwise.core.placement.topics import place_anew
 
-    cluster = source.read(shell).mapped(rack_names(shell, options))
+    cluster = source.read(shell).mapped(read_rack_map(shell, options))
     check_globs("--all-topics", globs, cluster)
     names = [
         name for name in sorted(cluster.topics) if any(fnmatchcase(name, glob) for glob in globs)

@@ -22,7 +22,7 @@ from rackwise.cli.place.options import (
     parse_replication,
     place_topic,
     print_notes,
-    rack_names,
+    read_rack_map,
     resolve,
 )
 from rackwise.cli.place.topic_rows import (
@@ -151,9 +151,9 @@ def create(
     )
     size.check(options)
     configs = parse_pairs(config or (), option="--config")
-    names = rack_names(shell, options)
+    rack_map = read_rack_map(shell, options)
     with connected(bootstrap_server, client_config) as admin:
-        cluster = read_cluster(shell, admin).mapped(names)
+        cluster = read_cluster(shell, admin).mapped(rack_map)
         try:
             settings, rows = _create(shell, admin, name, cluster, size, options, configs)
         except TopicExists:
@@ -257,7 +257,7 @@ def alter(
             hint="change one after the other: new partitions take the replication factor of the "
             "topic",
         )
-    names = rack_names(shell, options)
+    rack_map = read_rack_map(shell, options)
     if replication_factor is not None:
         from rackwise.cli.place.replication import ReplicationChange
 
@@ -271,7 +271,7 @@ def alter(
             throttle=throttle,
         )
         with connected(bootstrap_server, client_config) as admin:
-            cluster = read_cluster(shell, admin).mapped(names)
+            cluster = read_cluster(shell, admin).mapped(rack_map)
         return change.run(context, cluster, options)
     if throttle is not None:
         raise InvalidConfig(
@@ -287,7 +287,7 @@ def alter(
         from rackwise.adapters import kafka
         from rackwise.core.placement.topics import topic_placement
 
-        cluster = read_cluster(shell, admin).mapped(names)
+        cluster = read_cluster(shell, admin).mapped(rack_map)
         if name not in cluster.topics:
             raise kafka.unknown_topic(name)
         existing = topic_placement(cluster, name)
@@ -344,9 +344,11 @@ def ensure(
         rows_text=None,
     )
     used_seed, rng = seeded_random(options.seed)
-    names = rack_names(shell, options)
+    rack_map = read_rack_map(shell, options)
     with connected(bootstrap_server, client_config) as admin:
-        missing = _create_if_missing(shell, admin, name, size, chosen_placer, configs, names, rng)
+        missing = _create_if_missing(
+            shell, admin, name, size, chosen_placer, configs, rack_map, rng
+        )
         if missing is None:
             _is_requested_size(
                 shell, name, _wait_for_rows(shell, admin, name), size, otherwise="exists"
@@ -386,14 +388,14 @@ def _create_if_missing(
     size: TopicSize,
     placer: Placer,
     configs: Mapping[str, str],
-    names: Mapping[str, str],
+    rack_map: Mapping[str, str],
     rng: Draws,
 ) -> MissingTopic | None:
     """Create a missing topic; None if it exists or another client creates it first."""
     from rackwise.adapters import kafka
 
     numbers = size.partitions or 0, size.replication or 0
-    missing = kafka.missing_topic(admin, name, *numbers, placer=placer, names=names, rng=rng)
+    missing = kafka.missing_topic(admin, name, *numbers, placer=placer, rack_map=rack_map, rng=rng)
     if missing is None:
         return None
     with report_interruption(name), shell.progress(WAITING, len(missing.rows)) as advance:
