@@ -6,12 +6,16 @@ import ctypes
 import os
 import platform
 import resource
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from rackwise.adapters.memory import free_memory, release_memory
+from rackwise.adapters import memory
+from rackwise.adapters.memory import free_memory, release_before, release_memory
+from rackwise.core.solver import Network
 
 MEMINFO = "MemTotal:       24000000 kB\nMemFree:         100 kB\nMemAvailable:    5000 kB\n"
 STATM = f"{100_000_000 // os.sysconf('SC_PAGE_SIZE')} 9 8 7 0 6 0\n"
@@ -82,6 +86,33 @@ class TestRelease:
     def test_other_c_libraries_have_no_such_call(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
         release_memory()
+
+
+class TestReleaseBeforeASolver:
+    NONE = np.zeros(0, dtype=np.int64)
+
+    def network(self) -> Network:
+        none = self.NONE
+        return Network(tails=none, heads=none, capacities=none, costs=none, supplies=none)
+
+    def test_memory_is_released_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls: list[str] = []
+        monkeypatch.setattr(memory, "release_memory", lambda: calls.append("release"))
+        solve = release_before(lambda _: calls.append("solve") or self.NONE)  # type: ignore[func-returns-value]
+        assert solve(self.network()) is self.NONE
+        assert calls == ["release", "solve"]
+
+    def test_the_solver_gets_the_only_reference(self) -> None:
+        """So that it can forget the network before it searches."""
+        counts: list[int] = []
+
+        def solve(network: Network) -> np.ndarray:
+            counts.append(sys.getrefcount(network))
+            return self.NONE
+
+        solve(self.network())
+        release_before(solve)(self.network())
+        assert counts[0] == counts[1]
 
 
 def resident_bytes() -> int:

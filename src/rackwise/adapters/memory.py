@@ -19,7 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rackwise.core.solver import Network
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
@@ -33,6 +38,21 @@ def release_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def release_before(
+    solve: Callable[[Network], NDArray[np.int64]],
+) -> Callable[[Network], NDArray[np.int64]]:
+    """The same solver, before which the memory that a search has freed returns to the system."""
+
+    def solve_after(network: Network) -> NDArray[np.int64]:
+        release_memory()
+        # The solver gets the only reference: it forgets the network that it has copied.
+        networks = [network]
+        del network
+        return solve(networks.pop())
+
+    return solve_after
 
 
 def _limits(root: Path) -> Iterator[int]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from consumer_snapshots import document
-from rackwise.adapters import solver_process
+from rackwise.adapters import memory, solver_process
 from rackwise.adapters.files import (
     fingerprint,
     parse_plan,
@@ -21,6 +21,7 @@ from rackwise.adapters.files import (
     read_plan,
     write_snapshot,
 )
+from rackwise.core import solver
 from rackwise.core.planning.model import (
     Add,
     Balance,
@@ -32,6 +33,7 @@ from rackwise.core.planning.model import (
     SetReplication,
 )
 from rackwise.core.racks import Rack
+from rackwise.core.solver import cheapest_flow
 from rackwise.core.traffic import exact_dollars
 from refusals import called
 from small_clusters import small_cluster
@@ -429,6 +431,22 @@ def test_the_time_limit_ends_a_flow_that_is_searched(run_plan, monkeypatch, tmp_
     *_, plan = run_plan(["balance", "--solver", "flow", "--time-limit", "0.5"])
     assert plan.verdict.text.startswith("heuristic")
     assert (plan.solver, plan.verdict.is_legal) == ("none", True)
+
+
+def test_memory_is_released_before_each_flow(run_plan, monkeypatch):
+    """It was released where the search asked whether to stop."""
+    calls = []
+    real = cheapest_flow
+
+    def solve(network):
+        calls.append("solve")
+        return real(network)
+
+    monkeypatch.setattr(solver, "cheapest_flow", solve)
+    monkeypatch.setattr(memory, "release_memory", lambda: calls.append("release"))
+    run_plan(["balance", "--solver", "flow"])
+    assert calls == ["release", "solve"] * (len(calls) // 2)
+    assert calls
 
 
 def test_the_same_file_whatever_the_hash_seed(run_plan, tmp_path):

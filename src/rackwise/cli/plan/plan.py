@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Plan
     from rackwise.core.planning.rule_costs import RuleCost
+    from rackwise.core.planning.search.lexicographic_flow import Solve
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 
@@ -507,27 +508,24 @@ def _rule_prices(
 
 def _search_options(job: PlanJob) -> dict[str, Any]:
     """Build the other arguments of the search. The time limit starts now."""
-    from rackwise.adapters.memory import free_memory, release_memory
+    from rackwise.adapters.memory import free_memory, release_before
+    from rackwise.core.solver import cheapest_flow
 
-    end_s = math.inf if job.time_limit is None else time.monotonic() + job.time_limit
+    end_s = math.inf
+    solve: Solve = cheapest_flow
+    if job.time_limit is not None:
+        from rackwise.adapters.solver_process import solver_until
 
-    def should_stop() -> bool:
-        # The search asks between its phases, each of which frees what it has used.
-        release_memory()
-        return time.monotonic() >= end_s
-
-    options = {
+        end_s = time.monotonic() + job.time_limit
+        solve = solver_until(end_s)
+    return {
         "minimise": job.minimise,
         "prices": job.prices,
         "solver": job.solver,
-        "should_stop": should_stop,
+        "should_stop": lambda: time.monotonic() >= end_s,
         "most_memory": free_memory(),
+        "solve": release_before(solve),
     }
-    if job.time_limit is None:
-        return options
-    from rackwise.adapters.solver_process import solver_until
-
-    return {**options, "solve": solver_until(end_s)}
 
 
 def _write(
