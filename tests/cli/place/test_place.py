@@ -324,6 +324,25 @@ class TestAllTopics:
             "hint: see the warning of each topic",
         ]
 
+    def test_reasons_are_bounded_and_whole_in_json(self, file):
+        lists = {f"t{topic:02}-0": [0, 1, 2] for topic in range(12)}
+        words = ["place", "--snapshot", file(EVEN, {**lists, "u-0": [0]}), "--all-topics", "*"]
+        words += ["--broker-list", "0,2", "--seed", 1]
+        code, out, err = called(*words)
+        assert (code, self.rows(out).keys()) == (1, {"u"})
+        lines = err.splitlines()
+        assert len(lines) == TOPICS_NOTED + 3
+        assert lines[0].startswith("warning: topic t00 has no new rows: replication 3 needs 3 ")
+        assert lines[TOPICS_NOTED:-1] == [
+            "warning: 2 more topics have no new rows: --json prints the reason of each",
+            "error: 12 of 13 topics cannot be placed: t00, t01, t02 and 9 more",
+        ]
+        code, out, _ = called(*words, "--json")
+        assert (code, [each["topic"] for each in document(out)["failed"]]) == (
+            1,
+            [f"t{topic:02}" for topic in range(12)],
+        )
+
     def test_notes_name_their_topic_and_are_bounded(self, file):
         lists = {f"t{topic:02}-{p}": [0, 1, 2] for topic in range(12) for p in range(50)}
         path = file(UNEVEN, lists)

@@ -41,7 +41,7 @@ NUMBER = re.compile(r"-?[0-9]{1,10}")
 INTEGER = re.compile(r"-?[0-9]+")
 MAX_DIGITS = 10
 TOPICS_NOTED = 10
-"""How many topics `print_notes_of_topics` prints notes of before it counts the rest."""
+"""How many topics are named with notes or errors before the rest is counted."""
 
 
 def parse_partitions(text: str) -> int:

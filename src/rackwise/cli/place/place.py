@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.place.options import (
+    TOPICS_NOTED,
     PlacementOptions,
     PlacementSettings,
     explain_rows,
@@ -198,12 +200,18 @@ def _placements(
 
 
 def _check_placed(shell: Shell, found: PlacedTopics) -> None:
-    """Warn of each topic that cannot be placed; raise `PlacementFailures` if there is one."""
+    """Warn of the first topics that cannot be placed; raise `PlacementFailures` if there is one."""
     if not found.failed:
         return
-    for name, error in found.failed.items():
+    for name, error in islice(found.failed.items(), TOPICS_NOTED):
         advice = f"; {error.hint}" if error.hint else ""
         shell.warn(f"topic {escaped(name)} has no new rows: {error.message}{advice}")
+    more = len(found.failed) - TOPICS_NOTED
+    if more > 0:
+        verb = "has" if more == 1 else "have"
+        shell.warn(
+            f"{counted(more, 'more topic')} {verb} no new rows: --json prints the reason of each"
+        )
     failed, total = len(found.failed), len(found.failed) + len(found.rows)
     raise PlacementFailures(
         f"{failed} of {counted(total, 'topic')} cannot be placed: "
