@@ -494,7 +494,7 @@ class Findings(Sequence[Finding]):
         if not len(self):
             return self
         numbers: dict[tuple[str, str], int] = {}
-        both = zip(self.places(numbers), others.places(numbers), strict=True)
+        both = zip(self._places(numbers), others._places(numbers), strict=True)
         code, examples = distinct([np.concatenate(columns) for columns in both])
         mine = code[: len(self)]
         counts = np.bincount(code[len(self) :], minlength=len(examples))
@@ -503,22 +503,6 @@ class Findings(Sequence[Finding]):
         is_more = np.zeros(len(self), dtype=np.bool_)
         is_more[order] = np.arange(len(self)) - starts >= counts[mine[order]]
         return self._select(is_more)
-
-    def places(self, numbers: dict[tuple[str, str], int]) -> list[NDArray[np.int32]]:
-        """Rule, level, topic, broker and partition of each finding, each int32 [findings].
-
-        `numbers`: number of each (kind, name) of a rule, level or topic; new names are added.
-        """
-        found = []
-        for kind, names in (
-            ("rule", [rule.name for rule in self._rules]),
-            ("level", self._levels),
-            ("topic", self._table.topics),
-        ):
-            codes = [numbers.setdefault((kind, name), len(numbers)) for name in names]
-            found.append(np.array([*codes, NONE], dtype=np.int32)[self._columns[kind]])
-        partitions = np.append(self._table.partition, np.int32(NONE))
-        return [*found, self._columns["broker"], partitions[self._columns["row"]]]
 
     def rows(self, severity: Severity | Threshold = "info") -> NDArray[np.int64]:
         """Rows of the partition table with a finding of this severity or worse, rising."""
@@ -538,6 +522,22 @@ class Findings(Sequence[Finding]):
                 findings=found,
                 hint=found[0].message,
             )
+
+    def _places(self, numbers: dict[tuple[str, str], int]) -> list[NDArray[np.int32]]:
+        """Rule, level, topic, broker and partition of each finding, each int32 [findings].
+
+        `numbers`: number of each (kind, name) of a rule, level or topic; new names are added.
+        """
+        found = []
+        for kind, names in (
+            ("rule", [rule.name for rule in self._rules]),
+            ("level", self._levels),
+            ("topic", self._table.topics),
+        ):
+            codes = [numbers.setdefault((kind, name), len(numbers)) for name in names]
+            found.append(np.array([*codes, NONE], dtype=np.int32)[self._columns[kind]])
+        partitions = np.append(self._table.partition, np.int32(NONE))
+        return [*found, self._columns["broker"], partitions[self._columns["row"]]]
 
     def _has_severity(self, severities: set[Severity]) -> NDArray[np.bool_]:
         wanted = np.array([rule.severity in severities for rule in self._rules])

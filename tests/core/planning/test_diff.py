@@ -73,8 +73,10 @@ def test_example_of_the_module_docstring():
 
 def test_a_cluster_is_equal_to_itself():
     cluster = small_cluster(RACKS, {"s-0": [1, 2], "t-1": [2]})
-    assert diff(cluster, cluster) == Diff()
-    assert diff(cluster, cluster).is_equal
+    found = diff(cluster, cluster)
+    assert found.is_equal
+    assert (found.partitions, found.brokers, found.totals) == ((), (), ())
+    assert (len(found.fixed), len(found.introduced)) == (0, 0)
     empty = small_cluster({}, {})
     assert diff(empty, empty).is_equal
     assert kinds_of(diff(empty, cluster)) == {"s-0": "missing", "t-1": "missing"}
@@ -186,5 +188,12 @@ def _key(name):
 
 @pytest.mark.parametrize("what", ["fixed", "introduced"])
 def test_only_findings_differ(what):
-    finding = audit(small_cluster(RACKS, {"s-0": [1, 4]}))[0]
-    assert not Diff(**{what: (finding,)}).is_equal
+    found = audit(small_cluster(RACKS, {"s-0": [1, 4]}))
+    assert not Diff(**{what: found}).is_equal
+    assert Diff(**{what: found[:0]}).is_equal
+
+
+def test_no_findings_are_known_without_two_clusters():
+    """They were empty, as if both had been audited."""
+    found = diff(small_cluster(RACKS, {"s-0": [1, 4]}), {("s", 0): (1, 2)})
+    assert (found.fixed, found.introduced) == (None, None)

@@ -129,8 +129,8 @@ def _document(found: Diff, a: FileKind, b: FileKind) -> DiffDocument:
             )
             for each in found.brokers
         ),
-        fixed=finding_rows(found.fixed),
-        introduced=finding_rows(found.introduced),
+        fixed=finding_rows(found.fixed or ()),
+        introduced=finding_rows(found.introduced or ()),
         totals={total.name: TotalDiffDocument(a=total.a, b=total.b) for total in found.totals},
     )
 

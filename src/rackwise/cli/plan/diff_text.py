@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.text import dollars, signed_dollars, signed_size
 from rackwise.cli.tables import (
-    COLORS,
     SHOWN,
     aligned_lines,
     arrow_column,
@@ -20,7 +19,7 @@ from rackwise.core.text import counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rackwise.core.findings import Finding
+    from rackwise.core.findings import Findings
     from rackwise.core.planning.diff import BrokerDiff, Diff, PartitionDiff, ReplicaLists, TotalDiff
     from rackwise.core.racks import Rack
 
@@ -57,8 +56,8 @@ def diff_text(found: Diff, *, has_color: bool) -> str:
         _summary(found),
         _brokers_text(found.brokers),
         _partitions_text(found.partitions),
-        findings_text("fixed", _worst_first(found.fixed), has_color=has_color),
-        findings_text("introduced", _worst_first(found.introduced), has_color=has_color),
+        findings_text("fixed", found.fixed, has_color=has_color),
+        findings_text("introduced", found.introduced, has_color=has_color),
         totals_text(found.totals, ("a", "b")),
     ]
     return "\n\n".join(filter(None, parts))
@@ -68,7 +67,8 @@ def _summary(found: Diff) -> str:
     return (
         f"{counted(len(found.partitions), 'partition')} and "
         f"{counted(len(found.brokers), 'broker')} differ; "
-        f"{counted(len(found.fixed), 'finding')} fixed, {len(found.introduced)} introduced"
+        f"{counted(len(found.fixed or ()), 'finding')} fixed, "
+        f"{len(found.introduced or ())} introduced"
     )
 
 
@@ -109,18 +109,14 @@ def _lists(lists: ReplicaLists | None) -> str:
     return text if lists.leader is None else f"{text} led by {lists.leader}"
 
 
-def findings_text(what: str, findings: Sequence[Finding], *, has_color: bool) -> str:
-    """Count the findings and list the first ones; empty without findings."""
+def findings_text(what: str, findings: Findings | None, *, has_color: bool) -> str:
+    """Count the findings and list the worst ones; empty without findings."""
     if not findings:
         return ""
     lines = [f"{counted(len(findings), 'finding')} {what}"]
-    lines += [finding_text(finding, has_color=has_color) for finding in findings[:SHOWN]]
+    shown = findings.worst_first()[:SHOWN]
+    lines += [finding_text(finding, has_color=has_color) for finding in shown]
     return "\n".join([*lines, *rest_lines(len(findings))])
-
-
-def _worst_first(findings: Sequence[Finding]) -> Sequence[Finding]:
-    ranks = {severity: rank for rank, severity in enumerate(COLORS)}
-    return sorted(findings, key=lambda finding: ranks[finding.severity])
 
 
 def totals_text(totals: Sequence[TotalDiff], sides: tuple[str, str]) -> str:

@@ -54,8 +54,8 @@ def what_if_text(
             f"{', '.join(map(change_text, changes))}"
         ),
         _counts(before.findings, after.findings),
-        findings_text("fixed", found.fixed.worst_first(), has_color=has_color),
-        findings_text("introduced", found.introduced.worst_first(), has_color=has_color),
+        findings_text("fixed", found.fixed, has_color=has_color),
+        findings_text("introduced", found.introduced, has_color=has_color),
         _losses(before.losses, after.losses),
         _plans(before, after),
     ]

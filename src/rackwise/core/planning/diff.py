@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.findings import Finding, Findings
+    from rackwise.core.findings import Findings
     from rackwise.core.model import PartitionTable, Ragged
     from rackwise.core.racks import Rack
 
@@ -121,10 +121,10 @@ class Diff:
     """Partitions that differ, in canonical order."""
     brokers: tuple[BrokerDiff, ...] = ()
     """Brokers that differ, in order of their ids."""
-    fixed: tuple[Finding, ...] = ()
-    """Findings of cluster `a` that `b` does not have."""
-    introduced: tuple[Finding, ...] = ()
-    """Findings of cluster `b` that `a` does not have."""
+    fixed: Findings | None = None
+    """Findings of cluster `a` that `b` does not have; None unless both inputs are clusters."""
+    introduced: Findings | None = None
+    """Findings of cluster `b` that `a` does not have; None unless both inputs are clusters."""
     totals: tuple[TotalDiff, ...] = ()
     """All totals of two plans, equal ones included."""
 
@@ -142,13 +142,13 @@ def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
     Raises what `audit` raises.
     """
     brokers: tuple[BrokerDiff, ...] = ()
-    fixed: tuple[Finding, ...] = ()
-    introduced: tuple[Finding, ...] = ()
+    fixed: Findings | None = None
+    introduced: Findings | None = None
     totals: tuple[TotalDiff, ...] = ()
     if isinstance(a, Cluster) and isinstance(b, Cluster):
         brokers = tuple(_brokers(a, b))
         findings = compare_findings(audit(a, policy), audit(b, policy))
-        fixed, introduced = tuple(findings.fixed), tuple(findings.introduced)
+        fixed, introduced = findings.fixed, findings.introduced
     if isinstance(a, Plan) and isinstance(b, Plan):
         totals = compare_totals(a.totals, b.totals)
     return Diff(
