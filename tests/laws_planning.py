@@ -9,12 +9,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from checked_plans import check
 from naive_audit import placed
 from naive_plan import of_goal
 from rackwise.core.audit import audit
 from rackwise.core.model import PartitionTable
 from rackwise.core.planning.model import Leaders, Move
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import Slack
 
 if TYPE_CHECKING:

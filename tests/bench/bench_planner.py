@@ -25,6 +25,7 @@ from process_tree import cpu_s
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from checked_plans import check
 from command_memory import COMMANDS, MOST_BYTES, bytes_at_full_size
 from planner_vectors import generated_cluster
 from rackwise.adapters.files import read_snapshot, write_snapshot
@@ -33,7 +34,6 @@ from rackwise.core.planning.fair_loads.targets import targets_of
 from rackwise.core.planning.model import Balance, Repair
 from rackwise.core.planning.plan import never_stop, plan
 from rackwise.core.planning.problem.goal_instance import instance_of
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.by_rack import by_rack
 from rackwise.core.planning.what_if import LoseRack, what_if

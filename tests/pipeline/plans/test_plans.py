@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from checked_plans import check
 from metered_clusters import SELECTOR
 from planner_vectors import generated_cluster
 from rackwise.adapters import files
@@ -19,7 +20,6 @@ from rackwise.core.errors import BytesLost
 from rackwise.core.model import Configs, Group, GroupMember, Offsets
 from rackwise.core.planning.model import Repair
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import Policy
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import exact_usd_text, prices_of

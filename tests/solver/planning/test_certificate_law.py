@@ -11,13 +11,13 @@ from dataclasses import replace
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
+from checked_plans import check
 from naive_audit import placed
 from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.planning.model import BrokerGroup, Cut, Move
 from rackwise.core.planning.proof.applied import apply_moves
 from rackwise.core.planning.proof.bound import bound, certify
-from rackwise.core.planning.proof.certificate import check
 
 LEAST, MOST = -3, 3
 THROWS = 20

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from checked_plans import check
 from rackwise.core.audit import audit
 from rackwise.core.errors import Infeasible
 from rackwise.core.model import LogDir
@@ -20,7 +21,6 @@ from rackwise.core.planning.model import (
 )
 from rackwise.core.planning.plan import fair_loads, plan
 from rackwise.core.planning.proof.applied import apply_plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import BrokerPolicy, Policy
 from small_clusters import small_cluster

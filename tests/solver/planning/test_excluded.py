@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from checked_plans import check
 from laws_planning import applied
 from rackwise.core.planning.model import (
     Balance,
@@ -21,7 +22,6 @@ from rackwise.core.planning.model import (
 )
 from rackwise.core.planning.plan import fair_loads, plan
 from rackwise.core.planning.proof.applied import apply_plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
 from rackwise.core.policy.excluded_topics import exclude_topics

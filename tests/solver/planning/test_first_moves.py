@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from checked_plans import check
 from laws_planning import applied
 from rackwise.adapters.files import parse_plan, plan_bytes
 from rackwise.core.audit import audit
@@ -15,7 +16,6 @@ from rackwise.core.errors import InvalidConfig, InvalidPlan
 from rackwise.core.planning.model import Balance, Drain, Leaders, Repair, SetReplication
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.applied import apply_plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import Policy
 from rackwise.core.rules import RULES

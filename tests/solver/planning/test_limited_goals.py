@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from checked_plans import check
 from laws_planning import applied
 from planner_vectors import generated_cluster
 from rackwise.core.audit import audit
 from rackwise.core.errors import Infeasible, InvalidConfig
 from rackwise.core.planning.model import Add, Drain, Plan, Replace, SetReplication
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import BrokerPolicy, Policy, TopicBlock
 from rackwise.core.racks import Rack
 from small_clusters import small_cluster

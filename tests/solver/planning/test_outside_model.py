@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 from ortools.sat.python import cp_model
 
+from checked_plans import check
 from naive_audit import placed
 from naive_plan import Question, of_goal
 from rackwise.core.errors import Infeasible
@@ -32,7 +33,6 @@ from rackwise.core.planning.model import (
     SetReplication,
 )
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import BrokerPolicy, Policy
 from rackwise.core.policy.excluded_topics import exclude_topics
 from rackwise.core.racks import Rack

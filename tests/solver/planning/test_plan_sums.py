@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checked_plans import check
 from planner_vectors import CENTS
 from rackwise.core.errors import Infeasible
 from rackwise.core.planning.model import Balance, Leaders, Repair
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
 from rackwise.core.racks import crossing_level

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from checked_plans import check
 from planner_vectors import (
     CENTS,
     GB,
@@ -18,7 +19,6 @@ from planner_vectors import (
 )
 from rackwise.core.errors import Infeasible
 from rackwise.core.planning.plan import fair_loads, plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import Policy, TopicBlock
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from checked_plans import check
 from proved_plans import ZONES, grown, with_move
 from rackwise.core.planning.model import Move, Repair
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import Policy, TopicBlock
 from small_clusters import small_cluster
 

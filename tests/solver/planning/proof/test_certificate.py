@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from checked_plans import check
 from planner_vectors import CENTS, generated_cluster, tiny_cases
 from planning_problems import PRICES, problems
 from proved_plans import grown, with_certificate
@@ -16,7 +17,7 @@ from rackwise.core.planning.model import Balance, Leaders, Move, TopicPrice
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.bound import bound
-from rackwise.core.planning.proof.certificate import check, lower_bound
+from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.planning.proof.dual_prices import MOST_PRICE
 from rackwise.core.policy import Policy, TopicBlock, check_policy
 from small_clusters import small_cluster

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, reject
 
+from checked_plans import check
 from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.planning.model import Leaders, Move
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, check_policy
 from small_clusters import small_cluster
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import pytest
 
+from checked_plans import check
 from proved_plans import GROWN, ZONES, grown, with_certificate
 from rackwise.core.planning.model import Repair
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, Slack, TopicBlock
 from small_clusters import small_cluster
 

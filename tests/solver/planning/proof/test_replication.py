@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
+from checked_plans import check
 from planner_vectors import CENTS
 from planning_problems import check_planned, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy
@@ -24,7 +25,6 @@ from rackwise.core.planning.model import (
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.applied import apply_plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.replication import MOST_WEIGHT, replication_bound
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, RackPolicy, TopicBlock

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, reject, settings
 
+from checked_plans import check
 from planner_vectors import CENTS
 from planning_problems import PRICES, problems
 from proved_plans import grown, with_move
@@ -13,7 +14,6 @@ from rackwise.core.model import PartitionTable
 from rackwise.core.planning.model import Cut, Leaders
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.applied import apply_plan
-from rackwise.core.planning.proof.certificate import check
 from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import Policy
 from small_clusters import small_cluster

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, cast
 
 from rackwise.core.planning.model import Balance, Certificate, Leaders, Verdict
 from rackwise.core.planning.problem.goal_instance import instance_of
-from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.bound import UNITS, bound, ignored_prices
 from rackwise.core.planning.proof.fair_leaders import judge_leaders
 from rackwise.core.planning.proof.fair_replicas import fairness_problems
@@ -57,19 +56,13 @@ def lower_bound(
     return bound(instance, certificate)
 
 
-def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Price] = ()) -> Verdict:
+def check_applied(applied: AppliedPlan, plan: Plan) -> Verdict:
     """Check whether a plan is legal, fair and the cheapest; every problem by name.
 
-    Everything but the moves and the prices is recomputed from cluster and policy. `prices`: price
-    rows of one provider, required if the plan is about dollars; without them, the price of
-    replication is not judged. Raises what `instance_of` raises,
-    and `Infeasible`.
+    Everything but the moves and the prices is recomputed from cluster and policy, to which
+    `applied` applies the moves. Without prices, the price of replication is not judged. Raises
+    `Infeasible`.
     """
-    return check_applied(apply_plan(cluster, policy, plan, prices=prices), plan)
-
-
-def check_applied(applied: AppliedPlan, plan: Plan) -> Verdict:
-    """Check as `check` does, once the moves of the plan are applied. Raises `Infeasible`."""
     instance, after = applied
     by_leaders = next((one for one in plan.certificates if one.objective == "leaders"), None)
     leaders = judge_leaders(instance, after.sets, after.lists, by_leaders)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 def false_statements(
     applied: AppliedPlan, plan: Plan, verdict: Verdict, *, prices: Sequence[Price] = ()
 ) -> tuple[str, ...]:
-    """False statements of a plan, one sentence each; `verdict`: the result of `check`.
+    """False statements of a plan, one sentence each; `verdict`: the result of `check_applied`.
 
     `prices`: the price rows that the plan was made with, and applied with.
     """
