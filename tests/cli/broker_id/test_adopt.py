@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from broker_id_schemas import check_document
@@ -105,6 +107,24 @@ def test_one_that_cannot_be_read_blocks_only_itself(nodes):
     assert (code, mapped_states(out)) == (2, {"1": "rejected", "2": "adopted", "1003": "rejected"})
     assert err.startswith("warning: invalid /brokers/hosts/h1: ")
     assert "broker-id assign h1 1 --force" in out
+
+
+def test_the_hint_for_one_that_the_store_denies_is_to_log_in(nodes, monkeypatch):
+    nodes.mapping("h1", 1)
+    real, path = DirectoryStore.read, f"{HOSTS}/h1"
+
+    def read(store, paths):
+        found = real(store, paths)
+        return {
+            p: replace(node, is_denied=True) if p == path else node for p, node in found.items()
+        }
+
+    monkeypatch.setattr(DirectoryStore, "read", read)
+    code, out, err = run(nodes, *ALL)
+    assert code == 2
+    login = f"log in as the owner of {path}, or delete that node as administrator"
+    assert f"the mapping of key h1 cannot be read; {login}" in out
+    assert err == f"warning: cannot read {path}: the store denies READ; {login}\n"
 
 
 def mapped_states(out):

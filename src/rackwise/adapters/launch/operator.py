@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rackwise.core.identity.model import KeyMapping
     from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Op
     from rackwise.core.identity.operator.key_template import KeyTemplate
-    from rackwise.core.identity.operator.roster import Census
+    from rackwise.core.identity.operator.roster import Census, UnreadableNode
 
     T = TypeVar("T")
 
@@ -119,11 +119,11 @@ def adopt(
     force: bool,
     apply: bool,
     has_registrations: bool,
-    problems: dict[str, str],
+    problems: dict[str, UnreadableNode],
 ) -> tuple[Adoption, ...]:
     """Write the mappings of running brokers: of `ids`, or of all. Without `apply`, write nothing.
 
-    `problems` receives path -> reason of each node that cannot be read. Raises `StoreNotReady`,
+    `problems` receives path -> each node that cannot be read. Raises `StoreNotReady`,
     `StoreCorrupt` for an unreadable registration, `Conflict`, `OutcomeUnknown`. After the first
     commit it raises `PartialFailure` instead: `done` were written, `failed` are rejected with the
     reason, `skipped` were not to be written.
@@ -235,11 +235,11 @@ def garbage(
     *,
     apply: bool,
     has_registrations: bool,
-    problems: dict[str, str] | None = None,
+    problems: dict[str, UnreadableNode] | None = None,
 ) -> tuple[Garbage, ...]:
     """Find mappings that nobody needs, and delete them if `apply`. One claimed meanwhile stays.
 
-    `problems` receives path -> reason of each node that cannot be read. A mapping stays if the
+    `problems` receives path -> each node that cannot be read. A mapping stays if the
     claim or the owner of its id is such a node.
     """
     require_fence(store)

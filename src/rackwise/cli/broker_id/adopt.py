@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from rackwise.cli.broker_id.options import StoreOptions, open_cluster, warn_of_p
 from rackwise.cli.shell import Shell
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig, PartialFailure
+
+if TYPE_CHECKING:
+    from rackwise.core.identity.operator.roster import UnreadableNode
 
 
 @with_option_groups()
@@ -73,7 +76,7 @@ def adopt(
             hint="use --all, and --check to see first what it writes",
         )
     template = KeyTemplate.parse(key, listener=listener, allow_unstable=allow_key)
-    problems: dict[str, str] = {}
+    problems: dict[str, UnreadableNode] = {}
     stopped: PartialFailure | None = None
     with open_cluster(shell, options, read_only=check) as (opened_store, view):
         try:

@@ -24,7 +24,7 @@ from rackwise.core.identity.refusals import StoreCorrupt
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
-    from rackwise.core.identity.operator.roster import Census, IdRow
+    from rackwise.core.identity.operator.roster import Census, IdRow, UnreadableNode
 
 By = Literal["scan", "watch"]
 
@@ -214,7 +214,7 @@ def gc(
     from rackwise.adapters.launch import operator
     from rackwise.cli.broker_id import documents, text
 
-    problems: dict[str, str] = {}
+    problems: dict[str, UnreadableNode] = {}
     if literal:
         shell.warn(
             "--literal compares the advertised host of a broker with the key; it deletes every "
@@ -299,7 +299,7 @@ def _check_topics(census: Census) -> None:
             f"cannot tell which ids are missing: {counted(len(unread), 'topic')} cannot be read, "
             f"first {unread[0]}",
             wanted="every topic",
-            had=census.problems[unread[0]],
+            had=census.problems[unread[0]].problem,
             where=unread[0],
             hint=f"{StoreCorrupt.remedy}, or use --by watch, which reads no topics",
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rackwise.core.identity.model import Claim, Decision, KeyMapping, Owner, Registration
     from rackwise.core.identity.nodes.store import Parent
     from rackwise.core.identity.operator.adopt import Adoption
-    from rackwise.core.identity.operator.roster import IdRow
+    from rackwise.core.identity.operator.roster import IdRow, UnreadableNode
 
 DecisionName = Literal["take", "wait", "generate", "look", "refuse"]
 WatchEventName = Literal["leads", "follows", "missing", "returned", "collected"]
@@ -354,10 +354,11 @@ def id_documents(rows: Iterable[IdRow]) -> tuple[IdDocument, ...]:
     )
 
 
-def problem_documents(problems: Mapping[str, str]) -> tuple[UnreadableNodeDocument, ...]:
-    """Build one row per unreadable node. `problems`: path -> why it cannot be read."""
+def problem_documents(problems: Mapping[str, UnreadableNode]) -> tuple[UnreadableNodeDocument, ...]:
+    """Build one row per unreadable node."""
     return tuple(
-        UnreadableNodeDocument(path=path, problem=text) for path, text in sorted(problems.items())
+        UnreadableNodeDocument(path=path, problem=each.problem)
+        for path, each in sorted(problems.items())
     )
 
 
@@ -369,7 +370,7 @@ def shown_id_document(
     *,
     key: str | None,
     writers: tuple[str, ...] | None,
-    problems: Mapping[str, str],
+    problems: Mapping[str, UnreadableNode],
 ) -> ShownIdDocument:
     """Build the document of `show`. `decision`: None without server.properties."""
     return ShownIdDocument(
@@ -421,7 +422,11 @@ def retired_document(
 
 
 def garbage_document(
-    found: Iterable[Garbage], *, is_applied: bool, is_literal: bool, problems: Mapping[str, str]
+    found: Iterable[Garbage],
+    *,
+    is_applied: bool,
+    is_literal: bool,
+    problems: Mapping[str, UnreadableNode],
 ) -> IdGarbageDocument:
     """Build the document of `gc`."""
     return IdGarbageDocument(

@@ -13,8 +13,6 @@ import typer
 from rackwise.cli.shell import Shell, installed
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.identity.nodes.store import HOSTS
-from rackwise.core.identity.refusals import mapping_hint
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -22,9 +20,9 @@ if TYPE_CHECKING:
     from rackwise.adapters.kafka.broker_view import AdminView
     from rackwise.adapters.zookeeper import StoreConfig, ZooKeeperStore, ZooKeeperView
     from rackwise.core.identity.nodes.store import IdentityStore
+    from rackwise.core.identity.operator.roster import UnreadableNode
 
 SCHEME = "zookeeper://"
-NODE_HINT = "repair or delete that node"
 
 StoreConfigFile = Annotated[
     Path | None,
@@ -180,10 +178,8 @@ def _view(
     return broker_view.AdminView(admin)
 
 
-def warn_of_problems(shell: Shell, problems: Mapping[str, str]) -> None:
+def warn_of_problems(shell: Shell, problems: Mapping[str, UnreadableNode]) -> None:
     """Warn of each node that cannot be read."""
-    for path, text in sorted(problems.items()):
-        where = "" if path in text else f"{escaped(path)}: "
-        parent, _, name = path.rpartition("/")
-        hint = mapping_hint(name) if parent == HOSTS else NODE_HINT
-        shell.warn(f"{where}{escaped(text)}; {hint}")
+    for path, each in sorted(problems.items()):
+        where = "" if path in each.problem else f"{escaped(path)}: "
+        shell.warn(f"{where}{escaped(each.problem)}; {each.hint}")

@@ -19,7 +19,7 @@ from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from rackwise.core.identity.model import KeyMapping
-    from rackwise.core.identity.operator.roster import Census, IdRow
+    from rackwise.core.identity.operator.roster import Census, IdRow, UnreadableNode
 
 
 @with_option_groups()
@@ -101,11 +101,13 @@ def _select(
     return mapping, rows
 
 
-def _problems_of(census: Census, key: str | None, rows: tuple[IdRow, ...]) -> Mapping[str, str]:
+def _problems_of(
+    census: Census, key: str | None, rows: tuple[IdRow, ...]
+) -> Mapping[str, UnreadableNode]:
     """Select the unreadable nodes of this key or these ids."""
     names = {key, *(str(row.id) for row in rows), *(name for row in rows for name in row.keys)}
     return {
-        path: text
-        for path, text in census.problems.items()
+        path: each
+        for path, each in census.problems.items()
         if path.rpartition("/")[2] in names or "/topics" in path
     }

@@ -7,12 +7,13 @@ from rackwise.core.identity.nodes.store import Absent, Check, Create, Delete, Pu
 from rackwise.core.identity.operator.adopt import adoptions
 from rackwise.core.identity.operator.garbage import garbage
 from rackwise.core.identity.operator.key_template import KeyTemplate
-from rackwise.core.identity.operator.roster import Census
+from rackwise.core.identity.operator.roster import Census, UnreadableNode
 
 HOST = KeyTemplate.parse("{host}")
 H7 = frozenset({"h7:9092"})
 MAPPED = b'{"version":0,"broker.id":7}'
 OWNED = b'{"version":0,"key":"h7","incarnation":500,"endpoints":["h7:9092"]}'
+NOT_JSON = UnreadableNode("not JSON", "repair or delete that node")
 STARTED = owner(7, at=H7)
 """The owner of the registration below."""
 
@@ -61,7 +62,7 @@ def test_after_a_start_without_acquire_the_owner_is_renewed(owners):
 
 
 def test_an_owner_that_cannot_be_read_is_replaced():
-    found = adopted(problems={"/brokers/id_owners/7": "not JSON"})
+    found = adopted(problems={"/brokers/id_owners/7": NOT_JSON})
     assert Put("/brokers/id_owners/7", OWNED) in found.ops
 
 
@@ -101,7 +102,7 @@ def test_two_brokers_of_one_key_are_both_rejected():
     ("changes", "reason"),
     [
         ({"claims": {7: claim(7)}}, "a start claims the id"),
-        ({"problems": {"/brokers/claims/7": "not JSON"}}, "a start claims the id"),
+        ({"problems": {"/brokers/claims/7": NOT_JSON}}, "a start claims the id"),
         ({"retired": frozenset({7})}, "the id is retired"),
     ],
 )
@@ -141,11 +142,17 @@ def test_an_id_that_another_key_has_is_taken_only_by_force():
 
 
 def test_a_mapping_that_cannot_be_read_is_replaced_only_by_force():
-    problems = {"/brokers/hosts/h7": "not JSON"}
+    hint = "write the mapping again: broker-id assign h7 ID --force"
+    problems = {"/brokers/hosts/h7": UnreadableNode("not JSON", hint)}
     found = adopted(problems=problems)
     assert found.reason == "the mapping of key h7 cannot be read"
     assert found.hint == "write the mapping again: broker-id assign h7 7 --force"
     assert Put("/brokers/hosts/h7", MAPPED) in adopted(problems=problems, force=True).ops
+
+
+def test_the_hint_for_a_mapping_that_the_store_denies_is_that_of_its_cause():
+    denied = UnreadableNode("the store denies READ", "log in as the owner of /brokers/hosts/h7")
+    assert adopted(problems={"/brokers/hosts/h7": denied}).hint == denied.hint
 
 
 class TestGarbage:

@@ -28,7 +28,7 @@ from rackwise.core.identity.nodes.store import (
     not_ready,
 )
 from rackwise.core.identity.operator.assign_retire import Ledger
-from rackwise.core.identity.operator.roster import Census
+from rackwise.core.identity.operator.roster import Census, UnreadableNode
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
 from rackwise.core.identity.start.missing import since_markers
 
@@ -50,7 +50,7 @@ def read_census(store: IdentityStore, view: ClusterView, *, topics: bool = True)
     for an unreadable registration.
     """
     require_fence(store)
-    problems: dict[str, str] = {}
+    problems: dict[str, UnreadableNode] = {}
     mappings = read_mappings(store, problems)
     claims = read_claims(store, problems)
     registered = view.registered()
@@ -89,13 +89,13 @@ def read_ledger(
     """
     version = require_fence(store).version
     mappings = read_mappings(store, {})
-    problems: dict[str, str] = {}
+    problems: dict[str, UnreadableNode] = {}
     claims = read_claims(store, problems)
     if f"{CLAIMS}/{broker_id}" in problems:
         raise Conflict(
             f"the claim on id {broker_id} cannot be read",
             wanted="a claim",
-            had=problems[f"{CLAIMS}/{broker_id}"],
+            had=problems[f"{CLAIMS}/{broker_id}"].problem,
             hint="wait until the session that wrote it ends",
             where=f"{CLAIMS}/{broker_id}",
         )
@@ -124,7 +124,9 @@ def require_fence(store: IdentityStore) -> StoredNode:
     return node
 
 
-def read_mappings(store: IdentityStore, problems: dict[str, str]) -> tuple[KeyMapping, ...]:
+def read_mappings(
+    store: IdentityStore, problems: dict[str, UnreadableNode]
+) -> tuple[KeyMapping, ...]:
     """Read all mappings, by key."""
     names = store.children(HOSTS)
     found = _parse_all(
@@ -133,17 +135,19 @@ def read_mappings(store: IdentityStore, problems: dict[str, str]) -> tuple[KeyMa
     return tuple(found.values())
 
 
-def read_claims(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, Claim]:
+def read_claims(store: IdentityStore, problems: dict[str, UnreadableNode]) -> Mapping[int, Claim]:
     """Read all claims, by id."""
     return _read_by_id(store, CLAIMS, lambda node, name: parse_claim(node, id=int(name)), problems)
 
 
-def read_owners(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, Owner]:
+def read_owners(store: IdentityStore, problems: dict[str, UnreadableNode]) -> Mapping[int, Owner]:
     """Read all owners, by id."""
     return _read_by_id(store, OWNERS, lambda node, name: parse_owner(node, id=int(name)), problems)
 
 
-def read_markers(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, MissingMarker]:
+def read_markers(
+    store: IdentityStore, problems: dict[str, UnreadableNode]
+) -> Mapping[int, MissingMarker]:
     """Read all markers of missing ids, by id."""
     return _read_by_id(
         store, MISSING, lambda node, name: parse_missing(node, id=int(name)), problems
@@ -154,7 +158,7 @@ def _read_by_id(
     store: IdentityStore,
     parent: str,
     parse: Callable[[StoredNode, str], T],
-    problems: dict[str, str],
+    problems: dict[str, UnreadableNode],
 ) -> dict[int, T]:
     names = [str(each) for each in sorted(ids_in_names(store.children(parent)))]
     found = _parse_all(store, parent, names, parse, problems)
@@ -166,7 +170,7 @@ def _parse_all(
     parent: str,
     names: list[str],
     parse: Callable[[StoredNode, str], T],
-    problems: dict[str, str],
+    problems: dict[str, UnreadableNode],
 ) -> dict[str, T]:
     """Parse name -> value. Nodes that were deleted meanwhile are omitted."""
     nodes = store.read([f"{parent}/{name}" for name in names])
@@ -178,13 +182,13 @@ def _parse_all(
         try:
             found[name] = parse(node, name)
         except (MappingCorrupt, StoreCorrupt) as error:
-            problems[f"{parent}/{name}"] = error.message
+            problems[f"{parent}/{name}"] = UnreadableNode.of(error)
     return found
 
 
-def _read_used(view: ClusterView, problems: dict[str, str]) -> frozenset[int] | None:
+def _read_used(view: ClusterView, problems: dict[str, UnreadableNode]) -> frozenset[int] | None:
     try:
         return view.used()
     except StoreCorrupt as error:
-        problems[error.where or "topics"] = error.message
+        problems[error.where or "topics"] = UnreadableNode.of(error)
         return None

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from rackwise.core.identity.model import Registration
     from rackwise.core.identity.nodes.store import Op
     from rackwise.core.identity.operator.key_template import KeyTemplate
-    from rackwise.core.identity.operator.roster import Census
+    from rackwise.core.identity.operator.roster import Census, UnreadableNode
 
 AdoptionState: TypeAlias = Literal["free", "adopted", "present", "rejected"]
 
@@ -164,7 +164,7 @@ class _Case:
         problem = census.problems.get(f"{HOSTS}/{key}")
         if owner is not None and not self.force and any(e.key == owner.key for e in others):
             return Adoption(id=number, key=owner.key, state="present", before=number)
-        reason, hint = self._obstacle(mapping, others, is_unreadable=problem is not None)
+        reason, hint = self._obstacle(mapping, others, unreadable=problem)
         before = None if mapping is None else mapping.broker_id
         if reason:
             return replace(_rejected(number, key, reason, hint), before=before)
@@ -184,7 +184,7 @@ class _Case:
         mapping: KeyMapping | None,
         others: list[KeyMapping],
         *,
-        is_unreadable: bool,
+        unreadable: UnreadableNode | None,
     ) -> tuple[str, str]:
         """Return why the broker is not adopted, and what to do; empty = nothing is in the way."""
         census, number, key = self.census, self.registration.broker_id, escaped(self.key)
@@ -194,8 +194,9 @@ class _Case:
             return "the id is retired", f"undo it: broker-id retire --undo {number}"
         if self.force:
             return "", ""
-        if is_unreadable:
-            return f"the mapping of key {key} cannot be read", mapping_hint(self.key, number)
+        if unreadable is not None:
+            hint = unreadable.hint.replace(mapping_hint(self.key), mapping_hint(self.key, number))
+            return f"the mapping of key {key} cannot be read", hint
         if mapping is not None and mapping.broker_id != number:
             return (
                 f"key {key} is mapped to id {mapping.broker_id}",

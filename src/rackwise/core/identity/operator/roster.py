@@ -28,15 +28,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rackwise.core.errors import RackwiseError
     from rackwise.core.identity.model import Claim, KeyMapping, Owner, Registration
 
 _NO_TIMES: Mapping[int, int] = MappingProxyType({})
-_NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
+_NO_PROBLEMS: Mapping[str, UnreadableNode] = MappingProxyType({})
+
+
+class UnreadableNode(NamedTuple):
+    """A node that cannot be read."""
+
+    problem: str
+    """Why."""
+    hint: str
+    """What to do about it."""
+
+    @classmethod
+    def of(cls, error: RackwiseError) -> UnreadableNode:
+        """Keep the message and the hint of an error."""
+        return cls(error.message, error.hint or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +68,8 @@ class Census:
     """Ids in replica lists; None = not read."""
     missing_since_ms: Mapping[int, int] = field(default_factory=lambda: _NO_TIMES)
     """As the leading watcher recorded it."""
-    problems: Mapping[str, str] = field(default_factory=lambda: _NO_PROBLEMS)
-    """Path -> why that node cannot be read."""
+    problems: Mapping[str, UnreadableNode] = field(default_factory=lambda: _NO_PROBLEMS)
+    """By path."""
     now_ms: int = 0
     """The time of the store."""
 
