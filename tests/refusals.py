@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 
+import pytest
+
+from rackwise.cli.apply import rollback
 from rackwise.cli.main import run
+from rackwise.core.errors import ForeignReassignment
 
 
 def called(*arguments):
@@ -30,3 +34,19 @@ def replaced(data, old, new):
     changed = data.replace(old.encode(), new.encode(), 1)
     assert changed != data, f"{old} is not there"
     return changed
+
+
+@contextmanager
+def rejected_preflight(number):
+    """Let the preflight check of this number in a rollback, from 1 on, find another tool's move."""
+    left, real = [number], rollback.run_preflight
+
+    def check(*words, **named):
+        left[0] -= 1
+        if not left[0]:
+            raise ForeignReassignment("another tool moves t-0", hint="wait for its end")
+        return real(*words, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rollback, "run_preflight", check)
+        yield

@@ -18,6 +18,7 @@ from rackwise.adapters.kafka.applying.throttles import (
     read_throttles,
     write_throttles,
 )
+from refusals import rejected_preflight
 
 BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
 AFTER = {(NAME, 0): (2, 1), (NAME, 1): (1, 0), (NAME, 3): (1, 0)}
@@ -213,6 +214,24 @@ class TestHalfWay:
         until(lambda: lists(admin, NAME)[0] == [2, 1], "the lists")
         until(lambda: empty(throttles(admin)), "no throttle")
         assert called("throttles")[:2] == (0, "no throttle is set\n")
+
+    def test_rollback_that_is_rejected_after_it_cancelled_has_written(
+        self, admin, cluster, called, path
+    ):
+        """The exit code was 4, as if nothing had been written."""
+        self.interrupted(admin, called, path)
+        with rejected_preflight(1):
+            code, out, err = called("rollback", path)
+        assert (code, out.splitlines()[0], out.splitlines()[-1]) == (
+            3,
+            "2 moves: 1 cancelled, 1 done, 0 failed, 0 still moving, 0 not started",
+            "ended early, fatal: another tool moves t-0",
+        ), err
+        assert "hint: wait for its end" in err
+        command = f"rackwise rollback {path} --bootstrap-server {cluster.bootstrap}"
+        assert err.endswith(f"to continue: {command}\n")
+        assert called("rollback", path)[0] == 0
+        shown(admin, NAME, dict(enumerate(BEFORE)))
 
     @pytest.mark.long
     def test_cancel_takes_back_what_goes_on_and_leaves_what_is_done(self, admin, called, path):

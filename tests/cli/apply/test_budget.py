@@ -30,6 +30,7 @@ from rackwise.cli.source import utc_now
 from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.journal.lines import Begin
 from rackwise.core.errors import InvalidConfig
+from refusals import rejected_preflight
 
 BERLIN = ZoneInfo("Europe/Berlin")
 KATHMANDU = ZoneInfo("Asia/Kathmandu")
@@ -450,3 +451,23 @@ class TestRuns:
         assert {each["partition"] for each in printed["partitions"]} == {0, 1, 3}
         shown(admin, NAME, dict(enumerate(BEFORE)))
         assert called("rollback", path)[:2] == (0, "0 moves: nothing to undo\n")
+
+    def test_a_second_rollback_that_is_rejected_is_left(self, admin, cluster, called, path):
+        """The exit code was 4, as if nothing had been written."""
+        self.rolled_back_in_part_and_applied_again(called, path)
+        with rejected_preflight(2):
+            code, out, err = called("rollback", path, "--json")
+        printed = document(out)
+        assert (code, printed["done"], printed["skipped"], printed["is_reached"]) == (
+            3,
+            2,
+            1,
+            False,
+        ), err
+        assert (printed["stop"], printed["text"]) == ("fatal", "another tool moves t-0")
+        command = f"rackwise rollback {path} --bootstrap-server {cluster.bootstrap}"
+        assert printed["next_command"] == command
+        assert "hint: wait for its end" in err
+        assert err.endswith(f"to continue: {command}\n")
+        assert called("rollback", path)[0] == 0
+        shown(admin, NAME, dict(enumerate(BEFORE)))

@@ -25,14 +25,14 @@ from rackwise.cli.apply.run import (
 )
 from rackwise.cli.apply.text import name_of
 from rackwise.cli.stopping import STOPPED
-from rackwise.core.errors import RackwiseError
-from rackwise.core.text import are, counted
+from rackwise.core.errors import PartialFailure, RackwiseError
+from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.cli.shell import Shell
-    from rackwise.core.applying.model import Outcome
+    from rackwise.core.applying.model import Outcome, Stop
     from rackwise.core.planning.model import Plan
 
 
@@ -48,25 +48,43 @@ def rollback(
     before any write.
     """
     shell: Shell = context.obj
-    start = CommandStart.read()
+    command = RollbackCommand(
+        target=target, options=options, budget=budget, start=CommandStart.read()
+    )
     with open_session(shell, target, command="rollback") as session:
+        cancelled = None
         if session.journal.entries:
             state = initial_state(session, options.caps, mode="cancel")
-            outcome, code = run(shell, session, state, label="cancel")
+            cancelled, code = run(shell, session, state, label="cancel")
             if code:
-                again = target.command("rollback", options, budget)
-                show(shell, session, outcome, target, verb="rollback", again=again)
+                show(shell, session, cancelled, target, verb="rollback", again=command.text)
                 return code
-        unfinished = open_rollback(shell, session)
-        if unfinished is not None:
-            first = _execute(shell, unfinished, options, budget, target, start)
-            return _go_on(shell, session, first, options, budget, target, start).show(shell, target)
-        back = _reverse(shell, session)
-        _print_cost(shell, back)
-        if not back.moves:
-            show_nothing(shell, session, "0 moves: nothing to undo", mode="apply")
-            return 0
-        return _begin(shell, session, back, options, budget, target, start).show(shell, target)
+        try:
+            return _undo(shell, session, command)
+        except PartialFailure:
+            raise
+        except RackwiseError as error:
+            if cancelled is None or not cancelled.has_written:
+                raise
+            _note_hint(shell, error)
+            failed = replace(cancelled, stop="fatal", text=error.message)
+            show(shell, session, failed, target, verb="rollback", again=command.text)
+            return STOPPED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackCommand:
+    """The arguments of the command, and when it began."""
+
+    target: Target
+    options: ApplyOptions
+    budget: BudgetOptions
+    start: CommandStart
+
+    @property
+    def text(self) -> str:
+        """The same command again."""
+        return self.target.command("rollback", self.options, self.budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,23 +113,22 @@ class ExecutedRollback:
             outcome=joined_outcome(self.outcome, second.outcome),
         )
 
-    def with_later(self, back: Plan, again: str) -> ExecutedRollback:
-        """This one, with the moves of a reverse plan that is left to the next run."""
+    def with_left(self, back: Plan, stop: Stop, text: str, again: str | None) -> ExecutedRollback:
+        """This one, with the moves of a reverse plan that was not begun, and why it was not."""
         from rackwise.core.applying.model import Outcome
         from rackwise.core.applying.reverse import joined, joined_outcome
 
-        left = f"{counted(len(back.moves), 'move')} of later runs"
-        later = Outcome(
+        left = Outcome(
             mode="apply",
             classes={(move.topic, move.partition): "not_started" for move in back.moves},
             codes={},
-            stop="budget",
-            text=f"it covers one rollback; {left} {are(len(back.moves))} left to undo",
+            stop=stop,
+            text=text,
         )
         plan = replace(joined(self.session.plan, back), sha256=self.session.plan.sha256)
         return ExecutedRollback(
             session=replace(self.session, plan=plan),
-            outcome=joined_outcome(self.outcome, later),
+            outcome=joined_outcome(self.outcome, left),
             code=STOPPED,
             again=again,
         )
@@ -182,68 +199,81 @@ def _print_cost(shell: Shell, back: Plan) -> None:
     )
 
 
+def _note_hint(shell: Shell, error: RackwiseError) -> None:
+    """Print the hint of an error that is reported as the end of an outcome."""
+    if error.hint is not None:
+        shell.note(f"hint: {escaped(error.hint)}")
+
+
+def _undo(shell: Shell, session: ApplySession, command: RollbackCommand) -> int:
+    """Execute the reverse of what is done, print the outcome, and return the exit code."""
+    unfinished = open_rollback(shell, session)
+    if unfinished is not None:
+        first = _execute(shell, unfinished, command)
+        return _go_on(shell, session, first, command).show(shell, command.target)
+    back = _reverse(shell, session)
+    _print_cost(shell, back)
+    if not back.moves:
+        show_nothing(shell, session, "0 moves: nothing to undo", mode="apply")
+        return 0
+    return _begin(shell, session, back, command).show(shell, command.target)
+
+
 def _go_on(
-    shell: Shell,
-    session: ApplySession,
-    first: ExecutedRollback,
-    options: ApplyOptions,
-    budget: BudgetOptions,
-    target: Target,
-    start: CommandStart,
+    shell: Shell, session: ApplySession, first: ExecutedRollback, command: RollbackCommand
 ) -> ExecutedRollback:
-    """After a rollback that was open, undo what later runs did; a budget leaves that for later."""
+    """After a rollback that was open, undo what later runs did; a budget leaves that for later.
+
+    An error before the first write of the second reverse plan is the end of both: the first one has
+    written.
+    """
     if first.code:
         return first
     back = _reverse(shell, session)
     if not back.moves:
         return first
-    if budget != BudgetOptions():
-        return first.with_later(back, target.command("rollback", options, budget))
+    if command.budget != BudgetOptions():
+        left = f"{counted(len(back.moves), 'move')} of later runs"
+        text = f"it covers one rollback; {left} {are(len(back.moves))} left to undo"
+        return first.with_left(back, "budget", text, command.text)
     _print_cost(shell, back)
     try:
-        second = _begin(shell, session, back, options, budget, target, start)
-    except RackwiseError:
-        first.show(shell, target)
+        second = _begin(shell, session, back, command)
+    except PartialFailure:
+        first.show(shell, command.target)
         raise
+    except RackwiseError as error:
+        _note_hint(shell, error)
+        return first.with_left(back, "fatal", error.message, None)
     return first.and_then(second)
 
 
 def _begin(
-    shell: Shell,
-    session: ApplySession,
-    back: Plan,
-    options: ApplyOptions,
-    budget: BudgetOptions,
-    target: Target,
-    start: CommandStart,
+    shell: Shell, session: ApplySession, back: Plan, command: RollbackCommand
 ) -> ExecutedRollback:
     """Keep a reverse plan beside the journal, so that it can be continued, and run it."""
     from rackwise.adapters.files.plan.write import write_plan
 
     write_plan(back, _reverse_path(session))
-    return _execute(shell, session.with_plan(back), options, budget, target, start)
+    return _execute(shell, session.with_plan(back), command)
 
 
-def _execute(
-    shell: Shell,
-    session: ApplySession,
-    options: ApplyOptions,
-    budget: BudgetOptions,
-    target: Target,
-    start: CommandStart,
-) -> ExecutedRollback:
+def _execute(shell: Shell, session: ApplySession, command: RollbackCommand) -> ExecutedRollback:
     """Run a reverse plan within the budget."""
+    options = command.options
     if session.lock is not None:
         session.lock.write(executes=session.plan.sha256)
     try:
-        limits = budget_of(session, budget, start)
+        limits = budget_of(session, command.budget, command.start)
         found = run_preflight(shell, session, options, limits)
         print_budget(shell, session, limits)
         state = initial_state(
             session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
         )
         outcome, code = run(shell, session, state, label="rollback")
-        again = next_command(session, outcome, target, "rollback", options, budget, limits)
+        again = next_command(
+            session, outcome, command.target, "rollback", options, command.budget, limits
+        )
     finally:
         session.journal.close()
     return ExecutedRollback(session=session, outcome=outcome, code=code, again=again)
