@@ -18,6 +18,7 @@ from kafka_topics import NAME, document
 from kafka_traffic import create, produce, until
 from rackwise.adapters.files import read_plan
 from rackwise.adapters.kafka.applying import preflight
+from rackwise.cli.apply import rollback
 from rackwise.cli.apply.budget import (
     BudgetOptions,
     budget_text,
@@ -29,7 +30,7 @@ from rackwise.cli.apply.budget import (
 from rackwise.cli.source import utc_now
 from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.journal.lines import Begin
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import InvalidConfig, Unreachable
 from refusals import rejected_preflight
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -471,3 +472,24 @@ class TestRuns:
         assert err.endswith(f"to continue: {command}\n")
         assert called("rollback", path)[0] == 0
         shown(admin, NAME, dict(enumerate(BEFORE)))
+
+    def test_a_cluster_that_cannot_be_read_after_a_rollback_ends_it(
+        self, called, path, monkeypatch
+    ):
+        """The exit code was 1, as if nothing had been written."""
+        self.rolled_back_in_part_and_applied_again(called, path)
+
+        def unreachable(*_):
+            raise Unreachable("no broker answers")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(rollback, "_reverse", unreachable)
+            code, out, err = called("rollback", path)
+        assert (code, out.splitlines()) == (
+            3,
+            [
+                "2 moves: 2 done, 0 failed, 0 skipped, 0 dropped",
+                "ended early, fatal: no broker answers",
+            ],
+        ), err
+        assert f"to continue: rackwise rollback {path} " in err

@@ -113,6 +113,11 @@ class ExecutedRollback:
             outcome=joined_outcome(self.outcome, second.outcome),
         )
 
+    def ended_by(self, error: RackwiseError) -> ExecutedRollback:
+        """This one, after which the cluster could not be read."""
+        outcome = replace(self.outcome, stop="fatal", text=error.message)
+        return replace(self, outcome=outcome, code=STOPPED, again=None)
+
     def with_left(self, back: Plan, stop: Stop, text: str, again: str | None) -> ExecutedRollback:
         """This one, with the moves of a reverse plan that was not begun, and why it was not."""
         from rackwise.core.applying.model import Outcome
@@ -224,12 +229,15 @@ def _go_on(
 ) -> ExecutedRollback:
     """After a rollback that was open, undo what later runs did; a budget leaves that for later.
 
-    An error before the first write of the second reverse plan is the end of both: the first one has
-    written.
+    An error before the first write of the second reverse plan ends both: the first one has written.
     """
     if first.code:
         return first
-    back = _reverse(shell, session)
+    try:
+        back = _reverse(shell, session)
+    except RackwiseError as error:
+        _note_hint(shell, error)
+        return first.ended_by(error)
     if not back.moves:
         return first
     if command.budget != BudgetOptions():
