@@ -16,7 +16,7 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
+.PHONY: help venv minimal demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -43,8 +43,8 @@ test: venv minimal ## all suites, real Kafka and Spark among them
 
 # Three lanes run at the same time; they share no port, no folder and no cache. Two of them end with
 # tests on brokers, which mostly wait: the other lanes use the processors meanwhile.
-lane-spark: test-spark test-kafka-rest
-lane-core: test-core test-kafka-adapters test-connect
+lane-spark: test-spark test-kafka-cli
+lane-core: test-core test-kafka-adapters test-kafka-rest test-connect
 lane-rest: test-rest
 
 test-spark:
@@ -68,13 +68,16 @@ test-rest:
 # Two at the same time: most of it waits for brokers. Either starts brokers of its own: Kafka 4.4, or
 # 4.3 with `make test-kafka KAFKA_VERSION=4.3`, and Kafka 3.9 on ZooKeeper.
 test-kafka:
-	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-kafka-adapters" "$(MAKE) test-kafka-rest"
+	@$(BIN)/python tests/side_by_side.py "$(MAKE) -k test-kafka-adapters test-kafka-rest" "$(MAKE) test-kafka-cli"
 
 test-kafka-adapters:
 	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/adapters -m "$(SERVER)" tests/adapters
 
+test-kafka-cli:
+	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/commands -m "$(SERVER)" tests/cli
+
 test-kafka-rest:
-	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/servers -m "$(SERVER)" --ignore=tests/adapters
+	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/servers -m "$(SERVER)" --ignore=tests/adapters --ignore=tests/cli
 
 only: venv ## the tests of one capability: make only CAP=planning
 	@$(BIN)/python tests/only.py $(CAP)

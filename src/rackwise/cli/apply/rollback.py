@@ -89,7 +89,7 @@ class RollbackCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutedRollback:
-    """A reverse plan that was executed, or two of them, and how that ended."""
+    """One or two executed reverse plans, and their outcome."""
 
     session: ApplySession
     outcome: Outcome
@@ -104,7 +104,7 @@ class ExecutedRollback:
         return self.code
 
     def and_then(self, second: ExecutedRollback) -> ExecutedRollback:
-        """Both, as one."""
+        """Join this reverse plan and the second one into one outcome."""
         from rackwise.core.applying.reverse import joined, joined_outcome
 
         return replace(
@@ -114,12 +114,12 @@ class ExecutedRollback:
         )
 
     def ended_by(self, error: RackwiseError) -> ExecutedRollback:
-        """This one, after which the cluster could not be read."""
+        """The same, but ended by an error of the cluster after the reverse plan."""
         outcome = replace(self.outcome, stop="fatal", text=error.message)
         return replace(self, outcome=outcome, code=STOPPED, again=None)
 
     def with_left(self, back: Plan, stop: Stop, text: str, again: str | None) -> ExecutedRollback:
-        """This one, with the moves of a reverse plan that was not begun, and why it was not."""
+        """The same, with the moves of a second reverse plan that was not begun, and the reason."""
         from rackwise.core.applying.model import Outcome
         from rackwise.core.applying.reverse import joined, joined_outcome
 
