@@ -24,7 +24,7 @@ Source: KIP-426, kafka.zk.BrokerIdZNode and ClusterIdZNode, KIP-226 (the version
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rackwise.core.constants import GREATEST_ID
@@ -114,6 +114,33 @@ def format_mapping(m: KeyMapping) -> bytes:
         path = f"{store.HOSTS}/{m.key}"
         raise corrupt(path, data, f"at most {MAPPING_BYTES} bytes", MappingCorrupt)
     return data
+
+
+def write_mapping(
+    key: str,
+    broker_id: int,
+    before: KeyMapping | None,
+    *,
+    has_node: bool,
+    version: int | None = None,
+) -> store.Put | store.Create:
+    """Build the operation that maps a key to an id.
+
+    `before`: the mapping of the key, whose other fields are kept. Without it, `has_node`: whether
+    the key has a node, which cannot be read and is replaced at `version`, None = at any.
+    """
+    path = f"{store.HOSTS}/{key}"
+    if before is not None:
+        return store.Put(
+            path, format_mapping(replace(before, broker_id=broker_id)), before.node_version
+        )
+    data = format_mapping(KeyMapping(key=key, broker_id=broker_id))
+    return store.Put(path, data, version) if has_node else store.Create(path, data)
+
+
+def delete_mappings(mappings: Iterable[KeyMapping]) -> tuple[store.Delete, ...]:
+    """Build the operations that delete mappings, each at the version that was read."""
+    return tuple(store.Delete(f"{store.HOSTS}/{m.key}", m.node_version) for m in mappings)
 
 
 def parse_registration(node: StoredNode, *, id: int) -> Registration:  # noqa: A002, the word

@@ -45,8 +45,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rackwise.core.errors import InputError
 from rackwise.core.identity.decision.holders import owner_of
-from rackwise.core.identity.model import KeyMapping, Owner
-from rackwise.core.identity.nodes.nodes import format_mapping, format_owner
+from rackwise.core.identity.model import Owner
+from rackwise.core.identity.nodes.nodes import delete_mappings, format_owner, write_mapping
 from rackwise.core.identity.nodes.store import (
     CLAIMS,
     HOSTS,
@@ -56,7 +56,6 @@ from rackwise.core.identity.nodes.store import (
     Absent,
     Check,
     Create,
-    Delete,
     Put,
 )
 from rackwise.core.identity.refusals import mapping_hint
@@ -65,7 +64,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rackwise.core.identity.model import Registration
+    from rackwise.core.identity.model import KeyMapping, Registration
     from rackwise.core.identity.nodes.store import Op
     from rackwise.core.identity.operator.key_template import KeyTemplate
     from rackwise.core.identity.operator.roster import Census, UnreadableNode
@@ -211,13 +210,7 @@ class _Case:
         self, mapping: KeyMapping | None, others: list[KeyMapping], *, has_node: bool
     ) -> tuple[Op, ...]:
         census, number, key = self.census, self.registration.broker_id, self.key
-        path, owner_path = f"{HOSTS}/{key}", f"{OWNERS}/{number}"
-        new = mapping or KeyMapping(key=key, broker_id=number)
-        data = format_mapping(replace(new, broker_id=number))
-        if mapping is not None:
-            written: Op = Put(path, data, mapping.node_version)
-        else:
-            written = Put(path, data) if has_node else Create(path, data)
+        owner_path = f"{OWNERS}/{number}"
         owner = Owner(
             broker_id=number,
             key=key,
@@ -229,7 +222,7 @@ class _Case:
             *([] if self.version is None else [Check(f"{IDS}/{number}", self.version)]),
             Absent(f"{CLAIMS}/{number}"),
             Absent(f"{RETIRED}/{number}"),
-            written,
+            write_mapping(key, number, mapping, has_node=has_node),
             (Put if has_owner else Create)(owner_path, format_owner(owner)),
-            *(Delete(f"{HOSTS}/{each.key}", each.node_version) for each in others),
+            *delete_mappings(others),
         )

@@ -18,12 +18,11 @@ Source: KIP-426: "a third-party tool could be used to manipulate the record in Z
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwise.core.identity.decision import holders
-from rackwise.core.identity.model import KeyMapping
-from rackwise.core.identity.nodes.nodes import format_mapping
+from rackwise.core.identity.nodes.nodes import delete_mappings, write_mapping
 from rackwise.core.identity.nodes.store import (
     CLAIMS,
     FENCE,
@@ -43,7 +42,7 @@ from rackwise.core.text import counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rackwise.core.identity.model import Claim, Owner, Registration
+    from rackwise.core.identity.model import Claim, KeyMapping, Owner, Registration
     from rackwise.core.identity.nodes.store import Op
 
 
@@ -112,19 +111,13 @@ def assign(
             where=f"{HOSTS}/{escaped(key)}",
             details={"key": key},
         )
-    path = f"{HOSTS}/{key}"
-    if before is not None:
-        data = format_mapping(replace(before, broker_id=ledger.broker_id))
-        written: Op = Put(path, data, before.node_version)
-    else:
-        data = format_mapping(KeyMapping(key=key, broker_id=ledger.broker_id))
-        written = Create(path, data) if problem is None else Put(path, data, problem_version)
+    has_node, version = problem is not None, problem_version
     return (
         Put(FENCE, b"", ledger.fence),
         *_free(ledger),
         Absent(f"{RETIRED}/{ledger.broker_id}"),
-        written,
-        *(Delete(f"{HOSTS}/{m.key}", m.node_version) for m in _others(key, ledger)),
+        write_mapping(key, ledger.broker_id, before, has_node=has_node, version=version),
+        *delete_mappings(_others(key, ledger)),
     )
 
 
@@ -148,7 +141,7 @@ def retire(ledger: Ledger, *, force: bool = False) -> tuple[Op, ...]:
             where=f"{IDS}/{ledger.broker_id}",
             details={"id": ledger.broker_id, "replicas": ledger.replicas},
         )
-    deletes = [Delete(f"{HOSTS}/{m.key}", m.node_version) for m in ledger.mappings]
+    deletes = [*delete_mappings(ledger.mappings)]
     if ledger.marker_version is not None:
         deletes.append(Delete(f"{MISSING}/{ledger.broker_id}", ledger.marker_version))
     creates = [] if ledger.is_retired else [Create(f"{RETIRED}/{ledger.broker_id}", b"")]

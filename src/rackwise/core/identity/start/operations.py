@@ -31,17 +31,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rackwise.core.identity.model import KeyMapping
-from rackwise.core.identity.nodes.nodes import format_claim, format_mapping
+from rackwise.core.identity.nodes.nodes import delete_mappings, format_claim, write_mapping
 from rackwise.core.identity.nodes.store import (
     CLAIMS,
     FENCE,
-    HOSTS,
     IDS,
     Absent,
     Check,
     Create,
-    Delete,
     Put,
 )
 
@@ -61,7 +58,7 @@ def operations(take: Take, observation: Observation) -> tuple[Op, ...]:
         Absent(f"{IDS}/{take.id}"),
         _claim(take, observation),
         _mapping(take, observation),
-        *_removed_mappings(take),
+        *delete_mappings(take.takes_from),
     )
 
 
@@ -75,7 +72,7 @@ def claim_operations(take: Take, observation: Observation) -> tuple[Op, ...]:
 def mapping_operations(take: Take, observation: Observation) -> tuple[Op, ...]:
     """Build the second of two commits: check the claim, write the mapping."""
     claim = Check(f"{CLAIMS}/{take.id}", _FIRST_VERSION)
-    return (Put(FENCE, b""), claim, _mapping(take, observation), *_removed_mappings(take))
+    return (Put(FENCE, b""), claim, _mapping(take, observation), *delete_mappings(take.takes_from))
 
 
 def literal_operations(take: Take, observation: Observation) -> tuple[Op, ...]:
@@ -100,13 +97,5 @@ def _claim(take: Take, observation: Observation) -> Create:
 
 
 def _mapping(take: Take, observation: Observation) -> Put | Create:
-    """Write the mapping. Keep the other fields of a newer format; replace a corrupt node."""
-    path, before = f"{HOSTS}/{observation.key}", observation.mapping
-    if before is not None:
-        return Put(path, format_mapping(replace(before, broker_id=take.id)), before.node_version)
-    data = format_mapping(KeyMapping(key=observation.key, broker_id=take.id))
-    return Create(path, data) if observation.mapping_problem is None else Put(path, data)
-
-
-def _removed_mappings(take: Take) -> tuple[Delete, ...]:
-    return tuple(Delete(f"{HOSTS}/{m.key}", m.node_version) for m in take.takes_from)
+    has_node = observation.mapping_problem is not None
+    return write_mapping(observation.key, take.id, observation.mapping, has_node=has_node)
