@@ -1,9 +1,10 @@
-"""Edits of a JSON file: another byte, token, place or number anywhere."""
+"""Edits of a JSON file, another byte, token, place or number anywhere, and what a reader says."""
 
 from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import strategies as st
 
 TOKEN = re.compile(rb'"[^"]*"|[0-9]+|null|[^"0-9n]')
@@ -39,3 +40,19 @@ def edited(draw: st.DrawFn, text: bytes) -> bytes:
             middle = {"cut": second, "swap": second + first, "double": first + first + second}
             text = text[:at] + middle[edit] + text[last:]
     return text
+
+
+def read_or_error(read, data, error):
+    """The value that a reader finds in the data, or all that its error says."""
+    try:
+        return read(data, where="file.json")
+    except error as said:
+        return (said.message, said.wanted, said.had, said.hint, said.where)
+
+
+def check_without(module, name, find):
+    """Check that `find` gives the same where the fast reader `module.name` finds nothing."""
+    taken = find()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, lambda _: None)
+        assert taken == find()
