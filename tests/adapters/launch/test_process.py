@@ -11,10 +11,10 @@ import sys
 import textwrap
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
+from process_states import is_alive
 from rackwise.adapters.launch.broker.process import Child, check_command
 from rackwise.core.errors import InvalidConfig
 
@@ -38,15 +38,6 @@ def python(text):
 
 def child(command, **environment):
     return Child(command, broker_id=7, environment={**os.environ, **environment})
-
-
-def is_alive(pid):
-    """Whether a process runs; a zombie that nobody reaps does not."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] != "Z"
 
 
 WRITES = """

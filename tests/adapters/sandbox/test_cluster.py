@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kafka_servers import KRAFT_SET
+from process_states import is_alive
 from rackwise.adapters.kafka.connect import connect
 from rackwise.adapters.sandbox import Sandbox, resolve
 from rackwise.adapters.sandbox.blueprint import Blueprint, ClusterSpec, properties_text
@@ -41,11 +42,6 @@ def a_request(**changes):
 def describe_brokers(cluster):
     with connect(cluster.bootstrap) as admin:
         return {broker["broker_id"]: broker for broker in admin.describe_cluster()["brokers"]}
-
-
-def exists(pid):
-    asked = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False)
-    return asked.stdout.strip()[:1] not in {b"", b"Z"}
 
 
 def listening(pid):
@@ -301,6 +297,6 @@ class TestZooKeeper:
         ) as run:
             pids = [int(pid) for pid in run.stdout.readline().split()]
             assert len(pids) == 2
-            assert all(exists(pid) for pid in pids)
+            assert all(is_alive(pid) for pid in pids)
             run.kill()
-            assert wait_until_true(lambda: not any(exists(pid) for pid in pids), 10)
+            assert wait_until_true(lambda: not any(is_alive(pid) for pid in pids), 10)

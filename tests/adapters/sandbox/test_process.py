@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from process_states import is_alive, state
 from rackwise.adapters.sandbox import guard
 from rackwise.adapters.sandbox.process import ServerProcess
 from rackwise.adapters.sandbox.ready import wait_until_true
@@ -29,17 +30,6 @@ if heir != 0:
     print(*(server.pid for server in servers), *([heir] if heir else []), flush=True)
 sys.stdin.read()
 """
-
-
-def exists(pid):
-    """Whether a process lives; one that nobody has reaped yet does not."""
-    asked = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False)
-    return asked.stdout.strip()[:1] not in {b"", b"Z"}
-
-
-def state(pid):
-    asked = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False)
-    return asked.stdout.strip()[:1].decode()
 
 
 @pytest.fixture
@@ -91,7 +81,7 @@ class TestLifeOfAServer:
         server.stop()
         assert not server.is_running
         assert server.exit_status == 128 + signal.SIGTERM
-        assert not exists(first)
+        assert not is_alive(first)
         server.start()
         assert server.is_running
         assert server.pid != first
@@ -133,9 +123,9 @@ class TestLifeOfAServer:
         server.start()
         assert wait_until_true(lambda: len(server.log_tail(1)) == 1, 10)
         child = int(server.log_tail(1)[0])
-        assert exists(child)
+        assert is_alive(child)
         server.kill()
-        assert wait_until_true(lambda: not exists(child), 10)
+        assert wait_until_true(lambda: not is_alive(child), 10)
 
     def test_ctrl_c_does_not_reach_it(self, serve):
         server = serve(SLEEP)
@@ -181,21 +171,21 @@ class TestNothingIsLeftRunning:
     def test_when_the_parent_is_killed(self, parent):
         process, pids = parent(forks=False)
         assert len(pids) == 2
-        assert all(exists(pid) for pid in pids)
+        assert all(is_alive(pid) for pid in pids)
         process.kill()
-        assert wait_until_true(lambda: not any(exists(pid) for pid in pids), 10)
+        assert wait_until_true(lambda: not any(is_alive(pid) for pid in pids), 10)
 
     def test_when_the_parent_is_killed_and_a_fork_of_it_holds_the_pipes(self, parent):
         process, (*pids, heir) = parent(forks=True)
         process.kill()
-        assert wait_until_true(lambda: not any(exists(pid) for pid in pids), 10)
-        assert exists(heir)
+        assert wait_until_true(lambda: not any(is_alive(pid) for pid in pids), 10)
+        assert is_alive(heir)
 
     def test_when_the_parent_ends_without_a_word(self, parent):
         process, pids = parent(forks=False)
         process.stdin.close()
         assert process.wait(10) == 0
-        assert wait_until_true(lambda: not any(exists(pid) for pid in pids), 10)
+        assert wait_until_true(lambda: not any(is_alive(pid) for pid in pids), 10)
 
     if sys.platform == "linux":
 
@@ -203,7 +193,7 @@ class TestNothingIsLeftRunning:
             server = serve(SLEEP)
             server.start()
             server._guard.kill()
-            assert wait_until_true(lambda: not exists(server.pid), 10)
+            assert wait_until_true(lambda: not is_alive(server.pid), 10)
 
 
 def test_the_guard_needs_nothing_but_the_standard_library():
