@@ -105,3 +105,26 @@ def test_eligible_leaders_are_read_page_by_page(kraft_cluster, monkeypatch):
         found = topics.read_eligible(admin, ["absent", NAME])
         delete(admin, NAME)
     assert found == {(NAME, number): frozenset() for number in range(len(PLACEMENT))}
+
+
+@pytest.mark.kafka
+def test_the_last_member_of_an_isr_is_an_eligible_leader_when_it_is_gone(kraft_cluster):
+    """The ISR is empty then, so that the data guard of its id must know (KIP-966)."""
+    cluster = kraft_cluster
+    with closing(connect(cluster.bootstrap)) as admin:
+        create(admin, NAME, [[2]])
+        view = AdminView(admin)
+
+        def standing():
+            (only,) = [each for each in view.partitions_of(2) if each.topic == NAME]
+            return only.isr, only.eligible
+
+        assert standing() == ({2}, set())
+        cluster.kill(2)
+        try:
+            cluster.wait_until_gone(2)
+            until(lambda: standing() == (set(), {2}), "it to be an eligible leader")
+        finally:
+            cluster.start(2)
+            cluster.wait_until_ready()
+        delete(admin, NAME)
