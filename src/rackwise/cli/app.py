@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 import typer
 
 from rackwise.cli.shell import MAX_INPUT, Color, size_in_bytes, version
+from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
 
 class Command(NamedTuple):
@@ -193,6 +194,21 @@ def with_option_groups(
         return run
 
     return decorate
+
+
+def reject_combined(option: str, others: Sequence[str], *, hint: str) -> None:
+    """Reject options that have no effect beside another one. Raises `InvalidConfig`.
+
+    `others`: the names of the given options; none of them is no error.
+    """
+    if others:
+        names = ", ".join(others)
+        raise InvalidConfig(
+            f"{option} cannot be combined with {names}",
+            wanted=f"{option} alone",
+            had=names,
+            hint=hint,
+        )
 
 
 def _options(group: Any, without: Collection[str]) -> list[Parameter]:  # noqa: ANN401 (a dataclass)

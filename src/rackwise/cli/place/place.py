@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rackwise.cli.app import with_option_groups
+from rackwise.cli.app import reject_combined, with_option_groups
 from rackwise.cli.place.options import (
     TOPICS_NOTED,
     PlacementOptions,
@@ -227,14 +227,11 @@ def _check_placed(shell: Shell, found: PlacedTopics) -> None:
 
 def _check_alone(others: Mapping[str, str | None]) -> None:
     """Reject options beside --all-topics. `others`: option -> value. Raises `InvalidConfig`."""
-    names = [name for name, value in others.items() if value is not None]
-    if names:
-        raise InvalidConfig(
-            f"--all-topics cannot be combined with {', '.join(names)}",
-            wanted="--all-topics alone",
-            had=", ".join(names),
-            hint="omit them: existing topics have a name, partitions and replicas",
-        )
+    reject_combined(
+        "--all-topics",
+        [name for name, value in others.items() if value is not None],
+        hint="omit them: existing topics have a name, partitions and replicas",
+    )
 
 
 def _size(partitions: str | None, replication_factor: str | None) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rackwise.cli.app import reject_combined
 from rackwise.cli.place.options import parse_broker_ids
 from rackwise.cli.place.serve_options import MS_PER_S
 from rackwise.cli.shell import installed
@@ -50,13 +51,11 @@ SENT = ("--disable-rack-aware", "--broker-list")
 def reject_local_options(names: Sequence[str]) -> None:
     """Reject options that the server decides. Raises `InvalidConfig`."""
     rejected = [name for name in names if name not in SENT]
-    if rejected:
-        raise InvalidConfig(
-            f"--from-server cannot be combined with {', '.join(rejected)}",
-            wanted="--from-server alone",
-            had=" ".join(rejected),
-            hint=f"give {rejected[0]} to rackwise serve, or omit --from-server",
-        )
+    reject_combined(
+        "--from-server",
+        rejected,
+        hint=f"give {', '.join(rejected[:1])} to rackwise serve, or omit --from-server",
+    )
 
 
 @dataclass(frozen=True, slots=True)

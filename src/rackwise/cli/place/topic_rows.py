@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from rackwise.cli.app import reject_combined
 from rackwise.cli.place.options import (
     PlacementOptions,
     PlacementSettings,
@@ -75,13 +76,11 @@ class TopicSize:
 
 def reject_other_options(names: Sequence[str]) -> None:
     """Raise `InvalidConfig` for options that have no effect with --replica-assignment."""
-    if names:
-        raise InvalidConfig(
-            f"--replica-assignment cannot be combined with {', '.join(names)}",
-            wanted="--replica-assignment alone",
-            had=", ".join(names),
-            hint="omit one or the other: --replica-assignment says where every replica goes",
-        )
+    reject_combined(
+        "--replica-assignment",
+        names,
+        hint="omit one or the other: --replica-assignment says where every replica goes",
+    )
 
 
 def reject_with_replication(options: PlacementOptions, rows_text: str | None) -> None:
@@ -91,14 +90,11 @@ def reject_with_replication(options: PlacementOptions, rows_text: str | None) ->
         "--broker-list": options.broker_list,
         "--no-load": options.no_load,
     }
-    names = [name for name, value in given.items() if value]
-    if names:
-        raise InvalidConfig(
-            f"--replication-factor cannot be combined with {', '.join(names)}",
-            wanted="--replication-factor alone",
-            had=", ".join(names),
-            hint="rackwise apply takes rows by hand, as Kafka's reassignment JSON",
-        )
+    reject_combined(
+        "--replication-factor",
+        [name for name, value in given.items() if value],
+        hint="rackwise apply takes rows by hand, as Kafka's reassignment JSON",
+    )
 
 
 def explain_refusal(error: ServerRefused, name: str, brokers: Sequence[Broker]) -> ServerRefused:

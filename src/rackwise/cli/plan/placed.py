@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rackwise.cli.app import reject_combined
 from rackwise.cli.placer_options import (
     PlacerOptions,
     Seed,
@@ -74,14 +75,11 @@ class PlacerChoice:
                 had=goal,
                 hint="omit --placer: for other goals the search chooses the brokers",
             )
-        names = [name for name, value in others.items() if value]
-        if names:
-            raise InvalidConfig(
-                f"--placer cannot be combined with {', '.join(names)}",
-                wanted="--placer alone",
-                had=", ".join(names),
-                hint="omit them, or omit --placer to find the cheapest moves",
-            )
+        reject_combined(
+            "--placer",
+            [name for name, value in others.items() if value],
+            hint="omit them, or omit --placer to find the cheapest moves",
+        )
 
 
 def placed_plan(
