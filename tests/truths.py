@@ -26,7 +26,7 @@ from rackwise.core.json.strict import parse
 from rackwise.core.traffic import prices_of
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.ingest.formats import FORMATS
-from rackwise.pipeline.ingest.generate import write_flow_parquet
+from rackwise.pipeline.ingest.generate import flow_parquet
 from rackwise.pipeline.job import analyze
 from rackwise.pipeline.request import AnalyzeRequest
 
@@ -98,7 +98,7 @@ def _write(fleet, index, folder):
     """Write one file; every second text is compressed."""
     file, tally = flow_file(fleet, index)
     if (write := TEXTS.get(fleet.options.flow_format)) is None:
-        write_flow_parquet(folder / f"{file.name}.parquet", file)
+        (folder / f"{file.name}.parquet").write_bytes(flow_parquet(file))
     else:
         write(folder / f"{file.name}.log{'.gz' * (index % 2)}", file)
     return tally

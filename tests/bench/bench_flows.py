@@ -28,7 +28,7 @@ from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.ingest.files import flow_files
 from rackwise.pipeline.ingest.formats import input_format, read_bronze
 from rackwise.pipeline.ingest.formats.base import FactOptions
-from rackwise.pipeline.ingest.generate import write_flow_parquet
+from rackwise.pipeline.ingest.generate import flow_parquet
 from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.ingest.silver import write_silver
 from rackwise.pipeline.runtime.session import session
@@ -64,7 +64,7 @@ def write_flows(fleet: GeneratedFleet, folder: Path) -> tuple[int, int]:
         if fleet.options.flow_format is FlowFormat.VPC_TEXT:
             write_flow_text(folder / f"{file.name}.log", file)
         else:
-            write_flow_parquet(folder / f"{file.name}.parquet", file)
+            (folder / f"{file.name}.parquet").write_bytes(flow_parquet(file))
         rows += sum(count for count, _ in tally.outcomes.values())
         kept += sum(count for (_, outcome), (count, _) in tally.outcomes.items() if outcome == KEPT)
     return rows, kept

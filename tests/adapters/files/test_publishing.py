@@ -18,6 +18,7 @@ from rackwise.adapters.files import (
     read_published,
 )
 from rackwise.adapters.files.publishing import Disk
+from rackwise.adapters.files.writing import unfinished_name
 from rackwise.core.errors import Conflict, InvalidConfig, InvalidSummary, OtherFormat, WorldError
 from rackwise.core.json import strict as strict_json
 
@@ -240,7 +241,7 @@ class KillingDisk(Disk):
 
     def link(self, path, target):
         if self.left == 0:
-            path.with_name(f".{path.name}.{os.getpid()}.unfinished").symlink_to(target)
+            unfinished_name(path).symlink_to(target)
         self._step()
         super().link(path, target)
 

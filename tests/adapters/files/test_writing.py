@@ -5,6 +5,7 @@ import errno
 import gzip
 import io
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -13,12 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rackwise.adapters.files import writing
 from rackwise.adapters.files.writing import (
     FORMULA,
     csv_cell,
     csv_text,
     not_written,
     packed,
+    unfinished_name,
     write_bytes,
     write_text,
 )
@@ -49,11 +52,40 @@ class TestWholeOrNot:
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "target").read_bytes() == b"new"
 
-    def test_what_a_killed_process_left_is_written_over(self, tmp_path):
-        (tmp_path / f".a.{os.getpid()}.unfinished").write_bytes(b"half and more than half")
-        write_bytes(tmp_path / "a", b"whole")
-        assert (tmp_path / "a").read_bytes() == b"whole"
-        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    def test_nobody_can_foresee_the_name_of_the_hidden_file(self, tmp_path):
+        names = {unfinished_name(tmp_path / "a").name for _ in range(1000)}
+        assert len(names) == 1000
+        assert all(re.fullmatch(r"\.a\.[0-9a-f]{16}\.unfinished", name) for name in names)
+
+    @pytest.mark.parametrize("prepare", ["file", "link", "dangling", "pipe", "folder"])
+    def test_what_has_the_name_of_the_hidden_file_is_neither_written_to_nor_published(
+        self, tmp_path, monkeypatch, prepare
+    ):
+        hidden = tmp_path / ".a.unfinished"
+        monkeypatch.setattr(writing, "unfinished_name", lambda _: hidden)
+        victim = tmp_path / "victim"
+        match prepare:
+            case "file":
+                hidden.write_bytes(b"of another user")
+            case "link":
+                victim.write_bytes(b"of another user")
+                hidden.symlink_to(victim)
+            case "dangling":
+                hidden.symlink_to(victim)
+            case "pipe":
+                os.mkfifo(hidden)
+            case "folder":
+                hidden.mkdir()
+        before = hidden.lstat()
+        (tmp_path / "a").write_bytes(b"old")
+        with pytest.raises(WorldError, match="cannot be written: File exists"):
+            write_bytes(tmp_path / "a", b"new")
+        assert (tmp_path / "a").read_bytes() == b"old"
+        assert os.path.samestat(hidden.lstat(), before)
+        assert hidden.lstat().st_size == before.st_size
+        assert victim.exists() == (prepare == "link")
+        if victim.exists():
+            assert victim.read_bytes() == b"of another user"
 
     def test_a_disk_that_fails_leaves_the_old_file_and_nothing_else(self, tmp_path):
         script = (

@@ -46,7 +46,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
-from rackwise.adapters.files.writing import not_written, sync_folder, write_synced
+from rackwise.adapters.files.writing import not_written, sync_folder, unfinished_name, write_synced
 from rackwise.core.errors import Conflict, InputError, InvalidConfig, InvalidSummary, OtherFormat
 from rackwise.core.json.canonical import canonical_json
 from rackwise.core.json.codec import Codec, ObjectRules
@@ -87,8 +87,7 @@ class Disk:
 
     def link(self, path: Path, target: str) -> None:
         """Create or replace a symbolic link atomically."""
-        beside = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-        beside.unlink(missing_ok=True)
+        beside = unfinished_name(path)
         beside.symlink_to(target)
         beside.rename(path)
 

@@ -6,6 +6,14 @@ the function returns; the same content gives the same bytes.
 The content is written to a hidden file in the same folder, synced and renamed; then the folder is
 synced. The mode is 0666 without the bits of the caller's umask. A symbolic link is followed.
 
+The name of the hidden file is random, and the file must not exist. In a folder that others may
+write to, such as `/tmp`, nobody can prepare that file: a file of another user would be published
+with his owner and his mode, a link would be written through, and a pipe would block.
+
+```
+/tmp/plan.json   <- rename -   /tmp/.plan.json.9f86d081884c7d65.unfinished   (O_EXCL, O_NOFOLLOW)
+```
+
 CSV: every cell is quoted. A text that a spreadsheet would read as a formula (it begins with
 `= + - @`, TAB or CR) gets a `'` in front; numbers stay numbers. gzip: the header has no name and no
 time.
@@ -14,7 +22,8 @@ A path that exists and is no regular file (a folder, a pipe, a device) is reject
 of standard output or standard error: after the rename, the output would go to a file without a
 name.
 
-What this does not do: create folders for a single file; lock (see `publishing`).
+What this does not do: create folders for a single file; lock (see `publishing`); remove the hidden
+file of a process that was killed: it may belong to a process that runs.
 """
 
 from __future__ import annotations
@@ -22,6 +31,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import secrets
 import stat
 import zlib
 from contextlib import suppress
@@ -60,9 +70,9 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     try:
         _check_place(name)
         place = Path(os.path.realpath(path))
-        beside = _beside(place)
+        beside = unfinished_name(place)
+        write_synced(beside, data)
         try:
-            write_synced(beside, data)
             beside.rename(place)
         except BaseException:
             beside.unlink(missing_ok=True)
@@ -116,18 +126,26 @@ def _streams() -> Iterator[os.stat_result]:
             yield os.fstat(descriptor)
 
 
-def _beside(place: Path) -> Path:
-    """A hidden name in the same folder. A file that a killed process left there is overwritten."""
-    return place.with_name(f".{place.name[:200]}.{os.getpid()}.unfinished")
+def unfinished_name(place: Path) -> Path:
+    """A hidden name in the same folder that nobody can foresee."""
+    return place.with_name(f".{place.name[:200]}.{secrets.token_hex(8)}.unfinished")
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Write a file that has no readers yet, and sync it to the disk. Raises `OSError`."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    """Create a file, and sync it to the disk; if that fails, there is no file.
+
+    Raises `OSError`; `FileExistsError` if the name exists, and what has it is not touched.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -224,14 +224,14 @@ def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, GeneratedFile], No
     if flow_format is FlowFormat.OBI:
         return write_obi_json, ".json.gz"
     try:
-        from rackwise.pipeline.ingest.generate import write_flow_parquet
+        from rackwise.pipeline.ingest.generate import flow_parquet
     except ModuleNotFoundError as error:
         raise MissingDependency(
             f"writing Parquet requires {error.name}, which is not installed",
             wanted=error.name,
             hint='pip install "rackwise[spark]", or use --flow-format vpc-text',
         ) from None
-    return write_flow_parquet, ".parquet"
+    return lambda path, file: files.write_bytes(path, flow_parquet(file)), ".parquet"
 
 
 def _check_empty(out: Path) -> None:

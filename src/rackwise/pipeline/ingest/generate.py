@@ -1,10 +1,10 @@
-"""Writes generated flow files as Parquet, without a Spark session and without Java.
+"""Formats generated flow files as Parquet, without a Spark session and without Java.
 
 The types are those of VPC flow logs and of the canonical format: 32-bit ports and counts, 64-bit
 sizes and epoch seconds, timestamps in UTC. Values are not checked, because some rows are malformed
 on purpose.
 
-What this does not do: generate values (see `core.fleet`); write text (see the adapters).
+What this does not do: generate values (see `core.fleet`); write files (see the adapters).
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import parquet
 
-from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet import FlowNumberColumn, FlowTextColumn
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rackwise.core.fleet import GeneratedFile
 
 INTS = frozenset(
@@ -32,22 +29,13 @@ INTS = frozenset(
 SECOND_US = 1_000_000
 
 
-def write_flow_parquet(path: Path, file: GeneratedFile) -> None:
-    """Write one file of flows, whole or not at all. Raises `InvalidConfig` if that fails."""
+def flow_parquet(file: GeneratedFile) -> bytes:
+    """The bytes of one Parquet file of flows. Equal flows give equal bytes."""
     table = pa.table({name: _array(name, column) for name, column in file.columns.items()})
-    beside = path.with_name(f".{path.name}.unfinished")
-    try:
-        parquet.write_table(table, beside, compression="zstd")
-        beside.rename(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise InvalidConfig(
-            f"cannot write {path.name}: {error.strerror}",
-            wanted="a writable folder",
-            had=error.strerror,
-            hint="set --out to a folder that you may write to and that has free space",
-            where=str(path),
-        ) from None
+    out = pa.BufferOutputStream()
+    parquet.write_table(table, out, compression="zstd")
+    data: bytes = out.getvalue().to_pybytes()
+    return data
 
 
 def _array(name: str, column: FlowTextColumn | FlowNumberColumn) -> pa.Array:
