@@ -115,6 +115,10 @@ def test_table_as_pairs_of_rack_and_cidr():
         ("10.0.0.0/16\n", "invalid line s:1: expected cidr,rack, got 1 cells"),
         ("10.0.0.0/16,a,b\n", "invalid line s:1: expected cidr,rack, got 3 cells"),
         (
+            "10.0.0.0/16,a\n10.1.0.0/16," + "a" * 131_073,
+            "invalid line s:2: expected CSV, got a syntax error: field larger than field limit",
+        ),
+        (
             "10.0.0.1/16,a\n",
             "invalid network at s:1: expected one such as 10.0.5.0/24, without host bits, got ",
         ),

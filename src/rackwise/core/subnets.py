@@ -236,9 +236,8 @@ def _length_class(
 
 
 def _csv(text: str, where: str) -> Iterable[tuple[str, str, str]]:
-    rows = csv.reader(text.splitlines())
-    for row in rows:
-        number, cells = rows.line_num, [cell.strip() for cell in row]
+    for number, row in _csv_rows(text, where):
+        cells = [cell.strip() for cell in row]
         if number == 1 and [cell.lower() for cell in cells] == HEADER:
             continue
         if not cells or cells[0].startswith("#"):
@@ -252,6 +251,23 @@ def _csv(text: str, where: str) -> Iterable[tuple[str, str, str]]:
                 where=f"{where}:{number}",
             )
         yield cells[0], cells[1], f"{where}:{number}"
+
+
+def _csv_rows(text: str, where: str) -> Iterable[tuple[int, list[str]]]:
+    """The last line and the cells of each row."""
+    rows = csv.reader(text.splitlines())
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        place = f"{where}:{rows.line_num}"
+        raise InvalidSubnets(
+            f"invalid line {place}: expected CSV, got a syntax error: {error}",
+            wanted="CSV",
+            had=str(error),
+            hint="write a line such as 10.0.5.0/24,/eu/a",
+            where=place,
+        ) from None
 
 
 def _pairs(text: str, where: str) -> Iterable[tuple[str, str, str]]:

@@ -173,6 +173,14 @@ class TestBadInput:
                 "fix the file there; put texts in quotes and table names in brackets",
             ),
             (
+                "\n" + "a." * 128 + "a = 1",
+                (
+                    "invalid p.toml:2: expected TOML, got a syntax error: expected keys of at "
+                    "most 128 parts"
+                ),
+                "fix the file there; put texts in quotes and table names in brackets",
+            ),
+            (
                 "\n\nx = \x1b",
                 "invalid p.toml:3: expected TOML, got a syntax error: Invalid value",
                 "fix the file there; put texts in quotes and table names in brackets",

@@ -12,6 +12,9 @@ then, the text is read again by tokens to find the line of every key and item:
 This second pass requires valid TOML, which the parser has checked. The text is kept, because a plan
 contains its policy.
 
+The parser needs time quadratic in the parts of a key, such as `a.a.a`. A key of more than 128 parts
+is therefore rejected before. No policy has one, and no name of a topic has so many parts.
+
 What this does not do: know what the keys mean (see `core.policy`). Source: TOML 1.0.
 """
 
@@ -47,6 +50,9 @@ _TOKEN = re.compile(
 )
 _PARSER_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _MAX_INTEGER = 2**63
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_KEY = re.compile(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART})++")
+_MAX_PARTS = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +112,7 @@ def _decoded(data: bytes, where: str) -> str:
 
 def _table(text: str, where: str) -> dict[str, Any]:
     try:
+        _check_keys(text)
         table = tomllib.loads(text)
         _check_integers(table)
     except (ValueError, RecursionError) as error:
@@ -124,6 +131,14 @@ def _table(text: str, where: str) -> dict[str, Any]:
             where=place,
         ) from None
     return table
+
+
+def _check_keys(text: str) -> None:
+    for key in _KEY.finditer(text):
+        if key[0].count(".") >= _MAX_PARTS:
+            line = text.count("\n", 0, key.start()) + 1
+            told = f"expected keys of at most {_MAX_PARTS} parts (at line {line}, column 1)"
+            raise ValueError(told)
 
 
 def _check_integers(value: object) -> None:
