@@ -55,8 +55,10 @@ def probe(context: typer.Context, what: str) -> int:
     if what == "lost":
         shell.text("\\udc80 \\u00e9")
     if what == "multi":
-        raise Unreachable("nobody", hint="log line 1\\nlog \\x1b line 2")
-    raised = {"input": InvalidPlan("a\\x1bb", wanted=1, had=float, hint="mend", where="$.x"),
+        raise Unreachable("nobody", hint="log line 1\\nlog \\x1b li\\u2028ne 2")
+    if what == "hostile":
+        shell.document({"rack": "a\\x9b\\u202e\\u2028\\U000e0001 \\u00e9"})
+    raised = {"input": InvalidPlan("a\\x1b\\x9bb", wanted=1, had=float, hint="mend", where="$.x"),
               "audit": AuditFailed("found", findings=[1]),
               "partial": PartialFailure("half", done=[1], failed=[2]),
               "refused": OtherFormat("no"),
@@ -103,13 +105,13 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("what", "code", "talk"),
         [
-            ("input", 1, "error: a\\x1bb\nhint: mend\n"),
+            ("input", 1, "error: a\\x1b\\x9bb\nhint: mend\n"),
             ("audit", 2, "error: found\n"),
             ("partial", 3, "error: half\n"),
             ("refused", 4, "error: no\n"),
             ("world", 1, "error: nobody\n"),
             ("missing", 1, "error: no java\n"),
-            ("multi", 1, "error: nobody\nhint: log line 1\nlog \\x1b line 2\n"),
+            ("multi", 1, "error: nobody\nhint: log line 1\nlog \\x1b li\\u2028ne 2\n"),
             (
                 "disk",
                 1,
@@ -277,10 +279,11 @@ class TestJson:
     def test_an_error_is_one_line_on_stderr(self):
         code, out, talk = probe("--json", "probe", "input")
         assert (code, out) == (1, "")
-        assert talk.count("\n") == 1
+        assert talk.endswith("\n")
+        assert talk[:-1].isprintable()
         assert document(talk) == {
             "error": "InvalidPlan",
-            "message": "a\x1bb",
+            "message": "a\x1b\x9bb",
             "wanted": 1,
             "had": "<class 'float'>",
             "hint": "mend",
@@ -293,6 +296,11 @@ class TestJson:
         captured = capsys.readouterr()
         assert captured.out == ""
         assert document(captured.err)["error"] == "InvalidConfig"
+
+    def test_no_character_of_a_document_acts_on_the_terminal(self):
+        out = probe("--json", "probe", "hostile")[1]
+        assert out == '{"rack": "a\\u009b\\u202e\\u2028\\udb40\\udc01 é"}\n'
+        assert document(out) == {"rack": "a\x9b\u202e\u2028\U000e0001 é"}
 
     def test_an_internal_error_as_well(self):
         talk = probe("probe", "bug", "--json")[2]

@@ -1,8 +1,12 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.text import escaped, names_text
+from rackwise.core.errors import InputError
+from rackwise.core.json.strict import parse
+from rackwise.core.text import escaped, escaped_json, names_text
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,9 @@ def test_unprintable_characters_are_escaped(text, shown):
 @given(st.text())
 def test_always_printable(text):
     assert escaped(text).isprintable()
+    line = json.dumps(text, ensure_ascii=False)
+    assert escaped_json(line).isprintable()
+    assert parse(escaped_json(line).encode(), where="line", error=InputError) == text
 
 
 @pytest.mark.parametrize(

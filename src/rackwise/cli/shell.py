@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.errors import InvalidConfig, MissingDependency, RackwiseError, SparkMissing
-from rackwise.core.text import alternatives, escaped
+from rackwise.core.text import alternatives, escaped, escaped_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -154,7 +154,8 @@ class Shell:
             from rackwise.cli.documents import DOCUMENTS, as_json
 
             document = as_json(document, codec or DOCUMENTS)
-        self.text(json.dumps(document, ensure_ascii=False, sort_keys=True, allow_nan=False))
+        text = json.dumps(document, ensure_ascii=False, sort_keys=True, allow_nan=False)
+        self.text(escaped_json(text))
 
     def text(self, text: str) -> None:
         """Print data for people on stdout."""
@@ -172,7 +173,7 @@ class Shell:
     def error(self, error: RackwiseError) -> None:
         """Print an error on stderr: a line and a hint for people, or one JSON line."""
         if self.is_json:
-            _say(json.dumps(error.as_dict(), ensure_ascii=False))
+            _say(escaped_json(json.dumps(error.as_dict(), ensure_ascii=False)))
             return
         _say(self._marked("error", "31", escaped(error.message)))
         if error.hint:
@@ -241,8 +242,11 @@ def usage_error(message: str) -> InvalidConfig:
 
 
 def escaped_lines(text: str) -> str:
-    """Escape each line alone. Hints may contain the last log lines of a server."""
-    return "\n".join(escaped(line) for line in text.splitlines())
+    """Escape each line alone; only a line feed ends one.
+
+    Hints may contain the last log lines of a server.
+    """
+    return "\n".join(escaped(line) for line in text.removesuffix("\n").split("\n"))
 
 
 class Meter:

@@ -33,6 +33,22 @@ def escaped(text: str) -> str:
     )
 
 
+def escaped_json(text: str) -> str:
+    r"""One line of JSON with every character that is not printable as `\uNNNN`; its value is equal.
+
+    JSON itself escapes C0 only. A terminal also heeds C1 and bidirectional marks, and some tools
+    take U+2028 for the end of a line. In a line of JSON such characters are in strings only.
+
+    >>> escaped_json('{"topic": "a\u202eb\U000e0001é"}')
+    '{"topic": "a\\u202eb\\udb40\\udc01é"}'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else _units(character) for character in text
+    )
+
+
 def counted(number: int, noun: str) -> str:
     """A number with its noun, which takes an s in the plural.
 
@@ -82,6 +98,11 @@ def names_text(names: Sequence[str], *, of: int | None = None) -> str:
     """
     more = (len(names) if of is None else of) - SHOWN_NAMES
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _units(character: str) -> str:
+    data = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{data[at : at + 2].hex()}" for at in range(0, len(data), 2))
 
 
 def _code(point: int) -> str:
