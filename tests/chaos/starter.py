@@ -34,17 +34,17 @@ from stand_in_broker import register, settings_of, stored_id
 
 
 class Starter:
-    """`plan`: the scene's plan of this start, see `fleet.py`."""
+    """`plan`: the scene's plan of this start, see `fleet.py`; `reports`: where it reports to."""
 
-    def __init__(self, plan):
-        self.plan = plan
+    def __init__(self, plan, reports):
+        self.plan, self.reports = plan, reports
         self.counts = {}
         self.begun_s = 0.0
         self.client = None
 
     def tell(self, event, **told):
         line = {"number": self.plan["number"], "event": event, "pid": os.getpid(), **told}
-        os.write(1, (json.dumps(line) + "\n").encode())
+        os.write(self.reports, (json.dumps(line) + "\n").encode())
 
     def reach(self, point):
         """Kill or stop this process if the plan says so for this point."""
@@ -154,11 +154,17 @@ def end(*_):
 
 
 def start(plan, barrier):
-    """Run a plan to its end and leave the process."""
+    """Run a plan to its end and leave the process.
+
+    Its broker inherits standard output, which is a file here: half a line of a broker between two
+    reports would hide the second.
+    """
+    reports = os.dup(1)  # not inherited by the broker
     with open(Path(plan["file"]).with_name("told"), "ab") as told:  # noqa: PTH123 (a descriptor)
+        os.dup2(told.fileno(), 1)
         os.dup2(told.fileno(), 2)
     signal.signal(signal.SIGTERM, end)
-    starter, status = Starter(plan), 0
+    starter, status = Starter(plan, reports), 0
     try:
         status = starter.run(barrier) or 0
     except RackwiseError as error:

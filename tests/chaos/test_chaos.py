@@ -5,6 +5,7 @@ otherwise the scene proves nothing. In `make long` 50 start at once, 5 rounds; `
 file plays any scene over many seeds and prints the figures.
 """
 
+import shlex
 from random import Random
 
 import pytest
@@ -57,6 +58,14 @@ def test_what_must_hold_holds(stage, scene):
 def test_the_kips_text_shows_the_danger(stage, scene):
     told = played(stage, scene, QUICK, literal=True)
     assert scene.danger(told, QUICK), told
+
+
+def test_a_broker_that_writes_half_a_line_hides_no_report(stage):
+    with stage.fleet() as fleet:
+        plan = fleet.plan("h7", command=True)
+        talks = shlex.join(plan["command"]) + " > /dev/null"
+        (start,) = fleet.run({**plan, "command": ["sh", "-c", f"printf half; exec {talks}"]})
+        assert start.is_up
 
 
 @pytest.mark.long
