@@ -28,29 +28,53 @@ from rackwise.core.identity.nodes.store import (
     Put,
 )
 from rackwise.core.identity.operator.adopt import adoptions
+from rackwise.core.identity.operator.assign_retire import Ledger, assign
 from rackwise.core.identity.operator.key_template import KeyTemplate
 from rackwise.core.identity.operator.roster import Census
+from rackwise.core.identity.refusals import NotFree
 from rackwise.core.identity.start.actions import Fail
 
 KEYS = ("g", "h", "x", "y")
+ABSENT = "z"
+"""A host that does not start; an operator assigns it an id."""
+
+
+def census_of(world):
+    """All nodes of a world about ids."""
+    mappings = (parse_mapping(world.nodes[f"{HOSTS}/{k}"], key=k) for k in world.children(HOSTS))
+    owners = (int(name) for name in world.children(OWNERS))
+    return Census(
+        mappings=tuple(mappings),
+        registered=world.registered(),
+        claims={i: parse_claim(world.nodes[f"{CLAIMS}/{i}"], id=i) for i in world.claimed()},
+        owners={id_: parse_owner(world.nodes[f"{OWNERS}/{id_}"], id=id_) for id_ in owners},
+    )
 
 
 def adoption_of(world):
     """The commit that adopts all registered brokers of a world, with the fence; may be empty."""
-    fence = world.nodes[FENCE].version
-    mappings = (parse_mapping(world.nodes[f"{HOSTS}/{k}"], key=k) for k in world.children(HOSTS))
-    claims = {id_: parse_claim(world.nodes[f"{CLAIMS}/{id_}"], id=id_) for id_ in world.claimed()}
-    owners = (int(name) for name in world.children(OWNERS))
-    census = Census(
-        mappings=tuple(mappings),
-        registered=world.registered(),
-        claims=claims,
-        owners={id_: parse_owner(world.nodes[f"{OWNERS}/{id_}"], id=id_) for id_ in owners},
-    )
+    fence, census = world.nodes[FENCE].version, census_of(world)
     versions = {id_: world.nodes[f"{IDS}/{id_}"].version for id_ in census.registered}
     found = adoptions(census, KeyTemplate.parse("{host}"), versions=versions)
     ops = [op for each in found for op in each.ops]
     return (Put(FENCE, b"", fence), *ops) if ops else ()
+
+
+def assignment_of(world, key, broker_id):
+    """The commit that assigns an id to a key. Raises `NotFree`."""
+    census = census_of(world)
+    ledger = Ledger(
+        broker_id=broker_id,
+        fence=world.nodes[FENCE].version,
+        now_ms=world.now_ms,
+        registration=census.registered.get(broker_id),
+        claim=census.claims.get(broker_id),
+        owners=census.owners,
+        has_owner=broker_id in census.owners,
+        mappings=tuple(each for each in census.mappings if each.broker_id == broker_id),
+    )
+    before = next((each for each in census.mappings if each.key == key), None)
+    return assign(key, ledger, before=before)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +112,7 @@ class Story:
         self.watcher = Watcher(self.world) if self.plot.is_watched else None
         self.adopting: tuple = ()
         self.adopted = 0
+        self.assigned = 0
         self.nonces = 0
         self.ways: set[str] = set()
         self._begin()
@@ -252,6 +277,13 @@ class Story:
             self.world.commit(self.adopting, None)
             self.adopted += 1
         self.adopting = ()
+
+    def _assign(self):
+        """An operator assigns a number that a start has drawn last, or that the next one draws."""
+        number = 1000 + self.world.numbers + self.rng.randrange(2)
+        with suppress(NotFree):
+            self.world.commit(assignment_of(self.world, ABSENT, number), None)
+            self.assigned += 1
 
     def _lead(self):
         """Another watcher becomes the leader."""

@@ -203,12 +203,12 @@ class Impatient(Wrapped):
 
 
 class Unreached(Wrapped):
-    """A store that cannot be reached when the first owner is to be written; `tries` so far."""
+    """A store that cannot be reached when a broker is first seen registered; `tries` so far."""
 
     tries = 0
 
     def commit(self, ops):
-        if any(op.path.startswith(OWNERS) for op in ops):
+        if any(isinstance(op, Put) and op.path.startswith(OWNERS) for op in ops):
             self.tries += 1
             if self.tries == 1:
                 raise Unreachable("the store does not answer")

@@ -4,7 +4,7 @@ import pytest
 
 from identity_story import Plot, Story
 from rackwise.core.identity.model import Rules
-from rackwise.core.identity.nodes.store import FENCE, HOSTS, Create, Put
+from rackwise.core.identity.nodes.store import FENCE, HOSTS, OWNERS, Create, Put
 
 SEEDS = range(400)
 TROUBLE = {"start": 6, "boot": 8, "kill": 2, "expire": 5, "crash": 1, "lose_session": 1}
@@ -31,6 +31,9 @@ PLOTS = {
         events=TROUBLE,
     ),
 }
+ASSIGNING = Plot(
+    rules=Rules(spare="never"), mapped={"g": 1}, events=TROUBLE | {"assign": 4}, turns=200
+)
 CROWD = Plot(
     rules=Rules(spare="unmapped", grace_ms=0, on_blocked="generate"),
     used=frozenset({1, 9}),
@@ -67,6 +70,13 @@ def test_the_laws_hold_while_brokers_are_adopted():
     assert sum(story.adopted for story in stories) > len(stories)
 
 
+def test_the_laws_hold_while_ids_are_assigned():
+    """KIP-426: "a third-party tool could be used to manipulate the record in ZooKeeper"."""
+    stories = list(told(ASSIGNING, range(200)))
+    assert sum(story.assigned for story in stories) > len(stories)
+    assert all("gen" in story.ways for story in stories[:20])
+
+
 def test_the_laws_hold_in_a_crowd_at_one_spare():
     stories = list(told(CROWD, range(100)))
     assert any("b1" in story.ways for story in stories)
@@ -76,6 +86,11 @@ BREAKS = {
     "got others may have moved since the fence": (
         CROWD,
         lambda op: isinstance(op, Put) and op.path == FENCE and op.version is not None,
+        "I4",
+    ),
+    "an id that is generated may be assigned meanwhile": (
+        ASSIGNING,
+        lambda op: isinstance(op, Create) and op.path.startswith(OWNERS),
         "I4",
     ),
     "the mapping is not stored": (

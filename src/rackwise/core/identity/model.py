@@ -112,12 +112,17 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """The last start of this id that Rackwise saw registered."""
+    """The last start of this id that Rackwise saw registered; before, the key that reserved it."""
 
     broker_id: int
     key: str
     incarnation: int | None = None
     endpoints: frozenset[str] = frozenset()
+
+    @property
+    def was_registered(self) -> bool:
+        """Return whether a broker of this key was seen registered."""
+        return self.incarnation is not None or bool(self.endpoints)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +146,7 @@ class UnreadableMapping:
     hint: str
     """What to do about it."""
     owned: frozenset[int] = frozenset()
-    """The ids whose owner has this key. Its mapping may have another id that was assigned since."""
+    """The ids whose owner has this key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +185,7 @@ class Observation:
     used: frozenset[int] | None = None
     """Ids in replica lists; None = not read."""
     owned: frozenset[int] = frozenset()
-    """Ids that have an owner; read together with `used`."""
+    """Ids that have an owner: of the own ids, and of all once `used` is read."""
     missing_since_ms: Mapping[int, int] | None = None
     """Id -> since when it is missing without a break; None = not read."""
     at_risk: Mapping[int, tuple[str, ...]] | None = None

@@ -10,6 +10,9 @@ from rackwise.core.identity.refusals import MappingCorrupt, NotFree, StillUsed
 FENCE = Put("/brokers/id_alloc", b"", 40)
 NOT_CLAIMED, NOT_LIVE = Absent("/brokers/claims/7"), Absent("/brokers/ids/7")
 NOT_RETIRED = Absent("/brokers/retired_ids/7")
+RESERVED = Create(
+    "/brokers/id_owners/7", b'{"version":0,"key":"h7","incarnation":null,"endpoints":[]}'
+)
 DATA = b'{"version":0,"broker.id":7}'
 G = mapping("g", 7, node_version=6)
 
@@ -22,8 +25,11 @@ class TestAssign:
     """A third-party tool could be used to manipulate the record in ZooKeeper."""
 
     def test_a_key_without_a_mapping(self):
-        expected = (FENCE, NOT_CLAIMED, NOT_LIVE, NOT_RETIRED)
+        expected = (FENCE, NOT_CLAIMED, NOT_LIVE, NOT_RETIRED, RESERVED)
         assert assign("h7", ledger()) == (*expected, Create("/brokers/hosts/h7", DATA))
+
+    def test_an_id_that_has_an_owner_keeps_it(self):
+        assert RESERVED not in assign("h7", ledger(has_owner=True))
 
     def test_a_key_that_has_one_keeps_what_else_stands_in_it(self):
         before = mapping("h7", 9, version=3, node_version=2, extra={"x": 1})

@@ -107,6 +107,14 @@ def test_an_owner_whose_key_has_not_the_id_is_told():
     assert told(mappings=()) == ("h7 registered id 7, which is not mapped to it",)
 
 
+def test_an_owner_that_was_never_registered_only_reserves_its_id():
+    reserved = {5: Owner(broker_id=5, key="h5"), 7: Owner(broker_id=7, key="h5")}
+    census = replace(WHOLE, owners=reserved)
+    assert [row.id for row in roster(census)] == [4, 7, 9]
+    assert of(census, 7).owner is None
+    assert told(owners=reserved) == ()
+
+
 def test_a_start_without_acquire_is_told():
     since = "id 7 was registered without acquire since h7 last had it"
     later = {7: replace(WHOLE.registered[7], incarnation=41)}

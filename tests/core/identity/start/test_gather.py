@@ -132,6 +132,15 @@ class TestAllAnew:
         denied = read(world, host())
         assert denied.mapping_hint.startswith("log in as the owner of /brokers/hosts/h7")
 
+    def test_which_of_ones_own_ids_have_an_owner(self):
+        """Of a broker that is not registered, what the owner says is not asked."""
+        registered = Create(f"{IDS}/8", b"h:9092", ephemeral=True)
+        owned = (Create(f"{OWNERS}/7", b"{"), Create(f"{OWNERS}/8", OWNED_BY_H))
+        world = world_of(mapping("h7", 8), registered, *owned, Create(f"{OWNERS}/9", b"{"))
+        seen = read(world, host(configured=7))
+        assert seen.owned == {7, 8}
+        assert {id_: each.key for id_, each in seen.owners.items()} == {8: "h"}
+
     def test_a_store_that_was_never_prepared(self):
         world = world_of()
         del world.nodes[FENCE]

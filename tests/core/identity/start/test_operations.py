@@ -19,7 +19,10 @@ CLAIM = Create(
 )
 HERE = {"host": "host", "pid": 12, "now_ms": 5, "fence": 40}
 NEW = Create("/brokers/hosts/h7", b'{"version":0,"broker.id":7}')
-FREE = Absent("/brokers/ids/7")
+FREE, IN_USE = Absent("/brokers/ids/7"), Absent("/brokers/retired_ids/7")
+RESERVED = Create(
+    "/brokers/id_owners/7", b'{"version":0,"key":"h7","incarnation":null,"endpoints":[]}'
+)
 
 
 def fence(version=None):
@@ -32,13 +35,26 @@ def take(how, **more):
 
 def test_a_key_without_a_mapping_gets_one():
     for how in ("configured", "meta", "gen"):
-        assert operations(take(how), seen(**HERE)) == (fence(), FREE, CLAIM, NEW)
+        assert operations(take(how), seen(**HERE)) == (
+            fence(),
+            FREE,
+            IN_USE,
+            CLAIM,
+            RESERVED,
+            NEW,
+        )
+
+
+def test_an_id_that_has_an_owner_keeps_it():
+    observation = seen(**HERE, owned=frozenset({7}))
+    assert operations(take("meta"), observation) == (fence(), FREE, IN_USE, CLAIM, NEW)
+    assert RESERVED not in mapping_operations(take("meta"), observation)
 
 
 def test_a_mapping_is_written_though_it_says_the_same_at_the_version_read():
     observation = seen(**HERE, mapping=mapping("h7", 7, node_version=3))
     written = Put("/brokers/hosts/h7", b'{"version":0,"broker.id":7}', 3)
-    assert operations(take("a"), observation) == (fence(), FREE, CLAIM, written)
+    assert operations(take("a"), observation)[-1] == written
 
 
 def test_what_else_stands_in_a_newer_mapping_is_kept():
@@ -57,7 +73,9 @@ def test_a_spare_rests_on_the_fence_that_was_read_and_takes_the_mapping_away():
     assert operations(take("b1", takes_from=taken), seen(**HERE)) == (
         fence(40),
         FREE,
+        IN_USE,
         CLAIM,
+        RESERVED,
         NEW,
         Delete("/brokers/hosts/g", 6),
     )
@@ -71,10 +89,11 @@ def test_what_an_earlier_commit_wrote_is_not_written_again():
 def test_a_store_without_registrations_takes_two_commits():
     taken = (mapping("g", 7, node_version=6),)
     spare = take("b1", takes_from=taken)
-    assert claim_operations(spare, seen(**HERE)) == (fence(40), CLAIM)
+    assert claim_operations(spare, seen(**HERE)) == (fence(40), IN_USE, CLAIM)
     assert mapping_operations(spare, seen(**HERE)) == (
         fence(),
         Check("/brokers/claims/7", 0),
+        RESERVED,
         NEW,
         Delete("/brokers/hosts/g", 6),
     )

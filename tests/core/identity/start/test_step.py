@@ -32,6 +32,8 @@ from rackwise.core.identity.nodes.store import (
     FENCE,
     HOSTS,
     IDS,
+    OWNERS,
+    RETIRED,
     Check,
     Create,
     Delete,
@@ -72,7 +74,9 @@ class TestUntilTheIdIsTaken:
         assert {op.path for op in action.ops} == {
             FENCE,
             f"{IDS}/7",
+            f"{RETIRED}/7",
             f"{CLAIMS}/7",
+            f"{OWNERS}/7",
             f"{HOSTS}/h7",
         }
         assert played(gathered(), ended("done"))[1] == WriteMeta(
@@ -207,7 +211,7 @@ class TestWithoutZooKeeper:
 
     def test_the_claim_is_committed_alone(self):
         action = self.played(self.kraft)[1]
-        assert {op.path for op in action.ops} == {FENCE, f"{CLAIMS}/7"}
+        assert {op.path for op in action.ops} == {FENCE, f"{RETIRED}/7", f"{CLAIMS}/7"}
         assert isinstance(self.played(self.kraft, ended("conflict"))[1], Sleep)
 
     def test_then_the_mapping_under_it(self):

@@ -99,8 +99,9 @@ def read_ledger(
             hint="wait until the session that wrote it ends",
             where=f"{CLAIMS}/{broker_id}",
         )
-    marker = f"{MISSING}/{broker_id}"
-    node = store.read((marker,))[marker]
+    marker, owner = f"{MISSING}/{broker_id}", f"{OWNERS}/{broker_id}"
+    nodes = store.read((marker, owner))
+    node = nodes[marker]
     return Ledger(
         broker_id=broker_id,
         fence=version,
@@ -108,6 +109,7 @@ def read_ledger(
         registration=view.registered().get(broker_id),
         claim=claims.get(broker_id),
         owners=read_owners(store, {}),
+        has_owner=nodes[owner] is not None,
         mappings=tuple(each for each in mappings if each.broker_id == broker_id),
         is_retired=broker_id in ids_in_names(store.children(RETIRED)),
         replicas=replicas,

@@ -11,11 +11,11 @@ fleet that has just adopted mappings, brokers in a rolling restart would look li
 
 A generated number is compared with all known ids: if the sequence was recreated, it starts again,
 and its numbers match old replicas. Nor is an id with an owner given again: its replicas may be gone
-while its number is still on a disk.
+while its number is still on a disk, or it is assigned to a host that has not started yet.
 
 A mapping of another host that cannot be read may have every used id that no readable mapping has,
-so none of these spares is unmapped. It may also have an id that was assigned and never used. If no
-owner has its key, nothing tells which, so no number is generated until it can be read.
+so none of these spares is unmapped. If another tool wrote it, it may also have an id that was never
+used. If no owner has its key, nothing tells which, so no number is generated until it can be read.
 """
 
 from __future__ import annotations

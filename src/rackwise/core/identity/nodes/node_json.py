@@ -80,7 +80,10 @@ class ClaimNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerNode:
-    """`id_owners/<id>`: the last start of the id that was seen registered."""
+    """`id_owners/<id>`: the last start of the id that was seen registered.
+
+    Before, the key that reserved the id: without incarnation and endpoints.
+    """
 
     version: _Version = 0
     """Version of the format."""

@@ -4,7 +4,8 @@
 /brokers/ids/7            versions 1..5 and later   ->  Registration   endpoints, session, czxid
 /brokers/hosts/h7         {"version":0,"broker.id":7}  <->  KeyMapping
 /brokers/claims/7         ephemeral                 <->  Claim
-/brokers/id_owners/7      who last registered 7     <->  Owner
+/brokers/id_owners/7      who registered 7 last,    <->  Owner
+                          or has reserved it
 /brokers/missing_ids/7    7 is missing              <->  MissingMarker
 /cluster/id               {"version":"1","id":..}    ->  text
 ```
@@ -138,6 +139,16 @@ def write_mapping(
     return store.Put(path, data, version) if has_node else store.Create(path, data)
 
 
+def reserve(key: str, broker_id: int) -> store.Create:
+    """Build the operation that reserves an id without an owner for a key.
+
+    Each commit that maps such an id has it. So of two commits that map an id, one fails, and an id
+    that was mapped once is never generated, even if its mapping cannot be read.
+    """
+    owner = Owner(broker_id=broker_id, key=key)
+    return store.Create(f"{store.OWNERS}/{broker_id}", format_owner(owner))
+
+
 def delete_mappings(mappings: Iterable[KeyMapping]) -> tuple[store.Delete, ...]:
     """Build the operations that delete mappings, each at the version that was read."""
     return tuple(store.Delete(f"{store.HOSTS}/{m.key}", m.node_version) for m in mappings)
@@ -207,7 +218,7 @@ def format_claim(*, key: str, host: str, pid: int, nonce: str, since_ms: int) ->
 
 
 def parse_owner(node: StoredNode, *, id: int) -> Owner:  # noqa: A002, the word
-    """Parse the last start of this id that registered through us. Raises `StoreCorrupt`."""
+    """Parse the owner of this id. Raises `StoreCorrupt`."""
     read = read_node(OwnerNode, node.data, path=f"{store.OWNERS}/{id}", most=NODE_BYTES)
     return Owner(
         broker_id=id,

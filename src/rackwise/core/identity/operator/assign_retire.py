@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwise.core.identity.decision import holders
-from rackwise.core.identity.nodes.nodes import delete_mappings, write_mapping
+from rackwise.core.identity.nodes.nodes import delete_mappings, reserve, write_mapping
 from rackwise.core.identity.nodes.store import (
     CLAIMS,
     FENCE,
@@ -57,6 +57,8 @@ class Ledger:
     registration: Registration | None = None
     claim: Claim | None = None
     owners: Mapping[int, Owner]
+    has_owner: bool = False
+    """Whether the id has an owner, even one that cannot be read."""
     mappings: Sequence[KeyMapping] = ()
     """The mappings of all keys to this id."""
     is_retired: bool = False
@@ -116,6 +118,7 @@ def assign(
         Put(FENCE, b"", ledger.fence),
         *_free(ledger),
         Absent(f"{RETIRED}/{ledger.broker_id}"),
+        *(() if ledger.has_owner else (reserve(key, ledger.broker_id),)),
         write_mapping(key, ledger.broker_id, before, has_node=has_node, version=version),
         *delete_mappings(_others(key, ledger)),
     )

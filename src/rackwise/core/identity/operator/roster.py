@@ -10,7 +10,8 @@ Goals, in order: every id that a node mentions has a row; nothing is guessed if 
 read; rows are in order of ids.
 
 An id is missing if replicas use it or it was seen once, and it is neither registered nor retired. A
-mapping alone does not make an id missing: its host may never have started.
+mapping alone does not make an id missing: its host may never have started. An owner that only
+reserves an id is left out.
 
 `disagreements` reports contradictions between mapping, claim, registration and owner of one id:
 
@@ -95,14 +96,15 @@ class IdRow:
 def roster(census: Census) -> tuple[IdRow, ...]:
     """Return a row for each id that a node mentions, in order of ids."""
     ids = {each.broker_id for each in census.mappings}
-    ids.update(census.registered, census.claims, census.owners, census.missing_since_ms)
+    ids.update(census.registered, census.claims, census.missing_since_ms)
+    ids.update(id_ for id_, each in census.owners.items() if each.was_registered)
     ids |= census.retired | census.known | (census.used or frozenset())
     return tuple(row_of(census, each) for each in sorted(ids))
 
 
 def row_of(census: Census, id: int) -> IdRow:  # noqa: A002, the word
     """Return the row of one id, empty if no node mentions it."""
-    since_ms = census.missing_since_ms.get(id)
+    since_ms, owner = census.missing_since_ms.get(id), census.owners.get(id)
     is_known = id in census.known or id in (census.used or frozenset())
     is_missing = is_known and id not in census.registered and id not in census.retired
     return IdRow(
@@ -110,7 +112,7 @@ def row_of(census: Census, id: int) -> IdRow:  # noqa: A002, the word
         keys=tuple(sorted(each.key for each in census.mappings if each.broker_id == id)),
         registration=census.registered.get(id),
         claim=census.claims.get(id),
-        owner=census.owners.get(id),
+        owner=owner if owner is not None and owner.was_registered else None,
         has_replicas=None if census.used is None else id in census.used,
         is_missing=is_missing,
         missing_ms=None if since_ms is None or not is_missing else census.now_ms - since_ms,

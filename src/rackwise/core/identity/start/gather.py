@@ -33,7 +33,6 @@ from rackwise.core.identity.model import (
     LocalLogDir,
     Mode,
     Observation,
-    Owner,
     ReadMore,
     UnreadableMapping,
     Watch,
@@ -200,6 +199,7 @@ def _gather_all(host: Host) -> Gathering:
     ids = {host.configured, *(each.meta.broker_id for each in host.log_dirs if each.meta)}
     own_ids = {each for each in ids if each is not None and each >= 0}
     asked = own_ids | ({mapping.broker_id} if mapping else set())
+    owners = yield from _read_nodes(OWNERS, map(str, sorted(asked)))
     observation = Observation(
         mode=host.mode,
         key=host.key,
@@ -216,7 +216,12 @@ def _gather_all(host: Host) -> Gathering:
         mapping_hint=None if error is None else error.hint,
         registered=registered,
         claims=claims,
-        owners=(yield from _read_owners(sorted(asked & set(registered)))),
+        owners={
+            int(name): parse_owner(node, id=int(name))
+            for name, node in owners.items()
+            if int(name) in registered
+        },
+        owned=ids_in_names(owners),
         retired=retired,
         reserved={},
         fence=fence.version,
@@ -260,11 +265,6 @@ def _read_claims() -> Generator[Ask, Any, Mapping[int, Claim]]:
     ids = ids_in_names((yield ListChildren(CLAIMS)))
     nodes = yield from _read_nodes(CLAIMS, map(str, sorted(ids)))
     return {int(name): parse_claim(node, id=int(name)) for name, node in nodes.items()}
-
-
-def _read_owners(ids: Iterable[int]) -> Generator[Ask, Any, Mapping[int, Owner]]:
-    nodes = yield from _read_nodes(OWNERS, map(str, ids))
-    return {int(name): parse_owner(node, id=int(name)) for name, node in nodes.items()}
 
 
 def _read_reserved(observation: Observation) -> Gathering:
