@@ -113,7 +113,7 @@ def _of_spares(seen, rules, spares, cand, bare):
     if len(cand) > 1:
         return "D31", "AMBIGUOUS_SPARE"
     if not cand:
-        permitted = any(rules.spare == "any" or _is_unmapped(seen, s) for s in spares)
+        permitted = any(_is_permitted(seen, rules, s) for s in spares)
         blocked = {
             "grace": "WAIT" if permitted else "SPARE_RESERVED",
             "error": "SPARE_RESERVED",
@@ -165,7 +165,7 @@ def _mine(seen, n):
 
 
 def _may_go(seen, rules, s):
-    if rules.spare == "unmapped" and not _is_unmapped(seen, s):
+    if not _is_permitted(seen, rules, s):
         return False
     if rules.grace_ms == 0:
         return True
@@ -173,8 +173,8 @@ def _may_go(seen, rules, s):
     return since is not None and seen.now_ms - since >= rules.grace_ms
 
 
-def _is_unmapped(seen, s):
-    return s not in seen.reserved and not seen.unreadable
+def _is_permitted(seen, rules, s):
+    return rules.spare == "any" if s in seen.reserved else not seen.unreadable
 
 
 def _risk(seen, rules, n, bare):

@@ -69,7 +69,7 @@ DECISIONS = [
     "| U | other keys whose mapping cannot be read: each may have every id of T that is not in R |",
     "| W | how long to wait for a stale registration |",
     "| S | spares: T - L - K - Z |",
-    "| cand | those of S missing for the grace; with `--spare unmapped` not in R, and U is empty |",
+    "| cand | those of S missing for the grace: in R with `--spare any`; others if U is empty |",
     "",
     "*held(n)*: n is in L, or in K under another session. *looks like me*: the claim has my key,",
     "or the Owner of this very registration has, or endpoints meet, or nothing is known of it.",

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
-from kazoo.security import OPEN_ACL_UNSAFE
+from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
 
 from broker_id_schemas import check_document
 from rackwise.adapters.launch.views import stores
@@ -163,6 +163,37 @@ def test_our_own_commands_without_the_login_are_denied(url, login, words):
     assert (code, out) == (4, "")
     assert err.startswith("error: ZooKeeper denies ")
     assert dump(url) == before
+
+
+def test_an_assignment_to_a_key_whose_mapping_is_denied_names_the_login(url, login):
+    adopted(url, *login)
+    path = f"{HOSTS}/h7"
+    with closing(stores.open_store(url)) as store:
+        store._client.add_auth("digest", "kafka:kafkas-own")
+        store._client.set_acls(path, [make_digest_acl("another", "secret", all=True)])
+    before = dump(url)
+    code, _, err = called("broker-id", "assign", "h7", "9", "--store", url, *login)
+    assert (code, f"hint: log in as the owner of {path}" in err) == (4, True), err
+    code, _, err = called("broker-id", "assign", "h7", "9", "--force", "--store", url, *login)
+    assert (code, f"error: ZooKeeper denies WRITE on {path}" in err) == (4, True), err
+    assert dump(url) == before
+
+
+def test_a_mapping_that_may_be_written_and_not_read_is_replaced_by_force(url, login):
+    adopted(url, *login)
+    path = f"{HOSTS}/h7"
+    with closing(stores.open_store(url)) as store:
+        store._client.add_auth("digest", "kafka:kafkas-own")
+        store._client.set(path, STOLEN)
+        store._client.set_acls(
+            path, [make_digest_acl("kafka", "kafkas-own", write=True, admin=True)]
+        )
+    code, _, err = called("broker-id", "assign", "h7", "8", "--force", "--store", url, *login)
+    assert code == 0, err
+    with closing(stores.open_store(url)) as store:
+        store._client.add_auth("digest", "kafka:kafkas-own")
+        store._client.set_acls(path, OPEN_ACL_UNSAFE)
+        assert store.read([path])[path].data == b'{"version":0,"broker.id":8}'
 
 
 def test_a_start_without_the_login_is_denied_and_takes_nothing(url, login, tmp_path):

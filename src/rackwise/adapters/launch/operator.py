@@ -33,6 +33,7 @@ from rackwise.core.identity.operator.garbage import (
     garbage_with_winners,
     literal_garbage,
 )
+from rackwise.core.identity.operator.roster import UnreadableNode
 from rackwise.core.identity.refusals import MappingCorrupt
 from rackwise.core.text import counted
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from rackwise.core.identity.model import KeyMapping
     from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Op
     from rackwise.core.identity.operator.key_template import KeyTemplate
-    from rackwise.core.identity.operator.roster import Census, UnreadableNode
+    from rackwise.core.identity.operator.roster import Census
 
     T = TypeVar("T")
 
@@ -319,8 +320,11 @@ def _delete(
 
 def _read_own_mapping(
     store: IdentityStore, key: str
-) -> tuple[KeyMapping | None, str | None, int | None]:
-    """Return the mapping of the key, or why it is unreadable and the version of its node."""
+) -> tuple[KeyMapping | None, UnreadableNode | None, int | None]:
+    """Return the mapping of the key, or why it is unreadable and the version of its node.
+
+    A denied node has no version: the commit then replaces it at any, if it may.
+    """
     path = f"{HOSTS}/{key}"
     node = store.read((path,))[path]
     if node is None:
@@ -328,7 +332,7 @@ def _read_own_mapping(
     try:
         return parse_mapping(node, key=key), None, None
     except MappingCorrupt as error:
-        return None, error.message, node.version
+        return None, UnreadableNode.of(error), None if node.is_denied else node.version
 
 
 def _commit_with_retries(store: IdentityStore, once: Callable[[], tuple[T, Sequence[Op]]]) -> T:

@@ -86,6 +86,15 @@ def mapping_hint(key: str, number: int | None = None) -> str:
     return f"write the mapping again: broker-id assign {escaped(key)} {shown} --force"
 
 
+def name_id(hint: str, key: str, number: int) -> str:
+    """Name the id in the hint of an unreadable mapping, if the hint is to write it again.
+
+    >>> name_id(mapping_hint("h7"), "h7", 7) == mapping_hint("h7", 7)
+    True
+    """
+    return hint.replace(mapping_hint(key), mapping_hint(key, number))
+
+
 @refusal_code(
     "META_INCONSISTENT",
     expected="one id in all log dirs",

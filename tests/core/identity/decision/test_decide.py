@@ -242,16 +242,23 @@ class TestSpares:
         decision = decided(Rules(spare="unmapped", on_blocked="error"), missing_since_ms={})
         assert "7 (unmapped, 300 s of grace left)" in str(decision.error)
 
-    def test_one_that_an_unreadable_mapping_may_have_is_kept_for_its_key(self):
+    @pytest.mark.parametrize("spare", ["unmapped", "any"])
+    def test_one_that_an_unreadable_mapping_may_have_is_kept_for_its_key(self, spare):
+        """Else the id had two hosts: a mapping that cannot be read cannot be taken from its key."""
         changed = {"unreadable": {"g": unreadable("g"), "f": unreadable("f")}}
-        decision = decided(**changed)
+        rules = replace(RULES, spare=spare)
+        decision = decided(rules, **changed)
         assert told(decision) == "SPARE_RESERVED"
         assert "7 (perhaps mapped to f, g, which cannot be read, missing for" in str(decision.error)
         assert decision.error.hint == "mend f, or run: broker-id assign h7 ID"
-        waits = decided(replace(RULES, on_blocked="wait"), **changed)
+        waits = decided(replace(rules, on_blocked="wait"), **changed)
         assert waits.on == ("/brokers/ids/7", "/brokers/hosts/f", "/brokers/hosts/g")
-        anyone = decided(replace(RULES, spare="any"), **changed)
-        assert (told(anyone), anyone.takes_from) == ("TAKE 7 b1", ())
+
+    def test_one_of_a_readable_mapping_may_be_taken_beside_unreadable_ones(self):
+        changed = {"unreadable": {"g": unreadable("g"), "f": unreadable("f")}}
+        others = (mapping("h9", 7),)
+        anyone = decided(replace(RULES, spare="any"), reserved={7: others}, **changed)
+        assert (told(anyone), anyone.takes_from) == ("TAKE 7 b1", others)
         assert anyone.warnings == (
             "MAPPING_UNREADABLE: key f: mend f",
             "MAPPING_UNREADABLE: key g: mend g",

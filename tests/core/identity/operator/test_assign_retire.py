@@ -5,6 +5,7 @@ import pytest
 from identities import claim, mapping, owner, registered
 from rackwise.core.identity.nodes.store import Absent, Create, Delete, Put
 from rackwise.core.identity.operator.assign_retire import Ledger, assign, retire, undo
+from rackwise.core.identity.operator.roster import UnreadableNode
 from rackwise.core.identity.refusals import MappingCorrupt, NotFree, StillUsed
 
 FENCE = Put("/brokers/id_alloc", b"", 40)
@@ -91,7 +92,10 @@ class TestAssign:
         assert NOT_CLAIMED not in operations
 
     def test_a_mapping_that_cannot_be_read_is_replaced_only_by_force(self):
-        problem = {"problem": "not JSON", "problem_version": 8}
+        unreadable = UnreadableNode(
+            "not JSON", "write the mapping again: broker-id assign h7 ID --force"
+        )
+        problem = {"problem": unreadable, "problem_version": 8}
         with pytest.raises(
             MappingCorrupt, match="cannot read the mapping of key h7: not JSON"
         ) as caught:
@@ -99,6 +103,12 @@ class TestAssign:
         assert caught.value.hint == "write the mapping again: broker-id assign h7 7 --force"
         written = assign("h7", ledger(), **problem, force=True)[-1]
         assert written == Put("/brokers/hosts/h7", DATA, 8)
+
+    def test_a_mapping_that_is_denied_is_its_owners_to_mend(self):
+        denied = UnreadableNode("the store denies READ", "log in as the owner of /brokers/hosts/h7")
+        with pytest.raises(MappingCorrupt, match="the store denies READ") as caught:
+            assign("h7", ledger(), problem=denied)
+        assert caught.value.hint == denied.hint
 
 
 class TestRetire:

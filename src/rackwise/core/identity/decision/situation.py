@@ -134,10 +134,13 @@ class Situation:
         return () if broker_id in self.seen.reserved else tuple(sorted(self.seen.unreadable))
 
     def is_allowed(self, broker_id: int) -> bool:
-        """Return whether the rules permit this spare, grace aside."""
-        if self.rules.spare == "any":
-            return True
-        return broker_id not in self.seen.reserved and not self.doubtful_keys(broker_id)
+        """Return whether the rules permit this spare, grace aside.
+
+        An id that an unreadable mapping may have is never permitted: that mapping could not be
+        removed.
+        """
+        is_mapped = broker_id in self.seen.reserved
+        return not self.doubtful_keys(broker_id) and (self.rules.spare == "any" or not is_mapped)
 
     @property
     def candidates(self) -> tuple[int, ...]:

@@ -58,7 +58,7 @@ from rackwise.core.identity.nodes.store import (
     Create,
     Put,
 )
-from rackwise.core.identity.refusals import mapping_hint
+from rackwise.core.identity.refusals import name_id
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class _Case:
         if self.force:
             return "", ""
         if unreadable is not None:
-            hint = unreadable.hint.replace(mapping_hint(self.key), mapping_hint(self.key, number))
+            hint = name_id(unreadable.hint, self.key, number)
             return f"the mapping of key {key} cannot be read", hint
         if mapping is not None and mapping.broker_id != number:
             return (

@@ -36,7 +36,7 @@ from rackwise.core.identity.nodes.store import (
     Put,
 )
 from rackwise.core.identity.operator.garbage import is_name_of
-from rackwise.core.identity.refusals import MappingCorrupt, NotFree, StillUsed, mapping_hint
+from rackwise.core.identity.refusals import MappingCorrupt, NotFree, StillUsed, name_id
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.identity.model import Claim, KeyMapping, Owner, Registration
     from rackwise.core.identity.nodes.store import Op
+    from rackwise.core.identity.operator.roster import UnreadableNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,22 +95,22 @@ def assign(
     ledger: Ledger,
     *,
     before: KeyMapping | None = None,
-    problem: str | None = None,
+    problem: UnreadableNode | None = None,
     problem_version: int | None = None,
     force: bool = False,
 ) -> tuple[Op, ...]:
     """Build the commit that maps a key to an id.
 
     `before`: the mapping of the key. `problem`: why it cannot be read; `problem_version`: the
-    version of that node. Raises `NotFree`, `MappingCorrupt`.
+    version of that node, None = denied, too. Raises `NotFree`, `MappingCorrupt`.
     """
     _check_free(key, ledger, force=force)
     if problem is not None and not force:
         raise MappingCorrupt(
-            f"cannot read the mapping of key {escaped(key)}: {escaped(problem)}",
+            f"cannot read the mapping of key {escaped(key)}: {escaped(problem.problem)}",
             wanted='{"version":0,"broker.id":int}',
-            had=problem,
-            hint=mapping_hint(key, ledger.broker_id),
+            had=problem.problem,
+            hint=name_id(problem.hint, key, ledger.broker_id),
             where=f"{HOSTS}/{escaped(key)}",
             details={"key": key},
         )
