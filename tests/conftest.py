@@ -35,6 +35,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+
+@pytest.fixture(scope="session", autouse=True)
+def state_of_all_tests(tmp_path_factory):
+    """Locks and journals of the tests that set no folder for them; never those of the user."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("RACKWISE_STATE", str(tmp_path_factory.mktemp("state") / "home"))
+        yield
+
+
 SERVERS = ("java", "kafka", "zookeeper", "spark", "prometheus")
 
 

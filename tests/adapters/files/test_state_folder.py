@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rackwise.adapters.files.state_folder import (
+    STATE,
     LockHolder,
     cluster_folder,
     holder,
@@ -37,6 +38,11 @@ NOW = "2026-01-02T03:04:05Z"
 )
 def test_where_it_is(environment, wanted):
     assert state_home(environment) == Path(wanted)
+
+
+def test_commands_of_tests_use_none_of_the_users():
+    of_the_user = {name: value for name, value in os.environ.items() if name != STATE}
+    assert state_home(os.environ) != state_home(of_the_user)
 
 
 def test_a_folder_per_cluster_for_its_owner_alone(tmp_path):
