@@ -60,7 +60,7 @@ def aligned_lines(
     ['~ orders-4  1,2 -> 1,3  rack', '~ a-0       1 -> 2      fair']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    # One format of a whole row: a plan has a row for each of up to a million moves.
+    # One format of a whole row: a diff has a row for each of up to a million partitions.
     template = "  ".join(
         f"%{width}s" if index in numbers else f"%-{width}s" for index, width in enumerate(widths)
     )

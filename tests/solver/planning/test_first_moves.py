@@ -159,7 +159,7 @@ def test_no_choice_of_as_many_replicas_repairs_more_of_the_worst(seed):
 
 CHANGES = {
     "exchanged": lambda made: replace(made, moves=made.later, later=made.moves),
-    "all now": lambda made: replace(made, moves=made.moves + made.later, later=()),
+    "all now": lambda made: replace(made, moves=made.all_moves, later=()),
     "more": lambda made: replace(made, max_moves=4),
     "fewer": lambda made: replace(made, max_moves=1),
     "order of now": lambda made: replace(made, moves=made.moves[::-1]),

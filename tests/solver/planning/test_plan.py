@@ -18,6 +18,7 @@ from rackwise.core.json.canonical import sha256_of
 from rackwise.core.model import PartitionTable
 from rackwise.core.planning import plan as front
 from rackwise.core.planning.model import Add, Balance, Drain, Leaders, Repair, Verdict
+from rackwise.core.planning.outcome.move_columns import MoveColumns
 from rackwise.core.planning.plan import fair_loads, plan
 from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, Policy, Slack, TopicBlock
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Minimise, Plan, Solver, Totals
+    from rackwise.core.planning.model import Goal, Minimise, Plan, Solver, Totals
     from rackwise.core.solver import Network
 
 FEWER = settings(max_examples=max(10, settings().max_examples // 2))
@@ -79,6 +80,10 @@ class TestPlan:
         assert [one.objective for one in made.certificates] == ["moves", "leaders"]
         assert made.fair.leader_groups
         assert made.certificates[0].groups == made.fair.groups
+
+    @pytest.mark.parametrize("goal", [Balance(), Leaders()])
+    def test_moves_are_columns(self, goal: Goal) -> None:
+        assert isinstance(found(GROWN, goal=goal).moves, MoveColumns)
 
     def test_steps_are_reported(self) -> None:
         told: list[int] = []

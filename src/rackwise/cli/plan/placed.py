@@ -139,10 +139,9 @@ def placed_plan(
 
 def placed_text(plan: Plan, *, has_color: bool) -> str:
     """Format one line per move, an empty line and the summary, which claims no least cost."""
-    from rackwise.cli.plan.text import move_lines
+    from rackwise.cli.plan.move_text import moves_text
     from rackwise.cli.tables import labelled_text
 
-    lines = move_lines(plan.moves, has_color=has_color)
     removed = sum(len(move.removed) for move in plan.moves)
     moves = (
         f"{counted(plan.totals.moves, 'replica')} added and {removed} removed, "
@@ -154,7 +153,9 @@ def placed_text(plan: Plan, *, has_color: bool) -> str:
         ("bytes", _bytes_text(plan.totals)),
         ("proof", f"not proved: {escaped(plan.verdict.problems[0])}"),
     )
-    return "\n".join([*lines, *([""] if lines else []), labelled_text(rows)])
+    return "\n".join(
+        filter(None, (moves_text(plan.moves, has_color=has_color), labelled_text(rows)))
+    )
 
 
 def _bytes_text(totals: Totals) -> str:

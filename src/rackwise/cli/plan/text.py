@@ -1,4 +1,4 @@
-"""Text output of `rackwise plan`: one line per move, then totals, proof and price."""
+"""Text output of `rackwise plan`: one line per move (`move_text`), then totals, proof and price."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.goals import goal_text
-from rackwise.cli.tables import aligned_lines, arrow_column, columns_text, labelled_text, size_text
+from rackwise.cli.plan.move_text import moves_text
+from rackwise.cli.tables import columns_text, labelled_text, size_text
 from rackwise.core.text import counted, escaped, names_text
 from rackwise.core.traffic import NANO, exact_dollars
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import (
         BrokerGroup,
         MonthlyChange,
-        Move,
         Plan,
         Steady,
         Totals,
@@ -33,38 +33,9 @@ UNITS = {"moves": "replicas", "bytes": "bytes", "usd": "dollars", "leaders": "le
 
 def plan_text(plan: Plan, *, has_color: bool) -> str:
     """Format one line per move, an empty line and the summary."""
-    lines = move_lines(plan.moves, has_color=has_color)
-    return "\n".join([*lines, *([""] if lines else []), summary_text(plan)])
-
-
-def move_lines(moves: Sequence[Move], *, has_color: bool) -> list[str]:
-    """Format each move: `~ orders-4  1,2,4 -> 1,3,4  spread-even  12.4 GiB, 12.4 GiB cross`."""
-    lists = arrow_column([(ids(move.before), ids(move.after)) for move in moves])
-    # Many moves share their topic and their reasons.
-    names = {topic: escaped(topic) for topic in {move.topic for move in moves}}
-    texts = {
-        reasons: " ".join(map(escaped, reasons)) or "-"
-        for reasons in {move.reasons for move in moves}
-    }
-    rows = [
-        (f"{names[move.topic]}-{move.partition}", arrow, texts[move.reasons], copied_text(move))
-        for move, arrow in zip(moves, lists, strict=True)
-    ]
-    return aligned_lines(rows, mark="\x1b[33m~\x1b[0m " if has_color else "~ ")
-
-
-def copied_text(move: Move) -> str:
-    """Format `12.4 GiB, 12.4 GiB cross`. A move that changes only the order copies nothing."""
-    added = len(set(move.after).difference(move.before))
-    if not added:
-        return "nothing to copy"
-    if move.bytes is None:
-        return "size unknown"
-    copied, cross = move.bytes * added, move.cross_bytes
-    text = size_text(copied)
-    if cross is None:
-        return text
-    return f"{text}, {text if cross == copied else size_text(cross)} cross"
+    return "\n".join(
+        filter(None, (moves_text(plan.moves, has_color=has_color), summary_text(plan)))
+    )
 
 
 def ids(brokers: Iterable[int]) -> str:

@@ -476,7 +476,7 @@ class Plan:
     """What the plan leaves as it is; absent if no partition is frozen or breaks a rule."""
     max_moves: Annotated[Count | None, OMITTED] = None
     """Most replicas that `moves` may add; absent without a limit."""
-    later: Annotated[tuple[Move, ...], OMITTED] = ()
+    later: Annotated[Sequence[Move], OMITTED] = ()
     """Moves that do not fit `max_moves`, in the order of execution; `apply` does not make them.
 
     Totals, fair loads, certificates and verdict are about `moves` and `later` together.

@@ -158,7 +158,7 @@ def plan(
     leaders = choose_lists(instance, sets)
     fair = replace(fair, leader_groups=leader_groups(instance, leaders.leaders))
     change = list_changes(instance, leaders.lists)
-    moves = moves_of(instance, change, prices).moves
+    moves = moves_of(instance, change, prices)
     is_now = None if max_moves is None else first_moves(instance, change, max_moves)
     now, later = (moves, ()) if is_now is None else split_moves(moves, is_now)
     progress(1)
@@ -283,7 +283,7 @@ def _leaders_plan(instance: Instance, made_from: MadeFrom, prices: Sequence[Pric
     """A plan that changes leaders and keeps the sets."""
     leaders = choose_lists(instance, instance.held)
     change = list_changes(instance, leaders.lists)
-    moves = moves_of(instance, change, prices).moves
+    moves = moves_of(instance, change, prices)
     chosen = leaders.leaders
     view = instance.view
     return Plan(

@@ -44,6 +44,11 @@ def test_it_is_a_sequence_of_the_moves():
     assert repr(COLUMNS) == repr(MOVES)
 
 
+def test_some_moves_in_another_order():
+    assert COLUMNS.take(np.array([3, 0])) == (MOVES[3], MOVES[0])
+    assert COLUMNS.take(np.array([], dtype=np.int64)) == ()
+
+
 def test_columns_of_columns_are_the_same():
     assert columns_of(COLUMNS) is COLUMNS
     assert lists_in(COLUMNS, "after") == lists_in(MOVES, "after")

@@ -39,11 +39,9 @@ from rackwise.core.rules import RULES
 from rackwise.core.rules.consequence import Consequence, consequence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.model import Move
+    from rackwise.core.planning.outcome.move_columns import MoveColumns
     from rackwise.core.planning.outcome.moves import ListChanges
     from rackwise.core.planning.problem.instance import Instance
 
@@ -75,15 +73,9 @@ def first_moves(instance: Instance, change: ListChanges, most: int) -> NDArray[n
     return is_now
 
 
-def split_moves(
-    moves: Sequence[Move], is_now: NDArray[np.bool_]
-) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
+def split_moves(moves: MoveColumns, is_now: NDArray[np.bool_]) -> tuple[MoveColumns, MoveColumns]:
     """The first and the later moves, each in the order of `moves`."""
-    now = is_now.tolist()
-    return (
-        tuple(move for move, is_first in zip(moves, now, strict=True) if is_first),
-        tuple(move for move, is_first in zip(moves, now, strict=True) if not is_first),
-    )
+    return moves.take(np.flatnonzero(is_now)), moves.take(np.flatnonzero(~is_now))
 
 
 def _ranks(instance: Instance) -> NDArray[np.int64]:

@@ -77,6 +77,14 @@ class MoveColumns(Sequence[Move]):
             self._moves = _moves_of(self)
         return self._moves
 
+    def take(self, order: NDArray[np.int64]) -> MoveColumns:
+        """The moves with these numbers, in this order."""
+        return MoveColumns(
+            {name: lists.take(order) for name, lists in self.lists.items()},
+            {name: numbers[order] for name, numbers in self.numbers.items()},
+            {name: CodedValues(one.values, one.codes[order]) for name, one in self.names.items()},
+        )
+
     @override
     def __len__(self) -> int:
         return len(self.numbers["partition"])

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         Totals,
         Verdict,
     )
+    from rackwise.core.planning.outcome.move_columns import MoveColumns
     from rackwise.core.planning.outcome.moves import ListChanges
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.proof.applied import AppliedMoves, AppliedPlan
@@ -131,7 +132,7 @@ def _different_moves(moves: Sequence[Move], stated_moves: Sequence[Move]) -> Ite
 
 
 def _false_order(
-    instance: Instance, plan: Plan, change: ListChanges, moves: Sequence[Move]
+    instance: Instance, plan: Plan, change: ListChanges, moves: MoveColumns
 ) -> Iterator[str]:
     """Moves out of order, and others for later than those that `first_moves` leaves."""
     wanted: tuple[Sequence[Move], Sequence[Move]] = (moves, ())
