@@ -16,16 +16,19 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long check bench golden lock
+.PHONY: help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long check bench golden lock
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 venv:
 	@$(PYTHON) requirements/locks.py install .venv dev.txt
 
 minimal:
 	@$(PYTHON) requirements/locks.py install build/minimal minimal.txt
+
+server-assignor: venv ## the jar of the server-side assignors for brokers, and its SHA-512
+	@$(BIN)/python server-assignor/server_jar.py
 
 demo: venv ## the main job on bundled data, no broker needed; ends with a report
 	@$(BIN)/python examples/demo.py

@@ -15,6 +15,7 @@ from identity_cases import (
     write_case,
 )
 from placement_cases import alternate_case, kip36_case, striped_case
+from server_cases import server_case
 from wire_cases import DRAWN as MESSAGES
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ LINES = {
     "reassignment.read": "4.3.1",
     "reassignment.write": "4.3.1",
     "registration.read": "3.9.2",
+    "server.optimal": "4.3.1",
     "wire.header": "0.10.0.1",
     "wire.metadata_request": "0.10.0.1",
     "wire.metadata_response": "0.10.0.1",
@@ -55,6 +57,7 @@ JUDGES = {
     "properties": (),
     "reassignment": ("kafka-tools", "kafka-clients", "jackson-databind"),
     "registration": ("kafka_2.13",),
+    "server": ("kafka-group-coordinator-api",),
     "wire": ("kafka-clients",),
 }
 """The jars that an answer comes from, by the first word of the operation; none = Java itself."""
@@ -150,16 +153,7 @@ def cases() -> Iterator[tuple[str, dict]]:
         yield "place.striped", striped_case(rng, most=MOST_PARTITIONS)
     for _ in range(ALTERNATIONS):
         yield "place.alternate", alternate_case(rng)
-    rng = Random(881)
-    for _ in range(GROUPS):
-        case = group_case(rng, most=MOST_PARTITIONS // 2)
-        yield "assign.range", case
-        yield "assign.roundrobin", case
-    rng = Random(429)
-    for _ in range(GROUPS):
-        case = only_what_exists(group_case(rng, most=MOST_PARTITIONS // 2))
-        yield "assign.sticky", case
-        yield "assign.cooperative", case
+    yield from _groups()
     rng = Random(1123)
     for _ in range(CHOICES):
         yield "choice.sticky", sticky_case(rng, most=MOST_PARTITIONS)
@@ -171,6 +165,23 @@ def cases() -> Iterator[tuple[str, dict]]:
         yield "choice.ready", case
     yield from _identities()
     yield from _messages()
+
+
+def _groups() -> Iterator[tuple[str, dict]]:
+    """Groups of the classic protocol, and groups as a broker knows them."""
+    rng = Random(881)
+    for _ in range(GROUPS):
+        case = group_case(rng, most=MOST_PARTITIONS // 2)
+        yield "assign.range", case
+        yield "assign.roundrobin", case
+    rng = Random(429)
+    for _ in range(GROUPS):
+        case = only_what_exists(group_case(rng, most=MOST_PARTITIONS // 2))
+        yield "assign.sticky", case
+        yield "assign.cooperative", case
+    rng = Random(848)
+    for _ in range(GROUPS):
+        yield "server.optimal", server_case(rng, most=MOST_PARTITIONS // 2)
 
 
 def _identities() -> Iterator[tuple[str, dict]]:

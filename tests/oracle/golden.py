@@ -21,6 +21,7 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.json import strict as strict_json
 from rackwise.core.json.canonical import canonical_json
 from rackwise.pipeline.runtime.java import find_java
+from server_jars import built_server_jar
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SETS = {
@@ -31,6 +32,8 @@ SETS = {
 }
 GROUP_LINES = ("3.9.2", "4.3.1")
 """Lines that are asked for assignments of consumer groups."""
+SERVER_LINE = "4.3.1"
+"""The line whose coordinator calls our server-side assignors."""
 FOREIGN = {"3.9.2": ("kafka-tools-4.3.1.jar",)}
 """Jars of the sets that belong to another line."""
 
@@ -39,6 +42,8 @@ def upstream(folder: Path, line: str, *, heap: str = "256m") -> Oracle:
     """The oracle of one Kafka line on the locked jars and the Java of this machine."""
     found = [path for name in SETS[line] for path in jars.resolve(name)]
     kept = [path for path in found if path.name not in FOREIGN.get(line, ())]
+    if line == SERVER_LINE:
+        kept.append(built_server_jar(folder / "server-assignor"))
     return Oracle(find_java(os.environ).home, kept, folder / line, line=line, heap=heap)
 
 

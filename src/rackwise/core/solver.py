@@ -25,8 +25,9 @@ Source: Goldberg, "An Efficient Implementation of a Scaling Minimum-Cost Flow Al
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -56,6 +57,10 @@ class Network:
     """Cost of a unit on each arc, int64 [arcs]."""
     supplies: NDArray[np.int64]
     """Units that each node supplies, int64 [nodes]; negative is a demand."""
+
+
+Solve: TypeAlias = Callable[[Network], "NDArray[np.int64]"]
+"""A cheapest flow of a network: int64 [arcs]."""
 
 
 class FlowStopped(Exception):
@@ -94,14 +99,19 @@ def cheapest_flow(network: Network) -> NDArray[np.int64]:
     del network
     status = solver.solve()
     if status in {solver.INFEASIBLE, solver.UNBALANCED}:
-        raise NoFlow(
-            f"no flow: the arcs cannot carry {counted(supplied, 'unit')} from supplies to demands",
-            wanted=supplied,
-            hint="increase the capacities, or make supplies and demands equal",
-        )
+        raise no_flow(supplied)
     if status != solver.OPTIMAL:
         check_size(COST_LIMIT)
     return np.asarray(solver.flows(arcs), dtype=np.int64)
+
+
+def no_flow(supplied: int) -> NoFlow:
+    """The error where the arcs cannot carry what is supplied, in units."""
+    return NoFlow(
+        f"no flow: the arcs cannot carry {counted(supplied, 'unit')} from supplies to demands",
+        wanted=supplied,
+        hint="increase the capacities, or make supplies and demands equal",
+    )
 
 
 def check_size(cost: int) -> None:

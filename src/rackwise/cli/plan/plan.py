@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Plan
     from rackwise.core.planning.rule_costs import RuleCost
-    from rackwise.core.planning.search.lexicographic_flow import Solve
     from rackwise.core.policy import Policy
+    from rackwise.core.solver import Solve
     from rackwise.core.traffic import Price
 
 NO_POLICY = 'format = "rackwise.policy/1"\n'

@@ -9,6 +9,7 @@ sticky        preferred                      even loads, then few moves
 cooperative   preferred                      the same; partitions are revoked before they move
 optimal       levels, weights, proven best   even loads, then least crossing, then fewest moves;
                                              needs ortools
+on_server     one level, proven best         the same; the choice of the server-side assignor
 ```
 
 `evaluate` measures any assignment. `best_local` and `explain` compute how local one can be, and
@@ -60,6 +61,7 @@ from rackwise.core.assignors.members import (
     replica_racks,
 )
 from rackwise.core.assignors.optimal.assign import BalanceScope, assign_optimal
+from rackwise.core.assignors.optimal.on_server import assign_on_server
 from rackwise.core.assignors.settle import Settling, settle_step, without_racks
 from rackwise.core.assignors.watch import RackView, RackWatch, Rejoin, Stay, rack_watch_step
 
@@ -88,6 +90,7 @@ __all__ = [
     "Target",
     "TopicPartition",
     "assign_cooperative",
+    "assign_on_server",
     "assign_optimal",
     "assign_range",
     "assign_roundrobin",

@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import Certificate, Goal, Minimise, Solver
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.proof.replication import ProvedReplication
-    from rackwise.core.planning.search.lexicographic_flow import Solve
     from rackwise.core.policy import Policy
+    from rackwise.core.solver import Solve
     from rackwise.core.traffic import Price
 
 _BALANCE = Balance()

@@ -2,14 +2,17 @@ import java.util.Map;
 
 /** What upstream of this line is asked. */
 final class Operations {
-    static final Map<String, Oracle.Operation> ALL = Map.of(
-        "assign.cooperative", StickyAssignment::cooperative,
-        "assign.range", GroupAssignment::range,
-        "assign.roundrobin", GroupAssignment::roundrobin,
-        "assign.sticky", StickyAssignment::sticky,
-        "choice.sticky", PlainChoice::sticky,
-        "place.striped", StripedPlacement::place,
-        "reassignment.write", ReassignmentJson::write,
-        "reassignment.read", ReassignmentJson::read,
-        "time.sticky", StickyAssignment::time);
+    static final Map<String, Oracle.Operation> ALL = Map.ofEntries(
+        Map.entry("assign.cooperative", StickyAssignment::cooperative),
+        Map.entry("assign.range", GroupAssignment::range),
+        Map.entry("assign.roundrobin", GroupAssignment::roundrobin),
+        Map.entry("assign.sticky", StickyAssignment::sticky),
+        Map.entry("choice.sticky", PlainChoice::sticky),
+        Map.entry("place.striped", StripedPlacement::place),
+        Map.entry("reassignment.read", ReassignmentJson::read),
+        Map.entry("reassignment.write", ReassignmentJson::write),
+        Map.entry("server.optimal", ServerAssignment::optimal),
+        Map.entry("server.uniform", ServerAssignment::uniform),
+        Map.entry("time.server", ServerAssignment::time),
+        Map.entry("time.sticky", StickyAssignment::time));
 }

@@ -42,6 +42,8 @@ from rackwise.core.solver import Network, cheapest_flow
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rackwise.core.solver import Solve
+
 NO_BLOCK = -1
 """The block of a list whose members can get no unit."""
 FIRST_WINDOW = 8
@@ -62,13 +64,18 @@ class EvenLoads:
 
 
 def even_loads(
-    units: NDArray[np.int64], subscribes: NDArray[np.bool_], sizes: NDArray[np.int64]
+    units: NDArray[np.int64],
+    subscribes: NDArray[np.bool_],
+    sizes: NDArray[np.int64],
+    *,
+    solve: Solve = cheapest_flow,
 ) -> EvenLoads:
     """The blocks of all loads with the least sum of squares.
 
     `units`: int64 [audiences], above 0. `subscribes`: bool [lists, audiences], whether the members
     of a list may have units of an audience; every audience has a list. `sizes`: int64 [lists], the
-    members of each list. Raises `MissingDependency` and `OptimumTooLarge` where lists differ.
+    members of each list. `solve` is used where lists differ; the blocks do not depend on it. Raises
+    what it raises.
     """
     block_of = np.full(len(sizes), NO_BLOCK)
     # [lists], whether the members of a list may have any unit
@@ -78,7 +85,7 @@ def even_loads(
         block_of[takes_part] = 0
     else:
         arcs = np.argwhere(subscribes.T)
-        flows = _minimize_squares(units, arcs, sizes)
+        flows = _minimize_squares(units, arcs, sizes, solve)
         totals = _mark_blocks(block_of, arcs, flows, sizes)
     members = np.bincount(block_of[block_of >= 0], weights=sizes[block_of >= 0]).astype(np.int64)
     least, more = np.divmod(np.array(totals, dtype=np.int64), members)
@@ -86,7 +93,10 @@ def even_loads(
 
 
 def _minimize_squares(
-    units: NDArray[np.int64], arcs: NDArray[np.int64], sizes: NDArray[np.int64]
+    units: NDArray[np.int64],
+    arcs: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    solve: Solve,
 ) -> NDArray[np.int64]:
     """The units that flow on each arc, int64 [arcs]; `arcs`: rows of (audience, list)."""
     # [audiences], the members that may have the units
@@ -98,21 +108,21 @@ def _minimize_squares(
     while True:
         # [lists], the least and the greatest load of a member that is modelled
         low, high = np.maximum(expected - window, 0), expected + window
-        flows = _solve_window(units, arcs, sizes, low, high)
+        flows = solve(_window_network(units, arcs, sizes, low, high))[: len(arcs)]
         sums = np.bincount(arcs[:, 1], weights=flows, minlength=len(sizes)).astype(np.int64)
         if ((low * sizes <= sums) & (sums <= high * sizes)).all():
             return flows
         expected, window = sums // sizes, window * 2
 
 
-def _solve_window(
+def _window_network(
     units: NDArray[np.int64],
     arcs: NDArray[np.int64],
     sizes: NDArray[np.int64],
     low: NDArray[np.int64],
     high: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """The units on each arc, int64 [arcs]; loads outside the window cost as much as its ends."""
+) -> Network:
+    """The network, first of all `arcs`; loads outside the window cost as much as its ends."""
     # Nodes: audiences, then lists, then the sink.
     lists = len(units) + np.arange(len(sizes))
     sink = len(units) + len(sizes)
@@ -128,14 +138,13 @@ def _solve_window(
         heads.append(np.full(int(inside.sum()), sink))
         capacities.append(np.where(last, units.sum(), sizes)[inside])
         costs.append((2 * level + 1)[inside])
-    network = Network(
+    return Network(
         tails=np.concatenate(tails),
         heads=np.concatenate(heads),
         capacities=np.concatenate(capacities),
         costs=np.concatenate(costs).astype(np.int64),
         supplies=np.concatenate([units, np.zeros(len(sizes), dtype=np.int64), [-units.sum()]]),
     )
-    return cheapest_flow(network)[: len(arcs)]
 
 
 def _mark_blocks(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.assignors.optimal.group import ReadingGroup
     from rackwise.core.assignors.optimal.loads import EvenLoads
+    from rackwise.core.solver import Solve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,26 +79,36 @@ class _Flow:
 
 
 def best_members(
-    group: ReadingGroup, units: NDArray[np.int64], level_costs: Sequence[int] | None
+    group: ReadingGroup,
+    units: NDArray[np.int64],
+    level_costs: Sequence[int] | None,
+    *,
+    solve: Solve = cheapest_flow,
 ) -> NDArray[np.int64]:
     """The member of each unit in an optimum, int64 [units].
 
     `units`: int64 [units, width], at least one. The partitions of a unit go to one member and have
     the same subscribers. `level_costs`: the cost of each loss; by default a level costs more than
-    all finer ones. Raises `OptimumTooLarge` and `MissingDependency`.
+    all finer ones. `solve` decides among equal optima. Raises `OptimumTooLarge`, and
+    `MissingDependency` where `solve` does.
     """
     classes = UnitClasses.of(group, units, level_costs)
     # [units], the audience of each unit; [lists], the members of each list of topics
     audiences = classes.audience_of_class[classes.class_of]
     sizes = np.bincount(group.list_of, minlength=len(classes.subscribes))
     loads = even_loads(
-        np.bincount(audiences, minlength=classes.subscribes.shape[1]), classes.subscribes, sizes
+        np.bincount(audiences, minlength=classes.subscribes.shape[1]),
+        classes.subscribes,
+        sizes,
+        solve=solve,
     )
     stays = _stay_arcs(group, classes)
     pools = _pool_arcs(group, classes, loads)
     return _expand_flows(
         classes,
-        _solve_flows(classes, [stays, _leave_arcs(classes), *pools, *_load_arcs(group, loads)]),
+        _solve_flows(
+            classes, [stays, _leave_arcs(classes), *pools, *_load_arcs(group, loads)], solve
+        ),
     )
 
 
@@ -200,7 +211,7 @@ ENDS = (
 """The kinds of nodes that the arcs of each layer connect."""
 
 
-def _solve_flows(classes: UnitClasses, layers: Sequence[_Layer]) -> list[_Flow]:
+def _solve_flows(classes: UnitClasses, layers: Sequence[_Layer], solve: Solve) -> list[_Flow]:
     """The min-cost flow of all units, by layer."""
     # kind of node -> number of nodes, at least 1; the order of the kinds is that of their numbers
     sizes = dict.fromkeys(("type", "cost class", "gate", "pool", "member", "block", "sink"), 1)
@@ -218,7 +229,7 @@ def _solve_flows(classes: UnitClasses, layers: Sequence[_Layer]) -> list[_Flow]:
     np.add.at(supplies, starts["cost class"] + cost_classes, classes.unit_count[~is_owned])
     supplies[starts["sink"]] = -len(classes.class_of)
     joined = list(zip(ENDS, layers, strict=True))
-    flow = cheapest_flow(
+    flow = solve(
         Network(
             tails=np.concatenate([starts[tail] + layer.tails for (tail, _), layer in joined]),
             heads=np.concatenate([starts[head] + layer.heads for (_, head), layer in joined]),

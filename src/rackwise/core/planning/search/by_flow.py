@@ -54,8 +54,9 @@ if TYPE_CHECKING:
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.problem.steady_costs import SteadyCosts
-    from rackwise.core.planning.search.lexicographic_flow import Cost, Solve
+    from rackwise.core.planning.search.lexicographic_flow import Cost
     from rackwise.core.planning.search.network.columns import SetNetwork
+    from rackwise.core.solver import Solve
 
 
 def by_flow(

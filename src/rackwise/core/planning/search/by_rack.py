@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.fair_loads.ranges import Ranges
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.search.lexicographic_flow import Solve
+    from rackwise.core.solver import Solve
 
 
 class _RowBrokerPairs(NamedTuple):

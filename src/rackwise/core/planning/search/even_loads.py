@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.search.lexicographic_flow import Cost, Solve
+    from rackwise.core.planning.search.lexicographic_flow import Cost
     from rackwise.core.planning.search.network.columns import SetNetwork
+    from rackwise.core.solver import Solve
 
 
 def even_flow(

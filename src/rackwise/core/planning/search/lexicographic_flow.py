@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Solve = Callable[[Network], NDArray[np.int64]]
+    from rackwise.core.solver import Solve
+
     Cost: TypeAlias = Callable[[], NDArray[np.int64]]
     """Computes the cost of each arc, int64 [arcs]: only the cost in use is in memory."""
 
