@@ -220,6 +220,23 @@ class Crew:
         made.subscribe(list(self.topics))
         self._let(name, rack, ConfluentReader(made, name, self.keep), ())
 
+    def join_by_brokers(self, name, assignor, rack):
+        """Start a member of confluent-kafka whose partitions brokers assign (KIP-848)."""
+        made = confluent_kafka.Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": self.group,
+                "group.protocol": "consumer",
+                "group.remote.assignor": assignor,
+                "client.id": name,
+                "client.rack": rack,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+            }
+        )
+        made.subscribe(list(self.topics))
+        self._let(name, rack, ConfluentReader(made, name, self.keep), ())
+
     def _let(self, name, rack, reader, assignors):
         self.racks[name], self.readers[name] = rack, reader
         self.assignors[name] = tuple(assignors)

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from rackwise.adapters.kafka import connect
+from rackwise.adapters.sandbox.cluster import SERVER_ASSIGNORS
 from rackwise.adapters.sandbox.ports import is_open
 from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json import strict as strict_json
+from server_jars import built_server_jar
 
 COMMAND = [sys.executable, "-m", "rackwise.cli", "sandbox", "--brokers", "1"]
 
@@ -126,6 +128,33 @@ def test_another_version_is_started_on_request(run):
     _, talk = process.communicate(timeout=30)
     assert process.returncode == 0, talk
     assert "starting 1 broker of Kafka 4.3 in KRaft mode" in talk
+
+
+@pytest.mark.kafka
+def test_brokers_with_server_side_assignors(run, tmp_path):
+    """A broker that cannot load one of its assignors does not start."""
+    folder = tmp_path / "box"
+    jar = built_server_jar(tmp_path)
+    process = run("--server-assignor", str(jar), "--folder", str(folder))
+    assert process.stdout.readline().startswith("bootstrap-server ")
+    lines = (folder / "broker-0" / "server.properties").read_text().splitlines()
+    assert f"group.consumer.assignors={SERVER_ASSIGNORS}" in lines
+
+
+def test_a_jar_of_server_side_assignors_that_is_not_there(run):
+    process = run("--server-assignor", "nowhere.jar")
+    out, talk = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert "error: invalid jar of server-side assignors: expected a file, got nowhere.jar" in talk
+    assert "hint: build it with make server-assignor in a checkout" in talk
+
+
+def test_kafka_on_zookeeper_has_no_server_side_assignors(run):
+    process = run("--zookeeper", "--server-assignor", "nowhere.jar")
+    out, talk = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert "error: --zookeeper cannot be combined with --server-assignor" in talk
+    assert "hint: server-side assignors need Kafka 4; omit --zookeeper" in talk
 
 
 def test_zookeeper_and_a_version_of_kraft_mode_exclude_each_other(run):

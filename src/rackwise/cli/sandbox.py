@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rackwise.cli.app import reject_combined
 from rackwise.cli.shell import Shell, escaped_lines
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +45,14 @@ def sandbox(
     zookeeper: Annotated[
         bool, typer.Option("--zookeeper", help="Start Kafka 3.9 on ZooKeeper, not in KRaft mode.")
     ] = False,
+    server_assignor: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="JAR",
+            help="Start the brokers with this jar of server-side assignors. Groups of the consumer "
+            "protocol can then set group.remote.assignor=rack-optimal.",
+        ),
+    ] = None,
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -65,8 +75,10 @@ def sandbox(
             hint="omit one of --kafka and --zookeeper",
             where="--kafka",
         )
+    if server_assignor is not None:
+        check_server_assignor(server_assignor, zookeeper=zookeeper)
     version = None if zookeeper else kafka or NEWEST
-    java_home, start = prepare(shell, version)
+    java_home, start = prepare(shell, version, server_assignor)
     kind = "3.9 on ZooKeeper" if version is None else f"{version} in KRaft mode"
     shell.note(f"starting {brokers} broker{'s' * (brokers > 1)} of Kafka {kind}")
     with shell.progress("brokers ready", total=brokers) as advance:
@@ -86,10 +98,30 @@ def sandbox(
     return 0
 
 
-def prepare(shell: Shell, version: KraftVersion | None) -> tuple[Path, Callable[..., Sandbox]]:
+def check_server_assignor(jar: Path, *, zookeeper: bool) -> None:
+    """Reject a jar that does not exist, or that Kafka 3.9 would not use. Raises `InvalidConfig`."""
+    if zookeeper:
+        reject_combined(
+            "--zookeeper",
+            ["--server-assignor"],
+            hint="server-side assignors need Kafka 4; omit --zookeeper",
+        )
+    if not jar.is_file():
+        raise InvalidConfig(
+            f"invalid jar of server-side assignors: expected a file, got {escaped(str(jar))}",
+            wanted="a file",
+            had=str(jar),
+            hint="build it with make server-assignor in a checkout",
+            where="--server-assignor",
+        )
+
+
+def prepare(
+    shell: Shell, version: KraftVersion | None, server_assignor: Path | None
+) -> tuple[Path, Callable[..., Sandbox]]:
     """Find Java and fetch the jars; return Java's home and the function that starts a cluster.
 
-    `version` None is Kafka 3.9 on ZooKeeper.
+    `version` None is Kafka 3.9 on ZooKeeper, which takes no `server_assignor`.
     """
     from rackwise.adapters.sandbox import KAFKA_3_9, KRAFT_JARS, Sandbox, locked_jars, resolve
     from rackwise.pipeline.runtime.java import find_java
@@ -101,7 +133,7 @@ def prepare(shell: Shell, version: KraftVersion | None) -> tuple[Path, Callable[
         resolve(jars, advance=advance)
     if version is None:
         return java.home, Sandbox.zookeeper
-    return java.home, partial(Sandbox.kraft, version=version)
+    return java.home, partial(Sandbox.kraft, version=version, server_assignor=server_assignor)
 
 
 def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 BlueprintBuilder = Callable[[ClusterSpec, Path], Blueprint]
 RACKS = ("a", "b", "c")
 HEAP_MIB = 256
+SERVER_ASSIGNORS = "uniform,range,io.rackwise.assignor.RackOptimalAssignor"
+"""`group.consumer.assignors` of brokers with the jar of the server-side assignors; the first one is
+the default of groups that ask for none."""
 
 
 def ignore(_count: int) -> None:
@@ -88,6 +91,7 @@ class Sandbox:
         heap_mib: int = HEAP_MIB,
         hosts: Sequence[str] = (),
         proxies: Sequence[int] = (),
+        server_assignor: Path | None = None,
         advance: Callable[[int], None] = ignore,
     ) -> Self:
         """Start Kafka in KRaft mode and wait until it is ready.
@@ -96,9 +100,10 @@ class Sandbox:
         that no broker has a rack. `overrides` are lines of every broker's `server.properties`; the
         value None removes a line. `folder` must be empty or not exist. `hosts` are loopback
         addresses, one per broker; by default all brokers share one. `proxies` are loopback ports,
-        one per broker; each proxy forwards to its port in `proxied_ports`. `advance(count)` is
-        called with the number of brokers that became ready. Raises `JarMissing`, `InvalidConfig`,
-        `InvalidRack`, `ServerDied`, `WorldError`.
+        one per broker; each proxy forwards to its port in `proxied_ports`. `server_assignor` is the
+        jar of the server-side assignors; groups of the consumer protocol may then ask for them by
+        name. `advance(count)` is called with the number of brokers that became ready. Raises
+        `JarMissing`, `InvalidConfig`, `InvalidRack`, `ServerDied`, `WorldError`.
         """
         if version not in KRAFT_JARS:
             known = ", ".join(KRAFT_JARS)
@@ -108,11 +113,15 @@ class Sandbox:
                 had=version,
                 hint=f"use version {DEFAULT_KAFKA}",
             )
+        jars = resolve(KRAFT_JARS[version])
+        if server_assignor is not None:
+            jars.append(server_assignor.absolute())
+            overrides = {"group.consumer.assignors": SERVER_ASSIGNORS, **overrides}
         request = ClusterSpec(
             brokers=brokers,
             racks=racks,
             java_home=java_home,
-            jars=resolve(KRAFT_JARS[version]),
+            jars=jars,
             heap_mib=heap_mib,
             overrides=overrides,
             hosts=hosts,

@@ -1,0 +1,181 @@
+"""`rack-optimal` on brokers: members of confluent-kafka get what is best for their racks (KIP-848).
+
+Three racks, one replica for each partition, so that a partition is local in one rack only.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+
+from consumer_groups import Crew, racks_of, topic_on
+from kafka_servers import KAFKA_VERSION, or_failed
+from kafka_traffic import produce, until
+from rackwise.adapters.kafka import connect
+from rackwise.adapters.sandbox import Sandbox
+from rackwise.core.assignors import TopicPartition
+from rackwise.core.assignors.order import java_hash
+from server_jars import built_server_jar
+
+pytestmark = pytest.mark.kafka
+
+OPTIMAL = "rack-optimal"
+LEADERS = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]
+PLACEMENT = [[leader] for leader in LEADERS]
+SESSIONS = {
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.session.timeout.ms": "6000",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "offsets.topic.replication.factor": "3",
+}
+MEMBERS = {"m-a": "a", "m-b": "b", "m-c": "c"}
+
+
+@pytest.fixture(scope="module")
+def cluster(java_home, tmp_path_factory):
+    """Three brokers in racks a, b, c, with the jar."""
+    jar = built_server_jar(tmp_path_factory.mktemp("server-assignor"))
+    folder = tmp_path_factory.mktemp("brokers")
+    with or_failed(
+        lambda: Sandbox.kraft(
+            version=KAFKA_VERSION,
+            brokers=3,
+            java_home=java_home,
+            folder=folder,
+            overrides=SESSIONS,
+            server_assignor=jar,
+        )
+    ) as started:
+        yield started
+
+
+@pytest.fixture
+def admin(cluster):
+    with closing(connect(cluster.bootstrap)) as made:
+        yield made
+
+
+@contextmanager
+def crew_on(cluster, admin, topic, placement=PLACEMENT):
+    with (
+        topic_on(admin, topic, placement),
+        Crew(cluster.bootstrap, f"group-of-{topic}", [topic]) as crew,
+    ):
+        yield crew
+
+
+def settled(crew, racks, wanted):
+    """Wait until all partitions have a reader and `wanted` are local; the holders."""
+
+    def is_settled():
+        return crew.is_whole(sum(map(len, racks.values()))) and crew.local(racks) == wanted
+
+    until(is_settled, f"{crew.group} to read {wanted} partitions in its own racks", 60)
+    return crew.assignment()
+
+
+def moves(before, after):
+    """How many partitions have another reader."""
+    holder = {tp: name for name, tps in before.partitions.items() for tp in tps}
+    return sum(holder[tp] != name for name, tps in after.partitions.items() for tp in tps)
+
+
+def test_members_join_and_leave_and_a_replica_moves(cluster, admin):
+    racks = {"steps": racks_of(cluster, PLACEMENT)}
+    with crew_on(cluster, admin, "steps") as crew:
+        for name, rack in MEMBERS.items():
+            crew.join_by_brokers(name, OPTIMAL, rack)
+        whole = settled(crew, racks, 12)
+        assert all(len(tps) == 4 for tps in whole.partitions.values())
+        # Each of 4 members gets 3 partitions, so two members share the 4 that are in rack a.
+        crew.join_by_brokers("n-a", OPTIMAL, "a")
+        joined = settled(crew, racks, 10)
+        assert moves(whole, joined) == 3
+        crew.leave("n-a")
+        assert moves(joined, settled(crew, racks, 12)) == 3
+        swapped = {TopicPartition("steps", 0): [1], TopicPartition("steps", 1): [0]}
+        admin.alter_partition_reassignments(swapped)
+        racks["steps"][0], racks["steps"][1] = ["b"], ["a"]
+        changed = settled(crew, racks, 12)
+        assert moves(whole, changed) == 2
+
+
+def _poll(bootstrap, group, topic, rack, has):
+    crew = Crew(bootstrap, group, [topic])
+    crew.join_by_brokers(f"k-{rack}", OPTIMAL, rack)
+    while True:
+        has.value = sum(map(len, crew.assignment().partitions.values()))
+        time.sleep(0.1)
+
+
+def test_a_member_is_killed(cluster, admin):
+    racks = {"killed": racks_of(cluster, PLACEMENT)}
+    context = multiprocessing.get_context("spawn")
+    has = context.Value("i", 0)
+    with crew_on(cluster, admin, "killed") as crew:
+        for name in ("m-a", "m-b"):
+            crew.join_by_brokers(name, OPTIMAL, MEMBERS[name])
+        words = (cluster.bootstrap, crew.group, "killed", "c", has)
+        process = context.Process(target=_poll, args=words, daemon=True)
+        process.start()
+        until(lambda: has.value == 4, "the third member to have its partitions", 60)
+        before = crew.assignment()
+        process.kill()
+        process.join()
+        after = settled(crew, racks, 8)
+        kept = {tp for tps in before.partitions.values() for tp in tps}
+        assert len(kept) == 8
+        for name, tps in before.partitions.items():
+            assert set(tps) <= set(after.partitions[name])
+
+
+def coordinator_of(admin, group):
+    """The broker that leads the group's partition of the offsets topic."""
+    (topic,) = admin.describe_topics(["__consumer_offsets"])
+    number = (java_hash(group) & 0x7FFFFFFF) % len(topic["partitions"])
+    (leader,) = (
+        each["leader_id"] for each in topic["partitions"] if each["partition_index"] == number
+    )
+    return leader
+
+
+def test_the_coordinator_restarts_and_nothing_moves(cluster, admin):
+    racks = {"restarted": racks_of(cluster, PLACEMENT)}
+    with crew_on(cluster, admin, "restarted") as crew:
+        for name, rack in MEMBERS.items():
+            crew.join_by_brokers(name, OPTIMAL, rack)
+        before = settled(crew, racks, 12)
+        cluster.restart(coordinator_of(admin, crew.group))
+        cluster.wait_until_ready()
+        assert moves(before, settled(crew, racks, 12)) == 0
+
+
+def test_a_group_changes_to_the_consumer_protocol_and_back(cluster, admin):
+    """One member after the other, and every record is read."""
+    racks = {"rolling": racks_of(cluster, PLACEMENT)}
+    written = 0
+    with crew_on(cluster, admin, "rolling") as crew:
+
+        def write():
+            produce(cluster.bootstrap, {("rolling", number): 2 for number in range(12)}, size=10)
+
+        stages = (
+            lambda name, rack: crew.join_confluent(name, "range", rack),
+            lambda name, rack: crew.join_by_brokers(name, OPTIMAL, rack),
+            lambda name, rack: crew.join_confluent(name, "range", rack),
+        )
+        for stage in stages:
+            for name, rack in MEMBERS.items():
+                if name in crew.readers:
+                    crew.leave(name)
+                stage(name, rack)
+                crew.rest(racks)
+                write()
+                written += 24
+            if stage is stages[1]:
+                settled(crew, racks, 12)
+        until(lambda: sum(len(set(offsets)) for offsets in crew.read.values()) == written, "all")
