@@ -26,7 +26,7 @@ import kafka.errors
 
 from consumer_groups import QUICK, AiokafkaReader, Crew, Reader
 from kafka_traffic import producer
-from rackwise.adapters.clients.kafka_python.group import RackOptimal, rack_consumer
+from rackwise.kafka_python import RackOptimal, rack_consumer
 
 LOAD_PAUSE_S = 0.02
 
@@ -258,8 +258,8 @@ def committing(bootstrap, group, topic, *, rack, notes):
 def _commit_for_ever(bootstrap, group, topic, rack, notes):
     consumer = rack_consumer(
         topic,
-        rack=rack,
-        assignor=RackOptimal(rack),
+        client_rack=rack,
+        partition_assignment_strategy=[RackOptimal],
         bootstrap_servers=bootstrap.split(","),
         group_id=group,
         client_id=f"m-{rack}",

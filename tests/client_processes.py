@@ -6,7 +6,7 @@ import multiprocessing
 from contextlib import contextmanager
 
 from consumer_groups import POLL_MS, QUICK
-from rackwise.adapters.clients.kafka_python import group as kafka_python_group
+from rackwise import kafka_python
 
 
 @contextmanager
@@ -26,10 +26,10 @@ def reading(bootstrap, topic, assignor, *, rack):
 
 
 def _read(bootstrap, topic, assignor, rack, has):
-    consumer = kafka_python_group.rack_consumer(
+    consumer = kafka_python.rack_consumer(
         topic,
-        rack=rack,
-        assignor=getattr(kafka_python_group, assignor)(rack),
+        client_rack=rack,
+        partition_assignment_strategy=[getattr(kafka_python, assignor)],
         bootstrap_servers=bootstrap.split(","),
         group_id=topic,
         **QUICK,

@@ -7,14 +7,14 @@ import random
 import threading
 from contextlib import contextmanager
 
-from aiokafka import AIOKafkaProducer
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, TopicPartition
 
+import rackwise.aiokafka
+import rackwise.kafka_python
 from kafka_traffic import PATIENCE_S
-from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
 from rackwise.adapters.clients.confluent import producer as confluent_producer
-from rackwise.adapters.clients.kafka_python import producer as kafka_python_producer
 from rackwise.adapters.clients.rack_source import admin_racks
+from rackwise.core.partitioner.options import BATCH_SIZE, OPTIONS
 
 REFRESH_MS = 200
 """How old the metadata of a producer may get: changes are to be seen soon."""
@@ -51,12 +51,6 @@ class Writer:
     @property
     def failures(self):
         return self.producer.topics.failures
-
-
-class KafkaPythonWriter(Writer):
-    @property
-    def failures(self):
-        return self.producer.config["partitioner"].topics.failures
 
 
 class ConfluentWriter(Writer):
@@ -119,18 +113,23 @@ class AiokafkaWriter(Writer):
         return [(each.partition, each.offset) for each in found]
 
 
+def options_of(config):
+    """The options of a producer, by Kafka's names, that make this configuration."""
+    fields = {name: field for name, (field, _) in OPTIONS.items() if name != BATCH_SIZE}
+    return {name: getattr(config, field) for name, field in fields.items()}
+
+
 @contextmanager
 def kafka_python(bootstrap, config, *, racks=None, **options):  # noqa: ARG001
-    partitioner = kafka_python_producer.RackAwarePartitioner(config, rng=random.Random(1))
     settings = {"linger_ms": 5, "metadata_max_age_ms": REFRESH_MS, "acks": "all"}
-    inner = KafkaProducer(
+    with rackwise.kafka_python.RackAwareProducer(
         bootstrap_servers=bootstrap.split(","),
-        partitioner=partitioner,
         batch_size=config.sticky_bytes,
+        rng=random.Random(1),
+        **options_of(config),
         **{**settings, **options},
-    )
-    with kafka_python_producer.RackAwareProducer(inner, partitioner) as producer:
-        yield KafkaPythonWriter(producer)
+    ) as producer:
+        yield Writer(producer)
 
 
 @contextmanager
@@ -143,12 +142,15 @@ def aiokafka(bootstrap, config, *, racks=None, **options):  # noqa: ARG001
         return asyncio.run_coroutine_threadsafe(task, loop).result(2 * PATIENCE_S)
 
     async def made():
-        inner = AIOKafkaProducer(
+        producer = rackwise.aiokafka.RackAwareProducer(
             bootstrap_servers=bootstrap,
             max_batch_size=config.sticky_bytes,
+            rng=random.Random(1),
+            **options_of(config),
             **{"linger_ms": 5, "metadata_max_age_ms": REFRESH_MS, "acks": "all", **options},
         )
-        return await RackAwareAIOProducer(inner, config, rng=random.Random(1)).__aenter__()
+        await producer.start()
+        return producer
 
     producer = run(made())
     try:

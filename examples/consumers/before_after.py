@@ -25,8 +25,8 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.admin import NewTopic
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-from rackwise.adapters.clients.kafka_python import RackOptimal, rack_consumer
 from rackwise.adapters.sandbox import Sandbox
+from rackwise.kafka_python import RackOptimal, rack_consumer
 from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def own_range(rack: str, **configs: object) -> KafkaConsumer:
 
 def optimal(rack: str, **configs: object) -> KafkaConsumer:
     """A member that sends its rack, in a group with the best assignment."""
-    return rack_consumer(TOPIC, rack=rack, assignor=RackOptimal(rack), **configs)
+    return rack_consumer(
+        TOPIC, client_rack=rack, partition_assignment_strategy=[RackOptimal], **configs
+    )
 
 
 @contextmanager

@@ -5,31 +5,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from aiokafka import AIOKafkaConsumer
-
-from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.aiokafka import RackOptimal, attach
+from rackwise.aiokafka import RackOptimal, detect_rack, rack_consumer
 
 
 async def read(told: argparse.Namespace) -> None:
     """Read as a member of a group, in the given rack or the rack of this machine."""
-    assignor = RackOptimal(told.rack)
-    consumer = AIOKafkaConsumer(
+    async with rack_consumer(
         *told.topics,
+        client_rack=told.rack,
+        partition_assignment_strategy=[RackOptimal],
         bootstrap_servers=told.bootstrap_server,
         group_id=told.group,
-        client_rack=told.rack,
-        partition_assignment_strategy=[assignor],
         auto_offset_reset="earliest",
-    )
-    attach(consumer, assignor)
-    await consumer.start()
-    try:
+    ) as consumer:
         for _ in range(told.records):
             record = await consumer.getone()
             print(f"{record.topic}-{record.partition} {record.offset}")
-    finally:
-        await consumer.stop()
 
 
 def main() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 
-from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.kafka_python import RackOptimal, rack_consumer
+from rackwise.kafka_python import RackOptimal, detect_rack, rack_consumer
 
 
 def main() -> None:
@@ -21,8 +20,8 @@ def main() -> None:
     told = parser.parse_args()
     consumer = rack_consumer(
         *told.topics,
-        rack=told.rack,
-        assignor=RackOptimal(told.rack),
+        client_rack=told.rack,
+        partition_assignment_strategy=[RackOptimal],
         bootstrap_servers=told.bootstrap_server.split(","),
         group_id=told.group,
         auto_offset_reset="earliest",

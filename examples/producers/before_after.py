@@ -30,12 +30,12 @@ from kafka.admin import NewTopic
 sys.path.append(str(Path(__file__).parents[1] / "consumers"))
 from counting_proxy import CountingProxies
 
-from rackwise.adapters.clients.aiokafka import RackAwareAIOProducer
-from rackwise.adapters.clients.confluent import RackAwareProducer as ConfluentProducer
-from rackwise.adapters.clients.kafka_python import RackAwarePartitioner, RackAwareProducer
 from rackwise.adapters.clients.rack_source import admin_racks
 from rackwise.adapters.sandbox import Sandbox
+from rackwise.aiokafka import RackAwareProducer as RackAwareAIOProducer
+from rackwise.confluent import RackAwareProducer as ConfluentProducer
 from rackwise.core.partitioner import PartitionerConfig
+from rackwise.kafka_python import RackAwareProducer
 from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
@@ -67,13 +67,9 @@ class Written:
         )
 
 
-def config(mode: str, rack: str) -> PartitionerConfig:
-    """The client configuration of a mode for a producer in this rack."""
-    return PartitionerConfig(
-        rack_aware=True,
-        rack=rack,
-        max_skew=MAX_SKEW if mode == "bounded" else None,
-    )
+def max_skew(mode: str) -> float | None:
+    """The option `rackwise.max.skew` of a mode."""
+    return MAX_SKEW if mode == "bounded" else None
 
 
 def kafka_python(mode: str, rack: str, bootstrap: str, client: str) -> None:
@@ -82,9 +78,7 @@ def kafka_python(mode: str, rack: str, bootstrap: str, client: str) -> None:
     if mode == "rack-blind":
         producer = KafkaProducer(**options)
     else:
-        partitioner = RackAwarePartitioner(config(mode, rack))
-        inner = KafkaProducer(partitioner=partitioner, **options)
-        producer = RackAwareProducer(inner, partitioner)
+        producer = RackAwareProducer(client_rack=rack, rackwise_max_skew=max_skew(mode), **options)
     with closing(producer):
         for _ in range(RECORDS):
             producer.send(TOPIC, RECORD)
@@ -95,9 +89,14 @@ def aiokafka(mode: str, rack: str, bootstrap: str, client: str) -> None:
     """Write with aiokafka."""
 
     async def write() -> None:
-        inner = AIOKafkaProducer(bootstrap_servers=bootstrap, client_id=client, acks="all")
-        blind = mode == "rack-blind"
-        async with inner if blind else RackAwareAIOProducer(inner, config(mode, rack)) as producer:
+        options = {"bootstrap_servers": bootstrap, "client_id": client, "acks": "all"}
+        if mode == "rack-blind":
+            made = AIOKafkaProducer(**options)
+        else:
+            made = RackAwareAIOProducer(
+                client_rack=rack, rackwise_max_skew=max_skew(mode), **options
+            )
+        async with made as producer:
             await asyncio.gather(*[await producer.send(TOPIC, RECORD) for _ in range(RECORDS)])
 
     asyncio.run(write())
@@ -111,7 +110,8 @@ def confluent_kafka(mode: str, rack: str, bootstrap: str, client: str) -> None:
         producer = Producer(options)
     else:
         source = admin_racks(AdminClient(servers))
-        producer = ConfluentProducer(options, config(mode, rack), racks=source)
+        config = PartitionerConfig(rack_aware=True, rack=rack, max_skew=max_skew(mode))
+        producer = ConfluentProducer(options, config, racks=source)
     with producer:
         for _ in range(RECORDS):
             producer.produce(TOPIC, RECORD)

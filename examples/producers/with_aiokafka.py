@@ -6,18 +6,14 @@ import argparse
 import asyncio
 import sys
 
-from aiokafka import AIOKafkaProducer
-
-from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.aiokafka import RackAwareAIOProducer
-from rackwise.core.partitioner import PartitionerConfig
+from rackwise.aiokafka import RackAwareProducer, detect_rack
 
 
 async def write(told: argparse.Namespace) -> None:
     """Write each line as a record without a key, then print the share that stayed in the rack."""
-    inner = AIOKafkaProducer(bootstrap_servers=told.bootstrap_server, acks="all")
-    config = PartitionerConfig(rack_aware=True, rack=told.rack)
-    async with RackAwareAIOProducer(inner, config) as producer:
+    async with RackAwareProducer(
+        client_rack=told.rack, bootstrap_servers=told.bootstrap_server, acks="all"
+    ) as producer:
         sent = [await producer.send(told.topic, line.rstrip("\n").encode()) for line in sys.stdin]
         await asyncio.gather(*sent)
         for topic, found in producer.counters().items():

@@ -5,11 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from kafka import KafkaProducer
-
-from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.kafka_python import RackAwarePartitioner, RackAwareProducer
-from rackwise.core.partitioner import PartitionerConfig
+from rackwise.kafka_python import RackAwareProducer, detect_rack
 
 
 def main() -> None:
@@ -20,11 +16,9 @@ def main() -> None:
     parser.add_argument("--bootstrap-server", default="localhost:9092")
     parser.add_argument("--rack", default=rack, required=rack is None)
     told = parser.parse_args()
-    partitioner = RackAwarePartitioner(PartitionerConfig(rack_aware=True, rack=told.rack))
-    inner = KafkaProducer(
-        bootstrap_servers=told.bootstrap_server.split(","), acks="all", partitioner=partitioner
-    )
-    with RackAwareProducer(inner, partitioner) as producer:
+    with RackAwareProducer(
+        client_rack=told.rack, bootstrap_servers=told.bootstrap_server.split(","), acks="all"
+    ) as producer:
         for line in sys.stdin:
             producer.send(told.topic, line.rstrip("\n").encode())
         producer.flush()

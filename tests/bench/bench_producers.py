@@ -43,7 +43,8 @@ from kafka.admin import NewTopic
 from kafka.partitioner import DefaultPartitioner, StickyPartitioner
 from pairs import ROUNDS, seconds, tell
 
-from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer, view_of
+from rackwise.adapters.clients.aiokafka.producer import RackAwareProducer as RackAwareAIOProducer
+from rackwise.adapters.clients.aiokafka.producer import view_of
 from rackwise.adapters.clients.confluent.producer import RackAwareProducer as ConfluentProducer
 from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
 from rackwise.adapters.clients.rack_source import admin_racks, fixed_racks
@@ -179,11 +180,10 @@ def compare_aiokafka() -> None:
 def compare_send(cluster: MockCluster) -> None:
     """The whole of kafka-python's `send`, until its buffer is half full."""
 
-    def sending(config: PartitionerConfig | None) -> Callable[[], None]:
-        options = {"bootstrap_servers": cluster.bootstrap.split(","), "api_version": (2, 1)}
-        partitioner = RackAwarePartitioner(config, rng=random.Random(1)) if config else None
-        made = KafkaProducer(partitioner=partitioner or StickyPartitioner(), **options)
-        producer = RackAwareProducer(made, partitioner) if partitioner else made
+    servers = {"bootstrap_servers": cluster.bootstrap.split(","), "api_version": (2, 1)}
+    near = {"client_rack": CONFIG.rack, "rng": random.Random(1), **servers}
+
+    def sending(producer: KafkaProducer) -> Callable[[], None]:
         closing_all.callback(producer.close)
 
         def work() -> None:
@@ -198,9 +198,12 @@ def compare_send(cluster: MockCluster) -> None:
         return write
 
     with ExitStack() as closing_all:
-        kinds = {"on": CONFIG, "off": replace(CONFIG, rack_aware=False), "without": None}
-        writes = {kind: sending(config) for kind, config in kinds.items()}
-        spent: dict[str, list[float]] = {kind: [] for kind in kinds}
+        writes = {
+            "on": sending(RackAwareProducer(**near)),
+            "off": sending(RackAwareProducer(partitioner_rack_aware=False, **near)),
+            "without": sending(KafkaProducer(partitioner=StickyPartitioner(), **servers)),
+        }
+        spent: dict[str, list[float]] = {kind: [] for kind in writes}
         turns = random.Random(1)
         for _ in range(6 * ROUNDS):
             for kind in turns.sample(sorted(writes), k=len(writes)):
@@ -253,9 +256,11 @@ def compare_confluent(cluster: MockCluster, sticky_bytes: int) -> None:
 def kafka_python(bootstrap: str, value: bytes, *, is_ours: bool) -> Iterator[Callable[[], None]]:
     """Send all and wait for all."""
     options = {"bootstrap_servers": bootstrap.split(","), "acks": "all", "linger_ms": 5}
-    partitioner = ours() if is_ours else StickyPartitioner()
-    made = KafkaProducer(partitioner=partitioner, **options)
-    producer = RackAwareProducer(made, partitioner) if is_ours else made
+    producer = (
+        RackAwareProducer(client_rack=CONFIG.rack, rng=random.Random(1), **options)
+        if is_ours
+        else KafkaProducer(partitioner=StickyPartitioner(), **options)
+    )
 
     def write() -> None:
         for _ in range(sent(value)):
@@ -294,10 +299,15 @@ def aiokafka(bootstrap: str, value: bytes, *, is_ours: bool) -> Iterator[Callabl
     """The same with aiokafka, in an event loop of its own."""
     loop = asyncio.new_event_loop()
 
-    async def started() -> AIOKafkaProducer | RackAwareAIOProducer:
-        made = AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all", linger_ms=5)
+    async def started() -> AIOKafkaProducer:
+        options = {"bootstrap_servers": bootstrap, "acks": "all", "linger_ms": 5}
+        made = (
+            RackAwareAIOProducer(client_rack=CONFIG.rack, **options)
+            if is_ours
+            else AIOKafkaProducer(**options)
+        )
         await made.start()
-        return RackAwareAIOProducer(made, CONFIG) if is_ours else made
+        return made
 
     producer = loop.run_until_complete(started())
 

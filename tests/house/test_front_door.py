@@ -49,6 +49,33 @@ def test_import_rackwise_loads_nothing_heavy():
     assert set(HEAVY) & set(loaded("import rackwise")) == set()
 
 
+CLIENTS = ("kafka_python", "aiokafka", "confluent")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_front_door_of_a_client_loads_nothing_heavy_until_a_name_is_used(client):
+    heavy = set(HEAVY) & set(loaded(f"from rackwise import {client}; dir({client})"))
+    assert heavy == set()
+
+
+@pytest.mark.parametrize(
+    ("client", "library"),
+    [("kafka_python", "kafka"), ("aiokafka", "aiokafka"), ("confluent", "confluent_kafka")],
+)
+def test_a_name_of_a_client_loads_its_library_and_no_other(client, library):
+    found = set(loaded(f"from rackwise.{client} import RackAwareProducer"))
+    assert {"kafka", "aiokafka", "confluent_kafka"} & found == {library}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_name_of_a_client_resolves(client):
+    door = import_module(f"rackwise.{client}")
+    plug_ins = import_module(f"rackwise.adapters.clients.{client}")
+    assert "RackAwareProducer" in dir(door)
+    for name in dir(door):
+        assert getattr(door, name) is getattr(plug_ins, name)
+
+
 def test_the_command_line_loads_only_what_parses_it():
     heavy = set(HEAVY) - {"typer"}
     every = "import rackwise.cli.main; from rackwise.cli.app import COMMANDS, build_app"

@@ -177,7 +177,12 @@ class Lowest:
 
 
 def test_a_client_library(tree):
-    tree.write("adapters/clients/mini/__init__.py", '"""Plug-ins for a client called mini."""\n')
+    lazy = "from rackwise import lazy_names\n\n__getattr__, __dir__ = lazy_names(__name__)\n"
+    tree.write("adapters/clients/mini/__init__.py", lazy)
+    home = "rackwise.adapters.clients.mini"
+    names = [f"from {home}.group import {name} as {name}\n" for name in ("RackRange", "attach")]
+    tree.write("adapters/clients/mini/__init__.pyi", "".join(names))
+    tree.write("mini.py", f"from {home} import __dir__, __getattr__\n")
     tree.write(
         "adapters/clients/mini/group.py",
         '''"""Assignors for mini: range with racks."""
@@ -194,7 +199,7 @@ class RackRange(DecidesRange, Serving):
 
     client = "mini"
 
-    def __init__(self, rack):
+    def __init__(self, rack=None):
         self._participant = Participant(
             rule=self.rule, decide=self.decide, clock=time.monotonic, rack=rack
         )
@@ -207,13 +212,13 @@ class RackRange(DecidesRange, Serving):
 def attach(consumer, *assignors):
     """Join assignors to the consumer that uses them."""
     private.check_version("mini", consumer.version)
-    join_all(consumer, consumer.rack, assignors, min_interval_ms=0)
+    join_all(consumer, assignors, rack=consumer.rack, instance_id=None, min_interval_ms=0)
 ''',
     )
     tree.insert("adapters/clients/private.py", "SUPPORTED = {", '"mini": ((1, 2), (1, 3)), ')
     code = """
 from rackwise.adapters.clients.group import ReportedMember
-from rackwise.adapters.clients.mini.group import RackRange, attach
+from rackwise.mini import RackRange, attach
 from rackwise.core.wire.consumer import decode_assignment
 
 
@@ -233,7 +238,7 @@ class Consumer:
     _client = type("Client", (), {"cluster": Cluster()})
 
 
-consumer, leader = Consumer(), RackRange("a")
+consumer, leader = Consumer(), RackRange()
 attach(consumer, leader)
 members = [ReportedMember(member_id=id, topics=("t",), rack=rack) for id, rack in ["ma", "nb"]]
 answer = leader.assign_members(consumer._client.cluster, ["m", "n"], members)

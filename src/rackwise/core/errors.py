@@ -525,3 +525,13 @@ class UnsupportedClient(MissingDependency):
 
 class MissingClientError(MissingDependency):
     """The Kafka client that a plug-in needs is not installed."""
+
+    @classmethod
+    def of(cls, client: str, *, extra: str) -> MissingClientError:
+        """The error for a client, which an extra of Rackwise installs."""
+        return cls(
+            f"{client} is not installed",
+            wanted=client,
+            had=None,
+            hint=f"pip install 'rackwise[{extra}]'",
+        )

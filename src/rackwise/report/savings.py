@@ -47,7 +47,6 @@ WATERFALL, ALONE, STOCK = "waterfall", "alone", "stock"
 PRODUCING: Final = "producing"
 PLAIN, GOOD = "var(--accent)", "var(--good)"
 RACK: Final = "client.rack=RACK"
-CLIENTS: Final = "rackwise.adapters.clients"
 JAVA_ASSIGNOR: Final = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 SETTINGS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
     "follower-fetch": (
@@ -69,8 +68,9 @@ SETTINGS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
         (
             "each consumer in Python (kafka-python)",
             (
-                f"from {CLIENTS}.kafka_python.group import RackOptimal, rack_consumer",
-                "rack_consumer(TOPIC, rack=RACK, assignor=RackOptimal(RACK), group_id=GROUP)",
+                "from rackwise.kafka_python import RackOptimal, rack_consumer",
+                "rack_consumer(TOPIC, client_rack=RACK, group_id=GROUP,",
+                "              partition_assignment_strategy=[RackOptimal])",
             ),
         ),
     ),
@@ -79,10 +79,8 @@ SETTINGS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
         (
             "each producer in Python (kafka-python)",
             (
-                "from rackwise.core.partitioner import PartitionerConfig",
-                f"from {CLIENTS}.kafka_python.producer import RackAwarePartitioner",
-                "near = RackAwarePartitioner(PartitionerConfig(rack_aware=True, rack=RACK))",
-                "KafkaProducer(partitioner=near)",
+                "from rackwise.kafka_python import RackAwareProducer",
+                "RackAwareProducer(client_rack=RACK)",
             ),
         ),
     ),

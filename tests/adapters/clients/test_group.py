@@ -73,17 +73,32 @@ def warnings(caplog):
     return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
 
 
+CHANGED = "changed racks of replicas lead to no new assignment"
+WITHHELD = "what a round withholds may stay unread until the next one"
+NO_RACK = "this member sends no rack"
+
+
 @pytest.mark.parametrize(
-    ("mode", "is_attached", "told"),
-    [("cooperative", False, 1), ("cooperative", True, 0), ("eager", False, 0)],
+    ("mode", "rack", "lost"),
+    [
+        ("eager", "a", [CHANGED]),
+        ("eager", None, [NO_RACK, CHANGED]),
+        ("cooperative", "a", [WITHHELD, CHANGED]),
+    ],
 )
-def test_a_member_that_keeps_what_it_has_says_once_that_it_is_not_attached(
-    caplog, mode, is_attached, told
-):
-    part = member(rule=AssignorRule(name="r", mode=mode), is_attached=is_attached)
+def test_a_member_says_once_what_it_loses_because_it_is_not_attached(caplog, mode, rack, lost):
+    part = member(rule=AssignorRule(name="r", mode=mode), rack=rack)
     for _ in range(2):
         part.subscription(["t"])
-    assert [each.startswith("r is not attached") for each in warnings(caplog)] == [True] * told
+    cure = "create the consumer with rack_consumer, or call attach before the first poll"
+    (told,) = warnings(caplog)
+    assert told == f"r is not attached to its consumer: {', '.join(lost)}; {cure}"
+
+
+@pytest.mark.parametrize("mode", ["eager", "cooperative"])
+def test_an_attached_member_says_nothing(caplog, mode):
+    member(rule=AssignorRule(name="r", mode=mode), is_attached=True).subscription(["t"])
+    assert warnings(caplog) == []
 
 
 def test_a_leader_that_is_given_nothing_round_after_round_says_so(caplog):
@@ -146,25 +161,35 @@ def test_a_plug_in_needs_its_own_client_and_no_other(plug_in, client, others):
 
 
 @pytest.mark.parametrize(
-    ("package", "client", "name"),
+    ("door", "client", "names", "library", "extra"),
     [
-        ("kafka_python", "kafka", "RackOptimal"),
-        ("aiokafka", "aiokafka", "RackOptimal"),
-        ("confluent", "confluent_kafka", "RackAwareProducer"),
+        ("kafka_python", "kafka", ["RackOptimal", "RackAwareProducer"], "kafka-python", "kafka"),
+        ("aiokafka", "aiokafka", ["RackOptimal", "RackAwareProducer"], "aiokafka", "aiokafka"),
+        (
+            "confluent",
+            "confluent_kafka",
+            ["RackAwareProducer"],
+            "confluent-kafka",
+            "confluent",
+        ),
     ],
 )
-def test_a_package_without_its_client_says_how_to_install_it(package, client, name):
+def test_a_front_door_without_its_client_says_how_to_install_it(
+    door, client, names, library, extra
+):
     script = f"""import sys
 sys.modules[{client!r}] = None
-import rackwise.adapters.clients.{package} as plug_ins
-assert {name!r} in dir(plug_ins)
-try:
-    from rackwise.adapters.clients.{package} import {name}
-except ImportError as error:
-    print(error, error.hint)
+import rackwise.{door} as door
+from rackwise.core.errors import MissingClientError
+for name in {names!r}:
+    assert name in dir(door)
+    try:
+        getattr(door, name)
+    except MissingClientError as error:
+        print(error, error.hint)
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert "is not installed" in done.stdout
-    assert "pip install 'rackwise[" in done.stdout
+    told = f"{library} is not installed pip install 'rackwise[{extra}]'"
+    assert done.stdout.splitlines() == [told] * len(names)

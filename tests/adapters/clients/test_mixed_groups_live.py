@@ -45,6 +45,30 @@ def test_librdkafka_and_ours_agree(kraft_cluster, strategy, leads):
         assert (ours.last_report is not None) == (leads == "ours")
 
 
+LONE = [[0], [1], [2]] * 4
+"""One replica for each partition: no assignment but the best reads all of them locally."""
+
+
+@pytest.mark.kafka
+def test_a_leader_in_aiokafka_reads_the_racks_of_librdkafka_members(kraft_cluster):
+    topic = "led-by-aiokafka"
+    racks = {topic: racks_of(kraft_cluster, LONE)}
+    leader = aiokafka_group.RackRange("a")
+    with (
+        closing(connect(kraft_cluster.bootstrap)) as admin,
+        topic_on(admin, topic, LONE),
+        Crew(kraft_cluster.bootstrap, topic, [topic]) as crew,
+    ):
+        crew.join_aiokafka("m-a", leader)
+        crew.rest(racks)
+        for rack in "bc":
+            crew.join_confluent(f"m-{rack}", "range", rack)
+            crew.rest(racks)
+        assert leader.last_report is not None
+        assert leader.last_report.unknown == 0
+        assert crew.local(racks) == len(LONE)
+
+
 @pytest.mark.kafka
 def test_aiokafka_alone_and_with_kafka_python(kraft_cluster):
     racks = {"loops": racks_of(kraft_cluster, SPREAD)}

@@ -28,9 +28,9 @@ A leader that withheld partitions requests the next round. The leader also reque
 when racks change, during this round or later, but at most one in `min_interval_ms`. A change inside
 that time leads to a request at the first update of metadata after it.
 
-Two mistakes are logged, because nothing else shows them. A cooperative member that was never
-attached is logged once. A leader that answers many rounds and receives no partitions is logged
-every `FRUITLESS` rounds: its client discards joins that end between two short polls.
+Two mistakes are logged, because nothing else shows them. A member that was never attached is
+logged once. A leader that answers many rounds and receives no partitions is logged every
+`FRUITLESS` rounds: its client discards joins that end between two short polls.
 
 What this does not do: input and output, threads, or anything with a client.
 
@@ -127,7 +127,7 @@ class Participant:
     instance_id: str | None = None
     min_interval_ms: int = MIN_INTERVAL_MS
     is_attached: bool = False
-    """Whether a consumer calls `observe`; without one, changes of racks are only logged."""
+    """Whether a consumer calls `observe`; if not, changes of racks are only logged."""
     fallbacks: int = 0
     unreadable: int = 0
     fruitless: int = 0
@@ -256,14 +256,20 @@ class Participant:
         self.last_error = error.with_traceback(None)  # its frames would keep the consumer alive
 
     def _warn_unattached(self) -> None:
-        """Log once that no consumer requests the partitions that this member's rounds withhold."""
-        if self.rule.mode == "cooperative" and not self.is_attached and not self._is_warned:
-            self._is_warned = True
-            LOG.warning(
-                "%s is not attached to its consumer: what a round withholds may stay unread until "
-                "the next one; call attach before the first poll",
-                self.rule.name,
-            )
+        """Log once what this member does not do because no consumer is attached."""
+        if self.is_attached or self._is_warned:
+            return
+        self._is_warned = True
+        lost = ["this member sends no rack"] if self.rack is None else []
+        if self.rule.mode == "cooperative":
+            lost.append("what a round withholds may stay unread until the next one")
+        lost.append("changed racks of replicas lead to no new assignment")
+        LOG.warning(
+            "%s is not attached to its consumer: %s; create the consumer with rack_consumer, or "
+            "call attach before the first poll",
+            self.rule.name,
+            ", ".join(lost),
+        )
 
     def _warn_fruitless(self) -> None:
         """Count this answer; log a warning after many in a row without an assignment."""
@@ -350,5 +356,5 @@ def mismatch(told: str | None, fetched: str | None) -> RackMismatch:
         f'invalid client_rack: expected "{wanted}" as the assignor reports it, got "{had}"',
         wanted=told,
         had=fetched,
-        hint="pass client_rack=rack, or use rack_consumer",
+        hint="give the rack once, as client_rack of rack_consumer",
     )

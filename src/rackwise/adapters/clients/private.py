@@ -9,6 +9,7 @@ news of metadata        cluster._listeners        the same             public, r
 ask to join again       _coordinator              the same             nothing is asked
 generation              -                         _coordinator         -1
 client.rack             -                         _client_rack         None
+group.instance.id       -                         _group_instance_id   None
 ```
 
 `check_version` and `cluster_of` run when a plug-in is attached and raise `UnsupportedClient`. The
@@ -126,6 +127,11 @@ def listen(cluster: Theirs, listener: Callable[[Theirs], None]) -> None:
 def client_rack(consumer: Theirs) -> str | None:
     """The rack that an aiokafka consumer fetches from; None if it is unset or not available."""
     return getattr(consumer, "_client_rack", None) or None
+
+
+def instance_id(consumer: Theirs) -> str | None:
+    """The instance id of an aiokafka consumer; None if it is unset or not available."""
+    return getattr(consumer, "_group_instance_id", None) or None
 
 
 def request_rejoin(consumer: Theirs) -> bool:

@@ -23,6 +23,8 @@ import os
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING
 
+from rackwise.core.errors import InvalidConfig
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -54,6 +56,20 @@ def detect_rack(
     if file is not None and file.is_file() and (found := file.read_text("utf-8").strip()):
         return found
     return _asked(address) if metadata_service else None
+
+
+def check_rack(rack: object, plain: str) -> None:
+    """Reject a `client_rack` that is None; `plain`: the class of the client that needs none.
+
+    Raises `InvalidConfig`.
+    """
+    if rack is None:
+        raise InvalidConfig(
+            "invalid client_rack: expected the rack of this process, got none",
+            wanted="the rack of this process",
+            had=None,
+            hint=f"give the client.rack of this machine, as detect_rack() finds it, or use {plain}",
+        )
 
 
 def inkless_client_id(client_id: str, az: str) -> str:

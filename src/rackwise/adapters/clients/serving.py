@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwise.adapters.clients import private
@@ -29,10 +30,11 @@ from rackwise.core.assignors.kafka.sticky import assign_sticky
 from rackwise.core.assignors.members import TopicPartition
 from rackwise.core.assignors.watch import RackView
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import escaped
 from rackwise.core.wire.consumer import encode_assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rackwise.adapters.clients.group import ReportedMember
     from rackwise.adapters.clients.optimum import Optimum
@@ -98,9 +100,18 @@ class Serving(ABC):
         except Exception as error:  # noqa: BLE001, nothing may leave a callback
             self._participant.failed(error)
 
-    def join_to(self, consumer: Theirs, *, min_interval_ms: int) -> None:
-        """Serve this consumer; `attach` calls this for each assignor."""
-        self._participant.min_interval_ms, self._participant.is_attached = min_interval_ms, True
+    def join_to(
+        self,
+        consumer: Theirs,
+        *,
+        rack: str | None,
+        instance_id: str | None,
+        min_interval_ms: int,
+    ) -> None:
+        """Serve this consumer in its rack; `attach` calls this for each assignor."""
+        part = self._participant
+        part.rack, part.instance_id = rack, instance_id
+        part.min_interval_ms, part.is_attached = min_interval_ms, True
         self._consumer = weakref.ref(consumer)
         private.listen(private.cluster_of(consumer, self.client), self.on_metadata)
 
@@ -158,25 +169,71 @@ class Serving(ABC):
 
 
 def join_all(
-    consumer: Theirs, fetched: str | None, assignors: Iterable[Serving], *, min_interval_ms: int
+    consumer: Theirs,
+    assignors: Sequence[Serving],
+    *,
+    rack: str | None,
+    instance_id: str | None,
+    min_interval_ms: int,
 ) -> None:
-    """Join assignors to a consumer that fetches from a rack.
+    """Join assignors to a consumer that fetches from a rack; raises as `check_free`."""
+    check_free(assignors, rack, consumer)
+    for assignor in assignors:
+        assignor.join_to(
+            consumer, rack=rack, instance_id=instance_id, min_interval_ms=min_interval_ms
+        )
+
+
+def check_free(
+    assignors: Iterable[Serving], rack: str | None, consumer: Theirs | None = None
+) -> None:
+    """Check that each assignor may serve a consumer in this rack; None: one yet to be created.
 
     Raises `RackMismatch`, and `InvalidConfig` for an assignor that already serves another consumer.
     """
-    every = list(assignors)
-    for assignor in every:
-        if assignor.rack != fetched:
-            raise mismatch(assignor.rack, fetched)
+    for assignor in assignors:
+        if assignor.rack not in {None, rack}:
+            raise mismatch(assignor.rack, rack)
         if assignor.attached() not in {None, consumer}:
             raise InvalidConfig(
                 f"this {assignor.name} is already attached to another consumer",
                 wanted="an assignor for each consumer",
                 had=assignor.name,
-                hint="create one assignor for each consumer: it remembers what its consumer has",
+                hint="give the class, or one object for each consumer: it remembers what its "
+                "consumer has",
             )
-    for assignor in every:
-        assignor.join_to(consumer, min_interval_ms=min_interval_ms)
+
+
+def check_strategy(strategy: object, known: type, ours: type) -> list[Theirs]:
+    """The entries of a `partition_assignment_strategy`: assignor classes or objects.
+
+    `known`: the client's base class of assignors; `ours`: that of the plug-in. Raises
+    `InvalidConfig` for anything else, and for a list without an assignor of the plug-in.
+    """
+    entries: list[Theirs] = []
+    if isinstance(strategy, Iterable) and not isinstance(strategy, str):
+        entries = list(strategy)
+    classes = [each if isinstance(each, type) else type(each) for each in entries]
+    strange = [
+        entry for entry, kind in zip(entries, classes, strict=True) if not issubclass(kind, known)
+    ]
+    if strange or not any(issubclass(kind, ours) for kind in classes):
+        had = _called(strange[0] if strange else strategy)
+        raise InvalidConfig(
+            f"invalid partition_assignment_strategy: expected a list of assignors, at least one "
+            f"of them from rackwise, got {had}",
+            wanted="a list of assignors, at least one of them from rackwise",
+            had=had,
+            hint="write partition_assignment_strategy=[RackRange]",
+        )
+    return entries
+
+
+def _called(had: object) -> str:
+    """A value as an error message shows it."""
+    if isinstance(had, list | tuple):
+        return f"[{', '.join(map(_called, had))}]"
+    return had.__name__ if isinstance(had, type) else escaped(repr(had))
 
 
 class DecidesRange:

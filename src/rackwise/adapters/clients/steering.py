@@ -157,7 +157,7 @@ class Steering:
         self.opens: list[int] = []
         self.due_ms: int | None = None
         for finding in config.problems(list(view.racks.values())):
-            _warn(finding)
+            warn(finding)
 
     def getrandbits(self, bits: int) -> int:
         """Random bits; the choice calls this when a window begins."""
@@ -322,7 +322,7 @@ class Steering:
         state = self._state_of_split(now_ms, valid_ms)
         if state != self._split_state:
             if state == _STALE:
-                _warn(self._staleness(terms, now_ms if is_old else None))
+                warn(self._staleness(terms, now_ms if is_old else None))
             self._split_state = state
             shares = None if state == _GIVEN_UP else terms.shares
             self.choice.set_split(shares, phase=self._phase(), stale=state != _FRESH)
@@ -363,7 +363,8 @@ _NO_SPLIT, _FRESH, _STALE, _GIVEN_UP = "none", "fresh", "stale", "given up"
 _NEAR = 1e-9
 
 
-def _warn(finding: Finding) -> None:
+def warn(finding: Finding) -> None:
+    """Log a finding about a producer."""
     log.warning(
         "%s: wanted %s, had %s; %s", finding.rule, finding.wanted, finding.had, finding.hint
     )

@@ -7,6 +7,7 @@ import random
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.clients.steering import DRAW_BITS, SplitTerms, Steering
+from rackwise.core.errors import PartitionerConfigError
 from rackwise.core.partitioner import TopicPartitioner, TopicView
 
 if TYPE_CHECKING:
@@ -106,8 +107,17 @@ class SteeredTopics:
         `weights`: the weights that the split was computed for. The split is stale if the leaders'
         weights differ. `valid_for_ms`: how long the split is valid. A stale split is kept for 3
         times as long, then dropped. A plug-in without a clock never drops it. Raises `SplitError`,
-        and `PartitionerConfigError` under semantics `upstream`.
+        and `PartitionerConfigError` under semantics `upstream`, or where a partitioner of the
+        user's own chooses.
         """
+        if self.config.custom_partitioner is not None:
+            raise PartitionerConfigError(
+                "invalid split: expected a producer that Rackwise steers, got one with "
+                f"{self.config.custom_partitioner}",
+                wanted="a producer that Rackwise steers",
+                had=self.config.custom_partitioner,
+                hint="leave the option partitioner out",
+            )
         TopicPartitioner(self.config, _ANY_VIEW, rng=self._spare).set_split(shares)
         terms = None if shares is None else SplitTerms(shares, weights, valid_for_ms)
         self._splits[topic] = terms

@@ -7,6 +7,15 @@
 "linger.ms": 5                       ignored: another part of the client reads it
 ```
 
+`split_options` does the same for the keyword arguments of a Python client, which have underscores.
+There, every unknown name is rejected:
+
+```
+client_rack="a", linger_ms=5         {"client.rack": "a"} and {"linger_ms": 5}
+"client.rack": "a", linger_ms=5      the same
+client_rak="a"                       rejected: client_rack is the nearest name
+```
+
 What this does not do: check values against each other. Source: `ProducerConfig` of Kafka 4.4.
 """
 
@@ -20,10 +29,11 @@ from rackwise.core.errors import PartitionerConfigError
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 OWN_PREFIXES = ("partitioner.", "rackwise.")
 PARTITIONER_CLASS = "partitioner.class"
+BATCH_SIZE = "batch.size"
 HINT = "the options are listed at PartitionerConfig"
 LONG = 2**63
 """Kafka's greatest integers are below this number."""
@@ -41,15 +51,47 @@ def read_options(options: Mapping[str, object]) -> dict[str, Any]:
             field, read = OPTIONS[name]
             found[field] = read(name, options[name])
         elif name.startswith(OWN_PREFIXES) and name != PARTITIONER_CLASS:
-            nearest = get_close_matches(name, [*OPTIONS, PARTITIONER_CLASS], n=1, cutoff=0)[0]
-            raise PartitionerConfigError(
-                f"unknown option {escaped(name)}: did you mean {nearest}?",
-                wanted=nearest,
-                had=escaped(name),
-                hint=HINT,
-                where=escaped(name),
-            )
+            raise _unknown_option(name, [*OPTIONS, PARTITIONER_CLASS])
     return found
+
+
+def split_options(
+    configs: Mapping[str, object], *, client: Collection[str], batch_size: str
+) -> tuple[dict[str, object], dict[str, object]]:
+    """The partitioner's options by Kafka's names, and the options that the client itself reads.
+
+    `client`: the names of the client's own options. `batch_size`: the one of them that is Kafka's
+    batch.size; it is in both results. Raises `PartitionerConfigError` for an unknown name, and for
+    an option with two values.
+    """
+    own = {name: name for name in OPTIONS if name != BATCH_SIZE}
+    own |= {name.replace(".", "_"): name for name in own}
+    ours: dict[str, object] = {}
+    theirs: dict[str, object] = {}
+    for name, value in configs.items():
+        if name in client:
+            theirs[name] = value
+        elif name not in own:
+            raise _unknown_option(name, [*own, *client])
+        elif own[name] in ours:
+            both = f"{own[name]} and {own[name].replace('.', '_')}"
+            raise _invalid_option(own[name], "one value", both)
+        else:
+            ours[own[name]] = value
+    if batch_size in theirs:
+        ours[BATCH_SIZE] = theirs[batch_size]
+    return ours, theirs
+
+
+def _unknown_option(name: str, known: Iterable[str]) -> PartitionerConfigError:
+    nearest = get_close_matches(name, known, n=1, cutoff=0)[0]
+    return PartitionerConfigError(
+        f"unknown option {escaped(name)}: did you mean {nearest}?",
+        wanted=nearest,
+        had=escaped(name),
+        hint=HINT,
+        where=escaped(name),
+    )
 
 
 def _invalid_option(name: str, wanted: str, value: object) -> PartitionerConfigError:
@@ -129,7 +171,7 @@ def _maybe_text(name: str, value: object) -> str | None:
 
 OPTIONS: Mapping[str, tuple[str, Callable[[str, object], object]]] = MappingProxyType(
     {
-        "batch.size": ("sticky_bytes", _batch_size),
+        BATCH_SIZE: ("sticky_bytes", _batch_size),
         "client.rack": ("rack", _maybe_text),
         "partitioner.adaptive.partitioning.enable": ("adaptive", _boolean),
         "partitioner.availability.timeout.ms": ("availability_timeout_ms", _integer),

@@ -24,7 +24,7 @@ from rackwise.adapters.clients.aiokafka.group import (
     RackSticky,
     V3Metadata,
     attach,
-    install_v3_decoder,
+    rack_consumer,
 )
 from rackwise.adapters.clients.group import AssignorRule
 from rackwise.core.errors import InvalidConfig, RackMismatch
@@ -50,11 +50,6 @@ class Failing(RackAssignor):
     def decide(self, _members, _racks):
         message = "no answer today"
         raise ValueError(message)
-
-
-@pytest.fixture
-def v3_decoder():
-    install_v3_decoder()
 
 
 def given(partitions):
@@ -83,8 +78,14 @@ def test_roundrobin_looks_at_no_rack():
 
 
 def test_instance_ids_travel_in_the_blob():
-    first = RackRange(None, instance_id="i-2")
-    found = lead(first, RackRange(None, instance_id="i-1").metadata({"t"}))
+    first, second = RackRange(), RackRange()
+
+    def use(*consumers):
+        for consumer, member in zip(consumers, (first, second), strict=True):
+            attach(consumer, member)
+
+    with_consumer(use, {"group_instance_id": "i-2"}, {"group_instance_id": "i-1"})
+    found = lead(first, second.metadata({"t"}))
     assert found == {"m0": tps("t-2"), "m1": tps("t-0 t-1")}
 
 
@@ -97,7 +98,7 @@ def test_members_keep_what_they_had(assignor):
 
 
 def test_a_memory_is_no_claim():
-    told = RackOptimal("a", instance_id="i")
+    told = RackOptimal("a")
     told.on_assignment(given(tps("t-0")))
     said = decode_subscription(told.metadata({"t"}))
     assert (said.owned, said.rack) == ((), "a")
@@ -108,15 +109,10 @@ def java(rack):
     return encode_subscription(Subscription(topics=("t",), user_data=None, rack=rack))
 
 
-def test_a_member_that_is_not_ours_looks_rackless():
-    leader = RackRange("a")
-    lead(leader, java("b"))
-    assert leader.last_report.unknown > 0
-
-
-@pytest.mark.usefixtures("v3_decoder")
-def test_unless_the_decoder_is_installed():
-    leader = RackRange("c")
+@pytest.mark.parametrize("assignor", [RackRange, RackSticky, RackOptimal])
+def test_a_leader_reads_the_racks_of_members_that_are_not_ours(monkeypatch, assignor):
+    monkeypatch.setattr(ConsumerProtocol, "METADATA", ConsumerProtocolMemberMetadata)
+    leader = assignor("c")
     found = lead(leader, java("a"), java("b"))
     assert found == {"m0": tps("t-2"), "m1": tps("t-0"), "m2": tps("t-1")}
     assert leader.last_report.unknown == 0
@@ -128,7 +124,6 @@ def test_the_decoder_reads_what_only_aiokafka_can():
     assert (read.subscription, read.rack) == (["t"], None)
 
 
-@pytest.mark.usefixtures("v3_decoder")
 def test_the_built_in_assignors_read_what_ours_say():
     members = {
         f"m{i}": ConsumerProtocol.METADATA.decode(RackRange(rack).metadata({"t"}))
@@ -164,20 +159,11 @@ class TestNothingLeavesACallback:
         assert member.fallbacks == 3
 
 
-def with_consumer(use, assignor, *, count=1, **configs):
-    """What `use` makes of consumers of aiokafka that never meet a broker."""
+def with_consumer(use, *configs, make=AIOKafkaConsumer):
+    """Call `use` with consumers of aiokafka that never meet a broker, one for each configs."""
 
     async def made():
-        consumers = [
-            AIOKafkaConsumer(
-                "t",
-                bootstrap_servers=NOWHERE,
-                group_id="g",
-                partition_assignment_strategy=[assignor],
-                **configs,
-            )
-            for _ in range(count)
-        ]
+        consumers = [make("t", bootstrap_servers=NOWHERE, group_id="g", **each) for each in configs]
         try:
             use(*consumers)
         finally:
@@ -192,7 +178,7 @@ class TestAttach:
     def test_to_a_consumer_in_another_rack_is_refused(self, client_rack):
         member = RackRange("a")
         with pytest.raises(RackMismatch, match='expected "a" as the assignor reports it'):
-            with_consumer(lambda made: attach(made, member), member, client_rack=client_rack)
+            with_consumer(lambda made: attach(made, member), {"client_rack": client_rack})
 
     def test_of_one_assignor_to_two_consumers_is_refused(self):
         member = RackRange("a")
@@ -203,7 +189,7 @@ class TestAttach:
             with pytest.raises(InvalidConfig, match="already attached to another consumer"):
                 attach(second, member)
 
-        with_consumer(use, member, count=2, client_rack="a")
+        with_consumer(use, {"client_rack": "a"}, {"client_rack": "a"})
 
     def test_lets_a_leader_ask_when_racks_change_for_good(self, monkeypatch):
         asked = []
@@ -228,5 +214,56 @@ class TestAttach:
                 decode_blob(decode_subscription(member.metadata({"t"})).user_data).generation == 7
             )
 
-        with_consumer(use, member, client_rack="a")
+        with_consumer(use, {"client_rack": "a"})
         assert member.fallbacks == 1
+
+
+class TestRackConsumer:
+    def test_takes_classes_objects_and_the_clients_own(self, caplog):
+        mine = RackOptimal(balance="per-topic")
+        strategy = [mine, RackRange, RangePartitionAssignor]
+
+        def use(consumer):
+            optimal, plain, theirs = consumer._partition_assignment_strategy
+            assert (optimal, theirs) == (mine, RangePartitionAssignor)
+            assert isinstance(plain, RackRange)
+            for each in (optimal, plain):
+                said = decode_subscription(each.metadata({"t"}))
+                assert (said.rack, each.attached()) == ("a", consumer)
+                assert decode_blob(said.user_data).instance_id == "i"
+            assert consumer._client_rack == "a"
+            assert consumer.subscription() == {"t"}
+
+        configs = {"client_rack": "a", "group_instance_id": "i"}
+        with_consumer(
+            use, {**configs, "partition_assignment_strategy": strategy}, make=rack_consumer
+        )
+        assert caplog.records == []
+
+    def test_has_range_unless_told_otherwise(self):
+        def use(consumer):
+            (member,) = consumer._partition_assignment_strategy
+            assert (type(member), member.attached()) == (RackRange, consumer)
+
+        with_consumer(use, {"client_rack": "a"}, make=rack_consumer)
+
+    @pytest.mark.parametrize(
+        ("configs", "error", "told"),
+        [
+            ({"client_rack": None}, InvalidConfig, "expected the rack of this process, got none"),
+            ({"client_rack": ""}, InvalidConfig, "expected the rack of this process, got none"),
+            (
+                {"client_rack": "a", "partition_assignment_strategy": RackRange},
+                InvalidConfig,
+                "expected a list of assignors, at least one of them from rackwise, got RackRange",
+            ),
+            (
+                {"client_rack": "a", "partition_assignment_strategy": [RackRange("b")]},
+                RackMismatch,
+                'expected "b" as the assignor reports it, got "a"',
+            ),
+        ],
+    )
+    def test_refuses_before_it_creates_a_consumer(self, configs, error, told):
+        with pytest.raises(error, match=told):
+            rack_consumer("t", **configs)

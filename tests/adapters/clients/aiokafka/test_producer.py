@@ -1,4 +1,4 @@
-"""The wrapper of aiokafka, around what a producer shows of itself."""
+"""The producer of aiokafka, on what its client shows of itself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
+from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaTimeoutError, NotLeaderForPartitionError
 
 from client_metadata import aiokafka_answer, aiokafka_metadata
-from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
-from rackwise.core.partitioner import PartitionerConfig
+from rackwise.adapters.clients.aiokafka.producer import RackAwareProducer
+from rackwise.core.errors import InvalidConfig, PartitionerConfigError
 from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
 
 BROKERS = {1: "a", 2: "b", 3: "c"}
@@ -19,10 +20,10 @@ VALUE = bytes(100)
 SIZE = 112
 
 
-class Inner:
-    """The public side of an `AIOKafkaProducer`; `send` may wait, be refused, and be answered."""
+class Client(AIOKafkaProducer):
+    """What an `AIOKafkaProducer` shows, offline; `send` may wait, be refused, and be answered."""
 
-    def __init__(self):
+    def __init__(self, **_told):
         self.client = SimpleNamespace(cluster=aiokafka_metadata(BROKERS, TOPICS))
         self.sent = []
         self.refusal = None
@@ -49,10 +50,12 @@ class Inner:
         self.is_started = False
 
 
+class Offline(RackAwareProducer, Client):
+    """A producer of ours on such a client."""
+
+
 def made(clock=lambda: 0.0, **told):
-    inner = Inner()
-    config = PartitionerConfig(**{"rack_aware": True, "rack": "a", "sticky_bytes": 1200, **told})
-    return inner, RackAwareAIOProducer(inner, config, clock=clock)
+    return Offline(clock=clock, **{"client_rack": "a", "max_batch_size": 1200, **told})
 
 
 def counters(producer):
@@ -61,19 +64,19 @@ def counters(producer):
 
 def test_steered_records_get_a_partition_near_and_the_rest_is_the_clients():
     async def run():
-        inner, producer = made()
+        producer = made()
         async with producer:
             for _ in range(30):
                 await producer.send("t", VALUE)
             await producer.send("t", VALUE, key=b"k")
             await producer.send("t", VALUE, partition=2)
-            for number, (partition, future) in enumerate(inner.sent):
+            for number, (partition, future) in enumerate(producer.sent):
                 future.set_result(SimpleNamespace(partition=1 if partition is None else number))
             await asyncio.sleep(0)
-            assert inner.is_started
-        assert not inner.is_started
-        assert {partition for partition, _ in inner.sent[:30]} == {0, 3}
-        assert [partition for partition, _ in inner.sent[30:]] == [None, 2]
+            assert producer.is_started
+        assert not producer.is_started
+        assert {partition for partition, _ in producer.sent[:30]} == {0, 3}
+        assert [partition for partition, _ in producer.sent[30:]] == [None, 2]
         found = counters(producer)
         assert (found.steered.local_bytes, found.steered.records) == (30 * SIZE, 30)
         assert found.unsteered.records == 2
@@ -85,14 +88,14 @@ def test_steered_records_get_a_partition_near_and_the_rest_is_the_clients():
 
 def test_windows_are_outstanding_until_their_last_record_is_done_however():
     async def run():
-        inner, producer = made()
+        producer = made()
         for _ in range(9):
             await producer.send("t", VALUE)
         ledger = producer.topics.by_name["t"].ledger
         assert sum(ledger.load(0).windows.values()) == 3
-        inner.sent[2][1].set_result(None)
-        inner.sent[5][1].set_exception(NotLeaderForPartitionError())
-        inner.sent[8][1].cancel()
+        producer.sent[2][1].set_result(None)
+        producer.sent[5][1].set_exception(NotLeaderForPartitionError())
+        producer.sent[8][1].cancel()
         await asyncio.sleep(0)
         assert ledger.load(0).windows == {}
         assert (ledger.acknowledged, ledger.failed) == (1, 2)
@@ -104,8 +107,8 @@ def test_windows_are_outstanding_until_their_last_record_is_done_however():
 @pytest.mark.parametrize("refusal", [KafkaTimeoutError(), asyncio.CancelledError()], ids=repr)
 def test_what_the_client_refuses_is_the_callers_and_stays_counted(refusal):
     async def run():
-        inner, producer = made(availability_timeout_ms=100)
-        inner.refusal = refusal
+        producer = made(partitioner_availability_timeout_ms=100)
+        producer.refusal = refusal
         for _ in range(3):
             with pytest.raises(type(refusal)):
                 await producer.send("t", VALUE)
@@ -118,7 +121,7 @@ def test_what_the_client_refuses_is_the_callers_and_stays_counted(refusal):
 
 def test_sizes_are_those_of_what_is_sent():
     async def run():
-        _, producer = made(ignore_keys=True, sticky_bytes=10**7)
+        producer = made(partitioner_ignore_keys=True, max_batch_size=10**7)
         await producer.send("t", VALUE, headers=[("h", b"12")])
         await producer.send("t", "text")
         await producer.send("t", None, key=b"key")
@@ -129,24 +132,24 @@ def test_sizes_are_those_of_what_is_sent():
 
 def test_new_metadata_is_seen_at_the_next_record():
     async def run():
-        inner, producer = made()
+        producer = made()
         await producer.send("t", VALUE)
-        inner.client.cluster.update_metadata(aiokafka_answer({1: "b", 2: "a", 3: "c"}, TOPICS))
+        producer.client.cluster.update_metadata(aiokafka_answer({1: "b", 2: "a", 3: "c"}, TOPICS))
         for _ in range(12):
             await producer.send("t", VALUE)
-        assert {partition for partition, _ in inner.sent[3:]} == {1, 4}
+        assert {partition for partition, _ in producer.sent[3:]} == {1, 4}
 
     asyncio.run(run())
 
 
 def test_a_choice_that_fails_is_left_to_the_client():
     async def run():
-        inner, producer = made()
+        producer = made()
         await producer.send("t", VALUE)
-        inner.client.cluster.update_metadata(aiokafka_answer(BROKERS, {}))
+        producer.client.cluster.update_metadata(aiokafka_answer(BROKERS, {}))
         for _ in range(5):
             await producer.send("t", VALUE)
-        assert [partition for partition, _ in inner.sent[1:]] == [None] * 5
+        assert [partition for partition, _ in producer.sent[1:]] == [None] * 5
         assert producer.topics.failures.count == 5
         assert counters(producer).fallbacks == {"internal": 5}
 
@@ -156,14 +159,16 @@ def test_a_choice_that_fails_is_left_to_the_client():
 def test_a_late_leader_is_left_out_and_tried_again():
     async def run():
         now = [0.0]
-        inner, producer = made(clock=lambda: now[0], availability_timeout_ms=100, rack="b")
+        producer = made(
+            clock=lambda: now[0], partitioner_availability_timeout_ms=100, client_rack="b"
+        )
         await producer.send("t", VALUE)
         now[0] = 0.102
         await producer.send("t", VALUE)
-        assert inner.sent[-1][0] in {0, 2, 3, 5}
+        assert producer.sent[-1][0] in {0, 2, 3, 5}
         assert counters(producer).switches == {"unusable": 1}
         now[0] = 0.15
-        for _, future in inner.sent:
+        for _, future in producer.sent:
             future.set_result(None)
         await asyncio.sleep(0)
         assert counters(producer).readmissions == 1
@@ -174,7 +179,7 @@ def test_a_late_leader_is_left_out_and_tried_again():
 @pytest.mark.parametrize(("semantics", "draws"), [("kip", "even"), ("upstream", "random")])
 def test_a_window_is_a_quarter_of_a_batch(semantics, draws):
     async def sent():
-        _, producer = made(sticky_bytes=4_000, semantics=semantics)
+        producer = made(max_batch_size=4_000, rackwise_semantics=semantics)
         for _ in range(8):
             await producer.send("t", bytes(1_000 - RECORD_OVERHEAD))
         return counters(producer), producer.topics.by_name["t"].choice
@@ -186,11 +191,51 @@ def test_a_window_is_a_quarter_of_a_batch(semantics, draws):
 
 def test_a_split_is_kept():
     async def run():
-        inner, producer = made(sticky_bytes=448)
+        producer = made(max_batch_size=448)
         producer.set_split("t", {"b": 0.5, "c": 0.5})
         for _ in range(20):
             await producer.send("t", VALUE)
-        assert sum(partition in {1, 4} for partition, _ in inner.sent) == 10
-        assert sum(partition in {2, 5} for partition, _ in inner.sent) == 10
+        assert sum(partition in {1, 4} for partition, _ in producer.sent) == 10
+        assert sum(partition in {2, 5} for partition, _ in producer.sent) == 10
 
     asyncio.run(run())
+
+
+def test_a_partitioner_of_the_users_own_stays_in_force(caplog):
+    async def run():
+        producer = made(partitioner=lambda _key, every, _available: every[0])
+        for key in (None, b"k"):
+            await producer.send("t", VALUE, key=key)
+        assert [partition for partition, _ in producer.sent] == [None, None]
+        assert producer.counters() == {}
+        with pytest.raises(PartitionerConfigError, match="got one with <lambda>"):
+            producer.set_split("t", {"a": 1.0})
+
+    asyncio.run(run())
+    (told,) = [each.getMessage() for each in caplog.records if each.name.startswith("rackwise")]
+    assert told.startswith("custom-partitioner: wanted no partitioner.class")
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "message"),
+    [
+        ({"client_rak": "a"}, PartitionerConfigError, "did you mean client_rack"),
+        ({"client_rack": "a", "linger": 5}, PartitionerConfigError, "did you mean linger_ms"),
+        ({"client_rack": "a", "client.rack": "a"}, PartitionerConfigError, "expected one value"),
+        ({}, InvalidConfig, "expected the rack of this process, got none"),
+    ],
+    ids=str,
+)
+def test_options_that_are_no_options_are_refused(told, error, message):
+    with pytest.raises(error, match=message):
+        RackAwareProducer(**told)
+
+
+def test_options_are_those_of_kafka_and_the_client():
+    producer = Offline(
+        **{"client.rack": "a", "partitioner.ignore.keys": "true"}, max_batch_size=4_000
+    )
+    config = producer.topics.config
+    assert (config.rack_aware, config.rack, config.ignore_keys) == (True, "a", True)
+    assert (config.sticky_bytes, config.draws) == (1_000, "even")
+    assert isinstance(producer, AIOKafkaProducer)

@@ -273,13 +273,13 @@ class TestAttach:
             assert said(member).owned == tps("t-1")
             assert said(member).generation == 7
 
-    @pytest.mark.parametrize(("client_rack", "rack"), [("", "a"), ("b", "a"), ("b", None)])
+    @pytest.mark.parametrize(("client_rack", "rack"), [("", "a"), ("b", "a")])
     def test_to_a_consumer_in_another_rack_is_refused(self, client_rack, rack):
         member = RackRange(rack)
         with (
             consumer(member, client_rack=client_rack) as made,
             pytest.raises(
-                RackMismatch, match=f'expected "{rack or ""}" as .*, got "{client_rack}"'
+                RackMismatch, match=f'expected "{rack}" as .*, got "{client_rack}"'
             ) as caught,
         ):
             attach(made, member)
@@ -301,20 +301,89 @@ class TestAttach:
         assert seen() is None
         assert said(member).rack == "a"
 
-    def test_is_part_of_rack_consumer(self):
-        member = RackSticky("a")
-        made = rack_consumer(
-            "t",
-            rack="a",
-            assignor=member,
-            **OFFLINE,
-        )
-        assert (made.config["client_rack"], made.subscription()) == ("a", {"t"})
-        made.close()
+    def test_gives_a_member_the_rack_of_its_consumer(self, caplog):
+        member = RackSticky()
+        with consumer(member, client_rack="b") as made:
+            attach(made, member)
+            assert said(member).rack == "b"
+        assert warned(caplog) == []
 
-    def test_rack_consumer_refuses_an_assignor_of_another_rack(self):
+
+def warned(caplog):
+    """What Rackwise has logged; a client without a broker logs more."""
+    return [each.getMessage() for each in caplog.records if each.name.startswith("rackwise")]
+
+
+def made_for(*strategy, rack="a"):
+    """The assignors of a consumer that is created with this strategy."""
+    with closing(
+        rack_consumer("t", client_rack=rack, partition_assignment_strategy=[*strategy], **OFFLINE)
+    ) as made:
+        assert (made.config["client_rack"], made.subscription()) == (rack, {"t"})
+        return made.config["partition_assignment_strategy"]
+
+
+class TestRackConsumer:
+    def test_takes_classes_and_gives_them_its_rack_and_mode(self, caplog):
+        optimal, plain = made_for(RackOptimal, RackRange)
+        assert (optimal.name, plain.name) == ("rack-optimal", "range")
+        for each in (optimal, plain):
+            assert said(each).rack == "a"
+            assert each.supported_protocols() == [RebalanceProtocol.EAGER]
+        assert warned(caplog) == []
+
+    def test_takes_objects_without_a_rack_or_with_the_same(self):
+        mine = RackOptimal(balance="per-topic", mode="eager"), RackRange("a")
+        assert made_for(*mine) == [*mine]
+        assert [said(each).rack for each in mine] == ["a", "a"]
+
+    @pytest.mark.parametrize(
+        ("strategy", "mode"),
+        [
+            ([RackOptimal], RebalanceProtocol.COOPERATIVE),
+            ([RackOptimal, RackCooperativeSticky], RebalanceProtocol.COOPERATIVE),
+            ([RackOptimal, CooperativeStickyAssignor], RebalanceProtocol.COOPERATIVE),
+            ([RackOptimal, RangePartitionAssignor], RebalanceProtocol.EAGER),
+            ([RackCooperativeSticky, RackOptimal(mode="eager")], RebalanceProtocol.EAGER),
+        ],
+    )
+    def test_gives_classes_the_mode_of_the_rest(self, strategy, mode):
+        assert {each.supported_protocols()[0] for each in made_for(*strategy)} == {mode}
+
+    def test_has_range_unless_told_otherwise(self):
+        with closing(rack_consumer("t", client_rack="a", **OFFLINE)) as made:
+            (member,) = made.config["partition_assignment_strategy"]
+            assert (type(member), member.attached(), member.rack) == (RackRange, made, "a")
+
+    def test_refuses_an_assignor_of_another_rack(self):
         with pytest.raises(RackMismatch):
-            rack_consumer("t", rack="a", assignor=RackRange("b"))
+            made_for(RackRange("b"))
+
+    @pytest.mark.parametrize(
+        ("strategy", "had"),
+        [
+            (RackOptimal, "RackOptimal"),
+            ("range", "'range'"),
+            (["range"], "'range'"),
+            ([RackRange, 5], "5"),
+            ([RangePartitionAssignor], r"\[RangePartitionAssignor\]"),
+            ([], r"\[\]"),
+        ],
+        ids=str,
+    )
+    def test_refuses_what_is_no_list_of_assignors(self, strategy, had):
+        wanted = "expected a list of assignors, at least one of them from rackwise"
+        with pytest.raises(InvalidConfig, match=f"{wanted}, got {had}$") as caught:
+            rack_consumer("t", client_rack="a", partition_assignment_strategy=strategy)
+        assert "partition_assignment_strategy=[RackRange]" in caught.value.hint
+
+    def test_refuses_objects_of_different_modes(self):
+        with pytest.raises(
+            InvalidConfig,
+            match="assignors of one mode, got rack-optimal cooperative, range eager",
+        ) as caught:
+            made_for(RackOptimal(), RackRange)
+        assert "class RackOptimal" in caught.value.hint
 
 
 class TestMistakes:
@@ -329,12 +398,12 @@ class TestMistakes:
                 lambda: RackOptimal("a", weights={("t", 0): 1.5}), InvalidWeights, id="weight"
             ),
             pytest.param(
-                lambda: rack_consumer("t", rack=None, assignor=RackRange(None)),
+                lambda: rack_consumer("t", client_rack=None),
                 InvalidConfig,
                 id="no-rack",
             ),
             pytest.param(
-                lambda: rack_consumer("t", rack="", assignor=RackRange("")),
+                lambda: rack_consumer("t", client_rack=""),
                 InvalidConfig,
                 id="empty-rack",
             ),
@@ -352,18 +421,18 @@ class TestMistakes:
 
     def test_an_assignor_that_is_not_the_consumers(self):
         with (
-            closing(rack_consumer("t", rack="a", assignor=RackRange("a"), **OFFLINE)) as made,
+            closing(rack_consumer("t", client_rack="a", **OFFLINE)) as made,
             pytest.raises(InvalidConfig, match="partition_assignment_strategy"),
         ):
             attach(made, RackRange("a"))
 
     def test_an_assignor_for_two_consumers(self):
-        member = RackRange("a")
+        configs = {**OFFLINE, "partition_assignment_strategy": [RackRange()]}
         with (
-            closing(rack_consumer("t", rack="a", assignor=member, **OFFLINE)),
+            closing(rack_consumer("t", client_rack="a", **configs)),
             pytest.raises(InvalidConfig, match="already attached to another consumer"),
         ):
-            rack_consumer("t", rack="a", assignor=member, **OFFLINE)
+            rack_consumer("t", client_rack="a", **configs)
 
 
 def test_without_a_solver_rack_optimal_says_so_at_once(monkeypatch):

@@ -9,14 +9,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from kafka import TopicPartition
+from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaTimeoutError, NotLeaderForPartitionError
 from kafka.future import Future
 from kafka.partitioner import DefaultPartitioner
 
 from client_metadata import answer, metadata
-from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
-from rackwise.core.errors import InputError, PartitionerConfigError, SplitError
+from rackwise.adapters.clients.kafka_python.producer import (
+    RackAwarePartitioner,
+    RackAwareProducer,
+    SteeringPartitioner,
+)
+from rackwise.core.errors import InputError, InvalidConfig, PartitionerConfigError, SplitError
 from rackwise.core.json import strict as strict_json
 from rackwise.core.partitioner import PartitionerConfig
 
@@ -42,13 +46,13 @@ class Broken:
         raise ArithmeticError
 
 
-class Client:
+class Client(KafkaProducer):
     """What a `KafkaProducer` does with a partitioner, without its network."""
 
-    def __init__(self, partitioner, cluster=None):
+    def __init__(self, *, partitioner, cluster=None, **_told):
         self.partitioner = partitioner
         self.cluster = cluster or metadata(BROKERS, TOPICS)
-        self.config = {"partitioner": partitioner}
+        self.config = {**self.DEFAULT_CONFIG, "partitioner": partitioner}
         self.sent = []
         self.refusal = None
 
@@ -70,13 +74,22 @@ class Client:
         )
 
 
+class Offline(RackAwareProducer, Client):
+    """A producer of ours on such a client."""
+
+
 def client(rng=None, cluster=None, **told):
     config = PartitionerConfig(**{"rack_aware": True, "rack": "a", "sticky_bytes": 300, **told})
-    return Client(RackAwarePartitioner(config, rng=rng or Counting()), cluster)
+    partitioner = SteeringPartitioner(config, rng=rng or Counting())
+    return Client(partitioner=partitioner, cluster=cluster)
 
 
-def wrapped(inner, now):
-    return RackAwareProducer(inner, inner.partitioner, clock=lambda: now[0] / 1000)
+def producer_of(now=(0,), rng=None, **told):
+    return Offline(
+        rng=rng or Counting(),
+        clock=lambda: now[0] / 1000,
+        **{"client_rack": "a", "batch_size": 300, **told},
+    )
 
 
 def counters(inner):
@@ -265,38 +278,126 @@ def test_a_value_without_length_is_kept_from_the_choice_and_goes_anywhere():
     assert isinstance(topics.failures.last, TypeError)
 
 
-def test_another_cluster_is_met_anew():
-    inner = client()
-    assert inner.ask() == 0
-    inner.cluster = metadata({7: "a"}, {"t": [[7]]})
-    assert {inner.ask() for _ in range(10)} == {0}
-    assert counters(inner).records == 10
+def test_a_partitioner_in_two_producers_is_refused():
+    first = client()
+    second = Client(partitioner=first.partitioner)
+    assert first.ask() == 0
+    for key in (None, b"k"):
+        with pytest.raises(PartitionerConfigError, match="serves another producer") as caught:
+            second.ask(key=key)
+        assert "RackAwarePartitioner(config) for each KafkaProducer" in caught.value.hint
+    assert first.ask() == 0
+    assert counters(first).records == 2
 
 
-def test_a_producer_with_another_partitioner_is_refused():
-    inner = client()
-    inner.config = {"partitioner": DefaultPartitioner()}
-    with pytest.raises(PartitionerConfigError, match="got another DefaultPartitioner"):
-        wrapped(inner, [0])
+class TestOptions:
+    @pytest.mark.parametrize(
+        "told",
+        [
+            {"client_rack": "a", "partitioner_ignore_keys": True, "rackwise_draws": "even"},
+            {
+                "client.rack": "a",
+                "partitioner.rack.aware": "true",
+                "partitioner.ignore.keys": "True",
+                "rackwise.draws": "even",
+            },
+        ],
+        ids=["with underscores", "as in Java"],
+    )
+    def test_are_those_of_kafka_and_the_client(self, told):
+        producer = Offline(**told, batch_size=4096)
+        assert producer.topics.config == PartitionerConfig(
+            rack_aware=True, rack="a", ignore_keys=True, draws="even", sticky_bytes=4096
+        )
+        assert isinstance(producer, KafkaProducer)
+
+    def test_may_turn_racks_off(self):
+        producer = producer_of(partitioner_rack_aware=False)
+        assert {producer.send("t", VALUE).partition for _ in range(40)} == set(range(6))
+        assert counters(producer).local_bytes > 0
+
+    @pytest.mark.parametrize(
+        ("told", "nearest"),
+        [
+            ({"client_rak": "a"}, "client_rack"),
+            ({"client.rak": "a"}, "client.rack"),
+            ({"client_rack": "a", "partitioner_rack_awar": True}, "partitioner_rack_aware"),
+            ({"client_rack": "a", "partitioner.rack.awar": "true"}, "partitioner.rack.aware"),
+            ({"client_rack": "a", "bootstrap_server": "b:9092"}, "bootstrap_servers"),
+            ({"client_rack": "a", "batch.size": 1}, "batch_size"),
+        ],
+    )
+    def test_that_are_misspelt_are_refused_with_the_nearest_name(self, told, nearest):
+        with pytest.raises(PartitionerConfigError, match=f"did you mean {nearest}\\?$"):
+            RackAwareProducer(**told)
+
+    def test_that_are_given_twice_are_refused(self):
+        with pytest.raises(PartitionerConfigError, match="expected one value, got "):
+            RackAwareProducer(client_rack="a", **{"client.rack": "a"})
+
+    @pytest.mark.parametrize("told", [{}, {"client_rack": None}, {"client.rack": None}])
+    def test_without_a_rack_are_refused(self, told):
+        with pytest.raises(InvalidConfig, match="rack of this process, got none") as caught:
+            RackAwareProducer(**told)
+        assert "or use KafkaProducer" in caught.value.hint
+
+    @pytest.mark.parametrize(
+        ("config", "error", "hint"),
+        [
+            (
+                PartitionerConfig(rack="a"),
+                "invalid rack_aware: expected True because a rack is given, got False",
+                "write PartitionerConfig(rack_aware=True, rack='a')",
+            ),
+            (
+                "a",
+                "invalid config: expected a PartitionerConfig, got 'a'",
+                "write PartitionerConfig(rack_aware=True, rack='a')",
+            ),
+            (
+                5,
+                "invalid config: expected a PartitionerConfig, got 5",
+                "write PartitionerConfig(rack_aware=True, rack=RACK)",
+            ),
+        ],
+        ids=["not aware", "text", "number"],
+    )
+    def test_of_the_partitioner_alone_say_what_to_write(self, config, error, hint):
+        with pytest.raises(PartitionerConfigError) as caught:
+            RackAwarePartitioner(config)
+        assert (str(caught.value), caught.value.hint) == (error, hint)
+
+
+def test_a_partitioner_of_the_users_own_stays_in_force(caplog):
+    producer = producer_of(partitioner=DefaultPartitioner())
+    found = [producer.send("t", VALUE, key=b"k").partition for _ in range(5)]
+    assert set(found) == {
+        DefaultPartitioner().partition("t", b"k", b"k", *[None] * 2, producer.cluster)
+    }
+    assert producer.counters() == {}
+    (told,) = warnings(caplog)
+    assert told.startswith("custom-partitioner: wanted no partitioner.class")
+    assert "had DefaultPartitioner" in told
+    with pytest.raises(PartitionerConfigError, match="got one with DefaultPartitioner"):
+        producer.set_split("t", {"a": 1.0})
 
 
 def test_outstanding_windows_make_a_partition_less_likely():
-    inner, now = client(rng=Counting()), [0]
-    producer = wrapped(inner, now)
+    producer = producer_of()
     for _ in range(200):
         producer.send("t", VALUE)
-    ledger = inner.partitioner.topics.by_name["t"].ledger
+    ledger = producer.partitioner.topics.by_name["t"].ledger
     waiting = ledger.load(0).windows
-    assert sum(waiting.values()) == counters(inner).switches["twice-size"]
-    for _, future in inner.sent:
+    assert sum(waiting.values()) == counters(producer).switches["twice-size"]
+    for _, future in producer.sent:
         future.success(None)
     assert ledger.load(0).windows == {}
-    assert counters(inner).windows_acknowledged == sum(waiting.values())
+    assert counters(producer).windows_acknowledged == sum(waiting.values())
 
 
 def test_a_late_leader_is_left_out_and_tried_again():
-    inner, now = client(availability_timeout_ms=100, rack="b"), [0]
-    producer = wrapped(inner, now)
+    now = [0]
+    producer = producer_of(now, partitioner_availability_timeout_ms=100, client_rack="b")
 
     def sent(count):
         return {producer.send("t", VALUE).partition for _ in range(count)}
@@ -304,44 +405,42 @@ def test_a_late_leader_is_left_out_and_tried_again():
     assert sent(1) <= {1, 4}
     now[0] = 102
     assert sent(20) <= {0, 2, 3, 5}
-    assert counters(inner).exclusions == 1
-    assert counters(inner).fallbacks["local-excluded"] > 0
-    for chosen, future in inner.sent:
+    assert counters(producer).exclusions == 1
+    assert counters(producer).fallbacks["local-excluded"] > 0
+    for chosen, future in producer.sent:
         if chosen in {0, 2, 3, 5}:
             future.success(None)
     now[0] = 150
-    inner.sent[0][1].success(None)
+    producer.sent[0][1].success(None)
     assert sent(20) & {1, 4}
-    assert counters(inner).readmissions == 1
+    assert counters(producer).readmissions == 1
 
 
 def test_an_error_that_tells_of_another_leader_makes_the_view_stale():
-    inner, now = client(availability_timeout_ms=100), [0]
-    wrapped(inner, now).send("t", VALUE)
-    steering = inner.partitioner.topics.by_name["t"]
+    producer = producer_of(partitioner_availability_timeout_ms=100)
+    producer.send("t", VALUE)
+    steering = producer.partitioner.topics.by_name["t"]
     assert not steering.is_stale
-    inner.sent[0][1].failure(NotLeaderForPartitionError())
+    producer.sent[0][1].failure(NotLeaderForPartitionError())
     assert steering.is_stale
 
 
 def test_what_the_client_refuses_is_the_callers_and_is_counted():
-    inner, now = client(availability_timeout_ms=100), [0]
-    producer = wrapped(inner, now)
-    inner.refusal = KafkaTimeoutError("full")
+    producer = producer_of(partitioner_availability_timeout_ms=100)
+    producer.refusal = KafkaTimeoutError("full")
     for _ in range(10):
         with pytest.raises(KafkaTimeoutError, match="full"):
             producer.send("t", VALUE)
     with pytest.raises(KafkaTimeoutError, match="full"):
         producer.send("t", VALUE, key=b"k")
-    assert counters(inner).refused_records == 10
-    ledger = inner.partitioner.topics.by_name["t"].ledger
+    assert counters(producer).refused_records == 10
+    ledger = producer.partitioner.topics.by_name["t"].ledger
     assert ledger.load(0).windows == {}
     assert ledger.next_deadline_ms is None
 
 
 def test_an_explicit_partition_is_the_callers_and_is_counted_apart():
-    inner = client()
-    producer = wrapped(inner, [0])
+    producer = producer_of()
     producer.send("t", VALUE)
     assert producer.send("t", VALUE, partition=1).partition == 1
     found = producer.counters()["t"]
@@ -353,8 +452,8 @@ def warnings(caplog):
 
 
 def test_a_split_is_kept_and_grows_old(caplog):
-    inner, now = client(sticky_bytes=112, ignore_keys=True), [0]
-    producer = wrapped(inner, now)
+    now = [0]
+    producer = producer_of(now, batch_size=112, partitioner_ignore_keys=True)
     even = {"a": 2.0, "b": 2.0, "c": 2.0}
     producer.set_split("t", {"a": 0.0, "b": 1.0}, weights=even, valid_for_ms=100)
 
@@ -362,10 +461,10 @@ def test_a_split_is_kept_and_grows_old(caplog):
         return {producer.send("t", VALUE, key=b"").partition for _ in range(count)}
 
     assert sent(10) <= {1, 4}
-    assert counters(inner).fallbacks == {}
+    assert counters(producer).fallbacks == {}
     now[0] = 101
     assert sent(10) <= {1, 4}
-    assert counters(inner).fallbacks["stale-split"] >= 8
+    assert counters(producer).fallbacks["stale-split"] >= 8
     (told,) = warnings(caplog)
     assert told.startswith("stale-split: wanted a split of at most 100 ms, had one of 101 ms; run")
     now[0] = 500
@@ -374,18 +473,17 @@ def test_a_split_is_kept_and_grows_old(caplog):
 
 
 def test_a_split_for_other_leaders_is_stale_at_once(caplog):
-    inner, now = client(sticky_bytes=112), [0]
-    producer = wrapped(inner, now)
+    producer = producer_of(batch_size=112)
     producer.set_split("t", {"b": 1.0}, weights={"a": 1.0, "b": 2.0})
     for _ in range(6):
         assert producer.send("t", VALUE).partition in {1, 4}
-    assert set(counters(inner).fallbacks) == {"stale-split"}
+    assert set(counters(producer).fallbacks) == {"stale-split"}
     (told,) = warnings(caplog)
     assert "wanted a split for leaders a 2, b 2, c 2, had one for a 1, b 2" in told
     producer.set_split("t", None)
     for _ in range(6):
         producer.send("t", VALUE)
-    assert inner.sent[-1][0] in {0, 3}
+    assert producer.sent[-1][0] in {0, 3}
 
 
 def test_a_split_whose_rack_leads_nothing_gives_way():
@@ -403,24 +501,22 @@ def test_shares_that_are_none_are_refused_before_any_record():
 
 
 def test_upstream_weighs_nothing_until_every_partition_had_a_record():
-    inner = client(semantics="upstream", rack_aware=False, rng=Counting())
-    producer = wrapped(inner, [0])
+    producer = producer_of(rackwise_semantics="upstream", partitioner_rack_aware=False)
     for _ in range(200):
         producer.send("t", VALUE)
-    found = counters(inner)
+    found = counters(producer)
     assert found.records == 200
-    assert inner.partitioner.topics.failures.last is None
+    assert producer.partitioner.topics.failures.last is None
 
 
 def test_a_key_that_is_serialized_to_none_leaves_no_window_behind():
-    inner, now = client(), [0]
-    producer = wrapped(inner, now)
-    ask = inner.ask
-    inner.ask = lambda value, _key, topic: ask(value, None, topic)
+    producer = producer_of()
+    ask = producer.ask
+    producer.ask = lambda value, _key, topic: ask(value, None, topic)
     for _ in range(30):
         producer.send("t", VALUE, key="")
-        inner.sent[-1][1].success(None)
-    steering = inner.partitioner.topics.by_name["t"]
+        producer.sent[-1][1].success(None)
+    steering = producer.partitioner.topics.by_name["t"]
     assert steering.ends == []
     assert steering.ledger.load(0).windows == {}
-    assert counters(inner).windows_acknowledged > 0
+    assert counters(producer).windows_acknowledged > 0

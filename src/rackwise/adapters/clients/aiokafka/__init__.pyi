@@ -4,4 +4,6 @@ from rackwise.adapters.clients.aiokafka.group import RackRange as RackRange
 from rackwise.adapters.clients.aiokafka.group import RackRoundRobin as RackRoundRobin
 from rackwise.adapters.clients.aiokafka.group import RackSticky as RackSticky
 from rackwise.adapters.clients.aiokafka.group import attach as attach
-from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer as RackAwareAIOProducer
+from rackwise.adapters.clients.aiokafka.group import rack_consumer as rack_consumer
+from rackwise.adapters.clients.aiokafka.producer import RackAwareProducer as RackAwareProducer
+from rackwise.adapters.clients.rack import detect_rack as detect_rack

@@ -1,20 +1,20 @@
 """Rack-aware assignors for aiokafka, in one group with Java's members of the same name.
 
 ```python
-from aiokafka import AIOKafkaConsumer
-from rackwise.adapters.clients.aiokafka.group import RackRange, attach
+from rackwise.aiokafka import RackOptimal, RackRange, rack_consumer
 
-assignor = RackRange("use1-az1")
-consumer = AIOKafkaConsumer("orders", client_rack="use1-az1", group_id="billing",
-                            partition_assignment_strategy=[assignor])
-attach(consumer, assignor)
-await consumer.start()
+consumer = rack_consumer("orders", client_rack="use1-az1", group_id="billing",
+                         partition_assignment_strategy=[RackOptimal, RackRange],
+                         bootstrap_servers="broker:9092")
+async with consumer:
+    ...
 ```
 
 aiokafka supports eager groups only, and its leader reads version 0 of the members' metadata: no
-rack and no instance id. The assignors of this module put both into the user data, so any leader
-with one of these assignors reads all fields of such members. Other members look rackless to a
-leader in aiokafka, unless `install_v3_decoder` was called in its process, as `RackOptimal` does.
+rack and no instance id. Two things mend this. The assignors of this module put both into the user
+data, so any leader with one of these assignors reads all fields of such members. They also install
+a decoder of version 3 in their process, so that their leader reads the racks of members of other
+clients. Instance ids of members of other clients stay unknown.
 
 ```
 class           name in the group    racks
@@ -24,8 +24,9 @@ RackSticky      sticky               used
 RackOptimal     rack-optimal         used
 ```
 
-One instance serves one consumer. `attach` joins the two. An attached assignor knows the generation
-of its member's partitions, and changes of the replicas' racks lead to a new assignment.
+One instance serves one consumer. `attach` joins the two; `rack_consumer` calls it. An attached
+assignor has the rack and the instance id of its consumer. It knows the generation of its member's
+partitions, and changes of the replicas' racks lead to a new assignment.
 
 Callbacks run in the event loop, do no input and output, and raise nothing.
 
@@ -40,68 +41,60 @@ from typing import TYPE_CHECKING
 from rackwise.adapters.clients import private
 from rackwise.adapters.clients.group import Participant, ReportedMember
 from rackwise.adapters.clients.optimum import Optimum
+from rackwise.adapters.clients.rack import check_rack
 from rackwise.adapters.clients.serving import (
     DecidesOptimal,
     DecidesRange,
     DecidesRoundRobin,
     DecidesSticky,
     Serving,
+    check_free,
+    check_strategy,
     join_all,
 )
 from rackwise.core.assignors.members import NO_GENERATION, TopicPartition
 from rackwise.core.assignors.watch import MIN_INTERVAL_MS
-from rackwise.core.errors import MissingDependency, RemoteProtocolError
+from rackwise.core.errors import MissingClientError, RemoteProtocolError
 from rackwise.core.override import override
 from rackwise.core.wire.consumer import decode_subscription
 
 CLIENT = "aiokafka"
 
 try:
-    from aiokafka import __version__
+    from aiokafka import AIOKafkaConsumer, __version__
     from aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
     from aiokafka.coordinator.protocol import ConsumerProtocol, ConsumerProtocolMemberMetadata
 except ModuleNotFoundError as error:
-    raise MissingDependency(
-        "aiokafka is not installed",
-        wanted="aiokafka",
-        had=None,
-        hint="pip install 'rackwise[aiokafka]'",
-    ) from error
+    raise MissingClientError.of("aiokafka", extra="aiokafka") from error
 except ImportError as error:
     raise private.unsupported(CLIENT, "another version") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from aiokafka import AIOKafkaConsumer
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rackwise.adapters.clients.private import Theirs
     from rackwise.core.assignors.optimal.assign import BalanceScope
 
 
 class RackAssignor(Serving, AbstractPartitionAssignor):  # type: ignore[misc]
-    """One member of a group. `rack`: `client.rack`, None for none; `clock`: monotonic seconds.
+    """One member of a group. `clock`: monotonic seconds.
 
-    `instance_id`: the consumer's `group_instance_id`; aiokafka does not pass it to its leader.
-    Subclasses define a `rule` and `decide`.
+    `rack`: the rack of a member that nothing attaches to its consumer; `attach` takes the rack of
+    the consumer. Subclasses define a `rule` and `decide`. Installs the decoder of version 3.
     """
 
     client = CLIENT
 
     def __init__(
         self,
-        rack: str | None,
+        rack: str | None = None,
         *,
-        instance_id: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._participant = Participant(
-            rule=self.rule,
-            decide=self.decide,
-            clock=clock,
-            rack=rack or None,
-            instance_id=instance_id,
+            rule=self.rule, decide=self.decide, clock=clock, rack=rack or None
         )
+        install_v3_decoder()
 
     @override
     def metadata(self, topics: Iterable[str]) -> bytes:
@@ -141,22 +134,19 @@ class RackOptimal(DecidesOptimal, RackAssignor):
     """The most local assignment that is balanced, then the fewest moves; needs a solver.
 
     `balance`, `weights`: as in `assign_optimal`; all members of a group should use the same values.
-    Installs the decoder of version 3. Without it a leader here would assign partitions that
-    cooperative members of kafka-python still read. Raises `MissingDependency` without ortools.
+    Raises `MissingDependency` without ortools.
     """
 
     def __init__(
         self,
-        rack: str | None,
+        rack: str | None = None,
         *,
         balance: BalanceScope = "total",
         weights: Mapping[TopicPartition, int] | None = None,
-        instance_id: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._optimum = Optimum(balance=balance, weights=weights)
-        super().__init__(rack, instance_id=instance_id, clock=clock)
-        install_v3_decoder()
+        super().__init__(rack, clock=clock)
 
 
 def attach(
@@ -164,12 +154,47 @@ def attach(
 ) -> None:
     """Join assignors to the consumer that uses them; call this before the consumer starts.
 
-    Raises `RackMismatch` if the consumer fetches from another rack than an assignor sends, and
+    For a consumer that `rack_consumer` does not create. The assignors take the rack of the
+    consumer. Raises `RackMismatch` for an assignor that was created with another rack, and
     `UnsupportedClient` for an aiokafka version whose private names are not known.
     """
     private.check_version(CLIENT, __version__)
-    fetched = private.client_rack(consumer)
-    join_all(consumer, fetched, assignors, min_interval_ms=min_interval_ms)
+    join_all(
+        consumer,
+        assignors,
+        rack=private.client_rack(consumer),
+        instance_id=private.instance_id(consumer),
+        min_interval_ms=min_interval_ms,
+    )
+
+
+def rack_consumer(
+    *topics: str,
+    client_rack: str,
+    partition_assignment_strategy: Sequence[Theirs] = (RackRange,),
+    **configs: object,
+) -> AIOKafkaConsumer:
+    """A consumer with a rack, not started: it fetches from there and sends the rack to its group.
+
+    `partition_assignment_strategy`: assignor classes or objects, best first. Assignors of aiokafka
+    may be among them, as for a restart that changes the assignor. `configs`: all other options of
+    AIOKafkaConsumer. Call it where an event loop runs. Raises as `attach` does, and `InvalidConfig`
+    without a rack, or for a list that is none.
+    """
+    private.check_version(CLIENT, __version__)
+    check_rack(client_rack or None, "AIOKafkaConsumer")
+    entries = check_strategy(partition_assignment_strategy, AbstractPartitionAssignor, RackAssignor)
+    assignors = [
+        each(client_rack) if isinstance(each, type) and issubclass(each, RackAssignor) else each
+        for each in entries
+    ]
+    ours = [each for each in assignors if isinstance(each, RackAssignor)]
+    check_free(ours, client_rack)
+    consumer = AIOKafkaConsumer(
+        *topics, client_rack=client_rack, partition_assignment_strategy=assignors, **configs
+    )
+    attach(consumer, *ours)
+    return consumer
 
 
 class V3Metadata(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
@@ -193,7 +218,7 @@ class V3Metadata(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
 
 
 def install_v3_decoder() -> None:
-    """Let every leader of this process read the racks of members with other assignors."""
+    """Let every leader of this process read the racks of members of other clients."""
     ConsumerProtocol.METADATA = V3Metadata
 
 

@@ -1,24 +1,20 @@
 """Records without a key go to leaders near the producer: KIP-1123 for aiokafka.
 
 ```python
-from aiokafka import AIOKafkaProducer
-from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
-from rackwise.core.partitioner import PartitionerConfig
+from rackwise.aiokafka import RackAwareProducer
 
-inner = AIOKafkaProducer(bootstrap_servers="broker:9092")
-config = PartitionerConfig(rack_aware=True, rack="use1-az1")
-async with RackAwareAIOProducer(inner, config) as producer:
+async with RackAwareProducer(client_rack="use1-az1", bootstrap_servers="broker:9092") as producer:
     await producer.send("orders", b"value")
 ```
 
-aiokafka's own partitioner receives neither topic nor cluster. So the wrapper chooses the partition
-and passes `partition=` for the records that it steers. Keyed records keep the client's partitioner.
+aiokafka's own partitioner receives neither topic nor cluster. So `send` chooses the partition here,
+and passes `partition=` for the records that are steered. Keyed records keep the client's
+partitioner.
 
 aiokafka does not report where a batch begins. If the batch of one partition is full, its `send`
-waits, and this delays all partitions. So a window is a quarter of `sticky_bytes`, and draws are
-even: the batches of all partitions fill at one pace. Set `sticky_bytes` to the client's
-`max_batch_size`. A choice is counted before the client accepts the record. A record that the client
-refuses later stays counted, and is also counted as refused.
+waits, and this delays all partitions. So a window is a quarter of `max_batch_size`, and draws are
+even: the batches of all partitions fill at one pace. A choice is counted before the client accepts
+the record. A record that the client refuses later stays counted, and is also counted as refused.
 
 Sizes are those of the arguments. For values that are not bytes, the size is that of the output of
 the producer's own serializers.
@@ -29,18 +25,22 @@ All code runs in the producer's event loop. Source: KIP-794, KIP-1123; aiokafka 
 
 from __future__ import annotations
 
+import inspect
 import time
 from asyncio import CancelledError
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rackwise.adapters.clients.producer_options import producer_configs
 from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
 from rackwise.core.errors import MissingClientError
+from rackwise.core.override import override
 from rackwise.core.partitioner import TopicView
 from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
 
 try:
+    from aiokafka import AIOKafkaProducer
     from aiokafka.errors import (
         LeaderNotAvailableError,
         NotLeaderForPartitionError,
@@ -48,20 +48,11 @@ try:
     )
     from aiokafka.structs import TopicPartition
 except ImportError as error:
-    raise MissingClientError(
-        "aiokafka is not installed",
-        wanted="aiokafka",
-        had=None,
-        hint="pip install 'rackwise[aiokafka]'",
-    ) from error
+    raise MissingClientError.of("aiokafka", extra="aiokafka") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from random import Random
-    from types import TracebackType
-    from typing import Self
-
-    from aiokafka import AIOKafkaProducer
 
     from rackwise.adapters.clients.steering import Steering
     from rackwise.core.partitioner import PartitionerConfig
@@ -71,31 +62,45 @@ Theirs: TypeAlias = Any
 
 WINDOWS_OF_A_BATCH = 4
 
+_OPTIONS = frozenset(inspect.signature(AIOKafkaProducer).parameters)
+"""The names of the client's own options."""
+
 _STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPartitionError)
 
 
-class RackAwareAIOProducer(SteersTopics):
-    """An `AIOKafkaProducer` with rack-aware partitions for steered records; the rest is unchanged.
+class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
+    """An `AIOKafkaProducer` whose records without a key go to leaders near `client_rack`.
 
-    `rng`: random numbers; `clock`: seconds, monotonic. `topics.failures`: errors that did not reach
-    the client. As an `async with` block it starts and stops the producer.
+    `configs`: the options of AIOKafkaProducer, and those of the partitioner by Kafka's names, or
+    with `_` for `.`, such as `partitioner_ignore_keys`. With the option `partitioner`, that
+    partitioner chooses alone. `rng`: random numbers; `clock`: seconds, monotonic.
+    `topics.failures`: errors that did not reach the client. Raises `InvalidConfig` without a rack,
+    and `PartitionerConfigError` for an unknown option or an invalid value.
     """
 
     def __init__(
         self,
-        producer: AIOKafkaProducer,
-        config: PartitionerConfig,
         *,
+        client_rack: str | None = None,
         rng: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
+        **configs: Theirs,
     ) -> None:
-        self._producer: Theirs = producer
-        self._cluster: Theirs = producer.client.cluster
+        config, theirs = producer_configs(
+            client_rack,
+            configs,
+            client=_OPTIONS,
+            batch_size="max_batch_size",
+            plain="AIOKafkaProducer",
+        )
+        super().__init__(**theirs)
         self.topics = SteeredTopics(_paced(config), rng=rng, clock=clock)
         self._by_name = self.topics.by_name
         self._ignores_keys = config.ignore_keys
-        self._cluster.add_listener(self.topics.stale)
+        self._is_steering = config.custom_partitioner is None
+        self.client.cluster.add_listener(self.topics.stale)
 
+    @override
     async def send(
         self,
         topic: str,
@@ -106,15 +111,17 @@ class RackAwareAIOProducer(SteersTopics):
         headers: Iterable[tuple[str, bytes]] | None = None,
     ) -> Theirs:
         """`AIOKafkaProducer.send`."""
+        if not self._is_steering:
+            return await super().send(topic, value, key, partition, timestamp_ms, headers)
         if partition is not None or (key is not None and not self._ignores_keys):
-            future = await self._producer.send(topic, value, key, partition, timestamp_ms, headers)
+            future = await super().send(topic, value, key, partition, timestamp_ms, headers)
             future.add_done_callback(
                 partial(self._count_unsteered, topic, partition, key, value, headers)
             )
             return future
         steering = self._by_name.get(topic)
         if steering is None:
-            await self._producer.partitions_for(topic)
+            await self.partitions_for(topic)
         try:
             if steering is None or steering.is_stale:
                 steering = self._seen(topic)
@@ -126,10 +133,10 @@ class RackAwareAIOProducer(SteersTopics):
             chosen = steering.steer(size)
         except Exception as error:  # noqa: BLE001, the client then chooses
             self.topics.failed(topic, error)
-            return await self._producer.send(topic, value, key, None, timestamp_ms, headers)
+            return await super().send(topic, value, key, None, timestamp_ms, headers)
         marks = steering.take_marks() if steering.ends or steering.opens else None
         try:
-            future = await self._producer.send(topic, value, key, chosen, timestamp_ms, headers)
+            future = await super().send(topic, value, key, chosen, timestamp_ms, headers)
         except BaseException as error:
             steering.choice.count_refused()
             self._done(steering, marks or [], error)
@@ -138,36 +145,9 @@ class RackAwareAIOProducer(SteersTopics):
             future.add_done_callback(partial(self._completed, steering, marks))
         return future
 
-    async def send_and_wait(
-        self,
-        topic: str,
-        value: object = None,
-        key: object = None,
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
-        headers: Iterable[tuple[str, bytes]] | None = None,
-    ) -> Theirs:
-        """`AIOKafkaProducer.send_and_wait`."""
-        return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
-
-    def __getattr__(self, name: str) -> Theirs:
-        return getattr(self._producer, name)
-
-    async def __aenter__(self) -> Self:
-        await self._producer.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._producer.stop()
-
     def _seen(self, topic: str) -> Steering:
         """Renew a topic's view."""
-        view = view_of(topic, self._cluster)
+        view = view_of(topic, self.client.cluster)
         steering = self._by_name.get(topic)
         if steering is None:
             return self.topics.met(topic, view)
@@ -180,7 +160,7 @@ class RackAwareAIOProducer(SteersTopics):
         if all(each is None or isinstance(each, bytes | bytearray) for each in (key, value)):
             of_headers = sum(len(name) + len(each or b"") for name, each in headers or ())
             return RECORD_OVERHEAD + len(key or b"") + len(value or b"") + of_headers
-        made = self._producer.create_batch().append(
+        made = self.create_batch().append(
             timestamp=None, key=key, value=value, headers=list(headers or ())
         )
         return int(made.size)

@@ -1,13 +1,8 @@
 """Plug-ins for kafka-python: assignors for KafkaConsumer, KIP-1123 for KafkaProducer.
 
-```python
-from rackwise.adapters.clients.kafka_python import RackAwarePartitioner, RackAwareProducer
-from rackwise.adapters.clients.kafka_python import RackOptimal, rack_consumer
-```
-
-`__init__.pyi` lists the names. A name is imported when it is first used, so importing this package
-does not need kafka-python. Without kafka-python, a name raises an error with the line that installs
-it.
+Users import from `rackwise.kafka_python`. `__init__.pyi` lists the names. A name is imported when
+it is first used, so importing this package does not need kafka-python. Without kafka-python, a name
+raises an error with the line that installs it.
 """
 
 from __future__ import annotations

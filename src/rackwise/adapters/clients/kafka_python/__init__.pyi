@@ -12,3 +12,4 @@ from rackwise.adapters.clients.kafka_python.producer import (
     RackAwarePartitioner as RackAwarePartitioner,
 )
 from rackwise.adapters.clients.kafka_python.producer import RackAwareProducer as RackAwareProducer
+from rackwise.adapters.clients.rack import detect_rack as detect_rack

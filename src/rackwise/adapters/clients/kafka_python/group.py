@@ -1,10 +1,11 @@
 """Rack-aware assignors for kafka-python, in one group with Java's members of the same name.
 
 ```python
-from rackwise.adapters.clients.kafka_python.group import RackRange, rack_consumer
+from rackwise.kafka_python import RackOptimal, RackRange, rack_consumer
 
-consumer = rack_consumer("orders", rack="use1-az1", assignor=RackRange("use1-az1"),
-                         bootstrap_servers="broker:9092", group_id="billing")
+consumer = rack_consumer("orders", client_rack="use1-az1", group_id="billing",
+                         partition_assignment_strategy=[RackOptimal, RackRange],
+                         bootstrap_servers="broker:9092")
 ```
 
 kafka-python sends `client_rack` to the brokers that it reads from, but not to its group: its own
@@ -21,17 +22,18 @@ RackOptimal            rack-optimal         used        cooperative, or eager
 ```
 
 Eager members give up all partitions before they join. All assignors of one consumer have the same
-mode. No other client supports `rack-optimal`: all members of its group need it.
+mode: classes that have both modes are cooperative, unless another assignor of the consumer is
+eager. No other client supports `rack-optimal`: all members of its group need it.
 
-One instance serves one consumer. `attach` joins the two. An attached member reports the partitions
-that the consumer really has, also after it fell out of its group. Changes of the replicas' racks
-lead to a new assignment. The leader requests the round that assigns the withheld partitions.
-Without `attach`, a cooperative member that fell out of its group may leave partitions unread until
-the next join.
+One instance serves one consumer. `attach` joins the two; `rack_consumer` calls it. An attached
+member has the rack of its consumer. It reports the partitions that the consumer really has, also
+after it fell out of its group. Changes of the replicas' racks lead to a new assignment. The leader
+requests the round that assigns the withheld partitions. Without `attach`, a cooperative member that
+fell out of its group may leave partitions unread until the next join.
 
 kafka-python discards a join that ends between two polls, and starts it again. Poll each consumer
 from its own thread, for a second or so at a time. The log has a warning for a leader whose rounds
-fail in this way, and for a cooperative member that was never attached.
+fail in this way, and for a member that was never attached.
 
 Callbacks run on the client's network thread, do no input and output, and raise nothing.
 
@@ -42,7 +44,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rackwise.adapters.clients import private
 from rackwise.adapters.clients.group import (
@@ -50,9 +52,9 @@ from rackwise.adapters.clients.group import (
     Mode,
     Participant,
     ReportedMember,
-    mismatch,
 )
 from rackwise.adapters.clients.optimum import Optimum
+from rackwise.adapters.clients.rack import check_rack
 from rackwise.adapters.clients.serving import (
     DecidesCooperativeSticky,
     DecidesOptimal,
@@ -60,11 +62,13 @@ from rackwise.adapters.clients.serving import (
     DecidesRoundRobin,
     DecidesSticky,
     Serving,
+    check_free,
+    check_strategy,
     join_all,
 )
 from rackwise.core.assignors.members import TopicPartition
 from rackwise.core.assignors.watch import MIN_INTERVAL_MS
-from rackwise.core.errors import InvalidConfig, MissingDependency
+from rackwise.core.errors import InvalidConfig, MissingClientError
 from rackwise.core.override import override
 
 CLIENT = "kafka-python"
@@ -74,17 +78,12 @@ try:
     from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
     from kafka.version import __version__
 except ModuleNotFoundError as error:
-    raise MissingDependency(
-        "kafka-python is not installed",
-        wanted="kafka-python",
-        had=None,
-        hint="pip install 'rackwise[kafka]'",
-    ) from error
+    raise MissingClientError.of("kafka-python", extra="kafka") from error
 except ImportError as error:
     raise private.unsupported(CLIENT, "another version") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rackwise.adapters.clients.private import Theirs
     from rackwise.core.assignors.optimal.assign import BalanceScope
@@ -96,17 +95,20 @@ MODES: dict[Mode, RebalanceProtocol] = {
 
 
 class RackAssignor(Serving, AbstractPartitionAssignor):
-    """One member of a group. `rack`: `client.rack`, None for none; `clock`: monotonic seconds.
+    """One member of a group. `clock`: monotonic seconds.
 
-    Subclasses define a `rule` and `decide`. `fallbacks`: the number of errors that did not reach
-    the client; `last_error`: the last of them.
+    `rack`: the rack of a member that nothing attaches to its consumer; `attach` takes the rack of
+    the consumer. Subclasses define a `rule` and `decide`. `fallbacks`: the number of errors that
+    did not reach the client; `last_error`: the last of them.
     """
 
     client = CLIENT
+    has_modes: ClassVar[bool] = False
+    """Whether the constructor takes a `mode`."""
 
     def __init__(
         self,
-        rack: str | None,
+        rack: str | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -136,12 +138,6 @@ class RackAssignor(Serving, AbstractPartitionAssignor):
     def on_assignment(self, assignment: Theirs, generation: int) -> None:
         """Note the partitions that this member received."""
         self.note_assignment(assignment, generation)
-
-    @override
-    def join_to(self, consumer: KafkaConsumer, *, min_interval_ms: int) -> None:
-        """Serve this consumer; `attach` calls this for each assignor."""
-        self._participant.instance_id = _text(consumer.config["group_instance_id"])
-        super().join_to(consumer, min_interval_ms=min_interval_ms)
 
     @override
     def brokers_of(self, cluster: Theirs) -> Mapping[int, str | None]:
@@ -175,9 +171,11 @@ class RackCooperativeSticky(DecidesCooperativeSticky, RackAssignor):
     `mode`: use "eager" for the first of the two restarts that migrate an eager group.
     """
 
+    has_modes = True
+
     def __init__(
         self,
-        rack: str | None,
+        rack: str | None = None,
         *,
         mode: Mode = "cooperative",
         clock: Callable[[], float] = time.monotonic,
@@ -193,9 +191,11 @@ class RackOptimal(DecidesOptimal, RackAssignor):
     Raises `MissingDependency` without ortools.
     """
 
+    has_modes = True
+
     def __init__(
         self,
-        rack: str | None,
+        rack: str | None = None,
         *,
         balance: BalanceScope = "total",
         weights: Mapping[TopicPartition, int] | None = None,
@@ -212,13 +212,14 @@ def attach(
 ) -> None:
     """Join assignors to the consumer that uses them; call this before the first poll.
 
-    Raises `RackMismatch` if the consumer fetches from another rack than an assignor sends,
+    For a consumer that `rack_consumer` does not create. The assignors take the rack of the
+    consumer. Raises `RackMismatch` for an assignor that was created with another rack,
     `InvalidConfig` for an assignor that is not the consumer's, or a rack that is None, and
     `UnsupportedClient` for a kafka-python version whose private names are not known.
     """
     private.check_version(CLIENT, __version__)
     private.cluster_of(consumer, CLIENT)
-    _check_rack(consumer.config["client_rack"])
+    check_rack(consumer.config["client_rack"], "KafkaConsumer")
     listed: Theirs = consumer.config["partition_assignment_strategy"]
     for assignor in assignors:
         if not any(each is assignor for each in listed):
@@ -228,30 +229,68 @@ def attach(
                 had=assignor.name,
                 hint="give the same instance to both, or use rack_consumer",
             )
-    fetched = _text(consumer.config["client_rack"])
-    join_all(consumer, fetched, assignors, min_interval_ms=min_interval_ms)
+    join_all(
+        consumer,
+        assignors,
+        rack=_text(consumer.config["client_rack"]),
+        instance_id=_text(consumer.config["group_instance_id"]),
+        min_interval_ms=min_interval_ms,
+    )
 
 
 def rack_consumer(
-    *topics: str, rack: str, assignor: RackAssignor, **configs: object
+    *topics: str,
+    client_rack: str,
+    partition_assignment_strategy: Sequence[Theirs] = (RackRange,),
+    **configs: object,
 ) -> KafkaConsumer:
-    """A consumer with a rack: it fetches from there, sends the rack to its group, and is attached.
+    """A consumer with a rack: it fetches from there and sends the rack to its group.
 
-    `configs`: all other options of KafkaConsumer. Raises as `attach` does.
+    `partition_assignment_strategy`: assignor classes or objects, best first. Assignors of
+    kafka-python may be among them, as for a restart that changes the assignor. `configs`: all
+    other options of KafkaConsumer. Raises as `attach` does, and `InvalidConfig` for a list that
+    is none, or whose assignors have different modes.
     """
     private.check_version(CLIENT, __version__)
-    _check_rack(rack or None)
-    if assignor.rack != rack:
-        raise mismatch(assignor.rack, rack)
+    check_rack(client_rack or None, "KafkaConsumer")
+    assignors = _assignors(partition_assignment_strategy, client_rack)
+    ours = [each for each in assignors if isinstance(each, RackAssignor)]
+    check_free(ours, client_rack)
     consumer = KafkaConsumer(  # type: ignore[no-untyped-call]
-        *topics, client_rack=rack, partition_assignment_strategy=[assignor], **configs
+        *topics, client_rack=client_rack, partition_assignment_strategy=assignors, **configs
     )
-    try:
-        attach(consumer, assignor)
-    except BaseException:
-        consumer.close()  # type: ignore[no-untyped-call]
-        raise
+    attach(consumer, *ours)
     return consumer
+
+
+def _assignors(strategy: Sequence[Theirs], rack: str) -> list[Theirs]:
+    """The objects of a strategy; classes with two modes are created in the mode of the rest."""
+    entries = check_strategy(strategy, AbstractPartitionAssignor, RackAssignor)
+    made = [_fixed(each, rack) for each in entries]
+    modes = {each.name: each.supported_protocols()[0] for each in made if each is not None}
+    if len(set(modes.values())) > 1:
+        had = ", ".join(f"{name} {mode.name.lower()}" for name, mode in modes.items())
+        raise InvalidConfig(
+            f"invalid partition_assignment_strategy: expected assignors of one mode, got {had}",
+            wanted="assignors of one mode",
+            had=had,
+            hint="give the class RackOptimal, which takes the mode of the others, or "
+            'RackOptimal(mode="eager")',
+        )
+    mode = "eager" if RebalanceProtocol.EAGER in modes.values() else "cooperative"
+    return [
+        entry(rack, mode=mode) if each is None else each
+        for entry, each in zip(entries, made, strict=True)
+    ]
+
+
+def _fixed(entry: Theirs, rack: str) -> Theirs:
+    """The object of an entry; None for a class whose mode is still open."""
+    if not isinstance(entry, type):
+        return entry
+    if not issubclass(entry, RackAssignor):
+        return entry()
+    return None if entry.has_modes else entry(rack)
 
 
 def _reported_member(member: Theirs) -> ReportedMember:
@@ -269,17 +308,6 @@ def _reported_member(member: Theirs) -> ReportedMember:
         generation=max(said.generation_id, -1),
         rack=said.rack_id or None,
     )
-
-
-def _check_rack(rack: object) -> None:
-    """Reject `client_rack` None: kafka-python would then send only failing requests, endlessly."""
-    if rack is None:
-        raise InvalidConfig(
-            "invalid client_rack: expected a rack, got None",
-            wanted="a rack",
-            had=None,
-            hint="give the client.rack of this machine, or make a plain KafkaConsumer",
-        )
 
 
 def _text(config: object) -> str | None:

@@ -1,18 +1,15 @@
 """Records without a key go to leaders near the producer: KIP-1123 for kafka-python.
 
 ```python
-from kafka import KafkaProducer
-from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
-from rackwise.core.partitioner import PartitionerConfig
+from rackwise.kafka_python import RackAwareProducer
 
-partitioner = RackAwarePartitioner(PartitionerConfig(rack_aware=True, rack="use1-az1"))
-inner = KafkaProducer(bootstrap_servers="broker:9092", partitioner=partitioner)
-with RackAwareProducer(inner, partitioner) as producer:
+with RackAwareProducer(client_rack="use1-az1", bootstrap_servers="broker:9092") as producer:
     producer.send("orders", b"value")
 ```
 
-The partitioner alone implements the KIP without load: it receives no acknowledgements. The wrapper
-adds the number of outstanding windows, and the late leaders.
+`RackAwarePartitioner` is the partitioner alone, for a `KafkaProducer` that a framework creates. It
+implements the KIP without load: it receives no acknowledgements. `RackAwareProducer` adds the
+number of outstanding windows, and the late leaders.
 
 kafka-python calls the partitioner twice for a record that opens a batch:
 
@@ -30,8 +27,9 @@ Leaders come from the metadata that a partitioner receives. Brokers name new lea
 answers (KIP-951), and the client uses them without a notification. So the leader of a chosen
 partition is read again.
 
-Callbacks run on the client's threads, do no input and output, and raise nothing, with one
-exception: a topic that the metadata does not have raises the client's own `ValueError`.
+Callbacks run on the client's threads, do no input and output, and raise nothing, with two
+exceptions: a topic that the metadata does not have raises the client's own `ValueError`, and a
+partitioner that already serves another producer raises `PartitionerConfigError`.
 
 Source: KIP-794, KIP-1123; kafka-python 3.0.12, `KafkaProducer.send`.
 """
@@ -43,6 +41,11 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rackwise.adapters.clients.producer_options import (
+    PARTITIONER,
+    check_config,
+    producer_configs,
+)
 from rackwise.adapters.clients.steering import NOBODY, Steering
 from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
 from rackwise.core.errors import MissingClientError, PartitionerConfigError
@@ -51,7 +54,7 @@ from rackwise.core.partitioner import PartitionerConfig, TopicView, partition_fo
 from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
 
 try:
-    from kafka import TopicPartition
+    from kafka import KafkaProducer, TopicPartition
     from kafka.errors import (
         KafkaError,
         LeaderNotAvailableError,
@@ -60,20 +63,11 @@ try:
     )
     from kafka.partitioner import Partitioner
 except ImportError as error:
-    raise MissingClientError(
-        "kafka-python is not installed",
-        wanted="kafka-python",
-        had=None,
-        hint="pip install 'rackwise[kafka]'",
-    ) from error
+    raise MissingClientError.of("kafka-python", extra="kafka") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
-    from types import TracebackType
-    from typing import Self
-
-    from kafka import KafkaProducer
 
 
 Theirs: TypeAlias = Any
@@ -82,8 +76,8 @@ Theirs: TypeAlias = Any
 _STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPartitionError)
 
 
-class RackAwarePartitioner(SteersTopics, Partitioner):
-    """For `KafkaProducer(partitioner=...)`; one instance per producer. `rng`: random numbers.
+class SteeringPartitioner(SteersTopics, Partitioner):
+    """What a producer of kafka-python asks for the partition of a record. `rng`: random numbers.
 
     `topics`: the steered topics; `topics.failures`: errors that did not reach the client.
     """
@@ -105,7 +99,11 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
         serialized_value: bytes | None,
         cluster: Theirs,
     ) -> int:
-        """The partition of a record. Raises `ValueError` for a topic that is not in `cluster`."""
+        """The partition of a record.
+
+        Raises `ValueError` for a topic that is not in `cluster`, and `PartitionerConfigError` for a
+        second producer.
+        """
         if serialized_key is None and serialized_value is not None and cluster is self._cluster:
             try:
                 steering = self._by_name[topic]
@@ -132,10 +130,10 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
         cluster: Theirs,
     ) -> int:
         """Choose the partition of any record, also one that begins a window."""
+        if cluster is not self._cluster:
+            self._serve(cluster)
         try:
-            steering = self._by_name.get(topic)
-            if steering is None or cluster is not self._cluster:
-                steering = self._met(topic, cluster)
+            steering = self._by_name.get(topic) or self._met(topic, cluster)
             size = RECORD_OVERHEAD + len(serialized_value or b"")
             if serialized_key is not None:
                 if not self._ignores_keys:
@@ -161,15 +159,24 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
         except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
             self.topics.failures.keep(error)
 
-    def _met(self, topic: str, cluster: Theirs) -> Steering:
-        """A topic's first record, or another cluster: earlier changes of metadata were not seen."""
+    def _serve(self, cluster: Theirs) -> None:
+        """Serve the producer with this metadata, and no other."""
         with self._meeting:
-            if cluster is not self._cluster:
-                if self._cluster is not None:
-                    self._cluster.remove_listener(self.topics.stale)
-                self._by_name.clear()
+            if self._cluster is None:
                 self._cluster = cluster
                 cluster.add_listener(self.topics.stale)
+        if cluster is not self._cluster:
+            raise PartitionerConfigError(
+                "invalid partitioner: expected one for each producer, got one that serves another "
+                "producer",
+                wanted="a partitioner for each producer",
+                had="one that serves another producer",
+                hint="write partitioner=RackAwarePartitioner(config) for each KafkaProducer, or "
+                "use RackAwareProducer",
+            )
+
+    def _met(self, topic: str, cluster: Theirs) -> Steering:
+        """A topic's first record: earlier changes of metadata were not seen."""
         steering = self.topics.met(topic, view_of(topic, cluster))
         steering.is_stale = True
         return steering
@@ -205,36 +212,57 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
         return self.topics.any_of(sorted(cluster.available_partitions_for_topic(topic) or known))
 
 
-class RackAwareProducer(SteersTopics):
-    """A `KafkaProducer` with this partitioner that also uses acknowledgements; the rest is its own.
+class RackAwarePartitioner(SteeringPartitioner):
+    """For `KafkaProducer(partitioner=...)`, one object for each producer. `rng`: random numbers.
 
-    `clock`: seconds, monotonic. As a `with` block it closes the producer. Raises
-    `PartitionerConfigError` for a producer with another partitioner.
+    Raises `PartitionerConfigError` for a configuration that is none, or has a rack and is not
+    rack-aware.
+    """
+
+    def __init__(self, config: PartitionerConfig, *, rng: Random | None = None) -> None:
+        check_config(config)
+        super().__init__(config, rng=rng)
+
+
+class RackAwareProducer(SteersTopics, KafkaProducer):
+    """A `KafkaProducer` whose records without a key go to leaders near `client_rack`.
+
+    `configs`: the options of KafkaProducer, and those of the partitioner by Kafka's names, or with
+    `_` for `.`, such as `partitioner_ignore_keys`. Windows have the size of `batch_size`. With the
+    option `partitioner`, that partitioner chooses alone. `rng`: random numbers; `clock`: seconds,
+    monotonic. `topics.failures`: errors that did not reach the client. Raises `InvalidConfig`
+    without a rack, and `PartitionerConfigError` for an unknown option or an invalid value.
     """
 
     def __init__(
         self,
-        producer: KafkaProducer,
-        partitioner: RackAwarePartitioner,
         *,
+        client_rack: str | None = None,
+        rng: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
+        **configs: Theirs,
     ) -> None:
-        self._producer: Theirs = producer
-        had: Theirs = self._producer.config["partitioner"]
-        if had is not partitioner:
-            raise PartitionerConfigError(
-                f"invalid producer: expected one with this partitioner, got another "
-                f"{type(had).__name__}",
-                wanted=type(partitioner).__name__,
-                had=type(had).__name__,
-                hint="write KafkaProducer(partitioner=partitioner, ...)",
-            )
-        self.topics = partitioner.topics
+        self.config = dict(self.DEFAULT_CONFIG)  # the client's `__del__` reads it
+        config, theirs = producer_configs(
+            client_rack,
+            configs,
+            client=self.DEFAULT_CONFIG,
+            batch_size="batch_size",
+            plain="KafkaProducer",
+        )
+        if config.custom_partitioner is None:
+            partitioner = SteeringPartitioner(config, rng=rng)
+            partitioner.topics.clock = clock
+            self.topics = partitioner.topics
+            theirs[PARTITIONER] = partitioner
+        else:
+            self.topics = SteeredTopics(config)
         self._by_name = self.topics.by_name
-        self._ignores_keys = self.topics.config.ignore_keys
+        self._ignores_keys = config.ignore_keys
         self._last: dict[str, Theirs] = {}
-        self.topics.clock = clock
+        super().__init__(**theirs)  # type: ignore[no-untyped-call]
 
+    @override
     def send(
         self,
         topic: str,
@@ -246,7 +274,9 @@ class RackAwareProducer(SteersTopics):
     ) -> Theirs:
         """`KafkaProducer.send`."""
         try:
-            future = self._producer.send(topic, value, key, headers, partition, timestamp_ms)
+            future: Theirs = super().send(  # type: ignore[no-untyped-call]
+                topic, value, key, headers, partition, timestamp_ms
+            )
         except KafkaError:
             if partition is None and (key is None or self._ignores_keys):
                 self._refused(topic)
@@ -261,20 +291,6 @@ class RackAwareProducer(SteersTopics):
                 self._hang(topic, steering, future)
             self._last[topic] = future
         return future
-
-    def __getattr__(self, name: str) -> Theirs:
-        return getattr(self._producer, name)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._producer.close()
 
     def _hang(self, topic: str, steering: Steering, future: Theirs) -> None:
         """Add callbacks to the last record of the previous window and the first of this one."""

@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 import kafka.errors as kafka_errors
 from kafka import KafkaProducer
 
-from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
+from rackwise.adapters.clients.kafka_python.producer import RackAwareProducer
 from rackwise.adapters.clients.kafka_python.records import (
     CLIENT_ID,
     rack_here,
     security_of,
     unreachable,
 )
-from rackwise.core.partitioner import PartitionerConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,15 +46,12 @@ def write(
 
     Returns partition -> number of records. Raises `Unreachable`.
     """
-    rack = rack_here(reach)
-    partitioner = RackAwarePartitioner(PartitionerConfig(rack_aware=rack is not None, rack=rack))
     written: Counter[int] = Counter()
     try:
-        with closing(_producer(reach, partitioner)) as producer:
-            steered = RackAwareProducer(producer, partitioner)
+        with closing(_producer(reach)) as producer:
             waiting: list[Any] = []
             for key, value in records:
-                waiting.append(steered.send(topic, value, key))
+                waiting.append(producer.send(topic, value, key))
                 if len(waiting) == MOST_WAITING:
                     written += _acknowledged(waiting)
                     waiting.clear()
@@ -66,14 +62,17 @@ def write(
     return dict(sorted(written.items()))
 
 
-def _producer(reach: Reach, partitioner: RackAwarePartitioner) -> Any:  # noqa: ANN401
-    return KafkaProducer(  # type: ignore[no-untyped-call]
-        bootstrap_servers=reach.bootstrap.split(","),
-        client_id=CLIENT_ID,
-        acks="all",
-        partitioner=partitioner,
+def _producer(reach: Reach) -> Any:  # noqa: ANN401
+    rack = rack_here(reach)
+    configs = {
+        "bootstrap_servers": reach.bootstrap.split(","),
+        "client_id": CLIENT_ID,
+        "acks": "all",
         **security_of(reach),
-    )
+    }
+    if rack is None:
+        return KafkaProducer(**configs)  # type: ignore[no-untyped-call]
+    return RackAwareProducer(client_rack=rack, **configs)
 
 
 def _acknowledged(waiting: Iterable[Any]) -> Counter[int]:

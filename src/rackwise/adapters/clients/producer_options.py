@@ -1,0 +1,82 @@
+"""The options of a producer of kafka-python or of aiokafka, and the configuration that they make.
+
+A producer is created with the options of its client and with those of the partitioner, by Kafka's
+names or with `_` for `.`:
+
+```
+client_rack="a", linger_ms=5              rack-aware, in rack a
+"client.rack": "a", linger_ms=5           the same
+client_rack="a", partitioner=hash_it      KIP-1123: the user's own partitioner stays in force
+client_rack="a", linger=5                 rejected: linger_ms is the nearest name
+```
+
+Where a partitioner of the user's own chooses, nothing is steered or counted. A warning says so.
+
+Source: KIP-1123, `ProducerConfig` of Kafka 4.4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rackwise.adapters.clients.rack import check_rack
+from rackwise.adapters.clients.steering import warn
+from rackwise.core.errors import PartitionerConfigError
+from rackwise.core.partitioner import PartitionerConfig
+from rackwise.core.partitioner.options import PARTITIONER_CLASS, split_options
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+PARTITIONER = "partitioner"
+"""The option of kafka-python and of aiokafka that takes a partitioner of the user's own."""
+
+
+def producer_configs(
+    client_rack: str | None,
+    configs: Mapping[str, object],
+    *,
+    client: Collection[str],
+    batch_size: str,
+    plain: str,
+) -> tuple[PartitionerConfig, dict[str, Any]]:
+    """The partitioner's configuration, rack-aware unless it says otherwise, and the client's own.
+
+    `client`, `batch_size`: as in `split_options`. `plain`: the client's own class of producers.
+    Raises `InvalidConfig` without a rack, and `PartitionerConfigError`.
+    """
+    if client_rack is not None:
+        configs = {"client_rack": client_rack, **configs}
+    ours, theirs = split_options(configs, client=client, batch_size=batch_size)
+    check_rack(ours.get("client.rack"), plain)
+    ours.setdefault("partitioner.rack.aware", True)
+    own = theirs.get(PARTITIONER)
+    if own is None:
+        return PartitionerConfig.from_kafka(ours), theirs
+    name = getattr(own, "__name__", type(own).__name__)
+    config = PartitionerConfig.from_kafka(ours | {PARTITIONER_CLASS: name})
+    for finding in config.problems():
+        warn(finding)
+    return config, theirs
+
+
+def check_config(config: object) -> None:
+    """Check the configuration of a partitioner. Raises `PartitionerConfigError`."""
+    if not isinstance(config, PartitionerConfig):
+        had = escaped(repr(config))
+        rack = had if isinstance(config, str) else "RACK"
+        raise PartitionerConfigError(
+            f"invalid config: expected a PartitionerConfig, got {had}",
+            wanted="a PartitionerConfig",
+            had=had,
+            hint=f"write PartitionerConfig(rack_aware=True, rack={rack})",
+        )
+    if config.rack and not config.rack_aware and config.custom_partitioner is None:
+        raise PartitionerConfigError(
+            "invalid rack_aware: expected True because a rack is given, got False",
+            wanted=True,
+            had=False,
+            hint=f"write PartitionerConfig(rack_aware=True, rack={escaped(repr(config.rack))})",
+            where="rack_aware",
+        )
