@@ -146,3 +146,10 @@ def test_server_refused_has_code_and_name():
     )
     plain = errors.ServerRefused("no")
     assert (plain.code, plain.name) == (None, None)
+
+
+def test_a_missing_client_names_the_extra_that_installs_it():
+    error = errors.MissingClientError.of("kafka-python", extra="kafka")
+    assert (str(error), error.wanted) == ("kafka-python is not installed", "kafka-python")
+    assert error.hint == "pip install 'rackwise[kafka]'"
+    assert isinstance(error, ImportError)
