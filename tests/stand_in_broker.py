@@ -6,8 +6,9 @@ Run as a process: `python stand_in_broker.py SERVER_PROPERTIES [--override KEY=V
 else a number from `/brokers/seqid`; then `meta.properties` into each dir that has none; then it
 registers. It prints `registered ID CZXID PID` and runs until it gets a signal; SIGTERM closes the
 session and exits with 143 as a JVM does. After its session has expired it registers again, as
-Kafka does. If a registration exists already, it exits with 1 and leaves the file behind. It does
-the same if the id is not RACKWISE_BROKER_ID, where that is set.
+Kafka does: until it succeeds, and a registration of its own session is one. If another registration
+exists already, it exits with 1 and leaves the file behind. It does the same if the id is not
+RACKWISE_BROKER_ID, where that is set.
 
 `boot.ms` in its file: the time from the file to the registration. `null.host=true`: registers as a
 cluster without a plaintext listener does. `end.status`: the exit status after SIGTERM.
@@ -25,7 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NodeExistsError
+from kazoo.exceptions import ConnectionLoss, NodeExistsError, SessionExpiredError
 from kazoo.protocol.states import KazooState
 
 RESERVED = 1000
@@ -90,12 +91,15 @@ def register(client, broker_id, listener, *, has_host):
     transaction.create(path, json.dumps(data).encode(), ephemeral=True)
     transaction.set_data(path, json.dumps(data).encode(), 0)
     results = transaction.commit_async().get(timeout=PATIENCE_S)
+    node = client.exists(path)
+    if node is None:
+        raise SessionExpiredError
     if any(isinstance(each, NodeExistsError) for each in results):
-        sys.exit(f"broker.id {broker_id} is registered already")
-    failed = [each for each in results if isinstance(each, Exception)]
-    if failed:
+        if node.ephemeralOwner != client.client_id[0]:
+            sys.exit(f"broker.id {broker_id} is registered already")
+    elif failed := [each for each in results if isinstance(each, Exception)]:
         sys.exit(f"not registered: {failed}")
-    return client.exists(path).czxid
+    return node.czxid
 
 
 def main(arguments):
@@ -128,7 +132,10 @@ def main(arguments):
         while not ended.wait(POLL_S):
             if expired.is_set() and client.connected:
                 expired.clear()
-                register(client, broker_id, listener, has_host=has_host)
+                try:
+                    register(client, broker_id, listener, has_host=has_host)
+                except (ConnectionLoss, SessionExpiredError):
+                    expired.set()
     client.stop()
     os._exit(int(settings.get("end.status", 128 + signal.SIGTERM)))
 

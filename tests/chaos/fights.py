@@ -34,7 +34,6 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from chaos.fleet import TICK_S
 from chaos.stage import OpenStage
 from rackwise.adapters.launch import operator
 from rackwise.adapters.zookeeper import ZooKeeperView
@@ -158,13 +157,15 @@ class Round:
 
     def first_broker(self):
         """The first broker process of the starts that are on their way; None if all are refused."""
-        settled = False
-        while True:
-            live = [each for each in self.fleet.started if each.child and not each.is_settled]
-            if live or settled:
-                return live[0] if live else None
-            settled = all(each.is_settled for each in self.fleet.started)
-            self.fleet.zygote.hear(TICK_S)
+        started = self.fleet.started
+
+        def booting():
+            return [each for each in started if each.child and not each.is_settled]
+
+        self.fleet.until(
+            lambda: booting() or all(each.is_settled for each in started), "a broker to boot"
+        )
+        return next(iter(booting()), None)
 
     def stop(self, victim, meanwhile=lambda: None):
         """SIGSTOP to the process of a broker, past its session; then SIGCONT."""
@@ -206,6 +207,8 @@ class Round:
         fights.double_ids += len(ids) - len(set(ids)) + fleet.poisoned()
         fights.rounds += 1
         told = {each.key: each.id for each in fleet.up()}
+        died = [each for each in fleet.started if "up" in each.told and each.has_ended]
+        assert not died, "; ".join(f"{each.key}: {each.told}\n{fleet.said(each)}" for each in died)
         fleet.check()
         assert fleet.poisoned() == 0, fleet.disks()
         assert told == fleet.mapped(), (told, fleet.mapped())

@@ -9,10 +9,12 @@ import shlex
 from random import Random
 
 import pytest
+from kazoo.client import KazooClient
 
 from chaos import scenes_faults, scenes_garbage, scenes_starts
 from chaos.stage import QUICK, WHOLE, OpenStage
 from kafka_servers import or_failed
+from stand_in_broker import register
 
 pytestmark = [pytest.mark.zookeeper, pytest.mark.fault]
 
@@ -58,6 +60,21 @@ def test_what_must_hold_holds(stage, scene):
 def test_the_kips_text_shows_the_danger(stage, scene):
     told = played(stage, scene, QUICK, literal=True)
     assert scene.danger(told, QUICK), told
+
+
+def test_a_stand_in_that_registers_twice_is_registered_and_another_is_not(stage):
+    """`KafkaZkClient.CheckedEphemeral`: the node of the own session is no other registration."""
+    with stage.fleet() as fleet:
+        own, other = (KazooClient(fleet.connect) for _ in range(2))
+        for each in (own, other):
+            each.start()
+        first, again = (register(own, 7, "PLAINTEXT://h7:9092", has_host=True) for _ in range(2))
+        assert first == again
+        with pytest.raises(SystemExit, match=r"broker.id 7 is registered already"):
+            register(other, 7, "PLAINTEXT://h7:9092", has_host=True)
+        for each in (own, other):
+            each.stop()
+            each.close()
 
 
 def test_a_broker_that_writes_half_a_line_hides_no_report(stage):
