@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from confluent_kafka.admin import AdminClient
-
 from rackwise.adapters.clients import detect_rack
 from rackwise.adapters.clients.confluent import RackAwareProducer
-from rackwise.adapters.clients.rack_source import admin_racks
-from rackwise.core.partitioner import PartitionerConfig
 
 
 def main() -> None:
@@ -21,11 +17,8 @@ def main() -> None:
     parser.add_argument("--bootstrap-server", default="localhost:9092")
     parser.add_argument("--rack", default=rack, required=rack is None)
     told = parser.parse_args()
-    servers: dict[str, object] = {"bootstrap.servers": told.bootstrap_server}
-    config = PartitionerConfig(rack_aware=True, rack=told.rack)
-    with RackAwareProducer(
-        servers | {"acks": "all"}, config, racks=admin_racks(AdminClient(servers))
-    ) as producer:
+    conf = {"bootstrap.servers": told.bootstrap_server, "acks": "all"}
+    with RackAwareProducer(conf, client_rack=told.rack) as producer:
         for line in sys.stdin:
             producer.produce(told.topic, line.rstrip("\n").encode())
         producer.flush()

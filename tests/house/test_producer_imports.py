@@ -17,7 +17,10 @@ LIBRARIES = {
     "aiokafka.producer": "aiokafka",
     "confluent.producer": "confluent_kafka",
 }
-SHARED = ("steering", "topics", "rack_source", "confluent.views", "confluent.statistics")
+SHARED = (
+    *("steering", "topics", "rack_source"),
+    *("confluent.settings", "confluent.statistics", "confluent.views"),
+)
 
 
 def imported(name):

@@ -86,7 +86,7 @@ def test_all_records_go_to_leaders_in_the_own_rack(cluster, topic, client):
 
 
 def test_a_rack_blind_producer_writes_everywhere(cluster, topic, client):
-    with made(client, cluster, rack_aware=False) as producer:
+    with made(client, cluster, rack_aware=False, rack=None) as producer:
         written = producer.write(topic, [VALUE] * 6000)
     assert partitions(written) == set(range(PARTITIONS))
 

@@ -10,7 +10,8 @@ rack                 the rack that this process is in
 
 kafka_python.producer   KIP-1123 for kafka-python's KafkaProducer
 aiokafka.producer       the same for AIOKafkaProducer
-confluent.producer      the same for confluent-kafka's Producer; beside it its views and statistics
+confluent.producer      the same for confluent-kafka's Producer and SerializingProducer
+confluent.aio           the same for its AIOProducer; beside them settings, views and statistics
 steering, topics        what the three share: one topic's choice, all topics of a producer
 rack_source             which broker is in which rack, for clients that do not tell
 ```

@@ -86,8 +86,11 @@ class Steering:
     `ends`, `opens`: marks that wait for the window's last and first record.
 
     `room`: the bytes that the window can still take without an end; such records go to `partition`.
-    The sender of such a record subtracts its bytes from `room` and adds 1 to `in_room`. `settle`
-    counts all of them in the choice at once, and runs before every other change here.
+    The sender of such a record subtracts its bytes from `room` and adds 1 to `in_room`, without the
+    lock: `+=` and `-=` of an attribute are not interrupted while Python has a global lock. `settle`
+    counts all of them in the choice at once, and runs before every other change here. A record that
+    is sent while it runs is counted by the next one, because nobody sets these numbers: everybody
+    adds to them.
     `rng`: random numbers. `clock`: monotonic seconds; None: no ledger, as there are no completions.
     """
 
@@ -194,13 +197,18 @@ class Steering:
         """Let the sender continue with the window, unless it is over or leaders are timed."""
         if self.due_ms is None and not self.has_drawn and self.choice.current is not None:
             self.partition = self.choice.current
-            self.room = self._first_room = self._config.sticky_bytes - self.choice.window_bytes
+            size = self._config.sticky_bytes - self.choice.window_bytes
+            self._first_room += size
+            self.room += size
 
     def settle(self) -> None:
         """Count the records that used `room`, and close it."""
-        if self.in_room:
-            self.choice.add_many(self._first_room - self.room, self.in_room)
-        self.room = self.in_room = self._first_room = 0
+        records, room = self.in_room, self.room
+        self.in_room -= records
+        self.room -= room
+        if records:
+            self.choice.add_many(self._first_room - room, records)
+        self._first_room = 0
 
     def began(self, partition: int) -> None:
         """Note the begin of a window: mark its first record if leaders are timed."""

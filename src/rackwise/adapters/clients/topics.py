@@ -27,10 +27,14 @@ class Failures:
         self.count = 0
         self.last: Exception | None = None
 
-    def keep(self, error: Exception) -> None:
-        """Count an error, and log the first."""
+    def note(self, error: Exception) -> None:
+        """Count an error that is logged elsewhere."""
         self.count += 1
         self.last = error
+
+    def keep(self, error: Exception) -> None:
+        """Count an error, and log the first."""
+        self.note(error)
         if self.count == 1:
             log.warning("rack-aware partitioning failed; the client goes on", exc_info=error)
 

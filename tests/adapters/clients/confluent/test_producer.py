@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
+import time
 import weakref
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from kafka_traffic import until
 from mock_cluster import MockCluster
-from rackwise.adapters.clients.confluent.producer import RackAwareProducer, size_of
+from rackwise.adapters.clients.confluent.aio import RackAwareAIOProducer
+from rackwise.adapters.clients.confluent.producer import RackAwareProducer
 from rackwise.adapters.clients.confluent.statistics import AwayNodes, BrokerState, read_statistics
+from rackwise.adapters.clients.confluent.steered_client import size_of
+from rackwise.adapters.clients.confluent.views import FIRST_S
 from rackwise.adapters.clients.rack_source import fixed_racks
 from rackwise.core.errors import InvalidRack, RackSourceError, ViewError
 from rackwise.core.partitioner import PartitionerConfig
@@ -182,18 +187,22 @@ def test_a_topic_whose_leaders_are_unknown_is_left_to_librdkafka(make):
     for _ in range(10):
         producer.produce("t", VALUE)
     assert producer.flush(30) == 0
-    assert producer.topics.failures.count >= 10
+    assert isinstance(producer.topics.failures.last, TypeError)
+    assert producer.counters() == {}
 
 
-def test_a_source_that_fails_at_the_start_is_an_error_and_later_leaves_the_last_answer(make):
+def test_a_source_that_fails_is_asked_again_and_leaves_the_last_answer(make, caplog):
     def silent():
         raise OSError("nobody")
 
-    with pytest.raises(
-        RackSourceError, match="source of the brokers' racks failed: nobody"
-    ) as caught:
-        make(racks=silent)
-    assert "fixed_racks" in caught.value.hint
+    producer = make(racks=silent)
+    for _ in range(10):
+        producer.produce("t", VALUE)
+    assert producer.flush(30) == 0
+    assert isinstance(producer.topics.failures.last, RackSourceError)
+    assert "fixed_racks" in producer.topics.failures.last.hint
+    (line,) = caplog.messages
+    assert line.startswith("the source of the brokers' racks failed: nobody; ")
     answers = iter([RACKS])
     producer = make({"topic.metadata.refresh.interval.ms": 50}, racks=lambda: next(answers))
     producer.produce("t", VALUE)
@@ -352,3 +361,173 @@ def test_while_leaders_move_racks_are_asked_for_only_where_one_is_unknown(
     until(lambda: steering.view.leaders == (2, 1), "the next leader")
     assert len(asked) == calls
     assert calls == 1 or steering.view.racks == RACKS
+
+
+def test_a_batch_is_divided_into_windows_and_counted_as_queued(make):
+    producer, heard, own = make(), Heard(), Heard()
+    messages = [{"value": VALUE} for _ in range(7)]
+    messages += [{"value": VALUE, "key": b"k"}, {"value": VALUE, "partition": 1}]
+    messages += [{"value": VALUE, "callback": own}, {"value": bytes(2_000_000)}]
+    before = [dict(each) for each in messages]
+    assert producer.produce_batch("t", messages, on_delivery=heard) == 10
+    assert producer.flush(30) == 0
+    assert messages[:-1] == before[:-1]
+    assert messages[-1]["_error"].code() == KafkaError.MSG_SIZE_TOO_LARGE
+    assert (len(heard), len(own)) == (9, 1)
+    found = producer.counters()["t"]
+    assert (found.steered.records, found.unsteered.records) == (8, 2)
+    assert found.steered.local_bytes == 8 * SIZE
+    assert found.windows_acknowledged == 8 // 3
+    assert producer.topics.by_name["t"].ledger.load(0).windows == {}
+
+
+def test_a_full_queue_leaves_the_rest_of_a_batch_to_the_caller(make):
+    told = {"queue.buffering.max.messages": 4, "linger.ms": 60_000}
+    producer, messages = make(told), [{"value": VALUE} for _ in range(9)]
+    assert producer.produce_batch("t", messages) == 4
+    assert producer.counters()["t"].records == 4
+    assert producer.flush(30) == 0
+    rest = [each for each in messages if "_error" in each]
+    assert producer.produce_batch("t", rest[:4]) == 4
+    assert "_error" not in rest[0]
+    assert producer.counters()["t"].records == 8
+
+
+def test_a_batch_with_marked_first_records_counts_each_record_once(make):
+    producer = make(availability_timeout_ms=10_000)
+    assert producer.produce_batch("t", [{"value": VALUE} for _ in range(9)]) == 9
+    assert producer.flush(30) == 0
+    assert producer.counters()["t"].windows_acknowledged == 3
+    assert producer.topics.by_name["t"].ledger.next_deadline_ms is None
+
+
+def test_a_batch_that_librdkafka_rejects_is_the_callers(make):
+    producer = make()
+    for messages in ([{"value": 7}], [7], ({"value": VALUE},)):
+        with pytest.raises(TypeError):
+            producer.produce_batch("t", messages)
+    assert producer.flush(30) == 0
+
+
+class Traced(Producer):
+    """A subclass of somebody else."""
+
+    traced = ()
+
+    def produce(self, topic, *told, **named):
+        self.traced += (topic,)
+        return super().produce(topic, *told, **named)
+
+
+class TracedAfter(RackAwareProducer, Traced):
+    """Rack-aware first."""
+
+
+class TracedBefore(Traced, RackAwareProducer):
+    """Rack-aware last."""
+
+
+@pytest.mark.parametrize("mixed", [TracedAfter, TracedBefore])
+def test_another_subclass_becomes_rack_aware(cluster, mixed):
+    conf = {"bootstrap.servers": cluster.bootstrap, "log_level": 0, "batch.size": 300}
+    with mixed(conf, client_rack="a", racks=fixed_racks(RACKS)) as producer:
+        for _ in range(10):
+            producer.produce("t", VALUE)
+    assert producer.traced == ("t",) * 10
+    assert producer.counters()["t"].local_bytes == 10 * SIZE
+
+
+@pytest.fixture
+def run_aio(cluster):
+    """Run a coroutine function with an AIOProducer."""
+
+    def run(use, **conf):
+        async def main():
+            settings = {"bootstrap.servers": cluster.bootstrap, "log_level": 0, "batch.size": 300}
+            async with RackAwareAIOProducer(
+                settings | conf, client_rack="a", racks=fixed_racks(RACKS)
+            ) as producer:
+                await use(producer)
+            return producer
+
+        return asyncio.run(main())
+
+    return run
+
+
+def test_a_coroutine_counts_what_it_places_and_what_its_key_places(run_aio):
+    async def use(producer):
+        sent = [producer.produce("t", VALUE) for _ in range(9)]
+        sent += [producer.produce("t", VALUE, b"k"), producer.produce("t", VALUE, partition=1)]
+        deliveries = await asyncio.gather(*sent)
+        with pytest.raises(NotImplementedError):
+            await producer.produce("t", VALUE, headers={"h": b"1"})
+        await producer.flush()
+        places = [each.partition() for each in await asyncio.gather(*deliveries)]
+        assert set(places[:9]) <= {0, 2}
+        assert places[10] == 1
+
+    producer = run_aio(use)
+    found = producer.counters()["t"]
+    assert (found.steered.records, found.unsteered.records) == (10, 2)
+    assert (found.refused_records, found.windows_acknowledged) == (1, 3)
+    assert producer.topics.failures.last is None
+
+
+def test_a_coroutine_hears_of_a_record_that_is_not_delivered(run_aio, cluster):
+    cluster.topic("gone", partitions=2)
+
+    async def use(producer):
+        await (await produced(producer))
+        cluster.down(1)
+        try:
+            late = [await produced(producer) for _ in range(3)]
+            await producer.flush()
+            for each in late:
+                assert isinstance(each.exception(), KafkaException)
+        finally:
+            cluster.up(1)
+
+    async def produced(producer):
+        delivery = await producer.produce("gone", VALUE)
+        if not producer.counters()["gone"].switches:
+            await producer.flush()
+        return delivery
+
+    found = run_aio(use, **{"message.timeout.ms": 500}).counters()["gone"]
+    assert found.windows_failed == 1
+
+
+def test_statistics_and_errors_reach_the_callers_coroutines(run_aio):
+    heard = []
+
+    async def hear(told):
+        heard.append(told)
+
+    async def use(producer):
+        await producer.produce("t", VALUE)
+        await producer.flush()
+        while not heard:
+            await producer.poll(0.1)
+        await producer._on_error(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+
+    run_aio(use, **{"statistics.interval.ms": 50, "stats_cb": hear, "error_cb": hear})
+    assert isinstance(heard[0], str)
+    assert isinstance(heard[-1], KafkaError)
+
+
+def test_an_error_that_nobody_hears_is_logged(make, caplog):
+    make()._on_error(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+    (line,) = caplog.messages
+    assert line.startswith("librdkafka: ")
+
+
+def test_a_first_record_does_not_wait_for_brokers_that_refuse():
+    conf = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
+    begun = time.monotonic()
+    with RackAwareProducer(conf, client_rack="a") as producer:
+        for topic in ("t", "u"):
+            producer.produce(topic, VALUE)
+        assert time.monotonic() - begun < FIRST_S
+        assert producer.counters() == {}
+        producer.purge()

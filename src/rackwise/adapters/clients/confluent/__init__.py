@@ -1,7 +1,8 @@
-"""Plug-in for confluent-kafka: KIP-1123 for its Producer.
+"""Plug-ins for confluent-kafka: KIP-1123 for its producers.
 
 ```python
-from rackwise.adapters.clients.confluent import RackAwareProducer
+from rackwise.adapters.clients.confluent import RackAwareProducer, RackAwareSerializingProducer
+from rackwise.adapters.clients.confluent import RackAwareAIOProducer
 ```
 
 `__init__.pyi` lists the names. A name is imported when it is first used, so importing this package

@@ -1,22 +1,24 @@
 """Records without a key go to leaders near the producer: KIP-1123 for confluent-kafka.
 
 ```python
-from confluent_kafka.admin import AdminClient
 from rackwise.adapters.clients.confluent.producer import RackAwareProducer
-from rackwise.adapters.clients.rack_source import admin_racks
-from rackwise.core.partitioner import PartitionerConfig
 
-servers = {"bootstrap.servers": "broker:9092"}
-config = PartitionerConfig(rack_aware=True, rack="use1-az1")
-with RackAwareProducer(servers, config, racks=admin_racks(AdminClient(servers))) as producer:
+conf = {"bootstrap.servers": "broker:9092"}
+with RackAwareProducer(conf, client_rack="use1-az1") as producer:
     producer.produce("orders", b"value")
 ```
 
-librdkafka uses client.rack for consumers only, and shows a producer no racks. So the plug-in needs
-a rack source. Steered records get `partition=`; keyed records keep librdkafka's `partitioner`.
+A `RackAwareProducer` is a `Producer`. `RackAwareSerializingProducer` is a `SerializingProducer`.
+Any other subclass of `Producer` becomes rack-aware with `class Mine(Theirs, RackAwareProducer)`, if
+its methods call those of `super()`.
 
-librdkafka does not report where a batch begins. So a window ends at `sticky_bytes`. The best value
-is the client's `batch.size`, whose default is 1,000,000. The client's queue should hold twenty
+librdkafka uses client.rack for consumers only, and shows a producer no racks. So a second client
+asks the brokers for them, or a rack source does. The constructor does not wait for brokers. Until
+the leaders of a topic are known, librdkafka chooses its partitions. Steered records get
+`partition=`; keyed records keep librdkafka's `partitioner`.
+
+librdkafka does not report where a batch begins. So a window ends at `sticky_bytes`, by default the
+client's `batch.size`, which is 1,000,000 unless you set it. The client's queue should hold twenty
 windows or more, as the default queue does with records of 1 KB. With a smaller queue, brokers wait
 for each other. A record that librdkafka refuses with a `BufferError` is not counted.
 
@@ -25,6 +27,9 @@ It calls your own callback afterwards. Callbacks run where you poll, and the end
 once without waiting. If a callback raises there, your next `poll`, `flush` or `close` raises the
 exception: the record that ended the window is already queued. With `delivery.report.only.error`
 librdkafka reports no acknowledgements, so the number of outstanding windows is not known.
+
+Most records neither begin nor end a window. They take a path without a lock: what they cost is a
+Python function around librdkafka's own.
 
 If `statistics.interval.ms` is set, a broker is excluded when the statistics show it as away for
 longer than the availability timeout. A broker that was never connected does not count as away.
@@ -35,106 +40,81 @@ Source: KIP-794, KIP-1123; confluent-kafka 2.16, librdkafka's STATISTICS.md.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from rackwise.adapters.clients.confluent.statistics import AwayNodes, read_statistics
-from rackwise.adapters.clients.confluent.views import REFRESH_S, LeaderViews
-from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
-from rackwise.core.errors import MissingClientError, ViewError
+from rackwise.adapters.clients.confluent.library import Producer, SerializingProducer
+from rackwise.adapters.clients.confluent.steered_client import (
+    ANY,
+    SteeredClient,
+    Terms,
+    Theirs,
+    size_of,
+)
+from rackwise.core.override import override
 from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
-
-try:
-    from confluent_kafka import KafkaError, Producer, consistent, fnv1a, murmur2
-except ImportError as error:
-    raise MissingClientError(
-        "confluent-kafka is not installed",
-        wanted="confluent-kafka",
-        had=None,
-        hint="pip install 'rackwise[confluent]'",
-    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
     from types import TracebackType
-    from typing import Self
 
     from rackwise.adapters.clients.rack_source import RackSource
     from rackwise.adapters.clients.steering import Steering
-    from rackwise.core.partitioner import PartitionerConfig, TopicView
+    from rackwise.core.partitioner import PartitionerConfig
 
-Theirs: TypeAlias = Any
-"""Objects of confluent-kafka, which is written in C."""
-
-ANY = -1
-"""librdkafka's partition number for a record that its own partitioner places."""
-_STALE = {
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-}
-_HASHES: Mapping[str, Callable[[bytes, int], int]] = {
-    "consistent": consistent,
-    "consistent_random": consistent,
-    "murmur2": murmur2,
-    "murmur2_random": murmur2,
-    "fnv1a": fnv1a,
-    "fnv1a_random": fnv1a,
-}
-"""librdkafka's partitioners of keys whose result is known here."""
+K = TypeVar("K")
+V = TypeVar("V")
 
 
-class RackAwareProducer(SteersTopics):
-    """A `Producer` of this `conf` that sets the partition of steered records.
+class RackAwareProducer(SteeredClient, Producer):
+    """A `Producer` that sets the partition of steered records.
 
-    `racks`: the rack of each broker, see `rack_source`. `rng`: random numbers; `clock`: seconds,
-    monotonic. `topics.failures`: errors that did not reach the client. All other methods are the
-    client's. As a `with` block it delivers queued records and closes. Raises `RackSourceError`.
+    `conf`: librdkafka's settings. Without a `config` they may also have the partitioner's options,
+    `partitioner.*` and `rackwise.*`. `client_rack`: the rack of this client, also as `client.rack`
+    of the settings. `racks`: the rack of each broker, see `rack_source`; None asks the brokers.
+    `rng`: random numbers; `clock`: seconds, monotonic. `settings`: what `Producer` takes besides,
+    such as `logger`.
+
+    `topics.failures`: errors that did not reach the client. All other methods are the client's. As
+    a `with` block it delivers queued records and closes. Raises `PartitionerConfigError`.
     """
+
+    _terms: Terms | None = None
+    _send: ClassVar[Callable[..., None]] = Producer.produce
+    """The next class's `produce`; as a method of the class it is called fastest."""
+
+    @override
+    def __init_subclass__(cls, **named: Any) -> None:  # noqa: ANN401 (of any base class)
+        super().__init_subclass__(**named)
+        after = cls.__mro__[cls.__mro__.index(RackAwareProducer) + 1 :]
+        cls._send = next(vars(each)["produce"] for each in after if "produce" in vars(each))
 
     def __init__(
         self,
         conf: Mapping[str, object],
-        config: PartitionerConfig,
+        config: PartitionerConfig | None = None,
         *,
-        racks: RackSource,
+        client_rack: str | None = None,
+        racks: RackSource | None = None,
         rng: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
+        **settings: Any,  # noqa: ANN401 (librdkafka's)
     ) -> None:
-        self._clock = clock
-        self._is_timed = config.availability_timeout_ms > 0
-        self._caller: Mapping[str, Theirs] = conf
-        self._ignores_keys = config.ignore_keys
-        self._hash = _HASHES.get(str(conf.get("partitioner", "consistent_random")))
-        self._away = AwayNodes(config.availability_timeout_ms)
-        only_errors = str(conf.get("delivery.report.only.error", False)).lower() in {"true", "1"}
-        self.topics = SteeredTopics(
-            config,
-            rng=rng,
-            clock=None if only_errors else clock,
-            late_nodes=self._away.nodes,
-        )
+        terms = self._terms or Terms(config, racks, client_rack, rng, clock)
+        self._prepare(conf, terms)
+        given = self._settings.conf
+        self._callers: Mapping[str, Theirs] = {**given, **settings}
+        chained: dict[str, object] = {"error_cb": self._on_error}
+        if self._settings.has_statistics:
+            chained["stats_cb"] = self._on_statistics
         self._meeting = RLock()
         self._raised: Exception | None = None
-        self._by_name = self.topics.by_name
-        chained: dict[str, object] = {"error_cb": self._on_error}
-        has_statistics = int(str(conf.get("statistics.interval.ms", 0))) > 0
-        if has_statistics:
-            chained["stats_cb"] = self._on_statistics
-        self._producer: Theirs = Producer({**conf, **chained})
-        self._produce: Theirs = self._producer.produce
-        self._adopt()
-        every_ms = float(str(conf.get("topic.metadata.refresh.interval.ms", REFRESH_S * 1000)))
-        self._views = LeaderViews(
-            self._producer,
-            racks,
-            every_s=min(REFRESH_S, every_ms / 1000) if every_ms > 0 else REFRESH_S,
-            took=self._took,
-            failed=self.topics.failures.keep,
-            has_statistics=has_statistics,
-        )
+        super().__init__({**given, **settings, **chained})
+        self._look_for_leaders(terms, self)
 
+    @override
     def produce(
         self,
         topic: str,
@@ -148,64 +128,77 @@ class RackAwareProducer(SteersTopics):
     ) -> None:
         """`Producer.produce`. Raises the same errors; after a `BufferError` nothing is counted."""
         told = on_delivery if callback is None else callback
-        if key is None is headers and partition == ANY and type(value) is bytes:
-            steering = self._by_name.get(topic)
-            if steering is not None:
-                steering.acquire()
-                try:
-                    room = steering.room - len(value) - RECORD_OVERHEAD
-                    if room > 0:
-                        self._produce(topic, value, None, steering.partition, told, None, timestamp)
-                        steering.room = room
+        if key is None and headers is None and partition == ANY and timestamp == 0:
+            try:
+                steering = self._by_name[topic]
+            except KeyError:
+                pass
+            else:
+                if type(value) is bytes:
+                    size = len(value) + RECORD_OVERHEAD
+                    if steering.room > size:
+                        self._send(topic, value, None, steering.partition, told)
+                        steering.room -= size
                         steering.in_room += 1
                         return
-                finally:
-                    steering.release()
         self._place(topic, value, key, partition, told, timestamp, headers)
 
-    def poll(self, *timeout: float, **named: float) -> Theirs:
+    @override
+    def produce_batch(
+        self,
+        topic: str,
+        messages: list[dict[str, Any]],
+        partition: int = ANY,
+        callback: Theirs = None,
+        on_delivery: Theirs = None,
+    ) -> int:
+        """`Producer.produce_batch`, in one call per window and run of messages of one kind."""
+        told = on_delivery if callback is None else callback
+        try:
+            sizes = [size_of(each.get("value"), each.get("key"), None) for each in messages]
+        except Exception:  # noqa: BLE001, the client rejects the messages
+            return super().produce_batch(topic, messages, partition, told)
+        steering = self._met(topic)
+        queued, at = 0, 0
+        while at < len(messages):
+            run = Run(topic, messages, sizes, at, partition, told)
+            if steering is not None and self._is_free(run, at):
+                queued += self._produce_steered(steering, run)
+            else:
+                while run.end < len(messages) and not self._is_free(run, run.end):
+                    run.end += 1
+                queued += self._produce_unsteered(steering, run)
+            at = run.end
+        return queued
+
+    @override
+    def poll(self, *timeout: float, **named: float) -> int:
         """`Producer.poll`; raises the error of a callback that ran at the end of a window."""
         self._raise()
-        return self._producer.poll(*timeout, **named)
+        return super().poll(*timeout, **named)
 
-    def flush(self, *timeout: float, **named: float) -> Theirs:
+    @override
+    def flush(self, *timeout: float, **named: float) -> int:
         """`Producer.flush`; raises the error of a callback that ran at the end of a window."""
         self._raise()
-        return self._producer.flush(*timeout, **named)
+        return super().flush(*timeout, **named)
 
-    def close(self) -> Theirs:
+    @override
+    def close(self) -> bool:
         """`Producer.close`, which delivers queued records; refreshes of leaders stop."""
         self._views.close()
-        found = self._producer.close()
+        found = super().close()
         self._raise()
         return found
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Theirs: ...
-
-    def __len__(self) -> int:
-        return len(self._producer)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __enter__(self) -> Self:
-        return self
-
+    @override
     def __exit__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        exc_traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _adopt(self) -> None:
-        """Copy the client's other methods; `__getattr__` would slow all attributes down."""
-        for name in dir(self._producer):
-            if not name.startswith("_") and not hasattr(type(self), name):
-                setattr(self, name, getattr(self._producer, name))
 
     def _place(
         self,
@@ -218,16 +211,15 @@ class RackAwareProducer(SteersTopics):
         headers: Theirs,
     ) -> None:
         """Produce any record, also one that begins or ends a window."""
-        if partition != ANY or (key is not None and not self._ignores_keys):
-            self._produce(topic, value, key, partition, told, None, timestamp, headers)
-            self._count_unsteered(topic, value, key, partition, headers)
-            return
+        steering, size = None, 0
         try:
-            steering = self._by_name.get(topic) or self._met(topic)
             size = size_of(value, key, headers)
-        except Exception as error:  # noqa: BLE001, librdkafka then chooses
-            self.topics.failed(topic, error)
-            self._produce(topic, value, key, ANY, told, None, timestamp, headers)
+            steering = self._by_name.get(topic) or self._met(topic)
+        except Exception as error:  # noqa: BLE001, librdkafka then chooses, or rejects the record
+            self.topics.failures.keep(error)
+        if steering is None or not self._is_steered(key, partition):
+            self._send(topic, value, key, partition, told, None, timestamp, headers)
+            self._count_unsteered(steering, key, partition, size)
             return
         rest = (None, timestamp, headers)
         with steering.lock:
@@ -245,15 +237,15 @@ class RackAwareProducer(SteersTopics):
             is_marked = bool(steering.opens) or steering.choice.ends_window(size)
         except Exception as error:  # noqa: BLE001, librdkafka then chooses
             self.topics.failed(record[0], error)
-            self._produce(*record, ANY, told, *rest)
+            self._send(*record, ANY, told, *rest)
             return False
         if not is_marked:
-            self._produce(*record, chosen, told, *rest)
+            self._send(*record, chosen, told, *rest)
             steering.choice.add(size)
         else:
             delivery = self._marked(steering, told)
             try:
-                self._produce(*record, chosen, delivery, *rest)
+                self._send(*record, chosen, delivery, *rest)
             except BaseException:
                 steering.refused()
                 raise
@@ -262,25 +254,17 @@ class RackAwareProducer(SteersTopics):
         steering.open_room()
         return is_marked
 
-    def _met(self, topic: str) -> Steering:
-        """Add a topic at its first record: wait once for its leaders, raise if they are unknown."""
+    def _met(self, topic: str) -> Steering | None:
+        """The state of a topic, added at its first record; None while its leaders are unknown."""
         with self._meeting:
             if not self._views.knows(topic):
-                self._views.ask(topic)
-        steering = self._by_name.get(topic)
-        if steering is None:
-            raise ViewError(
-                f"the leaders of topic {topic} are not known yet",
-                wanted="leaders",
-                had=None,
-                hint="create the topic first; it is steered as soon as they are known",
-            )
-        return steering
+                self._views.meet(topic, self._serve)
+        return self._by_name.get(topic)
 
     def _serve(self) -> None:
         """Poll at the end of a window; keep the callback's error for the caller's next poll."""
         try:
-            self._producer.poll(0)
+            super().poll(0)
         except Exception as error:  # noqa: BLE001, the record is on its way
             self._raised = self._raised or error
 
@@ -289,64 +273,139 @@ class RackAwareProducer(SteersTopics):
         if error is not None:
             raise error
 
-    def _took(self, topic: str, view: TopicView) -> None:
-        """Use new leaders or racks of a topic, from any source."""
-        steering = self._by_name.get(topic)
-        if steering is None:
-            self.topics.met(topic, view)
-        else:
-            with steering.lock:
-                steering.see(view)
-
     def _marked(self, steering: Steering, callback: Theirs) -> _Delivery:
         """A delivery callback for a marked record; it calls the caller's callback afterwards."""
         if callback is None:
-            callback = self._caller.get("on_delivery")
+            callback = self._callers.get("on_delivery")
         return _Delivery(self, steering, callback)
 
-    def delivered(self, steering: Steering, marks: list[int], error: Theirs) -> None:
-        """Note that a marked record is acknowledged, or failed; runs where the caller polls."""
-        try:
-            if error is not None and error.code() in _STALE:
-                self._views.stale()
-            with steering.lock:
-                steering.done(marks, ok=error is None)
-        except Exception as problem:  # noqa: BLE001, nothing of ours may leave a callback
-            self.topics.failures.keep(problem)
-
     def _on_error(self, error: Theirs) -> None:
-        """Refresh leaders after an error such as a lost broker: leaders may move."""
-        self._views.stale()
-        if (told := self._caller.get("error_cb")) is not None:
+        told = self._callers.get("error_cb")
+        self._note_error(error, is_told=told is not None)
+        if told is not None:
             told(error)
 
     def _on_statistics(self, text: str) -> None:
-        try:
-            found = read_statistics(text)
-            for topic in self._by_name.keys() & found.leaders.keys():
-                self._views.told(topic, found.leaders[topic])
-            if self._away.look(found.brokers, int(self._clock() * 1000)):
-                for steering in list(self._by_name.values()):
-                    with steering.lock:
-                        steering.look_at_nodes()
-        except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
-            self.topics.failures.keep(error)
-        if (told := self._caller.get("stats_cb")) is not None:
+        self._note_statistics(text)
+        if (told := self._callers.get("stats_cb")) is not None:
             told(text)
 
-    def _count_unsteered(
-        self, topic: str, value: Theirs, key: Theirs, partition: int, headers: Theirs
-    ) -> None:
-        """Count a record that its key or its sender placed."""
+    def _is_free(self, run: Run, at: int) -> bool:
+        """Whether a message of a batch is steered."""
+        message = run.messages[at]
+        return self._is_steered(message.get("key"), message.get("partition", run.partition))
+
+    def _produce_unsteered(self, steering: Steering | None, run: Run) -> int:
+        """Produce messages that their keys or the caller placed; returns how many are queued."""
+        queued = self._hand_over(run, run.partition)
+        for message, size in run.accepted():
+            where = message.get("partition", run.partition)
+            self._count_unsteered(steering, message.get("key"), where, size)
+        return queued
+
+    def _produce_steered(self, steering: Steering, run: Run) -> int:
+        """Produce messages of one window, as many as follow one another; returns how many."""
+        with steering.lock:
+            try:
+                steering.settle()
+                chosen = steering.chosen()
+                is_marked = self._fill(steering, run)
+            except Exception as error:  # noqa: BLE001, librdkafka then chooses
+                self.topics.failed(run.topic, error)
+                run.end = run.start + 1
+                return self._hand_over(run, run.partition)
+            delivery = None
+            if is_marked:
+                own = run.messages[run.end - 1].get("callback")
+                delivery = self._marked(steering, run.told if own is None else own)
+            try:
+                queued = self._hand_over(run, chosen, delivery)
+            except BaseException:
+                if is_marked:
+                    steering.refused()
+                raise
+            for _, size in run.accepted():
+                steering.choice.add(size)
+            if delivery is not None:
+                if "_error" in run.messages[run.end - 1]:
+                    steering.refused()
+                else:
+                    delivery.marks.extend(steering.take_marks())
+        if is_marked:
+            self._serve()
+        return queued
+
+    def _fill(self, steering: Steering, run: Run) -> bool:
+        """Add messages to a run until its last one has a mark; returns whether it has one."""
+        is_marked, size = False, 0
+        while not is_marked and run.end < len(run.messages) and self._is_free(run, run.end):
+            size += run.sizes[run.end]
+            run.end += 1
+            is_marked = bool(steering.opens) or steering.choice.ends_window(size)
+        return is_marked
+
+    def _hand_over(self, run: Run, partition: int, delivery: _Delivery | None = None) -> int:
+        """Give a run to librdkafka; `delivery`: the callback of its last message."""
+        messages = run.messages[run.start : run.end]
+        for message in messages:
+            message.pop("_error", None)
+        if delivery is None:
+            return super().produce_batch(run.topic, messages, partition, run.told)
+        messages[-1] = {**messages[-1], "callback": delivery}
         try:
-            steering = self._by_name.get(topic) or self._met(topic)
-            if partition == ANY and key and self._hash is not None:
-                text = key.encode() if isinstance(key, str) else key
-                partition = self._hash(text, len(steering.view.leaders))
-            with steering.lock:
-                steering.choice.count_unsteered(partition, size_of(value, key, headers))
-        except Exception as error:  # noqa: BLE001, the record is on its way
-            self.topics.failures.keep(error)
+            return super().produce_batch(run.topic, messages, partition, run.told)
+        finally:
+            if "_error" in messages[-1]:
+                run.messages[run.end - 1]["_error"] = messages[-1]["_error"]
+
+
+class RackAwareSerializingProducer(SerializingProducer[K, V], RackAwareProducer):  # type: ignore[misc]
+    """A `SerializingProducer` that sets the partition of steered records.
+
+    `conf` has its serializers too; the rest is as in `RackAwareProducer`.
+    """
+
+    def __init__(
+        self,
+        conf: Mapping[str, object],
+        config: PartitionerConfig | None = None,
+        *,
+        client_rack: str | None = None,
+        racks: RackSource | None = None,
+        rng: Random | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._terms = Terms(config, racks, client_rack, rng, clock)
+        super().__init__(dict(conf))
+
+
+@dataclass(slots=True)
+class Run:
+    """Messages of a batch that follow one another and go to librdkafka in one call."""
+
+    topic: str
+    messages: list[dict[str, Any]]
+    """All messages of the batch; those of the run are `start` to `end`."""
+    sizes: list[int]
+    """Bytes of each message."""
+    start: int
+    partition: int
+    """The partition that the caller gave for the batch."""
+    told: Theirs
+    """The caller's callback for the batch."""
+    end: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.end = self.start
+
+    def accepted(self) -> list[tuple[dict[str, Any], int]]:
+        """The messages of the run that are queued, with their sizes."""
+        chosen = slice(self.start, self.end)
+        return [
+            (message, size)
+            for message, size in zip(self.messages[chosen], self.sizes[chosen], strict=True)
+            if "_error" not in message
+        ]
 
 
 class _Delivery:
@@ -364,14 +423,3 @@ class _Delivery:
         self._producer.delivered(self._steering, self.marks, error)
         if self._callback is not None:
             self._callback(error, message)
-
-
-def size_of(value: str | bytes | None, key: str | bytes | None, headers: Theirs) -> int:
-    """Bytes of a record before compression."""
-    pairs = headers.items() if isinstance(headers, dict) else headers or ()
-    parts = [value, key, *(part for pair in pairs for part in pair)]
-    return RECORD_OVERHEAD + sum(
-        len(each.encode()) if isinstance(each, str) else len(each)
-        for each in parts
-        if each is not None
-    )
