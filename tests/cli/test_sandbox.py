@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from process_states import is_alive
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox.cluster import SERVER_ASSIGNORS
 from rackwise.adapters.sandbox.ports import is_open
 from rackwise.adapters.sandbox.ready import wait_until_true
+from rackwise.cli.sandbox import LOOK_EVERY_S
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json import strict as strict_json
 from server_jars import built_server_jar
@@ -88,6 +90,37 @@ def test_it_tells_of_a_death_and_ends_with_its_last_broker(run):
     assert error["hint"].startswith("the last lines of ")
     assert wait_until_true(lambda: not is_open(port_of(document["zookeeper_connect"])), 10)
     assert not Path(document["folder"]).exists()
+
+
+@pytest.mark.kafka
+@pytest.mark.zookeeper
+def test_people_restart_its_brokers_with_its_script_while_it_runs(run, tmp_path):
+    folder = tmp_path / "box"
+    process = run("--brokers", "2", "--zookeeper", "--json", "--folder", str(folder))
+    document = strict_json.parse(
+        process.stdout.readline().encode(), where="stdout", error=InvalidConfig
+    )
+    restarted = []
+    try:
+        for broker in document["brokers"]:
+            os.kill(broker["pid"], signal.SIGTERM)
+            assert wait_until_true(lambda pid=broker["pid"]: not is_alive(pid), 30)
+            home = folder / f"broker-{broker['id']}"
+            words = ["../kafka-server-start.sh", "server.properties", "--override", "broker.rack=z"]
+            with (home / "server.log").open("ab") as log:
+                restarted.append(subprocess.Popen(words, cwd=home, stdout=log))
+            assert wait_until_true(lambda port=broker["port"]: is_open(port), 60)
+        with closing(connect(document["bootstrap_server"])) as admin:
+            racks = [each["rack"] for each in admin.describe_cluster()["brokers"]]
+        assert racks == ["z", "z"]
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=4 * LOOK_EVERY_S)
+        assert is_open(port_of(document["zookeeper_connect"]))
+    finally:
+        for broker in restarted:
+            broker.kill()
+            broker.wait()
+    assert process.wait(timeout=30) == 1
 
 
 @pytest.mark.kafka

@@ -175,14 +175,13 @@ def document(cluster: Sandbox, keeper: str | None) -> SandboxDocument:
 
 
 def watch(shell: Shell, cluster: Sandbox) -> None:
-    """Warn of each server that ends by itself. Raises `ServerDied` when all brokers have ended."""
+    """Warn of each server that ends by itself. Raises `ServerDied` when no broker serves."""
     reported: set[str] = set()
     while True:
-        deaths = cluster.deaths()
-        for death in deaths:
+        for death in cluster.deaths():
             if death.message not in reported:
                 reported.add(death.message)
                 shell.warn(f"{death.message}\n{escaped_lines(death.hint or '')}")
         if not cluster.has_brokers:
-            raise deaths[-1]
+            raise cluster.deaths()[-1]
         time.sleep(LOOK_EVERY_S)

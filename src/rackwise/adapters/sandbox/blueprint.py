@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import secrets
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -132,6 +133,20 @@ def _escaped(value: str) -> str:
     utf16 = value.replace("\\", "\\\\").replace("\n", "\\n").encode("utf-16-be")
     units = [int.from_bytes(utf16[at : at + 2]) for at in range(0, len(utf16), 2)]
     return "".join(chr(unit) if unit < 0x7F else f"\\u{unit:04x}" for unit in units)  # noqa: PLR2004
+
+
+def write_start_script(folder: Path, command: Sequence[str]) -> None:
+    """Write `folder/kafka-server-start.sh`, which people run as Kafka's script of that name.
+
+    `command` starts a broker; the arguments of the script follow it.
+    """
+    script = folder / "kafka-server-start.sh"
+    script.write_text(
+        "#!/bin/sh\n"
+        "# Start a broker: kafka-server-start.sh FILE [--override KEY=VALUE ...]\n"
+        f'exec {shlex.join(command)} "$@"\n'
+    )
+    script.chmod(0o755)
 
 
 def new_uuid() -> str:

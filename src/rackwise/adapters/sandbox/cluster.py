@@ -68,7 +68,8 @@ class Sandbox:
     """A running cluster, created by `kraft` or `zookeeper`, ended by `close` or its `with` block.
 
     `brokers` are its brokers in id order, as it will describe them. `folder` contains `broker-N`,
-    each with `server.properties`, `server.log` and `data`.
+    each with `server.properties`, `server.log` and `data`, and `kafka-server-start.sh`, with which
+    people start a broker themselves.
     """
 
     def __init__(self, blueprint: Blueprint, folder: Path, *, is_temporary: bool) -> None:
@@ -243,8 +244,11 @@ class Sandbox:
 
     @property
     def has_brokers(self) -> bool:
-        """Whether a broker is still running."""
-        return any(server.is_running for server in self._servers.values())
+        """Whether a broker is still running, or serves again because somebody restarted it."""
+        return any(server.is_running for server in self._servers.values()) or any(
+            is_open(port, host=broker.host or HOST)
+            for broker, port in zip(self.brokers, self._blueprint.ports, strict=True)
+        )
 
     def wait_until_ready(
         self, timeout_s: float | None = None, *, advance: Callable[[int], None] = ignore

@@ -29,6 +29,7 @@ from rackwise.adapters.sandbox.blueprint import (
     describe_brokers,
     new_uuid,
     properties_text,
+    write_start_script,
 )
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.process import ServerProcess
@@ -56,7 +57,7 @@ LOG4J2 = {
 
 
 def kraft_blueprint(request: ClusterSpec, folder: Path) -> Blueprint:
-    """Write `folder/broker-N` and `folder/log4j2.properties`; start nothing."""
+    """Write `broker-N`, `log4j2.properties` and the start script in `folder`; start nothing."""
     counts = {
         "PLAINTEXT": request.brokers,
         "CONTROLLER": _controllers(request),
@@ -66,9 +67,11 @@ def kraft_blueprint(request: ClusterSpec, folder: Path) -> Blueprint:
     ports = {listener: list(islice(drawn, count)) for listener, count in counts.items()}
     logging = folder / "log4j2.properties"
     logging.write_text(properties_text(LOG4J2))
+    start = [*request.java(f"-Dlog4j2.configurationFile={logging.as_uri()}"), "kafka.Kafka"]
+    write_start_script(folder, start)
     cluster = new_uuid()
     servers = {
-        node: _node(request, node, folder, cluster=cluster, ports=ports)
+        node: _node(request, node, folder, cluster=cluster, ports=ports, start=start)
         for node in range(request.brokers)
     }
     return Blueprint(
@@ -90,6 +93,7 @@ def _node(
     *,
     cluster: str,
     ports: Mapping[str, Sequence[int]],
+    start: Sequence[str],
 ) -> ServerProcess:
     home = folder / f"broker-{node}"
     data = home / "data"
@@ -100,9 +104,7 @@ def _node(
     properties = _properties(request, node, ports) | {"log.dirs": str(data)}
     configured = home / "server.properties"
     configured.write_text(properties_text(request.with_overrides(properties)))
-    logging = f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"
-    command = [*request.java(logging), "kafka.Kafka", str(configured)]
-    return ServerProcess(name=f"broker {node}", command=command, folder=home)
+    return ServerProcess(name=f"broker {node}", command=[*start, str(configured)], folder=home)
 
 
 def _properties(

@@ -2,20 +2,25 @@
 
 3.9 is the last version of Kafka that runs on ZooKeeper. Broker ids are 0..n-1. The override
 `broker.id=-1` makes Kafka generate them instead, from 1001 on in order of registration; the ids of
-the
-sandbox then only name its processes.
+the sandbox then only name its processes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.sandbox.blueprint import Blueprint, describe_brokers, properties_text
+from rackwise.adapters.sandbox.blueprint import (
+    Blueprint,
+    describe_brokers,
+    properties_text,
+    write_start_script,
+)
 from rackwise.adapters.sandbox.kraft import common_properties
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.process import ServerProcess
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rackwise.adapters.sandbox.blueprint import ClusterSpec
@@ -30,14 +35,16 @@ LOG4J = {
 
 
 def zookeeper_blueprint(request: ClusterSpec, folder: Path) -> Blueprint:
-    """Write `zookeeper`, `broker-N` and `log4j.properties` in `folder`; start nothing."""
+    """Write `zookeeper`, `broker-N`, logging and the start script in `folder`; start nothing."""
     zookeeper_port, *ports = free_ports(1 + request.brokers)
     (folder / "log4j.properties").write_text(properties_text(LOG4J))
+    start = [*request.java(_logging(folder)), "kafka.Kafka"]
+    write_start_script(folder, start)
     return Blueprint(
         brokers=describe_brokers(request, ports),
         ports=ports,
         servers={
-            broker: _broker(request, broker, folder, port, zookeeper_port)
+            broker: _broker(request, broker, folder, port, zookeeper_port, start)
             for broker, port in enumerate(ports)
         },
         zookeeper=_zookeeper(request, folder, zookeeper_port),
@@ -67,7 +74,12 @@ def _zookeeper(request: ClusterSpec, folder: Path, port: int) -> ServerProcess:
 
 
 def _broker(
-    request: ClusterSpec, broker: int, folder: Path, port: int, zookeeper_port: int
+    request: ClusterSpec,
+    broker: int,
+    folder: Path,
+    port: int,
+    zookeeper_port: int,
+    start: Sequence[str],
 ) -> ServerProcess:
     home = folder / f"broker-{broker}"
     data = home / "data"
@@ -84,8 +96,7 @@ def _broker(
     }
     configured = home / "server.properties"
     configured.write_text(properties_text(request.with_overrides(properties)))
-    command = [*request.java(_logging(folder)), "kafka.Kafka", str(configured)]
-    return ServerProcess(name=f"broker {broker}", command=command, folder=home)
+    return ServerProcess(name=f"broker {broker}", command=[*start, str(configured)], folder=home)
 
 
 def _logging(folder: Path) -> str:
