@@ -7,7 +7,7 @@
 # Run it under an init (docker run --init, or shareProcessNamespace): process 1 should reap.
 set -eu
 
-: "${POD_NAME:?who this broker is is wanted}"
+: "${POD_NAME:?set it to a name that stays the same over restarts}"
 CONFIG="${CONFIG:-/etc/kafka/server.properties}"
 
 exec rackwise broker-id acquire \

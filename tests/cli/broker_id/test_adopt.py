@@ -151,6 +151,7 @@ def test_what_cannot_be_meant_is_an_error(nodes, words, said):
 
 def test_nobody_runs(tmp_path):
     nodes = Nodes(tmp_path / "empty")
+    nodes.topic("orders", (1, 7))
     assert run(nodes, *ALL)[:2] == (0, "no broker is registered\n")
     code, out, _ = run(nodes, "adopt", "5")
     assert (code, out.splitlines()[1].split(maxsplit=3)[:3]) == (2, ["5", "-", "rejected"])

@@ -9,7 +9,7 @@ from directory_stores import Nodes
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import HOSTS, MISSING, RETIRED
 from rackwise.core.json.strict import parse
-from refusals import called
+from refusals import called, check_refused
 
 MINUTE_MS = 60_000
 
@@ -322,3 +322,28 @@ def test_a_marker_of_a_watcher_that_is_gone_tells_no_time(nodes):
     nodes.put(f"{MISSING}/7", b'{"version":0,"leader":5,"last_key":null,"last_endpoints":[]}')
     row = by_id(document(nodes, "missing", expect=2))[7]
     assert (row["missing"], row["missing_s"]) == (True, None)
+
+
+@pytest.mark.parametrize(
+    "words", [("missing",), ("gc",), ("adopt", "--all"), ("retire", "7"), ("watch",)]
+)
+def test_a_directory_without_brokers_to_ask_does_not_count_as_an_empty_cluster(tmp_path, words):
+    nodes = Nodes(tmp_path / "store")
+    nodes.mapping("h7", 7)
+    check_refused(
+        ["broker-id", *words, "--store", nodes.url],
+        "expected --bootstrap-server with a store in a directory, got none: the directory does not "
+        "contain which ids are registered and which have replicas",
+        "add --bootstrap-server kafka-1:9092",
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [("list",), ("show", "--key", "h7"), ("assign", "h8", "8"), ("retire", "--undo", "7")]
+)
+def test_what_such_a_directory_can_do_alone_it_does_with_a_warning(tmp_path, words):
+    nodes = Nodes(tmp_path / "store")
+    nodes.mapping("h7", 7)
+    code, _, err = run(nodes, *words)
+    assert code == 0, err
+    assert err.endswith("have replicas, so the command sees neither\n")

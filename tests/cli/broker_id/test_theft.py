@@ -211,6 +211,15 @@ def test_a_start_without_the_login_is_denied_and_takes_nothing(url, login, tmp_p
     assert not list(data.rglob("*"))
 
 
+def test_init_where_no_broker_has_registered_is_warned_of(url):
+    """Such as a chroot that the brokers do not have."""
+    first, second = (called("broker-id", "init", "--store", url)[2] for _ in range(2))
+    warning = "warning: created Kafka's own nodes, because no broker has ever registered at this "
+    assert warning in first
+    assert "the path of --store differs from zookeeper.connect\n" in first
+    assert warning not in second
+
+
 def test_kafkas_own_nodes_under_a_digest_login_are_warned_of(url, login):
     """Kafka cannot log in so: its broker could not register."""
     code, _, err = called("broker-id", "init", "--store", url, *login)

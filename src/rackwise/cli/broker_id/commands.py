@@ -50,7 +50,7 @@ def list_ids(
     shell: Shell = context.obj
     from rackwise.cli.broker_id import documents, text
 
-    census, rows = _read_rows(shell, options, topics=True)
+    census, rows = _read_rows(shell, options, topics=True, needs_cluster=False)
     if shell.is_json:
         shell.document(
             documents.IdsDocument(
@@ -85,7 +85,7 @@ def missing(
     shell: Shell = context.obj
     from rackwise.cli.broker_id import documents, text
 
-    census, rows = _read_rows(shell, options, topics=by == "scan")
+    census, rows = _read_rows(shell, options, topics=by == "scan", needs_cluster=True)
     if by == "scan":
         _check_topics(census)
     rows = tuple(row for row in rows if row.is_missing)
@@ -125,7 +125,10 @@ def assign(
     from rackwise.core.identity.nodes.keys import check_key
 
     check_key(key, allow_unstable=True)
-    with open_cluster(shell, options, read_only=False) as (opened_store, view):
+    with open_cluster(shell, options, read_only=False, needs_cluster=False) as (
+        opened_store,
+        view,
+    ):
         done = operator.assign(
             opened_store,
             view,
@@ -171,7 +174,10 @@ def retire(
     _check_retire(force=force, unregister=unregister, undo=undo, is_kraft=options.is_kraft)
     from rackwise.adapters.launch import operator
 
-    with open_cluster(shell, options, read_only=False) as (opened_store, view):
+    with open_cluster(shell, options, read_only=False, needs_cluster=not undo) as (
+        opened_store,
+        view,
+    ):
         if undo:
             done = operator.undo(opened_store, view, id)
         else:
@@ -269,7 +275,7 @@ def init(
     for warning in store_warnings(url, config):
         shell.warn(warning)
     parents = init_store(url, config, check=check)
-    for warning in init_warnings(parents, config):
+    for warning in init_warnings(url, parents, config):
         shell.warn(warning)
     if shell.is_json:
         shell.document(documents.id_store_document(parents, is_checked=check))
@@ -279,10 +285,13 @@ def init(
 
 
 def _read_rows(
-    shell: Shell, options: StoreOptions, *, topics: bool
+    shell: Shell, options: StoreOptions, *, topics: bool, needs_cluster: bool
 ) -> tuple[Census, tuple[IdRow, ...]]:
-    """Read the census, and make a row per id."""
-    with open_cluster(shell, options, read_only=True) as (opened_store, view):
+    """Read the census, and make a row per id. `needs_cluster`: see `open_cluster`."""
+    with open_cluster(shell, options, read_only=True, needs_cluster=needs_cluster) as (
+        opened_store,
+        view,
+    ):
         from rackwise.adapters.launch.views.census import read_census
         from rackwise.core.identity.operator.roster import roster
 

@@ -120,14 +120,17 @@ def open_cluster(
     options: StoreOptions,
     *,
     read_only: bool,
+    needs_cluster: bool = True,
     session_timeout_s: float = 10.0,
     patience_s: float = 30.0,
 ) -> Iterator[tuple[IdentityStore, ZooKeeperView | AdminView]]:
     """Open the store and the view of the cluster; both are closed at the end.
 
-    `patience_s`: how long to wait for a lost session to come back.
+    `needs_cluster`: whether a directory without `--bootstrap-server` is an error, because nobody
+    can say which ids are registered and used; if not, it is a warning. `patience_s`: how long to
+    wait for a lost session to come back.
     """
-    from rackwise.adapters.launch.views.stores import open_store, store_warnings
+    from rackwise.adapters.launch.views.stores import is_directory, open_store, store_warnings
 
     url, config = options.url, options.config
     for warning in store_warnings(url, config):
@@ -141,7 +144,27 @@ def open_cluster(
             patience_s=patience_s,
         )
         stack.enter_context(closing(store))
+        if options.bootstrap_server is None and is_directory(url):
+            _check_directory(shell, store, needs_cluster=needs_cluster)
         yield store, _view(stack, shell, options, store)
+
+
+def _check_directory(shell: Shell, store: IdentityStore, *, needs_cluster: bool) -> None:
+    """Reject a directory that no broker registers in, or warn of it."""
+    from rackwise.core.identity.nodes.store import IDS, TOPICS
+
+    if store.children(IDS) or store.children(TOPICS):
+        return
+    problem = "expected --bootstrap-server with a store in a directory, got none"
+    unknown = "the directory does not contain which ids are registered and which have replicas"
+    if needs_cluster:
+        raise InvalidConfig(
+            f"{problem}: {unknown}",
+            wanted="--bootstrap-server HOST:PORT",
+            had=None,
+            hint="add --bootstrap-server kafka-1:9092",
+        )
+    shell.warn(f"{problem}: {unknown}, so the command sees neither")
 
 
 def scan_progress(stack: ExitStack, shell: Shell) -> Callable[[int, int], None]:

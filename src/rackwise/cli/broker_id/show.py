@@ -51,7 +51,10 @@ def show(
             had=0 if key is None else 2,
             hint="list every key and id with broker-id list",
         )
-    with open_cluster(shell, options, read_only=True) as (opened_store, view):
+    with open_cluster(shell, options, read_only=True, needs_cluster=False) as (
+        opened_store,
+        view,
+    ):
         from rackwise.adapters.launch.views.census import read_census
         from rackwise.adapters.launch.views.stores import mapping_writers
         from rackwise.core.identity.operator.roster import disagreements

@@ -63,7 +63,7 @@ def decision_text(decision: Decision) -> str:
         case Take():
             return f"take id {decision.id} ({decision.how}, {decision.row})"
         case WaitFor():
-            return f"wait for {', '.join(map(escaped, decision.on))} ({decision.row})"
+            return f"wait until {' or '.join(map(escaped, decision.on))} changes ({decision.row})"
         case Generate():
             return f"generate a new number ({decision.row})"
         case ReadMore():

@@ -386,7 +386,7 @@ class KeyUnstable(InputError):
     "STORE_NOT_READY",
     expected="/brokers/hosts",
     got="absent",
-    hint="run once, as Kafka's principal: broker-id init",
+    hint="run once, as Kafka's principal: broker-id init, with the same --store",
 )
 class StoreNotReady(IdentityRefused):
     """The parent nodes of the store do not exist."""

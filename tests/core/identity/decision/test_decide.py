@@ -75,6 +75,15 @@ class TestEitherOneOrTwoIsSet:
         decision = decided(configured=7, mapping=mapping("h7", 9))
         assert decision.warnings == ("MAPPING_OVERWRITTEN: key h7 was mapped to 9",)
 
+    def test_a_broker_that_runs_and_loses_its_mapping_is_named(self):
+        decision = decided(configured=7, mapping=mapping("h7", 9), registered=live(registered(9)))
+        assert decision.id == 7
+        (warning,) = decision.warnings
+        assert warning == (
+            "MAPPING_OVERWRITTEN: key h7 was mapped to 9; broker 9 runs and has lost its mapping: "
+            "if both brokers are on this host, start each with its own --instance"
+        )
+
     def test_so_is_one_that_cannot_be_read(self):
         decision = decided(log_dirs=(disk(number=7),), mapping_problem="not JSON")
         assert (decision.id, decision.row) == (7, "D17")

@@ -92,7 +92,7 @@ def _missing_error(source: str, had: str) -> KeyMissing:
         f"expected a name from {escaped(source)}, got {had}",
         wanted="a stable name",
         had=had,
-        hint="use another --key",
+        hint=f"give {escaped(source)} a value, or use another --key",
         where=source,
     )
 

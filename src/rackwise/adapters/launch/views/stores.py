@@ -24,6 +24,11 @@ CONNECT_S = 10.0
 PATIENCE_S = 30.0
 
 
+def is_directory(url: str) -> bool:
+    """Whether the store at this address is a directory."""
+    return url.startswith(FILE)
+
+
 def open_store(
     url: str,
     config: StoreConfig | None = None,
@@ -37,7 +42,7 @@ def open_store(
 
     Raises `InvalidConfig`, `Unreachable`, `StoreNotReady`, `MissingDependency` without kazoo.
     """
-    if url.startswith(FILE):
+    if is_directory(url):
         from rackwise.adapters.files.identity.store import DirectoryStore
 
         return DirectoryStore(directory_of(url), read_only=read_only)
@@ -60,7 +65,7 @@ def init_store(
     url: str, config: StoreConfig | None = None, *, check: bool = False
 ) -> tuple[Parent, ...]:
     """Create the required nodes, or only check them; return the state of each."""
-    if url.startswith(FILE):
+    if is_directory(url):
         from rackwise.adapters.files.identity.store import check_parents, make_parents
 
         return (check_parents if check else make_parents)(directory_of(url))
@@ -71,12 +76,14 @@ def init_store(
 
 def store_warnings(url: str, config: StoreConfig | None) -> tuple[str, ...]:
     """Return warnings for the operator, before the store is opened."""
-    if config is None or url.startswith(FILE):
+    if config is None or is_directory(url):
         return ()
     return config.warnings(_zookeeper(url).Address.parse(url))
 
 
-def init_warnings(parents: Sequence[Parent], config: StoreConfig | None) -> tuple[str, ...]:
+def init_warnings(
+    url: str, parents: Sequence[Parent], config: StoreConfig | None
+) -> tuple[str, ...]:
     """Return warnings about the nodes that `init` found or created."""
     warnings = []
     opened = sum(each.is_open for each in parents)
@@ -92,6 +99,11 @@ def init_warnings(parents: Sequence[Parent], config: StoreConfig | None) -> tupl
             "created Kafka's own nodes for this digest login, which Kafka cannot use: its brokers "
             "will be denied; delete /brokers, start a broker first, then run init again"
         )
+    elif made and not is_directory(url):
+        warnings.append(
+            "created Kafka's own nodes, because no broker has ever registered at this address: if "
+            "brokers of this cluster exist, the path of --store differs from zookeeper.connect"
+        )
     return tuple(warnings)
 
 
@@ -102,7 +114,7 @@ def mapping_writers(
 
     See `adapters.zookeeper.mapping_writers`. `url`, `config`: those of the store.
     """
-    if url.startswith(FILE):
+    if is_directory(url):
         return None
     package = _zookeeper(url)
     settings = config or package.StoreConfig()

@@ -159,6 +159,11 @@ def _warnings(
         warnings.append(f"MAPPING_OVERWRITTEN: the mapping of key {key} could not be read")
     elif how in {"configured", "meta"} and situation.mapped not in {None, broker_id}:
         warnings.append(f"MAPPING_OVERWRITTEN: key {key} was mapped to {situation.mapped}")
+        if situation.mapped in seen.registered:
+            warnings[-1] += (
+                f"; broker {situation.mapped} runs and has lost its mapping: if both brokers are "
+                "on this host, start each with its own --instance"
+            )
     warnings += [
         f"MAPPING_UNREADABLE: key {escaped(each)}: {seen.unreadable[each].hint}"
         for each in sorted(seen.unreadable)
