@@ -11,6 +11,11 @@ from rackwise.cli.apply import rollback
 from rackwise.cli.main import run
 from rackwise.core.errors import ForeignReassignment
 
+ODD_RACKS_HINT = (
+    "give all brokers racks of one form, map them with --policy FILE ([racks.map]), or place "
+    "without racks: --disable-rack-aware"
+)
+
 
 def called(*arguments):
     """Exit code, stdout and stderr."""

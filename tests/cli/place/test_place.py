@@ -28,7 +28,7 @@ from rackwise.core.placement import (
     Striped,
     parse_assignment,
 )
-from refusals import called, check_refused
+from refusals import ODD_RACKS_HINT, called, check_refused
 from small_clusters import small_cluster
 
 EVEN = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c", 5: "c"}
@@ -558,13 +558,13 @@ class TestBadInput:
             place_command(path, 1, 1, "--seed", 1),
             "all brokers must have a rack that counts; 1 of 6 have none: "
             f'broker 4 ("{rack}": expected {wanted})',
-            "give all brokers racks of one form, or place without racks: --disable-rack-aware",
+            ODD_RACKS_HINT,
         )
         check_refused(
             place_command(path, 1, 1, "--seed", 1, "--placer", "ring"),
             "all brokers must have a rack that counts; 1 of 6 have none: "
             f'broker 4 ("{rack}": expected {wanted})',
-            "give all brokers racks of one form, or place without racks: --disable-rack-aware",
+            ODD_RACKS_HINT,
         )
         for words in (["--placer", "kip36"], ["--disable-rack-aware"], ["--rack-mode", "safe"]):
             code, out, _ = called(*place_command(path, 3, 2, "--seed", 1, *words))

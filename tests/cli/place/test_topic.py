@@ -21,7 +21,7 @@ from rackwise.adapters.files import parse_placement
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.throttles import read_throttles
 from rackwise.core.placement import JavaRandom, Ring
-from refusals import called, check_refused
+from refusals import ODD_RACKS_HINT, called, check_refused
 
 TESTS = Path(__file__).parents[2]
 DISTRIBUTION = TESTS / "placer_distribution"
@@ -371,7 +371,7 @@ def test_topics_are_made_at_every_step_while_racks_are_rolled_out(make_zookeeper
             )
             code, _, err = called("topic", "ensure", f"ensured-{done}", *server, *sized(2, 2))
             assert code == 0
-            assert ("racks were ignored: 1 of 2 brokers have none: 1; " in err) == is_partial
+            assert ("racks were ignored: 1 of 2 brokers have none: 1; before" in err) == is_partial
             words = [*server, *sized(2, 2), "--ignore-racks"]
             assert called("topic", "create", f"rackless-{done}", *words)[0] == 0
             known_by_each_broker(admin, f"rackless-{done}", [2, 2])
@@ -416,11 +416,12 @@ def check_racks_that_mix(cluster):
         check_refused(
             ["topic", "create", "mixed", *words],
             f"all brokers must have a rack that counts; 1 of 2 have none: {odd}",
-            "give all brokers racks of one form, or place without racks: --disable-rack-aware",
+            ODD_RACKS_HINT,
         )
         code, _, err = called("topic", "ensure", f"ensured-{placer}", *words)
         assert code == 0
-        assert f"racks were ignored: 1 of 2 brokers have none that counts: {odd}; give all" in err
+        assert f"racks were ignored: 1 of 2 brokers have none that counts: {odd}; before" in err
+        assert "before the next topic, give all brokers racks of one form, map them with" in err
         assert called("topic", "create", f"{placer}", *words, "--disable-rack-aware")[0] == 0
     words = [*server, *sized(2, 2), "--placer", "kip36"]
     for verb in ("create", "ensure"):

@@ -15,7 +15,7 @@ from rackwise.adapters.kafka import connect, topic_rows
 from rackwise.core.model import Topic
 from rackwise.core.placement import JavaRandom, Placement, RackMode, Ring
 from rackwise.core.planning.model import SetReplication
-from refusals import called, check_refused
+from refusals import ODD_RACKS_HINT, called, check_refused
 from small_clusters import small_cluster
 
 PATHS = {0: "/eu/a", 1: "/eu/b", 2: "/eu/c", 3: "/eu/a", 4: "/eu/b", 5: "/eu/c"}
@@ -161,7 +161,7 @@ class TestRacks:
             ["plan", "set-rf", "t=3", "--placer", "ring", "--snapshot", tmp_path / "s.json"],
             "all brokers must have a rack that counts; 1 of 6 have none: "
             'broker 5 ("b": expected a path, as 5 of 6 brokers have)',
-            "give all brokers racks of one form, or place without racks: --disable-rack-aware",
+            ODD_RACKS_HINT,
         )
 
 

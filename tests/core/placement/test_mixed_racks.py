@@ -69,7 +69,8 @@ class TestPlacersOfLevels:
                 'broker 2 ("/eu/c": expected a name, as 4 of 5 brokers have)'
             )
             assert caught.value.hint == (
-                "give all brokers racks of one form, or place without racks: --disable-rack-aware"
+                "give all brokers racks of one form, map them with --policy FILE ([racks.map]), "
+                "or place without racks: --disable-rack-aware"
             )
 
     @pytest.mark.parametrize("racks", [("/eu/", "/eu/"), ("/l" * 17, None), ("", "")])

@@ -200,15 +200,16 @@ def print_topic_notes(
 def warn_of_missing_racks(shell: Shell, settings: PlacementSettings) -> None:
     """Warn if racks were ignored because some brokers have none that the placer can use."""
     from rackwise.core.placement import brokers_without_rack, has_levels
+    from rackwise.core.placement.rack_modes import ODD_CURE
 
     without = brokers_without_rack(settings.brokers, has_levels=has_levels(settings.placer))
     if without:
         is_missing = all(map(str.isdigit, without))
-        cure = "set broker.rack on them" if is_missing else "give all brokers racks of one form"
+        cure = "set broker.rack on them" if is_missing else ODD_CURE
         shell.warn(
             f"racks were ignored: {len(without)} of {len(settings.brokers)} brokers have none"
-            f"{'' if is_missing else ' that counts'}: {', '.join(without)}; {cure} before the next "
-            "topic"
+            f"{'' if is_missing else ' that counts'}: {', '.join(without)}; before the next topic, "
+            f"{cure}"
         )
 
 

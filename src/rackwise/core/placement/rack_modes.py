@@ -55,6 +55,10 @@ TOOL_REFUSAL = (
 """What Kafka's tools throw where racks are partial."""
 
 
+ODD_CURE = "give all brokers racks of one form, map them with --policy FILE ([racks.map])"
+"""The cure of racks that do not count, for the command line."""
+
+
 class RackMode(StrEnum):
     """What to do with racks; `safe` is the mode of auto-creation, `one-rack` that of KRaft."""
 
@@ -80,7 +84,7 @@ def apply_mode(
     settled, odd = _settled(by_id(brokers), has_levels=has_levels)
     without = _without_rack(settled, odd)
     if mode is RackMode.ENFORCED and without:
-        cure = "give all brokers racks of one form" if odd else "set broker.rack on them"
+        cure = ODD_CURE if odd else "set broker.rack on them"
         raise PartialRacks(
             f"all brokers must have a rack{' that counts' if odd else ''}; "
             f"{len(without)} of {len(settled)} have none: {', '.join(without)}",
