@@ -61,22 +61,25 @@ def producer_configs(
     return config, theirs
 
 
-def check_config(config: object) -> None:
-    """Check the configuration of a partitioner. Raises `PartitionerConfigError`."""
+def checked_config(config: object) -> PartitionerConfig:
+    """A configuration of a partitioner that has an effect. Raises `PartitionerConfigError`."""
     if not isinstance(config, PartitionerConfig):
-        had = escaped(repr(config))
-        rack = had if isinstance(config, str) else "RACK"
-        raise PartitionerConfigError(
-            f"invalid config: expected a PartitionerConfig, got {had}",
-            wanted="a PartitionerConfig",
-            had=had,
-            hint=f"write PartitionerConfig(rack_aware=True, rack={rack})",
-        )
+        rack = escaped(repr(config)) if isinstance(config, str) else "RACK"
+        hint = f"write PartitionerConfig(rack_aware=True, rack={rack})"
+        raise invalid_option("config", "a PartitionerConfig", config, hint)
     if config.rack and not config.rack_aware and config.custom_partitioner is None:
-        raise PartitionerConfigError(
-            "invalid rack_aware: expected True because a rack is given, got False",
-            wanted=True,
-            had=False,
-            hint=f"write PartitionerConfig(rack_aware=True, rack={escaped(repr(config.rack))})",
-            where="rack_aware",
-        )
+        hint = f"write PartitionerConfig(rack_aware=True, rack={escaped(repr(config.rack))})"
+        raise invalid_option("rack_aware", "True because a rack is given", "False", hint)
+    return config
+
+
+def invalid_option(name: str, wanted: str, value: object, hint: str) -> PartitionerConfigError:
+    """`value`: a text, or another object, which is named by its class: it may hold a password."""
+    had = escaped(value) if isinstance(value, str) else f"an object of class {type(value).__name__}"
+    return PartitionerConfigError(
+        f"invalid {name}: expected {wanted}, got {had}",
+        wanted=wanted,
+        had=had,
+        hint=hint,
+        where=name,
+    )

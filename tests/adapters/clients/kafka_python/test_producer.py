@@ -351,12 +351,12 @@ class TestOptions:
             ),
             (
                 "a",
-                "invalid config: expected a PartitionerConfig, got 'a'",
+                "invalid config: expected a PartitionerConfig, got a",
                 "write PartitionerConfig(rack_aware=True, rack='a')",
             ),
             (
                 5,
-                "invalid config: expected a PartitionerConfig, got 5",
+                "invalid config: expected a PartitionerConfig, got an object of class int",
                 "write PartitionerConfig(rack_aware=True, rack=RACK)",
             ),
         ],

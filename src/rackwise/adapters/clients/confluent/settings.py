@@ -20,12 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from rackwise.core.errors import PartitionerConfigError
+from rackwise.adapters.clients.producer_options import checked_config, invalid_option
 from rackwise.core.partitioner import PartitionerConfig
 from rackwise.core.partitioner.choice.config import STICKY_BYTES
 from rackwise.core.partitioner.choice.rack_levels import is_blank
 from rackwise.core.partitioner.options import OWN_PREFIXES
-from rackwise.core.text import escaped
 
 LIBRDKAFKA_BATCH_BYTES: Final = 1_000_000
 """librdkafka's default `batch.size`."""
@@ -87,7 +86,7 @@ class Settings:
 def read_settings(conf: object, config: object, client_rack: str | None) -> Settings:
     """Check and divide what a producer was given. Raises `PartitionerConfigError`."""
     if not isinstance(conf, Mapping):
-        raise _invalid("conf", "a dict of librdkafka's settings", conf, WRITE)
+        raise invalid_option("conf", "a dict of librdkafka's settings", conf, WRITE)
     given = dict(conf) if client_rack is None else {**conf, RACK: client_rack}
     own = {name: value for name, value in given.items() if name.startswith(OWN_PREFIXES)}
     theirs = {name: value for name, value in given.items() if name not in own}
@@ -95,9 +94,9 @@ def read_settings(conf: object, config: object, client_rack: str | None) -> Sett
         config = _config_of(own, given.get(RACK))
     elif own or client_rack is not None:
         named = ", ".join([*sorted(own), *[RACK] * (client_rack is not None)])
-        raise _invalid("options", "none beside a PartitionerConfig", named, WRITE)
+        raise invalid_option("options", "none beside a PartitionerConfig", named, WRITE)
     else:
-        config = _checked(config)
+        config = checked_config(config)
     if config.sticky_bytes == STICKY_BYTES:
         size = int(str(_of_topics(theirs, "batch.size", LIBRDKAFKA_BATCH_BYTES)))
         config = replace(config, sticky_bytes=size)
@@ -111,19 +110,7 @@ def _config_of(own: Mapping[str, object], rack: object) -> PartitionerConfig:
     """The configuration by Kafka's option names, rack-aware unless it says otherwise."""
     config = PartitionerConfig.from_kafka({"partitioner.rack.aware": True, **own, RACK: rack})
     if config.rack_aware and is_blank(config.rack):
-        raise _invalid(RACK, "the rack of this client", rack or "none", WRITE)
-    return config
-
-
-def _checked(config: object) -> PartitionerConfig:
-    """A configuration that has an effect. Raises `PartitionerConfigError`."""
-    if not isinstance(config, PartitionerConfig):
-        rack = repr(config) if isinstance(config, str) else "RACK"
-        hint = f"write PartitionerConfig(rack_aware=True, rack={rack})"
-        raise _invalid("config", "a PartitionerConfig", config, hint)
-    if config.rack and not config.rack_aware and config.custom_partitioner is None:
-        hint = f"write PartitionerConfig(rack_aware=True, rack={config.rack!r})"
-        raise _invalid("rack_aware", "True because a rack is given", "False", hint)
+        raise invalid_option(RACK, "the rack of this client", rack or "none", WRITE)
     return config
 
 
@@ -135,15 +122,3 @@ def _of_topics(conf: Mapping[str, object], name: str, default: object) -> object
     of_topics = conf.get(_OF_TOPICS)
     nested = of_topics.get(name, default) if isinstance(of_topics, Mapping) else default
     return conf.get(name, nested)
-
-
-def _invalid(name: str, wanted: str, value: object, hint: str) -> PartitionerConfigError:
-    """`value`: a text of our own, or what the caller gave, which is named by its class."""
-    had = escaped(value) if isinstance(value, str) else f"an object of class {type(value).__name__}"
-    return PartitionerConfigError(
-        f"invalid {name}: expected {wanted}, got {had}",
-        wanted=wanted,
-        had=had,
-        hint=hint,
-        where=name,
-    )

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.adapters.clients.producer_options import (
     PARTITIONER,
-    check_config,
+    checked_config,
     producer_configs,
 )
 from rackwise.adapters.clients.steering import NOBODY, Steering
@@ -220,8 +220,7 @@ class RackAwarePartitioner(SteeringPartitioner):
     """
 
     def __init__(self, config: PartitionerConfig, *, rng: Random | None = None) -> None:
-        check_config(config)
-        super().__init__(config, rng=rng)
+        super().__init__(checked_config(config), rng=rng)
 
 
 class RackAwareProducer(SteersTopics, KafkaProducer):
