@@ -15,8 +15,8 @@ while its number is still on a disk, or it is assigned to a host that has not st
 
 A mapping of another host that cannot be read may have every used id that no readable mapping has,
 so none of these spares is unmapped, and `any` takes none of them, because the mapping could not be
-removed. If another tool wrote it, it may also have an id that was never
-used. If no owner has its key, nothing tells which, so no number is generated until it can be read.
+removed. If another tool wrote it, it may also have an id that was never used. If no owner has its
+key, nothing tells which, so no number is generated until it can be read.
 """
 
 from __future__ import annotations
