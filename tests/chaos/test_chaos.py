@@ -5,7 +5,10 @@ otherwise the scene proves nothing. In `make long` 50 start at once, 5 rounds; `
 file plays any scene over many seeds and prints the figures.
 """
 
+import os
 import shlex
+import signal
+import sys
 from random import Random
 
 import pytest
@@ -75,6 +78,35 @@ def test_a_stand_in_that_registers_twice_is_registered_and_another_is_not(stage)
         for each in (own, other):
             each.stop()
             each.close()
+
+
+CUT = """
+import sys
+import stand_in_broker
+from kazoo.exceptions import ConnectionLoss
+
+register, cuts = stand_in_broker.register, iter((False, True, False))
+
+def cut(*told, **options):
+    if next(cuts):
+        raise ConnectionLoss
+    return register(*told, **options)
+
+stand_in_broker.register = cut
+stand_in_broker.main(sys.argv[1:])
+"""
+"""A stand-in whose second registration, the one after its session, loses the connection."""
+
+
+def test_a_stand_in_registers_again_until_it_succeeds(stage):
+    with stage.fleet(session_s=1.0) as fleet:
+        plan = fleet.plan("h7")
+        (start,) = fleet.run({**plan, "command": [sys.executable, "-c", CUT, plan["file"]]})
+        os.kill(start.child, signal.SIGSTOP)
+        fleet.until(lambda: not fleet.registered(), "its registration to end")
+        os.kill(start.child, signal.SIGCONT)
+        fleet.until(lambda: fleet.registered() or start.has_ended, "it to register again")
+        assert start.is_up, fleet.said(start)
 
 
 def test_a_broker_that_writes_half_a_line_hides_no_report(stage):
