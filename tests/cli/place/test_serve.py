@@ -19,10 +19,13 @@ from hostile_connections import attack, is_served, main, serving
 from rackwise.adapters.files import parse_placement, write_snapshot
 from rackwise.adapters.rpc.client import CreateReplicaAssignmentOptions, ReplicaAssignmentClient
 from rackwise.cli.place import serve
+from rackwise.cli.place.options import PlacementOptions
+from rackwise.cli.shell import Shell
+from rackwise.cli.source import ClusterSource
 from rackwise.core.errors import InvalidConfig, ServerRefused, Unreachable
 from rackwise.core.json.strict import parse
 from rackwise.core.placement import parse_assignment
-from rackwise.core.replica_service.answers import seed_of
+from rackwise.core.replica_service.answers import RequestLimits, seed_of
 from refusals import called, check_refused
 from rpc_servers import PATIENCE_S, SERVICE, connected, placed, received, running
 from service_frames import assignment, framed, header
@@ -194,7 +197,7 @@ def test_partial_racks_are_said_at_the_start_and_refused(tmp_path, second, said)
         _, _, err = service.ended(signal.SIGTERM)
     assert err == (
         f"warning: all brokers must have a rack{said}: rack-aware requests will be rejected; see "
-        "--rack-mode\n"
+        "--rack-mode and --policy\n"
     )
 
 
@@ -239,8 +242,26 @@ class TestEnds:
         gc.collect()
 
 
+def write_rack_map(path, **rack_map):
+    lines = ['format = "rackwise.policy/1"', "[racks.map]"]
+    path.write_text("\n".join([*lines, *(f'{name} = "{to}"' for name, to in rack_map.items())]))
+
+
 class TestReadingAgain:
     """Brokers are read again; a failed reading keeps the last one and is reported."""
+
+    def test_the_policy_is_read_with_the_brokers(self, snapshot, tmp_path):
+        policy = tmp_path / "policy.toml"
+        reader = serve.ServiceReader(
+            shell=Shell(),
+            source=ClusterSource(snapshot, None, None),
+            placement=PlacementOptions(policy=policy),
+            limits=RequestLimits(),
+        )
+        write_rack_map(policy, a="/eu/a")
+        assert {str(each.rack) for each in reader.read().brokers} == {"/eu/a", "b", "c"}
+        write_rack_map(policy, a="/eu/a", b="/eu/b", c="/eu/c")
+        assert {str(each.rack) for each in reader.read().brokers} == {"/eu/a", "/eu/b", "/eu/c"}
 
     def test_until_it_is_over(self, monkeypatch):
         monkeypatch.setattr(serve, "READ_EVERY_S", 0.001)
@@ -415,3 +436,24 @@ def test_running_brokers_are_placed_on(kraft_cluster):
         code, out, err = called(*place_command(kraft_cluster.bootstrap, 6, 3))
         assert (code, out) == (1, "")
         assert "does not show rackwise.replica.assignment" in err
+
+
+@pytest.mark.kafka
+def test_brokers_between_names_and_paths_are_placed_on_by_the_map_of_the_policy(
+    make_kraft, tmp_path
+):
+    cluster = make_kraft(brokers=6, racks=("use1-az1", "use1-az2", "/us-east-1/use1-az3"))
+    policy = tmp_path / "policy.toml"
+    write_rack_map(policy, **{each: f"/us-east-1/{each}" for each in ("use1-az1", "use1-az2")})
+    source = ["--bootstrap-server", cluster.bootstrap]
+    with served(*source) as service:
+        code, _, err = called(*place_command(service.server, 6, 3))
+        assert (code, "all brokers must have a rack that counts" in err) == (1, True)
+    with served(*source, "--policy", policy, "--seed", 42) as service:
+        code, out, err = called(*place_command(service.server, 6, 3))
+        assert (code, err) == (0, "")
+    rows = parse_assignment(out.strip()).rows.tolist()
+    assert all({broker % 3 for broker in row} == {0, 1, 2} for row in rows)
+    size = ["--partitions", 6, "--replication-factor", 3]
+    same = ["place", *source, *size, "--policy", policy, "--seed", 42]
+    assert called(*same)[1] == out

@@ -17,7 +17,9 @@ from rackwise.cli.place.options import (
     NoLoad,
     PlacementOptions,
     PlacerName,
+    RackMap,
     RackModeName,
+    read_rack_map,
     resolve,
 )
 from rackwise.cli.place.serve_options import (
@@ -74,6 +76,7 @@ def serve(
     placer: PlacerName = None,
     placer_option: PlacerOptions = None,
     rack_mode: RackModeName = None,
+    policy: RackMap = None,
     seed: Seed = None,
     no_load: NoLoad = False,
     api_key: ApiKey = 68,
@@ -99,8 +102,9 @@ def serve(
     """Serve placements to any Kafka client until SIGTERM; print one JSON line per event.
 
     Advertises the feature rackwise.replica.assignment, so that clients can distinguish it from a
-    broker. On a broker, API key 68 is ConsumerGroupHeartbeat. Reads the brokers again every 30 s,
-    but a snapshot only once. Reads only. Exit codes: 0 after SIGTERM, 130 after SIGINT, 1 error.
+    broker. On a broker, API key 68 is ConsumerGroupHeartbeat. Reads the brokers and the policy
+    again every 30 s, but a snapshot only once. Reads only. Exit codes: 0 after SIGTERM, 130 after
+    SIGINT, 1 error.
     """
     from rackwise.adapters.rpc.config import Guards
     from rackwise.core.replica_service.answers import RequestLimits
@@ -108,7 +112,12 @@ def serve(
     shell: Shell = context.obj
     source = ClusterSource(snapshot, bootstrap_server, client_config)
     placement = PlacementOptions(
-        placer=placer, placer_option=placer_option, rack_mode=rack_mode, seed=seed, no_load=no_load
+        placer=placer,
+        placer_option=placer_option,
+        rack_mode=rack_mode,
+        policy=policy,
+        seed=seed,
+        no_load=no_load,
     )
     options = ServeOptions(
         listen=listen,
@@ -156,10 +165,14 @@ class ServiceReader:
     limits: RequestLimits
 
     def read(self) -> Service:
-        """Build the service from the current cluster. Raises what reading and `resolve` raise."""
+        """Build the service from the current cluster and the current map of its racks.
+
+        Raises what reading, `read_rack_map` and `resolve` raise.
+        """
         from rackwise.core.replica_service.answers import Service
 
-        cluster = self.source.read(self.shell, sizes=False)
+        rack_map = read_rack_map(self.shell, self.placement)
+        cluster = self.source.read(self.shell, sizes=False).mapped(rack_map)
         settings = resolve(self.placement, cluster)
         return Service(
             brokers=settings.brokers,
@@ -190,7 +203,7 @@ def _warn(shell: Shell, service: Service) -> None:
     try:
         apply_mode(service.brokers, service.racks, has_levels=has_levels(service.placer))
     except PartialRacks as error:
-        shell.warn(f"{error}: rack-aware requests will be rejected; see --rack-mode")
+        shell.warn(f"{error}: rack-aware requests will be rejected; see --rack-mode and --policy")
 
 
 async def _serve(
