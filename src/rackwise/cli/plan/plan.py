@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -22,7 +19,16 @@ from rackwise.cli.plan.goals import (
     rack_notes,
     replication_globs,
 )
+from rackwise.cli.plan.job import (
+    Minimise,
+    PlanJob,
+    Solver,
+    at_rest,
+    gather_job,
+    internal_topics,
+)
 from rackwise.cli.plan.placed import PlacerChoice, placed_plan, placed_text
+from rackwise.cli.plan.search import READ, SEARCH, WRITE, cost_of_rules, seal, search_plan
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
     ClusterSource,
@@ -32,8 +38,7 @@ from rackwise.cli.source import (
     Topics,
     select_topics,
 )
-from rackwise.cli.stopping import end_on_signal
-from rackwise.core.errors import Infeasible, InvalidConfig, InvalidPrices
+from rackwise.core.errors import InvalidConfig, InvalidPrices
 from rackwise.core.json.strict import collector_off
 from rackwise.core.text import escaped
 
@@ -41,45 +46,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rackwise.adapters.files.plan.write import SealedPlan
-    from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Goal, Plan
     from rackwise.core.planning.rule_costs import RuleCost
-    from rackwise.core.policy import Policy
-    from rackwise.core.solver import Solve
-    from rackwise.core.traffic import Price
 
-NO_POLICY = 'format = "rackwise.policy/1"\n'
-"""The text of a policy with every default."""
-READ, SEARCH, WRITE = 1, 5, 1
-"""Steps of the progress bar: reading, the search, writing."""
 LONGEST_S = 10**6
 MOST_REPLICAS = 10**9
 LARGEST_CAP = 10**9
 """Dollars per 30 days."""
-SHOWN = 50
-"""The text lists this many reasons why partitions cannot be placed."""
-OTHERS_SHOWN = 5
-"""One reason names this many further partitions."""
-
-Minimise = Literal["moves", "bytes", "usd"]
-Solver = Literal["auto", "flow"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanJob:
-    """The input of a plan."""
-
-    cluster: Cluster
-    policy: Policy
-    policy_text: str
-    """The text of the policy file."""
-    goal: Goal
-    minimise: Minimise
-    prices: tuple[Price, ...]
-    topics: tuple[str, ...] = ("*",)
-    solver: Solver = "auto"
-    time_limit: float | None = None
-    max_moves: int | None = None
 
 
 @with_option_groups()
@@ -260,16 +232,16 @@ def plan(
         if cap_nano is not None:
             _check_prices_of_cap(job)
         if placement.placer is None:
-            sealed = build_plan(shell, job, advance)
+            found = search_plan(shell, job, advance)
         else:
             found = placed_plan(
                 shell, placement, job.goal, cluster, job.policy, is_rack_unaware=disable_rack_aware
             )
-            sealed = seal(job, found)
+        sealed = seal(job, found)
         result = sealed.plan
         if cap_nano is not None:
             check_price_cap(result.totals, cap_nano)
-        priced = _rule_prices(job, result, advance) if price_rules else None
+        priced = cost_of_rules(job, result, advance) if price_rules else None
         is_kept = _write(sealed, out, kafka_json, rollback_json)
         advance(WRITE)
     notes = rack_notes(parsed_goal, cluster.settled(job.policy.racks.map))
@@ -330,202 +302,6 @@ def _check_prices_of_cap(job: PlanJob) -> None:
             wanted="--provider NAME",
             hint="for example --provider aws",
         )
-
-
-def at_rest(cluster: Cluster, *, assume_target: bool) -> Cluster:
-    """Return the cluster without running reassignments. Raises `InvalidSnapshot` if it has some."""
-    from rackwise.core.planning.problem.at_rest import assume_target as arrived
-    from rackwise.core.planning.problem.at_rest import check_at_rest
-
-    if assume_target:
-        return arrived(cluster)
-    check_at_rest(cluster)
-    return cluster
-
-
-def internal_topics(shell: Shell, cluster: Cluster, *, is_selected: bool) -> list[str]:
-    """Return the names of Kafka's internal topics; warn if there are none.
-
-    `is_selected`: whether the cluster has only the topics of --topics.
-    """
-    found = sorted(name for name, topic in cluster.topics.items() if topic.is_internal)
-    if not found:
-        which = "selected topic" if is_selected else "topic of the snapshot"
-        shell.warn(f"--no-internal has no effect: no {which} is internal")
-    return found
-
-
-def gather_job(
-    shell: Shell,
-    cluster: Cluster,
-    goal: Goal,
-    *,
-    policy: Path | None,
-    minimise: Minimise | None,
-    prices: Path | None,
-    provider: str | None,
-    is_rack_unaware: bool = False,
-    excluded: Sequence[str] = (),
-) -> PlanJob:
-    """Read the policy and the prices of a plan. `excluded`: globs of topics to leave alone."""
-    from rackwise.core.planning.model import Leaders
-    from rackwise.core.planning.plan import check_minimise
-    from rackwise.core.planning.problem.goals import resolve_goal
-    from rackwise.core.policy import DEFAULT_POLICY
-
-    found, text = DEFAULT_POLICY, NO_POLICY
-    if policy is not None:
-        from rackwise.adapters import files
-
-        read = files.read_policy(policy, max_bytes=shell.max_input)
-        counting = cluster.settled(read.policy.racks.map)
-        read.check(resolve_goal(goal, counting, read.policy).cluster)
-        found, text = read.policy, read.text
-    if is_rack_unaware or excluded:
-        from rackwise.core.json.canonical import canonical_json
-        from rackwise.core.policy.excluded_topics import exclude_topics
-        from rackwise.core.policy.format import policy_table
-        from rackwise.core.policy.rack_unaware import rack_unaware
-        from rackwise.core.view import View
-
-        found = exclude_topics(found, excluded)
-        if is_rack_unaware:
-            found = rack_unaware(found, View(cluster, found).levels)
-        text = canonical_json(policy_table(found))
-    # The cost in a policy is that of copies, and the goal leaders copies nothing.
-    least = minimise or ("moves" if isinstance(goal, Leaders) else found.cost.minimise)
-    check_minimise(goal, least)
-    if prices is None and found.cost.prices is not None and policy is not None:
-        prices = policy.parent / found.cost.prices
-    return PlanJob(
-        cluster=cluster,
-        policy=found,
-        policy_text=text,
-        goal=goal,
-        minimise=least,
-        prices=read_prices(shell, prices, provider or found.cost.provider, minimise=least),
-    )
-
-
-def read_prices(
-    shell: Shell, path: Path | None, provider: str | None, *, minimise: Minimise = "moves"
-) -> tuple[Price, ...]:
-    """Read the prices of one provider; empty if no prices are needed. Raises `InvalidPrices`."""
-    from rackwise.adapters import files
-    from rackwise.core.traffic import prices_of
-
-    if provider is not None:
-        read = (
-            files.shipped_prices()
-            if path is None
-            else files.read_prices(path, max_bytes=shell.max_input)
-        )
-        return prices_of(read, provider)
-    if path is None and minimise != "usd":
-        return ()
-    raise InvalidPrices(
-        f"{'--minimise usd' if path is None else '--prices'} requires --provider",
-        wanted="--provider NAME",
-        hint="for example --provider aws, or plan with --minimise moves",
-    )
-
-
-def search_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Plan:
-    """Search the plan, without the hashes of a file. `advance` is called at each step."""
-    from rackwise.core.planning.plan import plan as find
-
-    try:
-        with end_on_signal():
-            return find(
-                job.cluster,
-                job.policy,
-                job.goal,
-                max_moves=job.max_moves,
-                progress=advance,
-                **_search_options(job),
-            )
-    except Infeasible as error:
-        _print_reasons(shell, error)
-        raise
-
-
-def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> SealedPlan:
-    """Search the plan and seal it. `advance` is called at each step."""
-    return seal(job, search_plan(shell, job, advance))
-
-
-def seal(job: PlanJob, found: Plan) -> SealedPlan:
-    """Seal a plan with the hashes of its input."""
-    from rackwise.adapters import files
-
-    made_from = replace(
-        found.made_from,
-        snapshot_sha256=files.fingerprint(job.cluster),
-        policy=job.policy_text,
-        policy_sha256=files.policy_sha256(job.policy_text),
-        topics=job.topics,
-        prices=files.price_table(job.prices),
-    )
-    return files.sealed_with_data(replace(found, made_from=made_from))
-
-
-def _print_reasons(shell: Shell, error: Infeasible) -> None:
-    """Print why partitions cannot be placed, one line per reason; the JSON error has all."""
-    if shell.is_json:
-        return
-    names_by_reason: dict[str, list[str]] = {}
-    for each in error.impossible:
-        name, _, reason = each.partition(": ")
-        names_by_reason.setdefault(reason, []).append(name)
-    for reason, names in list(names_by_reason.items())[:SHOWN]:
-        shell.note(escaped(_reason_text(names, reason)))
-    if len(names_by_reason) > SHOWN:
-        shell.note(f"and {len(names_by_reason) - SHOWN} more; --json has all")
-
-
-def _reason_text(names: Sequence[str], reason: str) -> str:
-    """Format a reason with its partition and the others that share it."""
-    others = names[1 : 1 + OTHERS_SHOWN]
-    text = f"{names[0]}: {reason}"
-    if not others:
-        return text
-    more = len(names) - 1 - len(others)
-    rest = f" and {more} more" if more else ""
-    return f"{text}; the same for {', '.join(others)}{rest}"
-
-
-def _rule_prices(
-    job: PlanJob, result: Plan, advance: Callable[[int], None]
-) -> tuple[RuleCost, ...]:
-    from rackwise.core.planning.rule_costs import rule_costs
-
-    options = _search_options(job)
-    with end_on_signal():
-        return rule_costs(
-            job.cluster, job.policy, job.goal, planned=result, progress=advance, **options
-        )
-
-
-def _search_options(job: PlanJob) -> dict[str, Any]:
-    """Build the other arguments of the search. The time limit starts now."""
-    from rackwise.adapters.memory import free_memory, release_before
-    from rackwise.core.solver import cheapest_flow
-
-    end_s = math.inf
-    solve: Solve = cheapest_flow
-    if job.time_limit is not None:
-        from rackwise.adapters.solver_process import solver_until
-
-        end_s = time.monotonic() + job.time_limit
-        solve = solver_until(end_s)
-    return {
-        "minimise": job.minimise,
-        "prices": job.prices,
-        "solver": job.solver,
-        "should_stop": lambda: time.monotonic() >= end_s,
-        "most_memory": free_memory(),
-        "solve": release_before(solve),
-    }
 
 
 def _write(

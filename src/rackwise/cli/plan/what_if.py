@@ -15,14 +15,8 @@ from rackwise.cli.plan.goals import (
     parse_broker_rack,
     parse_replication,
 )
-from rackwise.cli.plan.plan import (
-    READ,
-    SEARCH,
-    PlanJob,
-    at_rest,
-    gather_job,
-    search_plan,
-)
+from rackwise.cli.plan.job import PlanJob, at_rest, gather_job
+from rackwise.cli.plan.search import READ, SEARCH, search_plan
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import PolicyFile, PriceTable, Provider
 from rackwise.core.errors import InputError, InvalidConfig
