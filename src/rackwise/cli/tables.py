@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rackwise.core.findings import Finding, Rule
 
 
+RULES_SHOWN = 8
+"""The text names up to this many rules that were not checked for one reason."""
 SHOWN = 50
 """The text lists this many findings or partitions; the JSON document has all."""
 
@@ -119,9 +121,19 @@ def rest_lines(total: int) -> list[str]:
 
 
 def skipped_text(not_checked: Mapping[str, str]) -> str:
-    """List the rules that were not checked, by reason; empty if all were checked."""
+    """List the rules that were not checked, by reason; empty if all were checked.
+
+    >>> print(skipped_text(dict.fromkeys("abcdefghi", "not asked for")))
+    not checked
+      9 rules: not asked for; --json has all
+    """
     by_reason: dict[str, list[str]] = {}
     for rule, reason in not_checked.items():
         by_reason.setdefault(reason, []).append(rule)
-    lines = [f"  {', '.join(rules)}: {escaped(reason)}" for reason, rules in by_reason.items()]
+    lines = [
+        f"  {', '.join(rules)}: {escaped(reason)}"
+        if len(rules) <= RULES_SHOWN
+        else f"  {len(rules)} rules: {escaped(reason)}; --json has all"
+        for reason, rules in by_reason.items()
+    ]
     return "\n".join(["not checked", *lines]) if lines else ""

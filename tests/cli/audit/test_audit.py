@@ -291,6 +291,11 @@ class TestJson:
         assert printed["counts"] == {"spread-even": 1}
         assert set(printed["not_checked"]) == set(RULES) - {"offline", "spread-even"}
 
+    def test_many_rules_that_were_not_asked_for_are_counted(self, snapshot, capsys):
+        run([*snapshot(cluster()), "--rule", "offline"])
+        text = capsys.readouterr().out
+        assert f"not checked\n  {len(RULES) - 1} rules: not asked for; --json has all\n" in text
+
     def test_partitions_by_name_where_a_rack_was_asked_for(self, snapshot, capsys):
         run([*snapshot(cluster()), "--json", "--lose", "/eu/a", "--lose", "/eu"])
         whole, zone = document(capsys)["blast_radius"]
