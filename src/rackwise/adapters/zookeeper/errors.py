@@ -135,7 +135,8 @@ def permission_error(right: str, path: str) -> MissingPermission:
         f"ZooKeeper denies {right} on {escaped(path)}",
         wanted=f"{right} on {path}",
         had="denied",
-        hint=f"log in as Kafka's own principal, or add {right} on {escaped(path)} to its ACL",
+        hint="log in as Kafka's own principal with --store-config, or add "
+        f"{right} on {escaped(path)} to its ACL",
         where=path,
     )
 
