@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from consumer_groups import Crew, racks_of, topic_on
 from rackwise.adapters.clients.aiokafka import group as aiokafka_group
@@ -14,6 +15,7 @@ from rackwise.adapters.clients.kafka_python.group import (
     RackRange,
 )
 from rackwise.adapters.kafka import connect
+from shown_commands import ROOT
 
 SPREAD = [[0, 1], [1, 2], [2, 0], [0, 1], [1, 2], [2, 0]]
 ASSIGNORS = {"range": RackRange, "cooperative-sticky": RackCooperativeSticky}
@@ -67,6 +69,46 @@ def test_a_leader_in_aiokafka_reads_the_racks_of_librdkafka_members(kraft_cluste
         assert leader.last_report is not None
         assert leader.last_report.unknown == 0
         assert crew.local(racks) == len(LONE)
+
+
+PLAIN = "kafka-python"
+OURS = "Rackwise in kafka-python"
+LOOP = "Rackwise in aiokafka"
+THEIRS = "librdkafka"
+JOIN = {
+    PLAIN: lambda crew, rack: crew.join(f"m-{rack}", RangePartitionAssignor, rack=rack),
+    OURS: lambda crew, rack: crew.join(f"m-{rack}", RackRange(rack)),
+    LOOP: lambda crew, rack: crew.join_aiokafka(f"m-{rack}", aiokafka_group.RackRange(rack)),
+    THEIRS: lambda crew, rack: crew.join_confluent(f"m-{rack}", "range", rack),
+}
+EXPECTED = [
+    tuple(cell.strip() for cell in row.strip("|").split("|"))
+    for row in (ROOT / "docs" / "guides" / "mixed-groups.md").read_text().splitlines()
+    if row.endswith(" of 12 |")
+]
+
+
+def test_the_guide_shows_groups_of_each_leader():
+    assert {leader for leader, *_ in EXPECTED} == set(JOIN)
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(("leader", "others", "local"), EXPECTED)
+def test_a_group_reads_as_locally_as_the_guide_says(kraft_cluster, leader, others, local):
+    first, sep, second = others.partition(", ")
+    assert sep
+    topic = "mixed-" + "".join(filter(str.isalpha, leader + others))
+    racks = {topic: racks_of(kraft_cluster, LONE)}
+    with (
+        closing(connect(kraft_cluster.bootstrap)) as admin,
+        topic_on(admin, topic, LONE),
+        Crew(kraft_cluster.bootstrap, topic, [topic]) as crew,
+    ):
+        members = (leader, first, first if second == "twice" else second)
+        for rack, member in zip("abc", members, strict=True):
+            JOIN[member](crew, rack)
+            crew.rest(racks)
+        assert f"{crew.local(racks)} of {len(LONE)}" == local
 
 
 @pytest.mark.kafka
