@@ -13,12 +13,14 @@ aiokafka.producer       the same for AIOKafkaProducer
 confluent.producer      the same for confluent-kafka's Producer and SerializingProducer
 confluent.aio           the same for its AIOProducer; beside them settings, views and statistics
 steering, topics        what the three share: one topic's choice, all topics of a producer
+producer_options        the options of a producer of kafka-python or aiokafka, and ours among them
 rack_source             which broker is in which rack, for clients that do not tell
 ```
 
 confluent-kafka (librdkafka) has KIP-881 built in and accepts no external assignor: set its
 `client.rack`. The producer plug-ins use only public names of a client. A plug-in imports its own
-client and no other, and only where it is used.
+client and no other, and only where it is used. Users import from `rackwise.kafka_python`,
+`rackwise.aiokafka` and `rackwise.confluent`.
 """
 
 from __future__ import annotations

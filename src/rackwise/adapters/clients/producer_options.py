@@ -53,6 +53,7 @@ def producer_configs(
     ours.setdefault("partitioner.rack.aware", True)
     own = theirs.get(PARTITIONER)
     if own is None:
+        theirs.pop(PARTITIONER, None)
         return PartitionerConfig.from_kafka(ours), theirs
     name = getattr(own, "__name__", type(own).__name__)
     config = PartitionerConfig.from_kafka(ours | {PARTITIONER_CLASS: name})

@@ -23,7 +23,8 @@ SIZE = 112
 class Client(AIOKafkaProducer):
     """What an `AIOKafkaProducer` shows, offline; `send` may wait, be refused, and be answered."""
 
-    def __init__(self, **_told):
+    def __init__(self, **told):
+        self.told = told
         self.client = SimpleNamespace(cluster=aiokafka_metadata(BROKERS, TOPICS))
         self.sent = []
         self.refusal = None
@@ -233,8 +234,11 @@ def test_options_that_are_no_options_are_refused(told, error, message):
 
 def test_options_are_those_of_kafka_and_the_client():
     producer = Offline(
-        **{"client.rack": "a", "partitioner.ignore.keys": "true"}, max_batch_size=4_000
+        **{"client.rack": "a", "partitioner.ignore.keys": "true"},
+        max_batch_size=4_000,
+        partitioner=None,
     )
+    assert producer.told == {"max_batch_size": 4_000}
     config = producer.topics.config
     assert (config.rack_aware, config.rack, config.ignore_keys) == (True, "a", True)
     assert (config.sticky_bytes, config.draws) == (1_000, "even")

@@ -335,6 +335,12 @@ class TestOptions:
         with pytest.raises(PartitionerConfigError, match="expected one value, got "):
             RackAwareProducer(client_rack="a", **{"client.rack": "a"})
 
+    def test_with_the_partitioner_that_it_creates_itself_are_refused(self):
+        mine = RackAwarePartitioner(PartitionerConfig(rack_aware=True, rack="a"))
+        with pytest.raises(PartitionerConfigError, match="got RackAwarePartitioner") as caught:
+            RackAwareProducer(client_rack="a", partitioner=mine)
+        assert caught.value.hint.startswith("leave partitioner out")
+
     @pytest.mark.parametrize("told", [{}, {"client_rack": None}, {"client.rack": None}])
     def test_without_a_rack_are_refused(self, told):
         with pytest.raises(InvalidConfig, match="rack of this process, got none") as caught:

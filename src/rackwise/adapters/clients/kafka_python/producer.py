@@ -242,6 +242,14 @@ class RackAwareProducer(SteersTopics, KafkaProducer):
         **configs: Theirs,
     ) -> None:
         self.config = dict(self.DEFAULT_CONFIG)  # the client's `__del__` reads it
+        if isinstance(configs.get(PARTITIONER), SteeringPartitioner):
+            raise PartitionerConfigError(
+                "invalid partitioner: expected one of your own or none, got RackAwarePartitioner",
+                wanted="a partitioner of your own or none",
+                had="RackAwarePartitioner",
+                hint="leave partitioner out, or give it to a KafkaProducer: RackAwareProducer "
+                "creates its own",
+            )
         config, theirs = producer_configs(
             client_rack,
             configs,
