@@ -17,6 +17,8 @@ from rackwise.core.assignors.kafka.sticky_mixed import assign_mixed
 from rackwise.core.assignors.kafka.sticky_same import assign_same
 from rackwise.core.assignors.members import Assignment, Member, TopicPartition
 from rackwise.core.assignors.order import utf16_key
+from rackwise.core.assignors.server.range import assign_server_range
+from rackwise.core.assignors.server.uniform import assign_uniform
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json import strict as strict_json
 
@@ -30,6 +32,13 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parent / "golden" / "vectors-consumer.json"
 ASSIGNORS = {"assign.range": assign_range, "assign.roundrobin": assign_roundrobin}
 """By the oracle's operations."""
+SERVER_ASSIGNORS = {
+    "coordinator.range": lambda members, racks, _: assign_server_range(members, racks),
+    "coordinator.uniform": lambda members, racks, ids: assign_uniform(
+        members, racks, topic_ids=ids
+    ),
+}
+"""By the oracle's operations; they are also told the ids of topics."""
 
 
 def consumer_vectors(section: str) -> Any:
@@ -118,7 +127,11 @@ def hide_solver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def our_assignment(operation: str, case: Mapping[str, Any]) -> dict[str, Any]:
     """Our answer to a case of the oracle, in the oracle's form."""
-    made = ASSIGNORS[operation](members_of(case["members"]), case["topics"])
+    members, racks = members_of(case["members"]), case["topics"]
+    if operation in SERVER_ASSIGNORS:
+        made = SERVER_ASSIGNORS[operation](members, racks, case["ids"])
+    else:
+        made = ASSIGNORS[operation](members, racks)
     told = {
         member: [list(tp) for tp in made.partitions[member]]
         for member in sorted(made.partitions, key=utf16_key)

@@ -6,7 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from choice_cases import key_case, load_case, ready_case, sticky_case
-from group_cases import group_case, only_what_exists
+from group_cases import coordinated_case, group_case, only_what_exists
 from identity_cases import (
     config_case,
     properties_case,
@@ -31,6 +31,8 @@ LINES = {
     "choice.ready": "4.4.0",
     "choice.sticky": "4.4.0",
     "config.read": "3.9.2",
+    "coordinator.range": "4.3.1",
+    "coordinator.uniform": "4.3.1",
     "meta.read": "3.9.2",
     "meta.write": "3.9.2",
     "place.alternate": "3.9.2",
@@ -52,6 +54,7 @@ JUDGES = {
     "assign": ("kafka-clients",),
     "choice": ("kafka-clients",),
     "config": ("kafka_2.13",),
+    "coordinator": ("kafka-group-coordinator",),
     "meta": ("kafka-metadata",),
     "place": ("kafka-metadata", "kafka-server-common"),
     "properties": (),
@@ -168,7 +171,7 @@ def cases() -> Iterator[tuple[str, dict]]:
 
 
 def _groups() -> Iterator[tuple[str, dict]]:
-    """Groups of the classic protocol, and groups as a broker knows them."""
+    """Groups for the assignors of clients, for those of the coordinator, and for ours there."""
     rng = Random(881)
     for _ in range(GROUPS):
         case = group_case(rng, most=MOST_PARTITIONS // 2)
@@ -179,6 +182,11 @@ def _groups() -> Iterator[tuple[str, dict]]:
         case = only_what_exists(group_case(rng, most=MOST_PARTITIONS // 2))
         yield "assign.sticky", case
         yield "assign.cooperative", case
+    rng = Random(848)
+    for _ in range(GROUPS):
+        case = coordinated_case(rng, most=MOST_PARTITIONS // 2)
+        yield "coordinator.range", case
+        yield "coordinator.uniform", case
     rng = Random(848)
     for _ in range(GROUPS):
         yield "server.optimal", server_case(rng, most=MOST_PARTITIONS // 2)

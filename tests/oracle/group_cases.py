@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -96,3 +97,35 @@ def only_what_exists(case: dict) -> dict:
         for member in case["members"]
     ]
     return case | {"members": members}
+
+
+def coordinated_case(rng: Random, *, most: int = 12) -> dict:
+    """A group as the group coordinator sees it: one owner for each partition, topics with ids.
+
+    Some members own too much, some nothing, some what they do not list.
+    """
+    case = only_what_exists(group_case(rng, most=most))
+    more = rng.choice([0, 0, 0, 20])
+    topics = case["topics"] | {
+        f"more-{number}": [[]] * rng.randint(1, 3) for number in range(rng.randint(0, more))
+    }
+    ids = {topic: urlsafe_b64encode(rng.randbytes(16)).decode()[:22] for topic in topics}
+    heirs = [member["id"] for member in case["members"]]
+    heirs = rng.sample(heirs, rng.randint(1, len(heirs)))
+    owned: dict[str, list] = {}
+    if rng.random() < 0.7:
+        for topic, partitions in case["topics"].items():
+            for partition in range(len(partitions)):
+                if rng.random() < 0.8:
+                    owned.setdefault(rng.choice(heirs), []).append([topic, partition])
+    lists = [member["topics"] for member in case["members"]]
+    is_same = all(topics == lists[0] for topics in lists)
+    members = [
+        member
+        | {
+            "owned": owned.get(member["id"], []),
+            "topics": [*topics, "unknown"] if is_same else member["topics"],
+        }
+        for member in case["members"]
+    ]
+    return {"topics": topics, "ids": ids, "members": members}

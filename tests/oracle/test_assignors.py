@@ -10,7 +10,7 @@ import os
 from random import Random
 
 import pytest
-from group_cases import group_case
+from group_cases import coordinated_case, group_case
 
 from assignments import our_assignment
 from golden import GROUP_LINES, answered
@@ -38,3 +38,14 @@ def test_our_assignments_are_upstreams(oracles, seed, operation, line, part):
         case = group_case(rng)
         told = f"seed {seed}, part {part}, case {number}"
         assert our_assignment(operation, case) == answered(oracles[line], operation, case), told
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("operation", ["coordinator.range", "coordinator.uniform"])
+def test_our_assignments_are_those_of_the_group_coordinator(oracles, seed, operation, part):
+    rng = Random(f"{seed} {part}")
+    for number in range(COUNT // PARTS // (1 if IS_EXHAUSTIVE else A_FEW)):
+        case = coordinated_case(rng)
+        told = f"seed {seed}, part {part}, case {number}"
+        upstream = answered(oracles["4.3.1"], operation, case)
+        assert our_assignment(operation, case) == upstream, told

@@ -14,9 +14,11 @@ import typer
 
 from rackwise.cli.shell import Shell, installed
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.core.model import Cluster
+    from rackwise.core.traffic import Price
 
 SnapshotFile = Annotated[
     Path | None,
@@ -48,6 +50,10 @@ Provider = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Use this provider's prices. Without it nothing is priced."),
 ]
+LevelNames = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Name the rack levels, coarsest first: region,zone."),
+]
 Topics = Annotated[
     list[str] | None,
     typer.Option(metavar="GLOB", help="Include only these topics. May be repeated."),
@@ -56,6 +62,30 @@ Groups = Annotated[
     list[str] | None,
     typer.Option(metavar="G", help="Include only this consumer group. May be repeated."),
 ]
+
+
+def read_provider_prices(shell: Shell, path: Path | None, provider: str) -> tuple[Price, ...]:
+    """The provider's rows of a table, by default the shipped one. Raises `InvalidPrices`."""
+    from rackwise.adapters import files
+    from rackwise.core.traffic import prices_of
+
+    if path is None:
+        return prices_of(files.shipped_prices(), provider)
+    return prices_of(files.read_prices(path, max_bytes=shell.max_input), provider)
+
+
+def parse_levels(text: str | None) -> tuple[str, ...]:
+    """The names of --levels, coarsest first. Raises `InvalidConfig`."""
+    names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
+    if len(set(names)) != len(names) or not all(name.isprintable() and name for name in names):
+        raise InvalidConfig(
+            "invalid --levels: expected different names, coarsest first, got "
+            f"{escaped(text or '')}",
+            wanted="region,zone",
+            had=text,
+            hint="for example --levels region,zone",
+        )
+    return names
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from rackwise.adapters.kafka.connect import send
 from rackwise.adapters.kafka.groups import (
     _by_protocol,
     _classic,
+    _consumer,
     _KnownPartitions,
     address_of,
     read_groups,
@@ -176,6 +177,27 @@ def test_what_a_member_of_the_classic_protocol_says():
             topics=("a", "t"),
         ),
     )
+
+
+@pytest.mark.parametrize(("epoch", "generation"), [(5, 5), (0, 0), (-1, -1), (-2, -1)])
+def test_a_static_member_that_is_away_leaves_a_snapshot_that_can_be_read(epoch, generation):
+    """KIP-848: its epoch is -2 until it comes back or its session ends."""
+    member = SimpleNamespace(
+        member_id="m",
+        client_id="c",
+        client_host="",
+        rack_id="a",
+        instance_id="pod-0",
+        subscribed_topic_names=["t"],
+        subscribed_topic_regex=None,
+        member_epoch=epoch,
+        assignment=SimpleNamespace(topic_partitions=[]),
+    )
+    shown = SimpleNamespace(
+        group_id="g", assignor_name="range", group_state="Stable", members=[member]
+    )
+    (found,) = _consumer(shown, _KnownPartitions(PartitionTable.of([]))).members
+    assert found.generation == generation
 
 
 def test_a_rack_that_our_plug_in_adds_to_the_user_data():

@@ -34,6 +34,11 @@ class TestEvaluate:
             "  use1-az2        2     17      3        0\n"
             "  use1-az3        2     17      3        0\n"
             "  busiest broker 1: 20 of 60 partitions\n"
+            "  moved to the consumer protocol, uniform: local 20 on average (33 %); "
+            "this group would lose 60 % of its local reads, cost unknown\n"
+            "  moved to the consumer protocol, range: local 20 on average (33 %); "
+            "this group would lose 60 % of its local reads, cost unknown\n"
+            "  cost unknown: no traffic is known: give --weights CSV\n"
         )
 
     def test_nothing_better_exists_and_what_limits_it(self, call):
@@ -42,7 +47,7 @@ class TestEvaluate:
         assert out.splitlines()[0] == (
             "billing  classic rack-optimal  5 members  15 partitions  local 9 (60 %)  best 9 (60 %)"
         )
-        assert out.splitlines()[-1] == (
+        assert out.splitlines()[-4] == (
             "  limited by use1-az1: 9 partitions have replicas only there, "
             "1 member can hold 3; 4 more members there would be enough"
         )
@@ -159,6 +164,109 @@ class TestEvaluate:
         assert "1 member  60 partitions  local 20 (33 %)  best 20 (33 %)\n" in out
 
 
+class TestOutlook:
+    """KIP-848: what a group loses with Kafka's own assignors on the broker, and what that costs."""
+
+    @pytest.fixture
+    def rates(self, tmp_path):
+        rows = [f"orders,{number},1000000" for number in range(60)]
+        path = tmp_path / "rates.csv"
+        path.write_text("\n".join(["topic,partition,bytes_per_s", *rows]))
+        return ["--weights", path]
+
+    def test_dollars_are_known_with_traffic_and_a_price(self, call, rates):
+        """31 partitions more cross zones: 31 MB/s for 30 days at 0.02 dollars per GiB."""
+        _, out, err = call("evaluate", eighty_five(), *rates, "--provider", "aws")
+        assert err == ""
+        assert out.endswith(
+            "  moved to the consumer protocol, uniform: local 20 on average (33 %); "
+            "this group would lose 60 % of its local reads, $1,496.67 per 30 days\n"
+            "  moved to the consumer protocol, range: local 20 on average (33 %); "
+            "this group would lose 60 % of its local reads, $1,496.67 per 30 days\n"
+        )
+
+    def test_without_a_price_the_cost_is_unknown_and_says_what_to_give(self, call, rates):
+        _, out, _ = call("evaluate", eighty_five(), *rates)
+        assert out.endswith("\n  cost unknown: no price is known: give --provider NAME\n")
+
+    def test_a_group_that_would_read_more_locally(self, call, rates):
+        value = cluster([1, 2], group(member("m", "use1-az1", [1]), member("n", "use1-az2", [0])))
+        _, out, _ = call("evaluate", value)
+        assert "uniform: local 1 on average (50 %); this group would lose nothing, as" in out
+        both = cluster(
+            [1, 2, 1],
+            group(member("m", "use1-az1", [1, 2]), member("n", "use1-az2", [0])),
+        )
+        path = rates[1]
+        path.write_text("topic,partition,bytes_per_s\norders,0,8\norders,1,8\norders,2,1000000\n")
+        worse = call("evaluate", both, *rates, "--provider", "aws")[1]
+        assert "this group would lose 49 % of its local reads, $24.14 per 30 days" in worse
+        path.write_text("topic,partition,bytes_per_s\norders,0,9000000\norders,1,8\norders,2,1\n")
+        better = call("evaluate", both, *rates, "--provider", "aws")[1]
+        assert "this group would lose no local reads, -$217.26 per 30 days" in better
+
+    def test_members_without_rack_are_no_zero(self, call):
+        value = cluster([1, 2], group(member("m", "use1-az1", [0]), member("n", None, [1])))
+        _, out, _ = call("evaluate", value)
+        assert out.endswith(
+            "  moved to the consumer protocol, range: unknown: "
+            "give --rack or --client-rack for members without rack\n"
+        )
+        (told,) = document(call("evaluate", value, "--json")[1])["groups"]
+        assert [each["local"] for each in told["server_assignors"]] == [None, None]
+
+    def test_a_group_of_the_consumer_protocol_after_a_restart(self, call):
+        value = eighty_five()
+        modern = replace(value.groups[0], protocol="consumer", assignor="uniform")
+        _, out, _ = call("evaluate", replace(value, groups=(modern,)))
+        assert out.endswith(
+            "  all its members restarted, uniform: local 20 on average (33 %)\n"
+            "  all its members restarted, range: local 20 on average (33 %)\n"
+        )
+
+    def test_range_is_certain_for_static_members(self, call):
+        """By instance ids range gives each member the partitions of another rack."""
+        value = cluster(
+            [1, 1, 2, 2],
+            group(
+                member("m", "use1-az1", [0, 1], instance_id="z"),
+                member("n", "use1-az2", [2, 3], instance_id="a"),
+            ),
+        )
+        _, out, _ = call("evaluate", value)
+        assert "range: local 0 (0 %); this group would lose 100 % of its local reads" in out
+        assert "uniform: local 2 on average (50 %)" in out
+
+    def test_one_document(self, call, rates):
+        (told,) = document(call("evaluate", eighty_five(), "--json", *rates)[1])["groups"]
+        assert told["server_assignors"][0] == {
+            "assignor": "uniform",
+            "partitions": 60,
+            "local": 20.0,
+            "is_average": True,
+            "lost_local_share": 0.607843,
+            "extra_usd_nano_per_month": None,
+            "cost_unknown": "no price is known: give --provider NAME",
+        }
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--prices", "p.csv"], "--prices requires --provider"),
+            (["--levels", "zone"], "--levels requires --provider"),
+            (
+                ["--levels", "zone,zone", "--provider", "aws"],
+                "invalid --levels: expected different",
+            ),
+            (["--provider", "none"], 'expected prices of provider "none"'),
+        ],
+    )
+    def test_options_of_prices_that_do_not_fit(self, call, options, message):
+        code, out, err = call("evaluate", eighty_five(), *options)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"error: {message}")
+
+
 class TestWeights:
     def weights(self, tmp_path, *rows):
         path = tmp_path / "w.csv"
@@ -209,7 +317,7 @@ class TestWeights:
     def test_no_weight_above_zero_in_one_of_two_groups(self, call, tmp_path):
         options = self.weights(tmp_path, "other,0,7")
         code, out, err = call("evaluate", self.with_other(), *options)
-        assert (code, out.count("local")) == (0, 4)
+        assert (code, out.count("  best ")) == (0, 2)
         assert err.startswith("warning: billing: none of its partitions has a weight above 0\n")
 
     def with_other(self):

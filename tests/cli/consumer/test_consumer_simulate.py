@@ -46,8 +46,19 @@ class TestSimulate:
             "sticky",
             "cooperative-sticky",
             "rack-optimal",
+            "server-uniform",
+            "server-range",
         ]
-        assert lines[-1].split()[1:] == ["60", "100", "%", "10", "10", "9", "2"]
+        assert lines[-3].split()[1:] == ["60", "100", "%", "10", "10", "9", "2"]
+
+    def test_an_assignor_on_the_broker_keeps_what_a_group_of_its_protocol_owns(self, call):
+        value = eighty_five()
+        modern = replace(value.groups[0], protocol="consumer", assignor="uniform")
+        for each, expected in ((value.groups[0], ["60", "100"]), (modern, ["51", "85"])):
+            _, out, _ = call(
+                "simulate", replace(value, groups=(each,)), "--assignor", "server-uniform"
+            )
+            assert out.splitlines()[-1].split()[1:3] == expected
 
     def test_members_added_and_removed(self, call):
         change = ["--add", "use1-az1=3", "--add", "use1-az1=1", "--remove", "m1"]
@@ -147,6 +158,12 @@ class TestTheGuide:
         self.shown(call, "evaluate", eighty_five())
         self.shown(call, "simulate", eighty_five())
 
+    def test_the_change_to_the_consumer_protocol(self, call, tmp_path):
+        rates = tmp_path / "rates.csv"
+        rows = [f"orders,{number},1000000" for number in range(60)]
+        rates.write_text("\n".join(["topic,partition,bytes_per_s", *rows]))
+        self.shown(call, "evaluate", eighty_five(), "--weights", rates, "--provider", "aws")
+
     def test_the_bundled_cluster(self):
         source = ["--snapshot", self.ROOT / "examples" / "demo" / "snapshot.json.gz"]
         code, out, _ = called("consumer", "evaluate", *source, "--group", "analytics")
@@ -212,6 +229,11 @@ class TestWithoutASolver:
 
     def test_rack_optimal_is_skipped_unless_requested(self, call):
         code, out, err = call("simulate", eighty_five())
-        assert (code, out.splitlines()[-1].split()[0]) == (0, "cooperative-sticky")
+        assert code == 0
+        assert [line.split()[0] for line in out.splitlines()[-3:]] == [
+            "cooperative-sticky",
+            "server-uniform",
+            "server-range",
+        ]
         assert err.startswith("warning: rack-optimal is skipped: ortools is not installed")
         assert call("simulate", eighty_five(), "--assignor", "rack-optimal")[0] == 1

@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from assignments import consumer_vectors
 from rackwise.core.assignors.order import (
     bucket_order,
+    coordinator_order,
     hash_order,
     java_hash,
     member_order,
+    topic_id_hash,
+    topic_id_key,
     utf16_key,
 )
 from strategies import MEMBER_IDS
@@ -70,3 +73,43 @@ class TestHashOrder:
 
 def test_utf16_keys_take_lone_surrogates():
     assert utf16_key("\ud800") == b"\xd8\x00"
+
+
+class TestCoordinatorOrder:
+    """The order in which the group coordinator hands members to its assignors (KIP-848)."""
+
+    def test_as_a_timeline_hash_map_and_a_hash_map_of_kafka_4_3_walk(self):
+        ids = ["-", "AaAaconsumer-", "consumer-", "consumer-x-0consumer-", "f3Aa--", "q1", "r2"]
+        assert coordinator_order([*ids, "s3"]) == (
+            *("r2", "q1", "s3", "consumer-", "consumer-x-0consumer-"),
+            *("f3Aa--", "AaAaconsumer-", "-"),
+        )
+
+    def test_members_with_one_hash_code_come_in_reverse_order_of_joining(self):
+        assert coordinator_order(["Aa", "BB"]) == ("BB", "Aa")
+
+    @given(st.lists(MEMBER_IDS, unique=True, max_size=30))
+    def test_every_member_is_in_the_order_once(self, ids):
+        assert sorted(coordinator_order(ids)) == sorted(ids)
+
+
+class TestTopicIds:
+    @pytest.mark.parametrize(
+        ("topic_id", "code"),
+        [
+            ("AAAAAAAAAAAAAAAAAAAAAQ", 1),
+            ("_____________________w", 0),
+            ("AAAAAAAAAAH__________w", 1),
+        ],
+    )
+    def test_hash_codes(self, topic_id, code):
+        assert topic_id_hash(topic_id) == code
+
+    def test_ids_compare_as_signed_integers(self):
+        low, high = "_____________________w", "AAAAAAAAAAAAAAAAAAAAAQ"
+        assert sorted([high, low], key=topic_id_key) == [low, high]
+
+    def test_a_copied_set_has_room_from_the_start(self):
+        twelve = [16, *range(1, 12)]
+        assert bucket_order(twelve)[0] == 0
+        assert bucket_order(twelve, is_copied=True)[-1] == 0

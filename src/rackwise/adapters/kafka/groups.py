@@ -46,6 +46,8 @@ Decoded = TypeVar("Decoded")
 
 CLASSIC, CONSUMER = "classic", "consumer"
 STABLE = "Stable"
+LEFT = -1
+"""The epoch of a member that leaves; Kafka has -2 for a static member that may come back."""
 _GONE = 69
 """GROUP_ID_NOT_FOUND: the group ended between the two requests."""
 _TRANSIENT = (14, 15, 16)
@@ -225,7 +227,7 @@ def _consumer(found: Message, known: _KnownPartitions) -> Group:
             topics=None
             if member.subscribed_topic_regex
             else tuple(sorted(set(member.subscribed_topic_names))),
-            generation=member.member_epoch,
+            generation=max(member.member_epoch, LEFT),
             partitions=known.assigned(
                 (each.topic_name, each.partitions) for each in member.assignment.topic_partitions
             ),

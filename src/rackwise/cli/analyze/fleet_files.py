@@ -33,7 +33,7 @@ from rackwise.core.fleet import (
 )
 from rackwise.core.racks import Rack
 from rackwise.core.text import escaped
-from rackwise.core.traffic import Price, prices_of
+from rackwise.core.traffic import Price
 from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
 if TYPE_CHECKING:
@@ -64,13 +64,6 @@ OF_FLOWS = (
 def read_snapshots(shell: Shell, paths: Sequence[Path]) -> tuple[Cluster, ...]:
     """The clusters of snapshot files. Raises what reading them raises."""
     return tuple(files.read_snapshot(path, max_bytes=shell.max_input) for path in paths)
-
-
-def read_prices(shell: Shell, path: Path | None, provider: str) -> tuple[Price, ...]:
-    """The provider's rows of a table, by default the shipped one. Raises `InvalidPrices`."""
-    if path is None:
-        return prices_of(files.shipped_prices(), provider)
-    return prices_of(files.read_prices(path, max_bytes=shell.max_input), provider)
 
 
 def build_fleet(options: GenerateOptions, existing: tuple[Cluster, ...]) -> GeneratedFleet:

@@ -7,6 +7,7 @@ import typer
 from rackwise.cli.analyze.options import GenerateOptions
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell
+from rackwise.cli.source import read_provider_prices
 
 
 @with_option_groups()
@@ -21,7 +22,7 @@ def generate(context: typer.Context, options: GenerateOptions) -> int:
     shell: Shell = context.obj
     existing = fleet_files.read_snapshots(shell, options.snapshot or ())
     fleet = fleet_files.build_fleet(options, existing)
-    prices = fleet_files.read_prices(shell, options.prices, options.provider)
+    prices = read_provider_prices(shell, options.prices, options.provider)
     has_snapshots = options.addresses or not existing or options.looks > 1
     fleet_files.write_fleet(shell, fleet, options.out, prices, has_snapshots=has_snapshots)
     given = () if has_snapshots else options.snapshot or ()

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from rackwise.cli.source import LevelNames
 from rackwise.core.constants import DEFAULT_PROVIDER
 from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
@@ -93,10 +94,7 @@ class BillOptions:
         Path | None,
         typer.Option(metavar="FILE", help="Audit and plan by the rules of this TOML file."),
     ] = None
-    levels: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Name the rack levels, coarsest first: region,zone."),
-    ] = None
+    levels: LevelNames = None
     max_quarantine: Annotated[
         str,
         typer.Option(metavar="SHARE", help="Allow at most this share of malformed rows."),

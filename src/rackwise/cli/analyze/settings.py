@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rackwise.cli.source import parse_levels
 from rackwise.core.billed.zones import is_region
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.savings import EPS
@@ -95,7 +96,7 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
         provider=options.provider,
         flow_format=_one_of("--flow-format", options.flow_format, tuple(FORMATS)),
         billed_region=_region(options.billed_region, options.billed),
-        levels=_levels(options.levels),
+        levels=parse_levels(options.levels),
         first_day=first,
         last_day=last,
         side=options.side,
@@ -176,19 +177,6 @@ def _day(option: str, text: str | None) -> date | None:
             had=text,
             hint="write year, month and day with hyphens",
         ) from None
-
-
-def _levels(text: str | None) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
-    if len(set(names)) != len(names) or not all(name.isprintable() and name for name in names):
-        raise InvalidConfig(
-            "invalid --levels: expected different names, coarsest first, got "
-            f"{escaped(text or '')}",
-            wanted="region,zone",
-            had=text,
-            hint="for example --levels region,zone",
-        )
-    return names
 
 
 def _share(text: str) -> Decimal:

@@ -17,7 +17,16 @@ from rackwise.cli.consumer.groups import (
     warn_of_unknowns,
 )
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, ClusterSource, Groups, Server, SnapshotFile
+from rackwise.cli.source import (
+    ClientConfig,
+    ClusterSource,
+    Groups,
+    LevelNames,
+    PriceTable,
+    Provider,
+    Server,
+    SnapshotFile,
+)
 from rackwise.core.errors import MissingDependency
 from rackwise.core.text import escaped
 
@@ -90,9 +99,13 @@ def evaluate(
     target: TargetOption = "follower",
     weights: WeightsFile = None,
     balance: BalanceOption = "total",
+    provider: Provider = None,
+    prices: PriceTable = None,
+    levels: LevelNames = None,
 ) -> int:
     """Report how much each group reads locally, how much it could, and what limits it.
 
+    Also report what it would read locally with Kafka's own assignors on the broker (KIP-848).
     Reads only. Exit codes: 0 no better assignment is known, 2 a better one exists, 1 error.
     """
     shell: Shell = context.obj
@@ -100,15 +113,20 @@ def evaluate(
     options = GroupOptions.of(group, rack, client_rack, weights)
     cluster, groups, skipped = gather_groups(shell, source, options)
     from rackwise.cli.consumer import text as output
+    from rackwise.cli.consumer.outlook import read_pricing, server_outlook
 
+    pricing = read_pricing(
+        shell, cluster, provider=provider, prices=prices, levels=levels, target=target
+    )
     found = []
     with shell.progress("groups", total=len(groups)) as advance:
         for each in groups:
-            found.append((each, *_review(shell, cluster, each, target, balance)))
+            result, brokers = _review(shell, cluster, each, target, balance)
+            found.append((each, result, brokers, server_outlook(each, pricing)))
             advance(1)
-    for each, result, _ in found:
+    for each, result, _, _ in found:
         warn_of_unknowns(shell, each.described, result.now)
-    if any(result.best is None and result.explanation is not None for _, result, _ in found):
+    if any(result.best is None and result.explanation is not None for _, result, _, _ in found):
         shell.warn("the number of moves is unknown without ortools: pip install 'rackwise[plan]'")
     if shell.is_json:
         from rackwise.cli.consumer.documents import CODEC, evaluation_document
@@ -118,7 +136,7 @@ def evaluate(
         )
     else:
         shell.text("\n\n".join(output.evaluation_text(*each) for each in found))
-    return 2 if any(result.is_better for _, result, _ in found) else 0
+    return 2 if any(result.is_better for _, result, _, _ in found) else 0
 
 
 @app.command()
@@ -132,8 +150,9 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Simulate range, roundrobin, sticky, cooperative-sticky or rack-optimal. May be "
-            "repeated. [default: all five]",
+            help="Simulate range, roundrobin, sticky, cooperative-sticky, rack-optimal, or Kafka's "
+            "assignors on the broker: server-uniform, server-range. May be repeated. "
+            "[default: all]",
         ),
     ] = None,
     add: Annotated[
@@ -264,10 +283,11 @@ class _Simulation:
 
     def all(self, shell: Shell, names: Sequence[str] | None) -> tuple[SimulatedAssignor, ...]:
         """Run each assignor. Without `names`, one that needs a missing package is skipped."""
-        from rackwise.core.assignors import ASSIGNORS, simulate_assignor
+        from rackwise.cli.consumer.outlook import CONSUMER
+        from rackwise.core.assignors import ASSIGNORS, SERVER_ASSIGNORS, simulate_assignor
 
         found = []
-        assignors = tuple(dict.fromkeys(names or ASSIGNORS))
+        assignors = tuple(dict.fromkeys(names or (*ASSIGNORS, *SERVER_ASSIGNORS)))
         with shell.progress("assignors", total=len(assignors)) as advance:
             for name in assignors:
                 try:
@@ -281,6 +301,8 @@ class _Simulation:
                             weights=self._group.weights,
                             max_rounds=self._rounds,
                             before=self._group.described.members,
+                            topic_ids=self._group.topic_ids,
+                            is_on_server=self._group.described.group.protocol == CONSUMER,
                         )
                     )
                 except MissingDependency as error:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from rackwise.cli.documents import NoteDocument, note_rows
 from rackwise.core.assignors import BalanceScope, Explanation, LevelCrossing, Target
 from rackwise.core.json.codec import Codec
+from rackwise.core.json.declare import MAX_INTEGER, Between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from rackwise.cli.consumer.groups import EvaluatedGroup, SkippedGroup
+    from rackwise.cli.consumer.outlook import PricedOutcome
     from rackwise.core.assignors import (
         Assignment,
         AssignmentReport,
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     Run: TypeAlias = tuple[EvaluatedGroup, AssignmentReport, int, Sequence[SimulatedAssignor]]
     """A group, its current report, the simulated number of members, a result per assignor."""
 
+SignedNano: TypeAlias = Annotated[int, Between(-MAX_INTEGER, MAX_INTEGER, "nano-dollars")]
 DIGITS = 6
 """Decimals of shares."""
 
@@ -157,6 +161,29 @@ class BrokerReadsDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServerOutcomeDocument:
+    """What one of Kafka's own assignors on the broker gives after all members have restarted."""
+
+    assignor: str
+    """Kafka's name of the assignor: uniform or range."""
+    partitions: int
+    """All partitions that the group reads."""
+    local: float | None
+    """Partitions that are read in the rack of the member; null if the rack of a member is unknown.
+    """
+    is_average: bool
+    """Whether `local` is an average, because the ids of members decide."""
+    lost_local_share: Annotated[float, Between(-(2.0**63), 1.0, "a share of at most 1")] | None
+    """Share of the local reads of today that would cross racks, in bytes if weights are given;
+    below 0 if more would be local; null if nothing is local today or a rack is unknown."""
+    extra_usd_nano_per_month: SignedNano | None
+    """Nano-dollars that reads would cost more than today in 30 days, below 0 if less; null if it is
+    unknown."""
+    cost_unknown: str | None
+    """Why the cost is unknown and what to do about it; null if it is known."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvaluatedGroupDocument(ConsumerGroupDocument, AssignmentReportDocument):
     """A group, its current assignment, and the best one; the last is null if it is unknown."""
 
@@ -176,6 +203,8 @@ class EvaluatedGroupDocument(ConsumerGroupDocument, AssignmentReportDocument):
     explanation: Explanation | None
     """What limits locality; its `best_local` is the largest number of local partitions if nothing
     else counted."""
+    server_assignors: tuple[ServerOutcomeDocument, ...]
+    """What Kafka's own assignors on the broker give after all members have restarted (KIP-848)."""
     skipped: SkippedPartitionsDocument
     """What the figures exclude."""
 
@@ -275,7 +304,9 @@ class ConsumerAssignmentDocument:
 
 def evaluation_document(
     cluster: Cluster,
-    groups: Iterable[tuple[EvaluatedGroup, Review, Mapping[int, BrokerReads]]],
+    groups: Iterable[
+        tuple[EvaluatedGroup, Review, Mapping[int, BrokerReads], Sequence[PricedOutcome]]
+    ],
     skipped: Iterable[SkippedGroup],
     *,
     target: Target,
@@ -340,7 +371,10 @@ def assignments_document(cluster: Cluster, groups: Iterable[Run]) -> ConsumerAss
 
 
 def _evaluated_group(
-    group: EvaluatedGroup, found: Review, brokers: Mapping[int, BrokerReads]
+    group: EvaluatedGroup,
+    found: Review,
+    brokers: Mapping[int, BrokerReads],
+    outlook: Sequence[PricedOutcome],
 ) -> EvaluatedGroupDocument:
     members = group.described.members
     # Without an explanation, or a number of local partitions, the best assignment is unknown.
@@ -369,6 +403,18 @@ def _evaluated_group(
         best=AssignmentReportDocument(**_report(found.best)) if is_known and found.best else None,
         is_better=found.is_better if is_known else None,
         explanation=found.explanation if is_known else None,
+        server_assignors=tuple(
+            ServerOutcomeDocument(
+                assignor=each.outcome.assignor,
+                partitions=each.outcome.partitions,
+                local=_rounded(each.outcome.local),
+                is_average=each.outcome.is_average,
+                lost_local_share=_rounded(each.outcome.lost_share),
+                extra_usd_nano_per_month=each.extra.nano,
+                cost_unknown=each.extra.reason,
+            )
+            for each in outlook
+        ),
         skipped=_skipped(found.now),
     )
 
@@ -413,6 +459,10 @@ def _report(report: AssignmentReport) -> dict[str, Any]:
         "cross_by_level": report.cross_by_level,
         "moves": report.moves,
     }
+
+
+def _rounded(value: Fraction | None) -> float | None:
+    return None if value is None else round(float(value), DIGITS)
 
 
 def _reads(reads: Reads) -> dict[str, int]:

@@ -43,6 +43,8 @@ class EvaluatedGroup:
     """Racks of the replicas that it reads."""
     weights: Mapping[TopicPartition, int] | None
     """None without --weights."""
+    topic_ids: Mapping[str, str]
+    """Topic -> id, for topics whose id is known."""
 
     @property
     def name(self) -> str:
@@ -261,6 +263,7 @@ def _complete(
                 had=member,
                 hint="rackwise snapshot lists members; --client-rack takes client ids",
             )
+    topic_ids = {name: topic.id for name, topic in cluster.topics.items() if topic.id is not None}
     found = []
     for group in groups:
         group_description = describe_group(
@@ -268,7 +271,12 @@ def _complete(
         )
         near = replica_racks(cluster, _topics(group_description.members))
         found.append(
-            EvaluatedGroup(described=group_description, racks=near, weights=_within(weights, near))
+            EvaluatedGroup(
+                described=group_description,
+                racks=near,
+                weights=_within(weights, near),
+                topic_ids=topic_ids,
+            )
         )
     return tuple(found)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwise.cli.consumer.outlook import CONSUMER
+from rackwise.cli.plan.text import dollars
 from rackwise.cli.tables import columns_text, size_text
 from rackwise.core.text import counted, escaped
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from rackwise.cli.consumer.groups import EvaluatedGroup
+    from rackwise.cli.consumer.outlook import PricedOutcome
     from rackwise.core.assignors import (
         AssignmentReport,
         BrokerReads,
@@ -24,15 +27,22 @@ NO_RACK = "(no rack)"
 
 
 def evaluation_text(
-    group: EvaluatedGroup, found: Review, brokers: Mapping[int, BrokerReads]
+    group: EvaluatedGroup,
+    found: Review,
+    brokers: Mapping[int, BrokerReads],
+    outlook: Sequence[PricedOutcome],
 ) -> str:
-    """Format a group: a headline, a row per rack, and what limits locality."""
+    """Format a group: a headline, a row per rack, what limits locality, assignors on the broker."""
     rows = [_headline(group, found), _indented(_racks(found.now))]
     rows += _levels(found)
     if (busiest := _busiest(brokers)) is not None:
         rows.append(f"  {busiest}")
     if found.explanation is not None and found.explanation.bottleneck:
         rows.append(f"  {found.explanation.reason}")
+    is_on_server = group.described.group.protocol == CONSUMER
+    rows += [_outcome(each, is_on_server=is_on_server) for each in outlook]
+    if not is_on_server:
+        rows += _unknown_costs(outlook)
     return "\n".join(rows)
 
 
@@ -105,10 +115,47 @@ def _unassigned_text(report: AssignmentReport) -> str:
     return f"{report.unassigned} unassigned"
 
 
-def _fraction(part: int, whole: int) -> Fraction:
+def _fraction(part: int | Fraction, whole: int) -> Fraction:
     from fractions import Fraction
 
-    return Fraction(part, whole) if whole else Fraction(1)
+    return Fraction(part) / whole if whole else Fraction(1)
+
+
+def _outcome(priced: PricedOutcome, *, is_on_server: bool) -> str:
+    """Format what one of Kafka's assignors on the broker would give."""
+    outcome = priced.outcome
+    what = "all its members restarted" if is_on_server else "moved to the consumer protocol"
+    where = f"  {what}, {outcome.assignor}:"
+    if outcome.local is None:
+        return f"{where} unknown: give --rack or --client-rack for members without rack"
+    average = " on average" if outcome.is_average else ""
+    share = percent(_fraction(outcome.local, outcome.partitions))
+    text = f"{where} local {round(outcome.local)}{average} ({share})"
+    if is_on_server:
+        return text
+    extra = priced.extra.nano
+    cost = "cost unknown" if extra is None else f"{_signed_dollars(extra)} per 30 days"
+    return f"{text}; this group would lose {_lost_text(outcome.lost_share)}, {cost}"
+
+
+def _lost_text(share: Fraction | None) -> str:
+    if share is None:
+        return "nothing, as it reads nothing locally"
+    return f"{percent(share)} of its local reads" if share > 0 else "no local reads"
+
+
+def _signed_dollars(nano: int) -> str:
+    return f"-{dollars(-nano)}" if nano < 0 else dollars(nano)
+
+
+def _unknown_costs(outlook: Sequence[PricedOutcome]) -> list[str]:
+    """Say once why the cost of a change is not known."""
+    reasons = dict.fromkeys(
+        each.extra.reason
+        for each in outlook
+        if each.extra.reason is not None and each.outcome.local is not None
+    )
+    return [f"  cost unknown: {escaped(reason)}" for reason in reasons]
 
 
 def _racks(report: AssignmentReport) -> str:

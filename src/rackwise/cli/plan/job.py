@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from rackwise.cli.source import read_provider_prices
 from rackwise.core.errors import InvalidPrices
 
 if TYPE_CHECKING:
@@ -120,16 +121,8 @@ def read_prices(
     shell: Shell, path: Path | None, provider: str | None, *, minimise: Minimise = "moves"
 ) -> tuple[Price, ...]:
     """Read the prices of one provider; empty if no prices are needed. Raises `InvalidPrices`."""
-    from rackwise.adapters import files
-    from rackwise.core.traffic import prices_of
-
     if provider is not None:
-        read = (
-            files.shipped_prices()
-            if path is None
-            else files.read_prices(path, max_bytes=shell.max_input)
-        )
-        return prices_of(read, provider)
+        return read_provider_prices(shell, path, provider)
     if path is None and minimise != "usd":
         return ()
     raise InvalidPrices(

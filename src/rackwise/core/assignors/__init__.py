@@ -10,13 +10,15 @@ cooperative   preferred                      the same; partitions are revoked be
 optimal       levels, weights, proven best   even loads, then least crossing, then fewest moves;
                                              needs ortools
 on_server     one level, proven best         the same; the choice of the server-side assignor
+uniform       ignored; on the broker         even loads, then few moves (KIP-848)
+server range  ignored; on the broker         consecutive partitions of each topic (KIP-848)
 ```
 
-`evaluate` measures any assignment. `best_local` and `explain` compute how local one can be, and
-which racks limit it. `read_replica` returns the replica that a consumer reads, `reads_by_broker`
-the load of each broker. `rack_watch_step` decides when the leader of a group requests a new
-assignment, `settle_step` when racks are ignored so that a group settles. `simulate_rounds` runs the
-rounds of a group.
+`evaluate` measures any assignment, `server_outcomes` what a group loses on the broker. `best_local`
+and `explain` compute how local one can be, and which racks limit it. `read_replica` returns the
+replica that a consumer reads, `reads_by_broker` the load of each broker. `rack_watch_step` decides
+when the leader of a group requests a new assignment, `settle_step` when racks are ignored so that a
+group settles. `simulate_rounds` runs the rounds of a group.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from rackwise.core.assignors.kafka.sticky import assign_sticky
 from rackwise.core.assignors.measure.brokers import BrokerReads, reads_by_broker
 from rackwise.core.assignors.measure.compare import (
     ASSIGNORS,
+    SERVER_ASSIGNORS,
     SimulatedAssignor,
     change_members,
     simulate_assignor,
@@ -48,6 +51,12 @@ from rackwise.core.assignors.measure.evaluate import (
 )
 from rackwise.core.assignors.measure.explain import Explanation, explain
 from rackwise.core.assignors.measure.local_bound import best_local
+from rackwise.core.assignors.measure.migration import (
+    LikelyReaders,
+    ServerOutcome,
+    present_readers,
+    server_outcomes,
+)
 from rackwise.core.assignors.measure.replica_read import read_replica
 from rackwise.core.assignors.measure.review import Review, review
 from rackwise.core.assignors.measure.simulate import simulate_rounds
@@ -62,11 +71,14 @@ from rackwise.core.assignors.members import (
 )
 from rackwise.core.assignors.optimal.assign import BalanceScope, assign_optimal
 from rackwise.core.assignors.optimal.on_server import assign_on_server
+from rackwise.core.assignors.server.range import assign_server_range
+from rackwise.core.assignors.server.uniform import assign_uniform
 from rackwise.core.assignors.settle import Settling, settle_step, without_racks
 from rackwise.core.assignors.watch import RackView, RackWatch, Rejoin, Stay, rack_watch_step
 
 __all__ = [
     "ASSIGNORS",
+    "SERVER_ASSIGNORS",
     "Assignment",
     "AssignmentReport",
     "BalanceScope",
@@ -74,6 +86,7 @@ __all__ = [
     "DescribedGroup",
     "Explanation",
     "LevelCrossing",
+    "LikelyReaders",
     "Member",
     "Members",
     "RackReads",
@@ -83,6 +96,7 @@ __all__ = [
     "Rejoin",
     "ReplicaRacks",
     "Review",
+    "ServerOutcome",
     "Settling",
     "SimulatedAssignor",
     "Skipped",
@@ -94,7 +108,9 @@ __all__ = [
     "assign_optimal",
     "assign_range",
     "assign_roundrobin",
+    "assign_server_range",
     "assign_sticky",
+    "assign_uniform",
     "best_local",
     "change_members",
     "check_group",
@@ -102,11 +118,13 @@ __all__ = [
     "evaluate",
     "explain",
     "find_group",
+    "present_readers",
     "rack_watch_step",
     "read_replica",
     "reads_by_broker",
     "replica_racks",
     "review",
+    "server_outcomes",
     "settle_step",
     "simulate_assignor",
     "simulate_rounds",

@@ -39,7 +39,7 @@ from rackwise.core.racks import Rack, padded
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rackwise.core.assignors.members import ReplicaRacks, Target, TopicPartition
 
@@ -89,6 +89,19 @@ class Distance:
         while common < self.depth and left[common : common + 1] == right[common : common + 1]:
             common += 1
         return common
+
+
+def read_rack(rack: str | None, replicas: Sequence[str | None], target: Target) -> str | None:
+    """The rack of the replica that a member in `rack` reads; None if it is not known.
+
+    `replicas`: the rack of each replica, leader first.
+    """
+    if not replicas or (target == "follower" and rack in replicas):
+        return rack if replicas else None
+    if target != "nearest":
+        return replicas[0] or None
+    distance = Distance.of([rack], target)
+    return min(replicas, key=lambda each: distance.loss(rack, (each,))) or None
 
 
 def check_target(target: object) -> None:

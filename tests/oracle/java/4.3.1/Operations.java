@@ -8,11 +8,12 @@ final class Operations {
         Map.entry("assign.roundrobin", GroupAssignment::roundrobin),
         Map.entry("assign.sticky", StickyAssignment::sticky),
         Map.entry("choice.sticky", PlainChoice::sticky),
+        Map.entry("coordinator.range", CoordinatorAssignment::range),
+        Map.entry("coordinator.uniform", CoordinatorAssignment::uniform),
         Map.entry("place.striped", StripedPlacement::place),
         Map.entry("reassignment.read", ReassignmentJson::read),
         Map.entry("reassignment.write", ReassignmentJson::write),
         Map.entry("server.optimal", ServerAssignment::optimal),
-        Map.entry("server.uniform", ServerAssignment::uniform),
         Map.entry("time.server", ServerAssignment::time),
         Map.entry("time.sticky", StickyAssignment::time));
 }

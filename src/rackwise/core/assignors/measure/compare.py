@@ -7,6 +7,7 @@ assignor              after  local  moves
 range                     1     51     20     every round is the same
 cooperative-sticky        2     58      9     revoked first, assigned in the next round
 rack-optimal              2     60      9
+server-uniform            1     20     40     Kafka's `uniform` on the broker (KIP-848)
 ```
 
 The algorithm. Each assignor runs until nothing moves any more (`simulate_rounds`). Racks are
@@ -14,14 +15,17 @@ ignored for "cooperative-sticky" where it would not settle, as its plug-in does.
 is compared with what members have now. New members list every topic that the group lists. What
 removed members had counts as moved where the group before is given.
 
+The assignors on the broker, `server-uniform` and `server-range`, see no racks. A group that changes
+to the consumer protocol restarts all its members, so it is simulated as if nobody owned anything.
+
 What this does not do: simulate lag, time, or members that fail in between.
 
-Source: KIP-429, KIP-881.
+Source: KIP-429, KIP-848, KIP-881.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,6 +37,9 @@ from rackwise.core.assignors.measure.evaluate import evaluate
 from rackwise.core.assignors.measure.simulate import MAX_ROUNDS, simulate_rounds
 from rackwise.core.assignors.members import Member
 from rackwise.core.assignors.optimal.assign import assign_optimal
+from rackwise.core.assignors.server.group import NO_IDS
+from rackwise.core.assignors.server.range import assign_server_range
+from rackwise.core.assignors.server.uniform import assign_uniform
 from rackwise.core.errors import InvalidConfig, InvalidMember
 from rackwise.core.text import escaped
 
@@ -53,6 +60,10 @@ if TYPE_CHECKING:
 OPTIMAL = "rack-optimal"
 COOPERATIVE = "cooperative-sticky"
 ASSIGNORS = ("range", "roundrobin", "sticky", COOPERATIVE, OPTIMAL)
+"""The assignors of the classic protocol."""
+SERVER_UNIFORM, SERVER_RANGE = "server-uniform", "server-range"
+SERVER_ASSIGNORS = (SERVER_UNIFORM, SERVER_RANGE)
+"""Kafka's own assignors of the consumer protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +89,25 @@ def simulate_assignor(
     weights: Mapping[TopicPartition, int] | None = None,
     max_rounds: int = MAX_ROUNDS,
     before: Members | None = None,
+    topic_ids: Mapping[str, str] = NO_IDS,
+    is_on_server: bool = False,
 ) -> SimulatedAssignor:
     """Run one assignor until it settles, for at most `max_rounds` rounds.
 
-    `before`: the group before members were added or removed; moves are counted from it. Raises
-    `InvalidConfig` for an unknown name, what `evaluate` raises, and for "rack-optimal" what
-    `assign_optimal` raises, such as `MissingDependency` without ortools.
+    `before`: the group before members were added or removed; moves are counted from it.
+    `topic_ids`: topic -> id, for the assignors on the broker. `is_on_server`: the group already
+    uses one, which keeps what members own. Raises `InvalidConfig` for an unknown name, what
+    `evaluate` raises, and for "rack-optimal" what `assign_optimal` raises, such as
+    `MissingDependency` without ortools.
     """
-    assign = _find_assignor(assignor, target=target, balance=balance, weights=weights)
+    assign = _find_assignor(
+        assignor, target=target, balance=balance, weights=weights, topic_ids=topic_ids
+    )
+    joining = members
+    if assignor in SERVER_ASSIGNORS and not is_on_server:
+        joining = {key: replace(member, owned=()) for key, member in members.items()}
     rounds = simulate_rounds(
-        assign, members, racks, max_rounds=max_rounds + 1, settling=assignor == COOPERATIVE
+        assign, joining, racks, max_rounds=max_rounds + 1, settling=assignor == COOPERATIVE
     )
     last = rounds[:max_rounds][-1]
     return SimulatedAssignor(
@@ -128,6 +148,7 @@ def _find_assignor(
     target: Target,
     balance: BalanceScope,
     weights: Mapping[TopicPartition, int] | None,
+    topic_ids: Mapping[str, str],
 ) -> Assign:
     if name == OPTIMAL:
         return partial(
@@ -138,12 +159,16 @@ def _find_assignor(
         "roundrobin": assign_roundrobin,
         "sticky": assign_sticky,
         COOPERATIVE: assign_cooperative,
+        SERVER_UNIFORM: partial(assign_uniform, topic_ids=topic_ids),
+        SERVER_RANGE: assign_server_range,
     }
     if name not in known:
+        names = ", ".join((*ASSIGNORS, *SERVER_ASSIGNORS))
         raise InvalidConfig(
-            f'invalid assignor: expected one of {", ".join(ASSIGNORS)}, got "{escaped(name)}"',
-            wanted=", ".join(ASSIGNORS),
+            f'invalid assignor: expected one of {names}, got "{escaped(name)}"',
+            wanted=names,
             had=name,
-            hint="use the name that clients report to the group",
+            hint="use the name that clients report to the group, or server- and the name of "
+            "Kafka's assignor on the broker",
         )
     return known[name]
