@@ -1,4 +1,8 @@
-"""CreateReplicaAssignment in kafka-python's codec, from schemas in Kafka's own notation.
+"""Messages in kafka-python's codec, from schemas in Kafka's own notation.
+
+StreamsGroupHeartbeat (KIP-1071) is what a member of a streams group sends.
+
+CreateReplicaAssignment is of KIP-879:
 
 ```
 Question   the request, as the text of KIP-879 has it
@@ -13,6 +17,7 @@ whole process, under a key that is another message's.
 from __future__ import annotations
 
 from kafka.protocol.api_data import ApiData
+from kafka.protocol.api_message import ApiMessage
 
 
 class CreateReplicaAssignmentQuestion(ApiData, load_json=__name__):
@@ -25,3 +30,11 @@ class CreateReplicaAssignmentText(ApiData, load_json=__name__):
 
 class CreateReplicaAssignmentAnswer(ApiData, load_json=__name__):
     """The response with errors."""
+
+
+class StreamsGroupHeartbeatRequest(ApiMessage, load_json=__name__):
+    """Joins a streams group, keeps its member alive, or leaves it."""
+
+
+class StreamsGroupHeartbeatResponse(ApiMessage, load_json=__name__):
+    """The epoch and the tasks of the member."""

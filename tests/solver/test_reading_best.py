@@ -40,3 +40,17 @@ def test_members_may_list_different_topics():
 )
 def test_unknown_group_has_no_best_assignment(unclear):
     assert group_best(unclear, RACKS) is None
+
+
+def test_kafkas_assignors_on_the_broker_are_compared_for_the_consumer_protocol():
+    found = group_best(group("cab", protocol="consumer"), RACKS)
+    assert set(found.on_server) == {"uniform", "range"}
+    assert group_best(group("cab"), RACKS).on_server == {}
+    assert group_best(group("c-b", protocol="consumer"), RACKS).on_server == {}
+
+
+def test_a_share_group_is_measured_by_leaders_and_a_streams_group_by_replicas():
+    racks = {"t": [["b", "a"], ["b"], ["c"]]}
+    share = group_best(group("abc", protocol="share"), racks)
+    assert (share.partitions, share.local, share.best_local, share.is_better) == (3, 2, 2, False)
+    assert group_best(group("abc", protocol="streams"), racks).local == 3

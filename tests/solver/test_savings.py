@@ -43,6 +43,7 @@ from rackwise.core.savings.potential import (
     MEMBER_RACK,
     MEMBERS,
     MOVED,
+    NO_CHOICE,
     PRICE,
     RACK,
     TOPIC,
@@ -270,6 +271,12 @@ class TestAssignment:
         rows = saved(DEMO_FLOWS, cluster(groups=[modern])).rows
         assert step(rows, WATERFALL, ASSIGNMENT)[0] == 3 * GIB
         assert causes(rows, STOCK, ASSIGNMENT) == {BROKER_ASSIGNS}
+
+    @pytest.mark.parametrize("protocol", ["share", "streams"])
+    def test_nobody_can_choose_the_assignment_of_share_and_streams_groups(self, protocol):
+        rows = saved(DEMO_FLOWS, cluster(groups=[replace(DEMO_READERS, protocol=protocol)])).rows
+        assert causes(rows, ALONE, ASSIGNMENT) == {NO_CHOICE}
+        assert low(rows, ALONE, ASSIGNMENT) == (None, None)
 
     def test_member_without_rack_reads_as_before(self):
         readers = group("readers", ("m0", None, None, [("orders", n) for n in range(3)]))

@@ -195,7 +195,7 @@ class Group:
 
     group: Annotated[str, Says("a group")]
     protocol: NameOrNull = None
-    """`classic` or `consumer`."""
+    """`classic`, `consumer`, `share` or `streams`."""
     assignor: Annotated[str | None, LATER] = None
     """Kafka's name, such as `range`."""
     state: Annotated[NameOrNull, LATER] = None

@@ -21,6 +21,7 @@ from rackwise.adapters.kafka.groups import (
     _classic,
     _consumer,
     _KnownPartitions,
+    _streams,
     address_of,
     read_groups,
 )
@@ -128,10 +129,17 @@ def test_only_consumers_are_asked_for():
             ("a", "consumer", ""),
             ("c", "", "Consumer"),
             ("d", "connect", "classic"),
-            ("e", "share", "share"),
+            ("e", "share", "Share"),
+            ("f", "streams", "Streams"),
+            ("g", "", "of a later Kafka"),
         )
     ]
-    assert _by_protocol(listed) == {"classic": ["a", "b"], "consumer": ["c"]}
+    assert _by_protocol(listed) == {
+        "classic": ["a", "b"],
+        "consumer": ["c"],
+        "share": ["e"],
+        "streams": ["f"],
+    }
 
 
 def test_what_cannot_be_decoded_is_not_known():
@@ -177,6 +185,43 @@ def test_what_a_member_of_the_classic_protocol_says():
             topics=("a", "t"),
         ),
     )
+
+
+def test_the_partitions_of_a_streams_member_are_those_of_its_active_tasks():
+    """KIP-1071: a task is a partition number of each source topic of its subtopology."""
+    table = PartitionTable.of(
+        [Partition(topic=topic, partition=n, replicas=(1,)) for topic in "tur" for n in (0, 1)]
+    )
+    task = SimpleNamespace(subtopology_id="1", partitions=[0, 1])
+    later = SimpleNamespace(subtopology_id="not known", partitions=[0])
+    member = SimpleNamespace(
+        member_id="m",
+        client_id="c",
+        client_host="",
+        rack_id="a",
+        instance_id=None,
+        member_epoch=3,
+        assignment=SimpleNamespace(active_tasks=[task, later], standby_tasks=[later]),
+    )
+    parts = [
+        SimpleNamespace(subtopology_id="0", source_topics=["u"], repartition_source_topics=[]),
+        SimpleNamespace(
+            subtopology_id="1",
+            source_topics=["t"],
+            repartition_source_topics=[SimpleNamespace(name="r")],
+        ),
+    ]
+    for topology, topics, count in (
+        (SimpleNamespace(subtopologies=parts), ("r", "t", "u"), 4),
+        (SimpleNamespace(subtopologies=None), None, 0),
+        (None, None, 0),
+    ):
+        shown = SimpleNamespace(
+            group_id="g", group_state="Stable", topology=topology, members=[member]
+        )
+        found = _streams(shown, _KnownPartitions(table))
+        assert (found.protocol, found.assignor) == ("streams", None)
+        assert (found.members[0].topics, len(found.members[0].partitions)) == (topics, count)
 
 
 @pytest.mark.parametrize(("epoch", "generation"), [(5, 5), (0, 0), (-1, -1), (-2, -1)])

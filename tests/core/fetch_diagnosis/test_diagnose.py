@@ -75,6 +75,25 @@ WRONG = {
         {"groups": [group(protocol="consumer", assignor="uniform")]},
         ["reading-protocol at group billing"],
     ),
+    "a share group": (
+        {"groups": [group(protocol="share", assignor="simple")]},
+        ["reading-protocol at group billing"],
+    ),
+    "a share group with too few replicas for followers": (
+        {
+            "lists": {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]},
+            "groups": [group(protocol="share", assignor="simple")],
+        },
+        ["reading-protocol at group billing"],
+    ),
+    "a streams group": (
+        {"groups": [group(protocol="streams", assignor=None)]},
+        ["reading-protocol at group billing"],
+    ),
+    "a share group whose members send no rack": (
+        {"groups": [group("a-c", protocol="share", assignor="simple", topics=None)]},
+        ["reading-member-rack at group billing", "reading-protocol at group billing"],
+    ),
     "round robin": (
         {"groups": [group(assignor="roundrobin")]},
         ["reading-assignor at group billing"],
@@ -177,6 +196,36 @@ def test_a_finding_about_the_consumer_protocol_has_its_loss():
         "60 possible"
     )
     assert "reading-best" in found.not_checked
+
+
+def test_what_kafkas_assignors_on_the_broker_would_give():
+    known = GroupBest(
+        partitions=60,
+        local=20,
+        best_local=60,
+        is_better=True,
+        on_server={"uniform": 20, "range": 24},
+    )
+    cluster = healthy(groups=[group(protocol="consumer", assignor="uniform")])
+    found = diagnosed(cluster, best={"billing": known})
+    assert found[0].had.endswith("60 possible; on average after a restart: uniform 20, range 24")
+    assert found[0].hint.startswith("put a rack-aware assignor on the brokers (group.consumer.")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "had"),
+    [
+        ("share", "a share group, which reads from leaders alone"),
+        ("streams", "a streams group, whose tasks the broker assigns without racks"),
+    ],
+)
+def test_groups_whose_assignment_nobody_can_choose(protocol, had):
+    """KIP-932, KIP-1071."""
+    cluster = healthy(groups=[group(protocol=protocol, assignor=None)])
+    (unknown,) = diagnosed(cluster, best={})
+    assert unknown.had == had
+    (known,) = diagnosed(cluster, best={"billing": LIMITED})
+    assert known.had == f"{had}; 2 of 3 partitions read in the reader's rack"
 
 
 def test_a_server_side_assignor_of_your_own_may_respect_racks():

@@ -3,8 +3,12 @@
 Each live broker lists the groups that it coordinates; the same broker then describes them. Groups
 of the classic protocol have a rack only from clients that send one (KIP-881), or from members of
 our plug-ins, whose user data contains it where the client cannot send it. Groups of the consumer
-protocol (KIP-848) are described by their own API. Share groups, and groups that are no consumers
-(Connect workers, Schema Registry), own no partitions in this sense and are left out.
+protocol (KIP-848), share groups (KIP-932) and streams groups (KIP-1071) are described by APIs of
+their own. Groups that are no consumers (Connect workers, Schema Registry) own no partitions in this
+sense and are left out.
+
+Several members of a share group may have one partition. A member of a streams group has the
+partitions of the source topics of its active tasks; standby tasks read changelogs and are left out.
 
 The subscription of a classic member is known only while its group is stable; a member whose pattern
 the broker evaluates has no topics either. Only the consumer protocol reports a generation: the
@@ -25,7 +29,11 @@ from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 
 from rackwise.adapters.kafka.commits import read_commits
 from rackwise.adapters.kafka.connect import ANSWER_S, RETRY_S, Message, reason, send_to_each
-from rackwise.adapters.kafka.messages import ConsumerGroupDescribeRequest
+from rackwise.adapters.kafka.messages import (
+    ConsumerGroupDescribeRequest,
+    ShareGroupDescribeRequest,
+    StreamsGroupDescribeRequest,
+)
 from rackwise.adapters.kafka.topics import RowNumbers
 from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.model import Group, GroupMember, Note
@@ -44,7 +52,7 @@ if TYPE_CHECKING:
 
 Decoded = TypeVar("Decoded")
 
-CLASSIC, CONSUMER = "classic", "consumer"
+CLASSIC, CONSUMER, SHARE, STREAMS = "classic", "consumer", "share", "streams"
 STABLE = "Stable"
 LEFT = -1
 """The epoch of a member that leaves; Kafka has -2 for a static member that may come back."""
@@ -132,12 +140,17 @@ def _read_once(
         problem = _problem(answer)
         if problem is None:
             names[broker] = _by_protocol(answer.groups)
-            seen.coordinated[broker] = [name for of in names[broker].values() for name in of]
+            # A share group has no committed offsets.
+            seen.coordinated[broker] = [
+                name for protocol, of in names[broker].items() for name in of if protocol != SHARE
+            ]
         else:
             seen.add_problem(f"groups of broker {broker}", problem)
     for protocol, request, group_of in (
         (CLASSIC, DescribeGroupsRequest, _classic),
         (CONSUMER, ConsumerGroupDescribeRequest, _consumer),
+        (SHARE, ShareGroupDescribeRequest, _share),
+        (STREAMS, StreamsGroupDescribeRequest, _streams),
     ):
         asked = {
             broker: _describe(request, of[protocol]) for broker, of in names.items() if of[protocol]
@@ -171,11 +184,12 @@ def _note(what: str, error: Exception | int) -> Note:
 
 def _by_protocol(groups: Iterable[Message]) -> dict[str, list[str]]:
     """Protocol -> sorted names of the consumer groups that a broker coordinates."""
-    names: dict[str, list[str]] = {CLASSIC: [], CONSUMER: []}
+    names: dict[str, list[str]] = {CLASSIC: [], CONSUMER: [], SHARE: [], STREAMS: []}
     for each in groups:
         protocol = (each.group_type or CLASSIC).lower()
-        if each.protocol_type in ("consumer", "") and protocol in names:
-            names[protocol].append(each.group_id)
+        # A classic group may be one of Connect or of a registry; the other types say what they are.
+        if protocol != CLASSIC or each.protocol_type in ("consumer", ""):
+            names.get(protocol, []).append(each.group_id)
     return {protocol: sorted(found) for protocol, found in names.items()}
 
 
@@ -218,23 +232,72 @@ def _classic(found: Message, known: _KnownPartitions) -> Group:
 def _consumer(found: Message, known: _KnownPartitions) -> Group:
     """A described group of the consumer protocol."""
     members = [
-        GroupMember(
-            member_id=member.member_id,
-            client_id=member.client_id,
-            address=address_of(member.client_host),
-            rack=_rack(member.rack_id),
-            instance_id=member.instance_id,
-            topics=None
-            if member.subscribed_topic_regex
-            else tuple(sorted(set(member.subscribed_topic_names))),
-            generation=max(member.member_epoch, LEFT),
-            partitions=known.assigned(
-                (each.topic_name, each.partitions) for each in member.assignment.topic_partitions
-            ),
+        _member(
+            member,
+            topics=None if member.subscribed_topic_regex else member.subscribed_topic_names,
+            partitions=known.assigned(_assigned_topics(member)),
         )
         for member in found.members
     ]
     return _group(found, CONSUMER, found.assignor_name, found.group_state, members)
+
+
+def _share(found: Message, known: _KnownPartitions) -> Group:
+    """A described share group."""
+    members = [
+        _member(
+            member,
+            topics=member.subscribed_topic_names,
+            partitions=known.assigned(_assigned_topics(member)),
+        )
+        for member in found.members
+    ]
+    return _group(found, SHARE, found.assignor_name, found.group_state, members)
+
+
+def _streams(found: Message, known: _KnownPartitions) -> Group:
+    """A described streams group; its topology is not known while it starts."""
+    subtopologies = (found.topology and found.topology.subtopologies) or ()
+    sources = {
+        each.subtopology_id: (
+            *each.source_topics,
+            *(topic.name for topic in each.repartition_source_topics),
+        )
+        for each in subtopologies
+    }
+    topics = {topic for names in sources.values() for topic in names}
+    members = [
+        _member(
+            member,
+            topics=topics or None,
+            partitions=known.assigned(
+                (topic, task.partitions)
+                for task in member.assignment.active_tasks
+                for topic in sources.get(task.subtopology_id, ())
+            ),
+        )
+        for member in found.members
+    ]
+    return _group(found, STREAMS, "", found.group_state, members)
+
+
+def _assigned_topics(member: Message) -> Iterable[tuple[str, Iterable[int]]]:
+    return ((each.topic_name, each.partitions) for each in member.assignment.topic_partitions)
+
+
+def _member(member: Message, *, topics: Iterable[str] | None, partitions: Assigned) -> GroupMember:
+    """A member that an API of its group's own protocol describes."""
+    return GroupMember(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        address=address_of(member.client_host),
+        rack=_rack(member.rack_id),
+        # A share group has no static members.
+        instance_id=getattr(member, "instance_id", None),
+        topics=None if topics is None else tuple(sorted(set(topics))),
+        generation=max(member.member_epoch, LEFT),
+        partitions=partitions,
+    )
 
 
 def _group(

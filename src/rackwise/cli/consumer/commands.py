@@ -13,6 +13,7 @@ from rackwise.cli.consumer.groups import (
     check_one_group,
     check_out,
     gather_groups,
+    keep_assignable,
     parse_added_members,
     warn_of_unknowns,
 )
@@ -186,6 +187,7 @@ def simulate(
     more = parse_added_members(add)
     check_out(out, snapshot)
     cluster, groups, skipped = gather_groups(shell, source, options)
+    groups, skipped = keep_assignable(shell, groups, skipped, is_named=bool(options.groups))
     check_one_group(groups, add=more, remove=remove or ())
     warn_of_added_racks(shell, cluster, more)
     from rackwise.cli.consumer import text as output
@@ -225,13 +227,26 @@ def _review(
 
     Without ortools the best assignment of some groups is unknown. A warning names them.
     """
-    from rackwise.core.assignors import Review, reads_by_broker, review
+    from rackwise.core.assignors import (
+        SHARE,
+        WITHOUT_CHOICE,
+        Review,
+        reads_by_broker,
+        review,
+        target_of,
+    )
     from rackwise.core.assignors import evaluate as measure
 
     description = group.described
+    protocol = description.group.protocol
+    target = target_of(description.group, target)
     arguments = (description.assignment, description.members, group.racks)
     try:
-        found = review(*arguments, target=target, balance=balance, weights=group.weights)
+        if protocol in WITHOUT_CHOICE:
+            now = measure(*arguments, target=target, weights=group.weights)
+            found = Review(now=now, best=None, explanation=None, is_better=False)
+        else:
+            found = review(*arguments, target=target, balance=balance, weights=group.weights)
     except MissingDependency as error:
         shell.warn(
             f"{escaped(description.group.group)}: the best assignment is unknown: "
@@ -239,7 +254,7 @@ def _review(
         )
         now = measure(*arguments, target=target, weights=group.weights)
         found = Review(now=now, best=None, explanation=None, is_better=False)
-    if target == "nearest":
+    if target == "nearest" or protocol == SHARE:
         return found, {}
     brokers = reads_by_broker(
         description.assignment,
@@ -283,8 +298,12 @@ class _Simulation:
 
     def all(self, shell: Shell, names: Sequence[str] | None) -> tuple[SimulatedAssignor, ...]:
         """Run each assignor. Without `names`, one that needs a missing package is skipped."""
-        from rackwise.cli.consumer.outlook import CONSUMER
-        from rackwise.core.assignors import ASSIGNORS, SERVER_ASSIGNORS, simulate_assignor
+        from rackwise.core.assignors import (
+            ASSIGNORS,
+            CONSUMER,
+            SERVER_ASSIGNORS,
+            simulate_assignor,
+        )
 
         found = []
         assignors = tuple(dict.fromkeys(names or (*ASSIGNORS, *SERVER_ASSIGNORS)))

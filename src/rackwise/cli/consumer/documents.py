@@ -47,7 +47,8 @@ class AssignmentReportDocument:
     """An assignment in numbers of partitions."""
 
     partitions: int
-    """All partitions of the topics that members list, including unassigned ones."""
+    """All partitions of the topics that members list, including unassigned ones. In a share group a
+    partition counts for each member that has it."""
     smallest: int
     """The load of the member with the fewest partitions."""
     largest: int
@@ -192,7 +193,7 @@ class EvaluatedGroupDocument(ConsumerGroupDocument, AssignmentReportDocument):
     by_member: tuple[MemberReadsDocument, ...]
     """What each member reads."""
     by_broker: tuple[BrokerReadsDocument, ...]
-    """What is read from each broker; empty with `--target nearest`."""
+    """What is read from each broker; empty with `--target nearest` and for share groups."""
     best_local: int | None
     """Local partitions of the assignment in `best`, which crosses least, coarsest level first, in
     bytes if weights are given."""

@@ -114,6 +114,41 @@ def gather_groups(
     return cluster, evaluated, skipped
 
 
+def keep_assignable(
+    shell: Shell,
+    groups: tuple[EvaluatedGroup, ...],
+    skipped: tuple[SkippedGroup, ...],
+    *,
+    is_named: bool,
+) -> tuple[tuple[EvaluatedGroup, ...], tuple[SkippedGroup, ...]]:
+    """Keep the groups that an assignor of consumers can assign; skip share and streams groups.
+
+    Raises `InvalidConfig` for a named group, and if no group is left.
+    """
+    from rackwise.core.assignors import WITHOUT_CHOICE
+
+    kept = tuple(each for each in groups if each.described.group.protocol not in WITHOUT_CHOICE)
+    others = [
+        SkippedGroup(
+            group=each.name,
+            reason=f"invalid group {escaped(each.name)}: expected a consumer group, got a "
+            f"{each.described.group.protocol} group",
+        )
+        for each in groups
+        if each.described.group.protocol in WITHOUT_CHOICE
+    ]
+    if others and (is_named or not kept):
+        raise InvalidConfig(
+            others[0].reason,
+            wanted="a consumer group",
+            had=others[0].group,
+            hint="the broker alone assigns it; rackwise consumer evaluate measures what it reads",
+        )
+    for each in others:
+        shell.warn(f"skipped: {each.reason}")
+    return kept, (*skipped, *others)
+
+
 def parse_added_members(texts: Sequence[str] | None) -> dict[str, int]:
     """Parse `RACK=N` to rack -> members to add. Raises `InvalidConfig`."""
     found: dict[str, int] = {}

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
     from rackwise.core.savings.read_cost import ReadCost, ReadPricing
 
-CONSUMER = "consumer"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedOutcome:
@@ -65,9 +63,14 @@ def read_pricing(
 
 
 def server_outlook(group: EvaluatedGroup, pricing: ReadPricing) -> tuple[PricedOutcome, ...]:
-    """The outcome of each of Kafka's own assignors on the broker. Raises `InvalidPrices`."""
-    from rackwise.core.assignors import present_readers, server_outcomes
+    """The outcome of each of Kafka's own assignors on the broker. Raises `InvalidPrices`.
 
+    None for a share or streams group, which has an assignor of its own.
+    """
+    from rackwise.core.assignors import WITHOUT_CHOICE, present_readers, server_outcomes
+
+    if group.described.group.protocol in WITHOUT_CHOICE:
+        return ()
     assignment, members = group.described.assignment, group.described.members
     racks, weights = group.racks, group.weights
     today = pricing.cost(present_readers(assignment, racks), members, racks, weights)

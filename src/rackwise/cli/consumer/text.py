@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.consumer.outlook import CONSUMER
 from rackwise.cli.plan.text import dollars
 from rackwise.cli.tables import columns_text, size_text
+from rackwise.core.assignors import CONSUMER, SHARE, STREAMS
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -24,6 +24,22 @@ if TYPE_CHECKING:
     )
 
 NO_RACK = "(no rack)"
+_ADVICE = {
+    SHARE: (
+        "a share group reads from leaders alone (KIP-932), and the broker assigns it without racks",
+        (
+            "to read locally: a consumer group with follower fetching, or one share group per rack "
+            "on topics that are led there"
+        ),
+    ),
+    STREAMS: (
+        "the broker assigns the tasks of a streams group without racks (KIP-1071)",
+        (
+            "to read locally: a replica of each partition in every rack of the members, or "
+            "group.protocol=classic with rack.aware.assignment.strategy"
+        ),
+    ),
+}
 
 
 def evaluation_text(
@@ -39,6 +55,7 @@ def evaluation_text(
         rows.append(f"  {busiest}")
     if found.explanation is not None and found.explanation.bottleneck:
         rows.append(f"  {found.explanation.reason}")
+    rows += _broker_alone(group)
     is_on_server = group.described.group.protocol == CONSUMER
     rows += [_outcome(each, is_on_server=is_on_server) for each in outlook]
     if not is_on_server:
@@ -91,10 +108,19 @@ def _title(group: EvaluatedGroup, report: AssignmentReport) -> str:
                 escaped(described.group),
                 kind,
                 counted(len(group.described.members), "member"),
-                counted(report.partitions, "partition"),
+                _partitions(group, report),
             ),
         )
     )
+
+
+def _partitions(group: EvaluatedGroup, report: AssignmentReport) -> str:
+    """Count partitions; members of a share group may read the same one."""
+    if group.described.group.protocol != SHARE:
+        return counted(report.partitions, "partition")
+    held = {tp for tps in group.described.assignment.partitions.values() for tp in tps}
+    partitions = counted(len(held) + report.unassigned, "partition")
+    return f"{partitions} with {counted(report.partitions, 'reader')}"
 
 
 def _headline(group: EvaluatedGroup, found: Review) -> str:
@@ -119,6 +145,11 @@ def _fraction(part: int | Fraction, whole: int) -> Fraction:
     from fractions import Fraction
 
     return Fraction(part) / whole if whole else Fraction(1)
+
+
+def _broker_alone(group: EvaluatedGroup) -> list[str]:
+    """Say how a share or streams group reads, and what can be done to read more locally."""
+    return [f"  {line}" for line in _ADVICE.get(group.described.group.protocol or "", ())]
 
 
 def _outcome(priced: PricedOutcome, *, is_on_server: bool) -> str:

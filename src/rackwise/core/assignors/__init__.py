@@ -24,10 +24,15 @@ group settles. `simulate_rounds` runs the rounds of a group.
 from __future__ import annotations
 
 from rackwise.core.assignors.described import (
+    CONSUMER,
+    SHARE,
+    STREAMS,
+    WITHOUT_CHOICE,
     DescribedGroup,
     check_group,
     describe_group,
     find_group,
+    target_of,
 )
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative, withhold
 from rackwise.core.assignors.kafka.range import assign_range
@@ -78,7 +83,11 @@ from rackwise.core.assignors.watch import RackView, RackWatch, Rejoin, Stay, rac
 
 __all__ = [
     "ASSIGNORS",
+    "CONSUMER",
     "SERVER_ASSIGNORS",
+    "SHARE",
+    "STREAMS",
+    "WITHOUT_CHOICE",
     "Assignment",
     "AssignmentReport",
     "BalanceScope",
@@ -128,6 +137,7 @@ __all__ = [
     "settle_step",
     "simulate_assignor",
     "simulate_rounds",
+    "target_of",
     "withhold",
     "without_racks",
 ]

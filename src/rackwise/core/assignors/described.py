@@ -5,6 +5,7 @@ Goals: nothing is guessed silently; what a group does not report is named.
 ```
 reported by           rack               topics                              partitions
 consumer protocol     client.rack        always, except broker-side regex    current ones
+share, streams group  client.rack        always, once their members joined   current ones
 classic protocol      since KIP-881      while the group is Stable           current ones
 older snapshots       sometimes          never                               current ones
 ```
@@ -13,9 +14,13 @@ The rack of a member comes from the user's mapping, else from the group, else fr
 that matches its client id. A member that does not report its topics gets all topics that the group
 is known to read or to list, since the members of a group mostly subscribe to the same topics.
 
+The broker alone assigns the partitions of share groups and the tasks of streams groups, and nobody
+can choose how. Members of a share group read from leaders only; several of them may have one
+partition.
+
 What this does not do: judge the assignment.
 
-Source: KIP-848, KIP-881; DescribeGroups, ConsumerGroupDescribe.
+Source: KIP-848, KIP-881, KIP-932, KIP-1071; DescribeGroups and the APIs of the other protocols.
 """
 
 from __future__ import annotations
@@ -31,10 +36,13 @@ from rackwise.core.text import counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.core.assignors.members import Members
+    from rackwise.core.assignors.members import Members, Target
     from rackwise.core.model import Group, GroupMember
 
 CLASSIC, STABLE = "classic", "Stable"
+CONSUMER, SHARE, STREAMS = "consumer", "share", "streams"
+WITHOUT_CHOICE = frozenset((SHARE, STREAMS))
+"""The protocols whose assignments nobody can choose."""
 ENDED = ("Empty", "Dead")
 """The states of a group without members."""
 SHOWN = 5
@@ -127,6 +135,11 @@ def describe_group(
         rackless=tuple(key for key, member in members.items() if member.rack is None),
         without_topics=tuple(member.member_id for member in group.members if member.topics is None),
     )
+
+
+def target_of(group: Group, target: Target) -> Target:
+    """The replica that the members of the group read if others read `target`."""
+    return "leader" if group.protocol == SHARE else target
 
 
 def _member_rack(member: GroupMember, client_racks: Iterable[tuple[str, str]]) -> str | None:

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.assignors.described import describe_group
+from rackwise.core.assignors.described import (
+    CONSUMER,
+    WITHOUT_CHOICE,
+    describe_group,
+    target_of,
+)
+from rackwise.core.assignors.measure.evaluate import evaluate
+from rackwise.core.assignors.measure.migration import server_outcomes
 from rackwise.core.assignors.measure.review import review
 from rackwise.core.fetch_diagnosis.facts import GroupBest
 from rackwise.core.fetch_diagnosis.groups import STABLE
 
 if TYPE_CHECKING:
+    from rackwise.core.assignors.described import DescribedGroup
     from rackwise.core.assignors.members import ReplicaRacks
     from rackwise.core.model import Group
 
@@ -26,6 +34,8 @@ def group_best(group: Group, racks: ReplicaRacks) -> GroupBest | None:
     described = describe_group(group)
     if group.state not in {None, STABLE} or not described.members or described.without_topics:
         return None
+    if group.protocol in WITHOUT_CHOICE:
+        return _without_choice(described, racks)
     seen = review(described.assignment, described.members, racks)
     return GroupBest(
         partitions=seen.now.partitions,
@@ -33,4 +43,19 @@ def group_best(group: Group, racks: ReplicaRacks) -> GroupBest | None:
         best_local=seen.now.best_local or 0,
         is_better=seen.is_better,
         moves=None if seen.best is None else seen.best.moves,
+        on_server={
+            each.assignor: round(each.local)
+            for each in server_outcomes(described.assignment, described.members, racks)
+            if each.local is not None
+        }
+        if group.protocol == CONSUMER
+        else {},
+    )
+
+
+def _without_choice(described: DescribedGroup, racks: ReplicaRacks) -> GroupBest:
+    target = target_of(described.group, "follower")
+    now = evaluate(described.assignment, described.members, racks, target=target)
+    return GroupBest(
+        partitions=now.partitions, local=now.local, best_local=now.local, is_better=False
     )

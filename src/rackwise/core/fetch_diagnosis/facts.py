@@ -50,11 +50,15 @@ class GroupBest:
     local: int
     """Those that are read in the reader's rack now."""
     best_local: int
-    """Those that the best assignment reads in the reader's rack."""
+    """Those that the best assignment reads in the reader's rack; as many as now in a group whose
+    assignment nobody can choose."""
     is_better: bool
     """Whether the best assignment crosses racks less often, at some level."""
     moves: int | None = None
     """Partitions that change their member; None = not known."""
+    on_server: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Kafka's assignor on the broker -> local partitions on average after all members restarted;
+    only for groups of the consumer protocol whose members have racks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

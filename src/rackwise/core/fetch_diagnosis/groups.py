@@ -1,4 +1,4 @@
-"""Rules about consumer groups: their members' racks and their assignors (KIP-848, KIP-881).
+"""Rules about consumer groups: their members' racks and their assignors.
 
 ```
 protocol   assignor                        rack-aware
@@ -6,9 +6,13 @@ classic    range sticky cooperative-sticky yes, if members send their racks (KIP
            rack-optimal                    yes
            roundrobin                      no
 consumer   uniform range                   no (KIP-848)
+           any other name                  an assignor of somebody's own: not judged
+share      simple                          no, and members read from leaders alone (KIP-932)
+streams    -                               no (KIP-1071)
 ```
 
-A group of the consumer protocol is reported once, with what its assignment loses. Whether a better
+A group of which the broker assigns the partitions is reported once, with what its assignment loses,
+and what Kafka's other assignor on the broker would give. Whether a better
 assignment exists is checked only for groups without an error or a warning, which come first.
 Whether replicas are where members are is checked only for groups that no assignment makes local.
 """
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwise.core.assignors.described import CONSUMER, SHARE, STREAMS, WITHOUT_CHOICE
 from rackwise.core.fetch_diagnosis.view import finding, rule
 from rackwise.core.findings import Severity, Unchecked
 from rackwise.core.text import counted, escaped, names_text
@@ -24,10 +29,10 @@ from rackwise.core.text import counted, escaped, names_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rackwise.core.fetch_diagnosis.facts import GroupBest
     from rackwise.core.fetch_diagnosis.view import FetchView, Results
     from rackwise.core.model import Group, GroupMember
 
-CONSUMER = "consumer"
 STABLE = "Stable"
 RACK_AWARE_ASSIGNORS = ("range", "sticky", "cooperative-sticky", "rack-optimal")
 SERVER_ASSIGNORS = ("uniform", "range")
@@ -85,9 +90,30 @@ def protocol(view: FetchView) -> Results:
                 "reading-protocol",
                 group=group.group,
                 wanted="a rack-aware assignor",
-                had=f"the consumer protocol{name}{_lost_text(view, group)}",
-                hint="use the classic protocol (group.protocol=classic) with a rack-aware "
-                "assignor, or a server-side assignor of your own",
+                had=f"the consumer protocol{name}{_lost_text(view, group)}"
+                f"{_average_text(view, group)}",
+                hint="put a rack-aware assignor on the brokers (group.consumer.assignors, "
+                "group.remote.assignor), or a replica of each partition in every rack of the "
+                "members; until then group.protocol=classic with a rack-aware assignor",
+            )
+        elif group.protocol == SHARE:
+            yield finding(
+                "reading-protocol",
+                group=group.group,
+                wanted="reads from a replica in the reader's rack",
+                had=f"a share group, which reads from leaders alone{_local_text(view, group)}",
+                hint="use a consumer group with follower fetching, or one share group per rack on "
+                "topics that are led there",
+            )
+        elif group.protocol == STREAMS:
+            yield finding(
+                "reading-protocol",
+                group=group.group,
+                wanted="a rack-aware assignor",
+                had="a streams group, whose tasks the broker assigns without racks"
+                f"{_local_text(view, group)}",
+                hint="put a replica of each partition in every rack of the members, or use "
+                "group.protocol=classic with rack.aware.assignment.strategy",
             )
 
 
@@ -95,7 +121,7 @@ def protocol(view: FetchView) -> Results:
 def assignor(view: FetchView) -> Results:
     """Classic groups whose assignor is not one of those that are known to be rack-aware."""
     for group in view.groups:
-        if group.protocol == CONSUMER:
+        if group.protocol in {CONSUMER, *WITHOUT_CHOICE}:
             continue
         if group.assignor is None:
             yield _unchecked("reading-assignor", group, _why_unknown(group))
@@ -120,6 +146,9 @@ def coverage(view: FetchView) -> Results:
     for group in view.groups:
         best = view.facts.best.get(group.group)
         if best is not None and best.best_local == best.partitions > 0:
+            continue
+        if group.protocol == SHARE:
+            # Its members read from leaders alone: more replicas change nothing.
             continue
         racks = _reader_racks_by_topic(view, group)
         if not racks:
@@ -210,7 +239,11 @@ def _rack_text(member: GroupMember) -> str:
 
 def _shows_rack(group: Group, member: GroupMember) -> bool:
     """Whether the member's rack would be visible if it had one."""
-    return bool(_rack_text(member)) or group.protocol == CONSUMER or member.topics is not None
+    return (
+        bool(_rack_text(member))
+        or group.protocol in {CONSUMER, *WITHOUT_CHOICE}
+        or member.topics is not None
+    )
 
 
 def _has_server_assignor(group: Group) -> bool:
@@ -233,12 +266,28 @@ def _why_unknown(group: Group) -> str:
     return "what its members sent when they joined is not known"
 
 
+def _local_text(view: FetchView, group: Group) -> str:
+    """How much is read locally, as the end of a text; empty if it is not known."""
+    found = view.facts.best.get(group.group)
+    return "" if found is None else f"; {found.local} of {_reads_text(found)}"
+
+
+def _reads_text(found: GroupBest) -> str:
+    return f"{counted(found.partitions, 'partition')} read in the reader's rack"
+
+
+def _average_text(view: FetchView, group: Group) -> str:
+    """What Kafka's assignors give after a restart, as the end of a text; empty if not known."""
+    found = view.facts.best.get(group.group)
+    if found is None or not found.on_server:
+        return ""
+    averages = ", ".join(f"{name} {local}" for name, local in found.on_server.items())
+    return f"; on average after a restart: {averages}"
+
+
 def _lost_text(view: FetchView, group: Group) -> str:
     """What a better assignment would gain, as the end of a text; empty if none is known."""
     found = view.facts.best.get(group.group)
     if found is None or not found.is_better:
         return ""
-    return (
-        f"; {found.local} of {counted(found.partitions, 'partition')} read in the reader's rack, "
-        f"{found.best_local} possible"
-    )
+    return f"; {found.local} of {_reads_text(found)}, {found.best_local} possible"

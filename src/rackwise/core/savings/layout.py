@@ -42,7 +42,7 @@ class GroupReaders:
 
     members: Members
     protocol: str | None
-    """`classic` or `consumer`; None where not known."""
+    """`classic`, `consumer`, `share` or `streams`; None where not known."""
     assignor: str | None
     """The name of the group's assignor; None where not known."""
 

@@ -102,12 +102,15 @@ MEMBER_RACK: Final = (
 BROKER_ASSIGNS: Final = (
     "the broker assigns the partitions of the group: compare with the views alone and waterfall"
 )
+NO_CHOICE: Final = (
+    "the broker alone assigns a share or streams group: read with a consumer group instead"
+)
 KEYS: Final = "the share of records without a key is not known: set it with --unkeyed-share TOPIC=F"
 PRICE: Final = "a level has no price: add a row to the table of --prices"
 
 CAUSES: Final = (
     *(TOPIC, GROUP, RACK, KEYS, MEMBERS, MEMBER_RACK),
-    *(MOVED, ABSENT, PRICE, BROKER_ASSIGNS),
+    *(MOVED, ABSENT, PRICE, BROKER_ASSIGNS, NO_CHOICE),
 )
 """The reasons why a saving is not known, each with its cure; errors of a solver are others."""
 

@@ -60,6 +60,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
+from rackwise.core.assignors import WITHOUT_CHOICE
 from rackwise.core.errors import MissingDependency, OptimumTooLarge, SplitError
 from rackwise.core.partitioner.split.rates import check_eps
 from rackwise.core.savings.consumers import (
@@ -95,6 +96,7 @@ from rackwise.core.savings.potential import (
     BROKER_ASSIGNS,
     GROUP,
     MEMBERS,
+    NO_CHOICE,
     OF_KEYS,
     Potentials,
     SavedRange,
@@ -447,6 +449,8 @@ class ClusterSavings:
         readers = self._layout.groups.get(group)
         if readers is None:
             return GROUP if group == UNKNOWN_NAME else MEMBERS
+        if readers.protocol in WITHOUT_CHOICE:
+            return NO_CHOICE
         if assign is stock_assignment and readers.protocol not in {CLASSIC, None}:
             return BROKER_ASSIGNS
         return None

@@ -46,7 +46,7 @@ NO_IDS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatedGroup:
-    """What an assignor on the broker is told of a group."""
+    """What an assignor on the broker knows of a group."""
 
     members: tuple[str, ...]
     """In the order of the coordinator."""

@@ -16,7 +16,7 @@ t    0..6     0 1 2         3 4           5 6
 racks         a b c         a b           c a           local: 0, 4, 5
 ```
 
-What this does not do: heed racks (Kafka removed that in KAFKA-16694), or what members own.
+What this does not do: respect racks (Kafka removed that in KAFKA-16694), or what members own.
 
 Source: KIP-848; `org.apache.kafka.coordinator.group.assignor.RangeAssignor` of Kafka 4.3.
 """

@@ -7,7 +7,7 @@ all members list the same topics    `uniform_same`:  keep up to the quota, fill 
 otherwise                           `uniform_mixed`: keep, give to the least loaded, even out
 ```
 
-What this does not do: heed racks (Kafka removed that in KAFKA-16694).
+What this does not do: respect racks (Kafka removed that in KAFKA-16694).
 
 Source: KIP-848; `org.apache.kafka.coordinator.group.assignor.UniformAssignor` of Kafka 4.3.
 """

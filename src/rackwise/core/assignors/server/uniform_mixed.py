@@ -18,7 +18,7 @@ load            #          least loaded: |-->      most loaded: <-- ]
       least      most
 ```
 
-What this does not do: heed racks; reach even loads for every overlap of subscriptions. Three
+What this does not do: respect racks; reach even loads for every overlap of subscriptions. Three
 members that read t, t and u, and u may end with 9, 10 and 11 partitions.
 
 Source: `UniformHeterogeneousAssignmentBuilder` of Kafka 4.3.

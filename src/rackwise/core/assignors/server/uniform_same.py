@@ -16,7 +16,7 @@ step 2       m1 leaves the extra, lacks 1 m2 keeps t-1 t-2 t-3         t-4 waits
 step 3       m1 takes t-4
 ```
 
-What this does not do: heed racks.
+What this does not do: respect racks.
 
 Source: `UniformHomogeneousAssignmentBuilder` of Kafka 4.3.
 """
