@@ -28,7 +28,6 @@ import statistics
 import sys
 import time
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory

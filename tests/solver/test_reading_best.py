@@ -27,6 +27,15 @@ def test_members_without_rack_are_not_local():
     assert found == GroupBest(partitions=3, local=0, best_local=2, is_better=True, moves=3)
 
 
+def test_the_groups_own_assignor_is_asked_where_members_are_static():
+    moved = group("cab")
+    members = tuple(replace(each, instance_id=each.client_id) for each in moved.members)
+    found = group_best(replace(moved, members=members), RACKS)
+    assert (found.local, found.after_rebalance) == (0, 3)
+    unknown = replace(moved, members=members, assignor="mine")
+    assert group_best(unknown, RACKS).after_rebalance is None
+
+
 def test_members_may_list_different_topics():
     first, *rest = group("cab").members
     mixed = replace(group(), members=(replace(first, topics=("t", "u")), *rest))

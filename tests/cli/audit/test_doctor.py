@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+import threading
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 
 import pytest
@@ -263,6 +264,38 @@ def modern_consumer(cluster, name, rack):
         made.close()
 
 
+@contextmanager
+def pod_of(cluster, name, pod, rack):
+    """A running static member of a classic group, which stays in the group when it ends."""
+    made = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": name,
+            "group.instance.id": f"pod-{pod}",
+            "client.rack": rack,
+            "partition.assignment.strategy": "range",
+            "session.timeout.ms": 60_000,
+            "enable.auto.commit": False,
+        }
+    )
+    over, is_in = threading.Event(), threading.Event()
+
+    def poll():
+        made.subscribe(["apart"], on_assign=lambda _, given: given and is_in.set())
+        while not over.is_set():
+            made.poll(0.1)
+
+    polling = threading.Thread(target=poll)
+    try:
+        polling.start()
+        until(is_in.is_set, f"{name} to be let in")
+        yield
+    finally:
+        over.set()
+        polling.join()
+        made.close()
+
+
 @pytest.fixture
 def near(kraft_cluster):
     """The shared cluster, whose brokers all have the selector, with a topic in all its racks."""
@@ -294,6 +327,25 @@ class TestSelectorOnAllBrokers:
             printed = doctor(near, "--group", "modern")
         assert places(printed) == ["group modern: reading-protocol"]
         assert printed["probes"] == 2
+
+    def test_static_members_that_came_back_elsewhere_are_found(self, near):
+        """Both pods of a StatefulSet come back in the other's rack; nothing rebalances."""
+        with closing(connect(near.bootstrap)) as admin:
+            create(admin, "apart", [[0], [1]])
+        try:
+            with ExitStack() as first:
+                for pod, rack in enumerate("ab"):
+                    first.enter_context(pod_of(near, "stateful", pod, rack))
+                printed = doctor(near, "--group", "stateful", topic="apart")
+                assert places(printed) == []
+            with ExitStack() as second:
+                for pod, rack in enumerate("ba"):
+                    second.enter_context(pod_of(near, "stateful", pod, rack))
+                printed = doctor(near, "--group", "stateful", topic="apart")
+            assert places(printed) == ["group stateful: reading-static-member"]
+        finally:
+            with closing(connect(near.bootstrap)) as admin:
+                delete(admin, "apart")
 
     def test_the_best_of_a_group_that_reads_other_topics_too_is_not_judged(self, near):
         with closing(connect(near.bootstrap)) as admin:

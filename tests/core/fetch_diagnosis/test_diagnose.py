@@ -167,6 +167,49 @@ def test_no_coverage_finding_where_an_assignment_makes_all_local():
     assert finding_places(found) == ["reading-coverage at group billing, topic t"]
 
 
+ALONE = {"t-0": [1], "t-1": [2], "t-2": [3]}
+"""Led from a, b, c, without another replica."""
+
+
+def static(racks):
+    """The group with static members, of which member i reads partition i."""
+    dynamic = group(racks)
+    members = (replace(each, instance_id=f"pod-{n}") for n, each in enumerate(dynamic.members))
+    return replace(dynamic, members=tuple(members))
+
+
+def test_a_static_member_that_came_back_in_another_rack_is_found():
+    seen = GroupBest(partitions=3, local=1, best_local=3, is_better=True, after_rebalance=3)
+    found = diagnosed(healthy(lists=ALONE, groups=[static("bac")]), best={"billing": seen})
+    assert finding_places(found) == ["reading-static-member at group billing"]
+    assert found[0].wanted == (
+        "3 of 3 partitions read in the reader's rack, as range assigns them now"
+    )
+    assert found[0].had == "1; 2 static members without a replica near: pod-0, pod-1"
+    assert "reading-best" in found.not_checked
+
+
+@pytest.mark.parametrize(
+    ("racks", "after", "wanted"),
+    [
+        ("abc", 3, []),
+        ("-bc", 3, ["reading-member-rack at group billing"]),
+        ("bac", 1, []),
+    ],
+)
+def test_static_members_that_a_rebalance_would_not_help_are_no_finding(racks, after, wanted):
+    seen = GroupBest(partitions=3, local=1, best_local=1, is_better=False, after_rebalance=after)
+    found = diagnosed(healthy(lists=ALONE, groups=[static(racks)]), best={"billing": seen})
+    assert [each for each in finding_places(found) if "coverage" not in each] == wanted
+
+
+def test_static_members_of_an_unknown_assignor_are_not_checked():
+    found = diagnosed(healthy(lists=ALONE, groups=[static("bac")]), best={"billing": LIMITED})
+    assert "reading-static-member" in found.not_checked
+    found = diagnosed(healthy(lists=ALONE, groups=[static("bac")]), best={})
+    assert "reading-static-member" in found.not_checked
+
+
 def test_a_better_assignment_is_reported_with_its_moves():
     best = {"billing": GroupBest(partitions=60, local=51, best_local=60, is_better=True, moves=9)}
     found = diagnosed(healthy(), best=best)

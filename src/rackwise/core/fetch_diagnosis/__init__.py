@@ -6,6 +6,7 @@ brokers: rack, selector, Fetch version   reading-fetch-version  -broker-rack  -r
 racks of clients                         reading-client-rack
 answers of leaders to a fetch            reading-probe
 groups: protocol, assignor, racks        reading-member-rack  -protocol  -assignor
+                                         -static-member
 replicas, best assignment                reading-coverage  -best
 ```
 

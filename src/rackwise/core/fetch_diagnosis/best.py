@@ -1,4 +1,8 @@
-"""Compares a running group's assignment with the best one.
+"""Compares a running group's assignment with the best one, and with that of its own assignor.
+
+A static member that comes back gets the partitions that it had, also in another rack, because the
+group does not rebalance (KIP-345). So the assignment of a group with static members may be older
+than the racks of its members. Then the group's own assignor would decide otherwise today.
 
 What this does not do: find the best assignment; `review` does.
 """
@@ -13,6 +17,7 @@ from rackwise.core.assignors.described import (
     describe_group,
     target_of,
 )
+from rackwise.core.assignors.measure.compare import ASSIGNORS, simulate_assignor
 from rackwise.core.assignors.measure.evaluate import evaluate
 from rackwise.core.assignors.measure.migration import server_outcomes
 from rackwise.core.assignors.measure.review import review
@@ -37,12 +42,16 @@ def group_best(group: Group, racks: ReplicaRacks) -> GroupBest | None:
     if group.protocol in WITHOUT_CHOICE:
         return _without_choice(described, racks)
     seen = review(described.assignment, described.members, racks)
+    after = None
+    if group.assignor in ASSIGNORS and any(each.instance_id for each in group.members):
+        after = simulate_assignor(group.assignor, described.members, racks).report.local
     return GroupBest(
         partitions=seen.now.partitions,
         local=seen.now.local,
         best_local=seen.now.best_local or 0,
         is_better=seen.is_better,
         moves=None if seen.best is None else seen.best.moves,
+        after_rebalance=after,
         on_server={
             each.assignor: round(each.local)
             for each in server_outcomes(described.assignment, described.members, racks)

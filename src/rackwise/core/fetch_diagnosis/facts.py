@@ -59,6 +59,9 @@ class GroupBest:
     on_server: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """Kafka's assignor on the broker -> local partitions on average after all members restarted;
     only for groups of the consumer protocol whose members have racks."""
+    after_rebalance: int | None = None
+    """Those that are read in the reader's rack after the group's own assignor has run again, for a
+    group with static members; None = not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,11 @@
-"""Rules about consumer groups: their members' racks and their assignors.
+"""Rules about consumer groups: their members' racks and their assignors (KIP-345, 848, 881).
 
 ```
 protocol   assignor                        rack-aware
 classic    range sticky cooperative-sticky yes, if members send their racks (KIP-881)
            rack-optimal                    yes
            roundrobin                      no
+           any, a static member moved      not before the next rebalance (KIP-345)
 consumer   uniform range                   no (KIP-848)
            any other name                  an assignor of somebody's own: not judged
 share      simple                          no, and members read from leaders alone (KIP-932)
@@ -41,6 +42,7 @@ GROUP_RULES = (
     "reading-member-rack",
     "reading-protocol",
     "reading-assignor",
+    "reading-static-member",
     "reading-coverage",
     "reading-best",
 )
@@ -133,6 +135,35 @@ def assignor(view: FetchView) -> Results:
                 had=f"{escaped(group.assignor)}{_lost_text(view, group)}",
                 hint="change partition.assignment.strategy in two rolling restarts: first list "
                 "the new assignor before the old one, then drop the old one",
+            )
+
+
+@rule(
+    "reading-static-member",
+    Severity.WARNING,
+    "a group has not rebalanced since a static member came back in another rack",
+)
+def static_member(view: FetchView) -> Results:
+    """Groups that would read more in their own racks if the same assignor ran again (KIP-345)."""
+    name = "reading-static-member"
+    for group in view.groups:
+        far = sorted(each.instance_id or "" for each in group.members if _reads_far(view, each))
+        found = view.facts.best.get(group.group)
+        if not far:
+            continue
+        if found is None or found.after_rebalance is None:
+            yield _unchecked(name, group, "what its assignor would decide now is not known")
+        elif found.after_rebalance > found.local:
+            yield finding(
+                name,
+                group=group.group,
+                wanted=f"{found.after_rebalance} of {counted(found.partitions, 'partition')} "
+                f"read in the reader's rack, as {escaped(str(group.assignor))} assigns them now",
+                had=f"{found.local}; {counted(len(far), 'static member')} without a replica near: "
+                f"{names_text([escaped(each) for each in far])}",
+                hint="remove these members from the group, by Admin.removeMembersFromConsumerGroup "
+                "or a pause longer than session.timeout.ms: they join again, and the group "
+                "rebalances",
             )
 
 
@@ -231,6 +262,18 @@ def _read_topics(view: FetchView, member: GroupMember) -> set[str]:
     topics = {topic for topic, _ in member.partitions} | {*(member.topics or ())}
     rows = {topic: view.rows_of(topic) for topic in topics}
     return {topic for topic, found in rows.items() if found.start < found.stop}
+
+
+def _reads_far(view: FetchView, member: GroupMember) -> bool:
+    """Whether a static member reads a partition that has no replica in its rack."""
+    if not member.instance_id or not _rack_text(member):
+        return False
+    covered = view.covers(_rack_text(member))
+    return any(
+        not each
+        for topic, number in member.partitions
+        for each in covered[view.rows_of(topic)][number : number + 1]
+    )
 
 
 def _rack_text(member: GroupMember) -> str:
