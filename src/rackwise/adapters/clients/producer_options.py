@@ -44,17 +44,19 @@ def producer_configs(
     """The partitioner's configuration, rack-aware unless it says otherwise, and the client's own.
 
     `client`, `batch_size`: as in `split_options`. `plain`: the client's own class of producers.
-    Raises `InvalidConfig` without a rack, and `PartitionerConfigError`.
+    Raises `InvalidConfig` if it is rack-aware and has no rack, and `PartitionerConfigError`.
     """
     if client_rack is not None:
         configs = {"client_rack": client_rack, **configs}
     ours, theirs = split_options(configs, client=client, batch_size=batch_size)
-    check_rack(ours.get("client.rack"), plain)
     ours.setdefault("partitioner.rack.aware", True)
+    config = PartitionerConfig.from_kafka(ours)
+    if config.rack_aware:
+        check_rack(config.rack, plain)
     own = theirs.get(PARTITIONER)
     if own is None:
         theirs.pop(PARTITIONER, None)
-        return PartitionerConfig.from_kafka(ours), theirs
+        return config, theirs
     name = getattr(own, "__name__", type(own).__name__)
     config = PartitionerConfig.from_kafka(ours | {PARTITIONER_CLASS: name})
     for finding in config.problems():

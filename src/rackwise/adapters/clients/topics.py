@@ -6,8 +6,8 @@ import logging
 import random
 from typing import TYPE_CHECKING
 
+from rackwise.adapters.clients.producer_options import invalid_option
 from rackwise.adapters.clients.steering import DRAW_BITS, SplitTerms, Steering
-from rackwise.core.errors import PartitionerConfigError
 from rackwise.core.partitioner import TopicPartitioner, TopicView
 
 if TYPE_CHECKING:
@@ -115,12 +115,11 @@ class SteeredTopics:
         user's own chooses.
         """
         if self.config.custom_partitioner is not None:
-            raise PartitionerConfigError(
-                "invalid split: expected a producer that Rackwise steers, got one with "
-                f"{self.config.custom_partitioner}",
-                wanted="a producer that Rackwise steers",
-                had=self.config.custom_partitioner,
-                hint="leave the option partitioner out",
+            raise invalid_option(
+                "split",
+                "a producer that Rackwise steers",
+                f"one with {self.config.custom_partitioner}",
+                "leave the option partitioner out",
             )
         TopicPartitioner(self.config, _ANY_VIEW, rng=self._spare).set_split(shares)
         terms = None if shares is None else SplitTerms(shares, weights, valid_for_ms)

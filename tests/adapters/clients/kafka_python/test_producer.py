@@ -312,9 +312,10 @@ class TestOptions:
         assert isinstance(producer, KafkaProducer)
 
     def test_may_turn_racks_off(self):
-        producer = producer_of(partitioner_rack_aware=False)
-        assert {producer.send("t", VALUE).partition for _ in range(40)} == set(range(6))
-        assert counters(producer).local_bytes > 0
+        for rack, knows in (("a", True), (None, False)):
+            producer = producer_of(partitioner_rack_aware=False, client_rack=rack)
+            assert {producer.send("t", VALUE).partition for _ in range(40)} == set(range(6))
+            assert (counters(producer).local_bytes > 0) == knows
 
     @pytest.mark.parametrize(
         ("told", "nearest"),

@@ -44,11 +44,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rackwise.adapters.clients.producer_options import (
     PARTITIONER,
     checked_config,
+    invalid_option,
     producer_configs,
 )
 from rackwise.adapters.clients.steering import NOBODY, Steering
 from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
-from rackwise.core.errors import MissingClientError, PartitionerConfigError
+from rackwise.core.errors import MissingClientError
 from rackwise.core.override import override
 from rackwise.core.partitioner import PartitionerConfig, TopicView, partition_for_key
 from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
@@ -166,13 +167,12 @@ class SteeringPartitioner(SteersTopics, Partitioner):
                 self._cluster = cluster
                 cluster.add_listener(self.topics.stale)
         if cluster is not self._cluster:
-            raise PartitionerConfigError(
-                "invalid partitioner: expected one for each producer, got one that serves another "
-                "producer",
-                wanted="a partitioner for each producer",
-                had="one that serves another producer",
-                hint="write partitioner=RackAwarePartitioner(config) for each KafkaProducer, or "
-                "use RackAwareProducer",
+            raise invalid_option(
+                PARTITIONER,
+                "one for each producer",
+                "one that serves another producer",
+                "write partitioner=RackAwarePartitioner(config) for each KafkaProducer, or use "
+                "RackAwareProducer",
             )
 
     def _met(self, topic: str, cluster: Theirs) -> Steering:
@@ -243,12 +243,12 @@ class RackAwareProducer(SteersTopics, KafkaProducer):
     ) -> None:
         self.config = dict(self.DEFAULT_CONFIG)  # the client's `__del__` reads it
         if isinstance(configs.get(PARTITIONER), SteeringPartitioner):
-            raise PartitionerConfigError(
-                "invalid partitioner: expected one of your own or none, got RackAwarePartitioner",
-                wanted="a partitioner of your own or none",
-                had="RackAwarePartitioner",
-                hint="leave partitioner out, or give it to a KafkaProducer: RackAwareProducer "
-                "creates its own",
+            raise invalid_option(
+                PARTITIONER,
+                "one of your own or none",
+                "RackAwarePartitioner",
+                "leave partitioner out, or give it to a KafkaProducer: RackAwareProducer creates "
+                "its own",
             )
         config, theirs = producer_configs(
             client_rack,
