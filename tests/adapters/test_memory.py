@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import subprocess
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ import pytest
 
 from process_states import resident_bytes
 from rackwise.adapters import memory
-from rackwise.adapters.memory import free_memory, release_before, release_memory
+from rackwise.adapters.memory import free_memory, keep_memory, release_before, release_memory
 from rackwise.core.solver import Network
 
 if TYPE_CHECKING:
@@ -89,6 +90,36 @@ class TestRelease:
     def test_other_c_libraries_have_no_such_call(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
         release_memory()
+
+
+class TestKeep:
+    KEPT = """
+import os
+from rackwise.adapters.memory import keep_memory
+from process_states import resident_bytes
+if {is_kept}:
+    keep_memory()
+blocks = [b"x" * 40_000_000]
+before = resident_bytes(os.getpid())
+del blocks
+print(before - resident_bytes(os.getpid()))
+"""
+
+    @pytest.mark.parametrize("is_kept", [True, False])
+    def test_a_freed_block_stays_with_the_process(self, *, is_kept: bool) -> None:
+        """glibc gives a block of this size back otherwise; other C libraries do not keep it."""
+        done = subprocess.run(
+            [sys.executable, "-c", self.KEPT.format(is_kept=is_kept)],
+            check=True,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        is_glibc = hasattr(ctypes.CDLL(None), "gnu_get_libc_version")
+        assert (int(done.stdout) < 1_000_000) == (is_kept and is_glibc)
+
+    def test_other_c_libraries_have_no_such_call(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
+        keep_memory()
 
 
 class TestReleaseBeforeASolver:

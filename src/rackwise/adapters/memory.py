@@ -1,10 +1,12 @@
-"""The memory that this process can still take, and the return of memory that it has freed.
+"""The memory that this process can still take, and what happens to memory that it has freed.
 
 The limit is the least of what the machine has available, what the control group of the process
 leaves, and what `ulimit -v` leaves. A limit that cannot be read does not count.
 
 The C library keeps freed blocks below its threshold for `mmap`, up to 32 MB each, for later use.
-The arrays of a large search have many sizes, so that much of it stays unused.
+The arrays of a large search have many sizes, so that much of it stays unused. A check takes and
+frees arrays of few sizes. It is faster if it keeps them all: the system clears each page that it
+gives to a process.
 
 Source: proc_meminfo(5), proc_pid_statm(5); Linux, "Control Group v2", section "Memory";
 malloc_trim(3), mallopt(3).
@@ -27,6 +29,12 @@ if TYPE_CHECKING:
     from rackwise.core.solver import Network
 
 
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Options of `mallopt`: the free bytes above which it gives memory back, and a block is mapped."""
+_LARGEST = 2**31 - 1
+"""The greatest C int."""
+
+
 def free_memory(root: Path = Path("/")) -> int | None:
     """Bytes, None if no limit is known. `root`: where `proc` and `sys` are."""
     return min(_limits(root), default=None)
@@ -38,6 +46,14 @@ def release_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def keep_memory() -> None:
+    """Keep freed memory for later use from now on, where the C library can."""
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            set_option(option, _LARGEST)
 
 
 def release_before(

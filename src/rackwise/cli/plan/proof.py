@@ -54,9 +54,11 @@ def proof(
     """
     shell: Shell = context.obj
     from rackwise.adapters import files
+    from rackwise.adapters.memory import keep_memory
     from rackwise.core.policy import DEFAULT_POLICY
     from rackwise.core.policy.differences import differences
 
+    keep_memory()
     with collector_off(), shell.progress("proof") as advance:
         made = files.read_plan(plan, max_bytes=shell.max_input)
         advance(len(made.moves))
