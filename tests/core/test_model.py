@@ -41,6 +41,13 @@ class TestRagged:
         assert ours.equal_rows(others).tolist() == [a == b for a, b in pairs]
         assert ours.values_in(others).tolist() == [value in b for a, b in pairs for value in a]
 
+    @given(st.lists(SHORT, min_size=1), st.data())
+    def test_rows_that_have_a_value(self, lists, data):
+        wanted = data.draw(st.lists(st.tuples(st.integers(0, len(lists) - 1), st.integers(0, 2))))
+        rows, values = np.array(wanted, dtype=np.int64).reshape(-1, 2).T
+        found = Ragged.of(lists).has(rows, values).tolist()
+        assert found == [value in lists[row] for row, value in wanted]
+
     def test_values_in_empty_rows(self):
         values = Ragged.of([[-1, 0], [2]])
         assert values.values_in(Ragged.empty(2)).tolist() == [False, False, False]

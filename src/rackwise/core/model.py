@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -313,14 +313,23 @@ class Ragged:
 
     def values_in(self, other: Ragged) -> NDArray[np.bool_]:
         """Whether each value occurs in the same row of `other`: bool [values]."""
-        width = np.int64(2**31)
-        wanted = self.rows * width + self.values
-        # The stable sort is a merge sort that uses what is in order, as the keys are from row to
-        # row. `np.isin` does not use it, and takes several times as long.
-        keys = np.sort(other.rows * width + other.values, kind="stable")
-        # The last entry stands for values after all keys, and equals none.
-        at = np.searchsorted(keys, wanted)
-        found: NDArray[np.bool_] = np.append(keys, np.iinfo(np.int64).min)[at] == wanted
+        return other.has(self.rows, self.values)
+
+    def has(
+        self, rows: NDArray[np.int64], values: NDArray[np.signedinteger[Any]]
+    ) -> NDArray[np.bool_]:
+        """Whether each of these rows has the aligned value: bool [rows]."""
+        found = np.zeros(len(rows), dtype=np.bool_)
+        if not len(rows):
+            return found
+        first, lengths = self.offsets[:-1][rows], self.lengths[rows]
+        shortest, longest = int(lengths.min()), int(lengths.max())
+        # One place of all rows at a time: rows are short, and a search in sorted keys takes longer.
+        for place in range(shortest):
+            found |= self.values[first + place] == values
+        for place in range(shortest, longest):
+            some = np.flatnonzero(lengths > place)
+            found[some] |= self.values[first[some] + place] == values[some]
         return found
 
     def replaced(self, rows: NDArray[np.int64], by: Ragged) -> Ragged:

@@ -5,14 +5,17 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from checked_plans import check
 from planner_vectors import CENTS
+from planning_problems import check_planned, problems
 from rackwise.core.errors import Infeasible
 from rackwise.core.planning.model import Balance, Leaders, Repair
+from rackwise.core.planning.outcome.totals import fewest_touched, prices_of_certificate
 from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
 from rackwise.core.racks import crossing_level
@@ -126,3 +129,16 @@ def test_totals_of_a_plan_add_up(case):
         check_loads(case, made)
         check_steady(case, made)
         assert check(cluster, policy, made).is_proved
+
+
+@given(problems(is_limited=True))
+def test_sets_of_a_proved_plan_are_the_cheapest_of_their_partitions(problem):
+    made = check_planned(problem, "auto")
+    assume(made is not None and made.verdict.is_proved)
+    instance, after = apply_plan(problem.cluster, problem.policy, made, prices=problem.prices)
+    offers = prices_of_certificate(instance, made.certificates[0])
+    searched, summed = (
+        fewest_touched(instance, offers, after.sets, is_proved=is_proved)
+        for is_proved in (False, True)
+    )
+    assert made.totals.partitions_at_least == searched == summed

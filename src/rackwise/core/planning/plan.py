@@ -161,6 +161,7 @@ def plan(
     moves = moves_of(instance, change, prices)
     is_now = None if max_moves is None else first_moves(instance, change, max_moves)
     now, later = (moves, ()) if is_now is None else split_moves(moves, is_now)
+    verdict = _verdict(instance, sets, certificate, replication, should_stop)
     progress(1)
     return Plan(
         cluster_id=cluster.cluster_id,
@@ -176,6 +177,7 @@ def plan(
             offers=prices_of_certificate(instance, certificate),
             sets=sets,
             prices=prices,
+            is_proved=verdict.is_legal and verdict.is_fair and not verdict.gap,
         ),
         fair=fair,
         certificates=(
@@ -183,7 +185,7 @@ def plan(
             leader_certificate(instance, leaders.leaders),
             *([] if replication is None else [replication.certificate]),
         ),
-        verdict=_verdict(instance, sets, certificate, replication, should_stop),
+        verdict=verdict,
         hypothetical=cluster.source == "suppose",
         left_alone=left_alone_of(instance, leaders.lists),
         max_moves=max_moves,

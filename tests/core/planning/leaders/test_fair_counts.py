@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rackwise.core.model import Ragged
+from rackwise.core.planning.leaders import fair_counts
 from rackwise.core.planning.leaders.fair_counts import fair_leader_loads, fair_numbers, mean_loads
 from rackwise.core.planning.leaders.state import LeaderCandidates, LeaderChoice
 
@@ -103,6 +104,24 @@ def test_fair_numbers_are_the_mean_if_sets_allow_it(sets, why):
     mean = mean_loads(len(sets), candidates.brokers)
     assert (fair.low.tolist(), fair.high.tolist()) == (mean.low.tolist(), mean.high.tolist()), why
     assert fair.totals.tolist() == [len(sets)]
+
+
+def test_nothing_is_searched_if_leaders_are_known_that_have_the_mean(monkeypatch):
+    candidates = candidates_of([[0, 1], [0, 1], [0]])
+    unfair = fair_numbers(candidates, [1, 1], known=np.array([3, 0]))
+    monkeypatch.setattr(fair_counts, "_near_mean", lambda *_: pytest.fail("a search"))
+    fair = fair_numbers(candidates, [1, 1], known=np.array([2, 1]))
+    for each in (unfair, fair):
+        assert (each.low.tolist(), each.high.tolist(), each.totals.tolist()) == (
+            [1, 1],
+            [2, 2],
+            [3],
+        )
+
+
+def test_fair_numbers_of_unequal_weights_do_not_depend_on_known_leaders():
+    candidates = candidates_of([[0, 1]] * 4)
+    assert fair_numbers(candidates, [1, 3], known=np.array([2, 2])).high.tolist() == [1, 3]
 
 
 def test_fair_numbers_are_those_of_the_fairest_choice_otherwise():

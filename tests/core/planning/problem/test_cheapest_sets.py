@@ -127,6 +127,13 @@ def test_closed_brokers_keep_replicas_and_take_none():
     assert sets_of(instance, cheap) == [[1, 3], [2, 3]]
 
 
+def test_a_rack_that_may_take_one_replica_has_no_broker_for_it():
+    cluster = small_cluster({1: "/a", 2: "/b", 3: "/c"}, {"t-0": [1]}, dead=[1])
+    policy = Policy(brokers=BrokerPolicy(exclude=(3,)))
+    instance = posed_instance(cluster, policy, Balance())
+    assert sets_of(instance, BrokerPrices.flat(instance)) == [[2]]
+
+
 def test_topics_can_have_own_prices():
     instance = instance_of({"t-0": [1, 3], "u-0": [1, 3]})
     table = np.array([[0, 0, 0, 0], [5, 0, 0, 0]])
@@ -151,6 +158,8 @@ def test_no_legal_set_is_cheaper(problem, data):
     offers = BrokerPrices.flat(instance, np.array(prices))
     found = cheapest_sets(instance, offers, with_sets=True)
     assert cheapest_sets(instance, offers).values.tolist() == found.values.tolist()
+    some = np.arange(len(instance))[::2]
+    assert (cheapest_sets(instance, offers, rows=some).values == found.values)[some].all()
     asked = dict(zip(ids, prices, strict=True))
     for row, (p, sets) in enumerate(zip(question.partitions, question.options, strict=True)):
         if not sets:

@@ -14,7 +14,7 @@ from rackwise.core.errors import InvalidConfig, InvalidPolicy, PartialRacks
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Balance, Drain, Replace
 from rackwise.core.planning.problem.goal_instance import instance_of as posed_instance
-from rackwise.core.planning.problem.instance import Instance, contains, sets_of
+from rackwise.core.planning.problem.instance import Instance, sets_of
 from rackwise.core.planning.problem.partition_class import parts
 from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.policy import (
@@ -242,18 +242,6 @@ class TestReasons:
 def test_sets_in_any_order() -> None:
     sets = sets_of(np.array([2, 0, 2]), np.array([5, 1, 3]), 3)
     assert [sets.row(row) for row in range(3)] == [(1,), (), (3, 5)]
-    assert contains(sets, np.array([0, 2, 2]), np.array([1, 3, 4]), 9).tolist() == [
-        True,
-        True,
-        False,
-    ]
-
-
-def test_broker_in_sets_of_any_order() -> None:
-    sets = Ragged.of([[3, 0, 2], [], [1, 0]])
-    rows, brokers = np.array([0, 0, 0, 1, 2, 2, 2]), np.array([0, 1, 3, 0, 0, 1, 3])
-    found = contains(sets, rows, brokers, 4).tolist()
-    assert found == [True, False, True, False, True, True, False]
 
 
 def test_broker_twice_in_sets_of_any_order() -> None:

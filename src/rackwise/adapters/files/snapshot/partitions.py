@@ -354,14 +354,15 @@ def _untrue(table: PartitionTable) -> Iterator[tuple[int, str, str, int]]:
             "expected at least one broker, got an empty list",
             len(empty),
         )
-    members = np.sort(_keys(replicas))
+    # The rows rise, so the stable sort, a merge sort that uses what is in order, takes few passes.
+    members = np.sort(_keys(replicas), kind="stable")
     is_once = not (members[1:] == members[:-1]).any()
     for name in LISTS:
         ragged: Ragged = getattr(table, name)
         if not len(ragged.values) or (is_once and ragged == replicas):
             continue
         keys = _keys(ragged)
-        in_order = np.sort(keys)
+        in_order = np.sort(keys, kind="stable")
         twice = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
         if len(twice):
             row, broker = divmod(int(twice[0]), int(_WIDTH))

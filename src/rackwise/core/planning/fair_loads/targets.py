@@ -146,7 +146,7 @@ def _ranges(
 def _closed_form(instance: Instance, aggregates: Mapping[Aggregate, int]) -> Ranges | None:
     """Floor and ceiling of the mean, of all brokers or of each rack; None where not fair."""
     is_plain = instance.is_open.all() and not any(aggregate.pins for aggregate in aggregates)
-    if not is_plain or len(np.unique(instance.weights)) != 1:
+    if not is_plain or len({*instance.weights.tolist()}) != 1:
         return None
     sizes: dict[int, int] = {}
     for aggregate, size in aggregates.items():

@@ -25,7 +25,6 @@ import numpy as np
 from rackwise.core.planning.leaders.eligible import electable
 from rackwise.core.planning.model import Leaders, Replace
 from rackwise.core.planning.outcome.dollars import copy_prices
-from rackwise.core.planning.problem.instance import contains
 from rackwise.core.planning.problem.steady_costs import SteadyCosts
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def expected_leaders(instance: Instance) -> NDArray[np.int64]:
     index[view.tree.places(instance.brokers)] = np.arange(len(instance.brokers))
     listed = index[view.placed_places]
     rows = view.placed.rows
-    is_candidate = contains(candidates, rows, listed.clip(min=0), len(instance.brokers))
+    is_candidate = candidates.has(rows, listed.clip(min=0))
     is_candidate &= listed >= 0
     found = np.full(len(instance), -1, dtype=np.int64)
     at, first = np.unique(rows[is_candidate], return_index=True)

@@ -114,14 +114,22 @@ def mean_loads(rows: int, brokers: int) -> LeaderLoads:
     )
 
 
-def fair_numbers(candidates: LeaderCandidates, weights: Sequence[int]) -> LeaderLoads:
+def fair_numbers(
+    candidates: LeaderCandidates,
+    weights: Sequence[int],
+    *,
+    known: NDArray[np.int64] | None = None,
+) -> LeaderLoads:
     """The fair numbers for these sets: the mean if they allow it; one weight per broker, 1 or more.
 
-    The mean gives the same proof as the exact groups, and is much faster to compute.
+    The mean gives the same proof as the exact groups, and is much faster to compute. `known`: the
+    loads of any choice of leaders, int64 [brokers]; nothing is searched if they are the mean.
     """
     mean = mean_loads(len(candidates.members), candidates.brokers)
-    column, loads = _near_mean(candidates, mean)
     is_even = len(set(weights)) <= 1
+    if is_even and known is not None and _is_within(known, mean):
+        return mean
+    column, loads = _near_mean(candidates, mean)
     if is_even and _is_within(loads, mean):
         return mean
     choice = LeaderChoice(candidates, column)

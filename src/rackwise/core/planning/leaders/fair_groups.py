@@ -48,12 +48,23 @@ class FairLeaders:
     """The fair numbers, aligned with `brokers`."""
 
 
-def fair_leaders_of(instance: Instance, sets: Ragged) -> FairLeaders:
-    """The fair numbers of leaders for sets of usable brokers, whatever the leaders."""
+def fair_leaders_of(
+    instance: Instance, sets: Ragged, leaders: NDArray[np.int64] | None = None
+) -> FairLeaders:
+    """The fair numbers of leaders for sets of usable brokers, whatever the leaders.
+
+    `leaders`: a usable broker for each row, or -1: leaders that may be fair, which saves time.
+    """
     members = electable(instance, sets).sets
     weights = dict(enumerate(instance.weights.tolist()))
-    brokers, _, candidates = candidate_table(members, np.zeros(len(members.values), dtype=np.int64))
-    return FairLeaders(brokers=brokers, fair=fair_numbers(candidates, weights_of(brokers, weights)))
+    brokers, rows_led, candidates = candidate_table(
+        members, np.zeros(len(members.values), dtype=np.int64)
+    )
+    known = None
+    if leaders is not None and members.has(rows_led, leaders[rows_led]).all():
+        known = np.bincount(leaders[rows_led], minlength=len(instance.brokers))[brokers]
+    fair = fair_numbers(candidates, weights_of(brokers, weights), known=known)
+    return FairLeaders(brokers=brokers, fair=fair)
 
 
 def leader_groups(instance: Instance, found: FairLeaders) -> tuple[BrokerGroup, ...]:

@@ -70,7 +70,7 @@ def counts_of(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, int]:
     table = cluster.partitions
     counts = np.bincount(table.topic, minlength=len(table.topics))
     topics, codes = names_in(moves, "topic")
-    moved = {topics[code] for code in np.unique(codes).tolist()}
+    moved = {topics[code] for code in np.flatnonzero(np.bincount(codes)).tolist()}
     return MappingProxyType(
         {
             topic: int(count)

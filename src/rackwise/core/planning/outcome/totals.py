@@ -16,7 +16,7 @@ Limits: this module does not find a plan that changes so few.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from rackwise.core.planning.outcome.dollars import copy_prices, copy_totals, ste
 from rackwise.core.planning.outcome.monthly import monthly_change
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.copy_prices import CopyCosts
-from rackwise.core.view import View
+from rackwise.core.planning.problem.partition_class import parts
+from rackwise.core.view import View, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +48,11 @@ def totals_of(
     offers: BrokerPrices,
     sets: Ragged,
     prices: Sequence[Price],
+    is_proved: bool,
 ) -> Totals:
     """Sums over the moves; `lists`: broker ids of every row after, `sets`: usable brokers.
 
-    `offers`: the certificate's prices.
+    `offers`: the certificate's prices; `is_proved`: as in `fewest_touched`.
     """
     forced = forced_moves(instance)
     found = leader_totals(instance, change, lists, prices)
@@ -59,7 +61,7 @@ def totals_of(
         goal_moves=_goal_moves(instance, change),
         repair_moves=forced,
         balance_moves=found.moves - forced,
-        partitions_at_least=fewest_touched(instance, offers, sets),
+        partitions_at_least=fewest_touched(instance, offers, sets, is_proved=is_proved),
     )
 
 
@@ -131,7 +133,32 @@ def _exact_sum(values: NDArray[np.int64]) -> int:
 def forced_moves(instance: Instance) -> int:
     """The number of replicas that the rules alone force to be copied, whatever the loads."""
     moves = with_unit_costs(instance)
-    return _exact_sum(cheapest_sets(moves, BrokerPrices.flat(moves)).values)
+    alike, examples = _alike_rows(moves)
+    values = cheapest_sets(moves, BrokerPrices.flat(moves), rows=examples).values
+    return _exact_sum(values[examples] * alike)
+
+
+def _alike_rows(instance: Instance) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many rows have to copy as many replicas as an example, and the examples, ascending.
+
+    Rows are alike if they are of one class, and hold as many replicas on open and on closed brokers
+    of each finest rack. A row with pins is only like itself.
+    """
+    is_alone = instance.pins.lengths > 0
+    counts, examples = [np.ones(int(is_alone.sum()), np.int64)], [np.flatnonzero(is_alone)]
+    others = np.flatnonzero(~is_alone)
+    for rows in parts(others, instance.leaves) if len(others) else ():
+        held = instance.held.take(rows)
+        is_closed = ~instance.is_open[held.values]
+        tables = [held] if not is_closed.any() else [held.keep(~is_closed), held.keep(is_closed)]
+        columns = [column for some in tables for column in instance.leaf_counts(some).T]
+        frozen = instance.is_frozen[rows].astype(np.int64)
+        code, first = distinct([instance.class_of[rows], frozen, *columns])
+        counts.append(np.bincount(code))
+        examples.append(rows[first])
+    both = np.stack([np.concatenate(counts), np.concatenate(examples)])
+    alike, rows = both[:, np.argsort(both[1])]
+    return alike, rows
 
 
 def with_unit_costs(instance: Instance) -> Instance:
@@ -144,26 +171,43 @@ def with_unit_costs(instance: Instance) -> Instance:
     return replace(instance, minimise="moves", costs=costs)
 
 
-def fewest_touched(instance: Instance, offers: BrokerPrices, sets: Ragged) -> int:
+def fewest_touched(
+    instance: Instance, offers: BrokerPrices, sets: Ragged, *, is_proved: bool
+) -> int:
     """The partitions whose set changes in every plan of this cost, as far as the prices show.
 
-    `sets`: those of the plan, each the cheapest of its partition under the prices.
+    `sets`: those of the plan. `is_proved`: whether the plan is legal, fair and at the bound that
+    the prices give; then each of its sets is the cheapest of its partition under the prices.
     """
-    least = cheapest_sets(instance, offers).values
+    brokers = sets.values.astype(np.int64)
+    is_new = ~instance.holds(sets.rows, brokers)
+    if is_proved:
+        copied = np.zeros(len(brokers), dtype=np.int64)
+        copied[is_new] = instance.cost_at(sets.rows[is_new], instance.leaf[brokers[is_new]])
+        least = View.sums(sets, _prices_at(offers, sets.rows, brokers) + copied)
+    else:
+        least = cheapest_sets(instance, offers).values
     is_unchanged = _is_legal_unchanged(instance)
     stays = np.zeros(len(instance), dtype=np.bool_)
     rows = np.flatnonzero(is_unchanged)
     if len(rows):
         kept = instance.held.take(rows)
-        held_prices = offers.table[offers.row_class[rows[kept.rows]], kept.values]
-        stays[rows] = View.sums(kept, held_prices) == least[rows]
+        stays[rows] = (
+            View.sums(kept, _prices_at(offers, rows[kept.rows], kept.values)) == least[rows]
+        )
     forced = np.flatnonzero(~stays)
-    brokers = sets.values.astype(np.int64)
-    is_new = ~instance.holds(sets.rows, brokers)
     moves = int(is_new.sum())
     room = _exact_sum(instance.replicas[forced])
     widest = int(instance.replicas.max(initial=1))
     return len(forced) + max(0, -(-(moves - room) // max(widest, 1)))
+
+
+def _prices_at(
+    offers: BrokerPrices, rows: NDArray[np.int64], brokers: NDArray[np.signedinteger[Any]]
+) -> NDArray[np.int64]:
+    """The price of the aligned broker for each row, int64 [rows]."""
+    prices: NDArray[np.int64] = offers.table[offers.row_class[rows], brokers]
+    return prices
 
 
 def _is_legal_unchanged(instance: Instance) -> NDArray[np.bool_]:

@@ -105,18 +105,23 @@ class CheapestSets(NamedTuple):
 
 
 def cheapest_sets(
-    instance: Instance, offers: BrokerPrices, *, with_sets: bool = False
+    instance: Instance,
+    offers: BrokerPrices,
+    *,
+    with_sets: bool = False,
+    rows: NDArray[np.int64] | None = None,
 ) -> CheapestSets:
     """The cheapest legal set of each partition; ties go to held brokers, then to canonical order.
 
-    The value is `NEVER` or more if there is no legal set; its brokers then mean nothing. Prices and
-    costs are below 2^50.
+    `rows`: only these partitions, rising; the values of the others mean nothing. The value is
+    `NEVER` or more if there is no legal set; its brokers then mean nothing. Prices and costs are
+    below 2^50.
     """
     values = np.where(instance.replicas > 0, NEVER, 0)
     offsets = np.zeros(len(instance) + 1, dtype=np.int64)
     np.cumsum(instance.replicas, out=offsets[1:])
     chosen = np.zeros(offsets[-1] if with_sets else 0, dtype=np.int32)
-    for chunk in _chunks(instance, offers):
+    for chunk in _chunks(instance, offers, rows):
         solve = _cheapest_in_boxes if chunk.class_.has_boxes else _cheapest_at_least
         found = solve(chunk, with_sets=with_sets)
         values[chunk.rows] = found.forced
@@ -169,8 +174,12 @@ class _Chunk(NamedTuple):
         return self.instance.cost_at(rows, leaf.ravel()).reshape(leaf.shape)
 
 
-def _chunks(instance: Instance, offers: BrokerPrices) -> Iterator[_Chunk]:
+def _chunks(
+    instance: Instance, offers: BrokerPrices, rows: NDArray[np.int64] | None
+) -> Iterator[_Chunk]:
     active = np.flatnonzero(~instance.is_frozen)
+    if rows is not None:
+        active = rows[~instance.is_frozen[rows]]
     if not len(active):
         return
     codes, examples = distinct([instance.class_of[active], _pin_codes(instance, active)])
@@ -245,7 +254,10 @@ class _RackOffers(NamedTuple):
         more, most = max(0, low - self.taken), max(0, high - self.taken)
         if more > self.offers.shape[1]:
             return self._pad_offers(more - self.offers.shape[1]).force_and_limit(low, high)
-        order = np.argsort(self.offers, axis=1, kind="stable")[:, :most]
+        if most == 1 and self.offers.shape[1]:  # the first of the least, without sorting the others
+            order = self.offers.argmin(axis=1, keepdims=True)
+        else:
+            order = np.argsort(self.offers, axis=1, kind="stable")[:, :most]
         offers = np.take_along_axis(self.offers, order, axis=1)
         ids = np.take_along_axis(self.ids, order, axis=1) if self.ids.shape[1] else self.ids
         return _RackOffers(

@@ -117,7 +117,7 @@ class Instance:
 
     def holds(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each row holds a live replica on the usable broker that is aligned with it."""
-        return contains(self.held, rows, brokers, len(self.brokers))
+        return self.held.has(rows, brokers)
 
     def cost_at(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cost of a replica of each row in the aligned finest rack, if it is not held."""
@@ -160,7 +160,7 @@ class Instance:
         closed = np.flatnonzero(~self.is_open[brokers])
         is_legal_row[rows[closed[~self.holds(rows[closed], brokers[closed])]]] = False
         pinned = self.pins.rows
-        is_in = contains(sets, pinned, self.pins.values.astype(np.int64), width)
+        is_in = sets.has(pinned, self.pins.values)
         is_legal_row[pinned[~is_in]] = False
         is_legal_row[self.lost_pins] = False
         for number, class_ in enumerate(self.classes):
@@ -170,19 +170,6 @@ class Instance:
         # Frozen rows are pinned to all that they hold, so only a further broker is wrong.
         is_legal_row[self.is_frozen & (sets.lengths != self.replicas)] = False
         return is_legal_row
-
-
-def contains(
-    sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
-) -> NDArray[np.bool_]:
-    """Whether each row's set contains the aligned broker; broker numbers are below `width`."""
-    if not len(rows):
-        return np.zeros(0, dtype=np.bool_)
-    keys = _sorted_keys(sets, width)
-    wanted = rows * width + brokers
-    found = np.searchsorted(keys, wanted)
-    is_in: NDArray[np.bool_] = np.append(keys, -1)[found] == wanted
-    return is_in
 
 
 def _sorted_keys(sets: Ragged, width: int) -> NDArray[np.int64]:

@@ -169,7 +169,7 @@ def _usable(instance: Instance, lists: Ragged) -> tuple[Ragged, NDArray[np.int64
     found = index_of_brokers(instance, lists.values)
     known = found >= 0
     usable = Ragged(lists.offsets, found.astype(np.int32)).keep(known)
-    return _sort_rows(usable), np.unique(lists.rows[~known])
+    return _sort_rows(usable), np.flatnonzero(usable.lengths < lists.lengths)
 
 
 def index_of_brokers(instance: Instance, ids: NDArray[np.int32]) -> NDArray[np.int64]:

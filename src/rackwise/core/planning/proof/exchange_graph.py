@@ -75,7 +75,7 @@ class PricedSets:
         """If `row_class` is None, all rows share one class."""
         classes = np.zeros(len(instance), dtype=np.int64) if row_class is None else row_class
         rows, brokers = sets.rows, sets.values.astype(np.int64)
-        is_new = ~contains_sorted(instance.held, rows, brokers, len(instance.brokers))
+        is_new = ~instance.held.has(rows, brokers)
         leaf = instance.leaf[brokers]
         own = instance.held_cost_at(rows, leaf)
         own[is_new] = instance.cost_at(rows[is_new], leaf[is_new])
@@ -85,16 +85,6 @@ class PricedSets:
     def nodes(self) -> NDArray[np.int64]:
         """Node of each replica: its class times B, plus its broker."""
         return self.row_class[self.sets.rows] * len(self.instance.brokers) + self.sets.values
-
-
-def contains_sorted(
-    sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
-) -> NDArray[np.bool_]:
-    """Whether each row's set contains the broker; the values of a set rise."""
-    keys = sets.rows * width + sets.values
-    wanted = rows * width + brokers
-    found: NDArray[np.bool_] = np.append(keys, -1)[np.searchsorted(keys, wanted)] == wanted
-    return found
 
 
 class Exchanges(NamedTuple):
@@ -175,8 +165,7 @@ def _class_rows(placement: PricedSets) -> Iterator[_ClassRows]:
         return
     is_pinned = np.zeros(len(sets.values), dtype=np.bool_)
     if len(instance.pins.values):
-        pins, width = instance.pins, len(instance.brokers)
-        is_pinned = contains_sorted(pins, sets.rows, sets.values.astype(np.int64), width)
+        is_pinned = sets.values_in(instance.pins)
     codes, examples = distinct([instance.class_of[active]])
     for code, example in enumerate(active[examples].tolist()):
         class_ = instance.classes[int(instance.class_of[example])]
@@ -200,7 +189,7 @@ def _exchanges_back(placement: PricedSets, part: _ClassRows) -> Iterator[Exchang
     own = instance.held.take(part.rows)
     rows = part.rows[own.rows]
     brokers = own.values.astype(np.int64)
-    is_left = ~contains_sorted(sets, rows, brokers, len(instance.brokers))
+    is_left = ~sets.has(rows, brokers)
     left = own.keep(is_left)
     for column in range(int(left.lengths.max(initial=0))):
         at = np.flatnonzero(left.lengths > column)
@@ -332,7 +321,7 @@ def _arcs_of_crowded_hubs(
     tail, leaf = np.nonzero(crowded)
     pair, broker = np.nonzero((instance.leaf == leaf[:, None]) & instance.is_open)
     rows = np.searchsorted(sets.offsets, best[tail, leaf], side="right") - 1
-    is_member = contains_sorted(sets, rows[pair], broker, width)
+    is_member = sets.has(rows[pair], broker)
     own_class = sources[tail[pair]] // width
     arcs = [
         np.stack([tail[pair], own_class * width + broker, hubs[tail, leaf][pair]])[:, ~is_member]
@@ -365,7 +354,7 @@ def _arcs_without_member(
         at, column = np.nonzero(first + offset < last)
         broker = wanted[1][order[first[at, column] + offset]]
         rows = exchange.rows[at]
-        lacks = ~contains_sorted(placement.sets, rows, broker, width)
+        lacks = ~placement.sets.has(rows, broker)
         at, column, broker, rows = at[lacks], column[lacks], broker[lacks], rows[lacks]
         heads = placement.row_class[rows] * width + broker
         found.append(np.stack([tails[at, column], heads, exchange.change[at, column]]))

@@ -57,7 +57,7 @@ def judge_leaders(
     """Judge the first broker of each list (ids) as the leader of a set of usable brokers."""
     candidates, preferred = electable(instance, sets)
     rows_led = np.flatnonzero(candidates.lengths > 0)
-    leader = _first_brokers(instance, lists)
+    leader = first_brokers(instance, lists)
     problems = list(_unelectable(instance, candidates, leader, rows_led))
     cost = int((leader != preferred)[rows_led].sum())
     if certificate is None:
@@ -86,7 +86,7 @@ def judge_leaders(
     return LeadersVerdict(cost, bound, tuple(f"leaders: {text}" for text in fairness_problems))
 
 
-def _first_brokers(instance: Instance, lists: Ragged) -> NDArray[np.int64]:
+def first_brokers(instance: Instance, lists: Ragged) -> NDArray[np.int64]:
     """Index of the first broker of each list, -1 if it is not usable or the list is empty."""
     first = np.where(lists.lengths > 0, lists.offsets[:-1], -1)
     return index_of_brokers(instance, np.append(lists.values, np.int32(-1))[first])

@@ -35,6 +35,7 @@ from rackwise.core.planning.outcome.left_alone import left_alone_of
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
 from rackwise.core.planning.proof.bound import UNITS
+from rackwise.core.planning.proof.fair_leaders import first_brokers
 from rackwise.core.planning.proof.replication import OBJECTIVE, UNIT
 from rackwise.core.text import counted, escaped
 
@@ -68,7 +69,7 @@ def false_statements(
     return (
         *_false_origin(instance, plan),
         *_different_fields("the verdict", verdict, plan.verdict),
-        *_false_moves(instance, plan, after, prices),
+        *_false_moves(instance, plan, after, verdict, prices),
         *_false_proof(instance, plan, after, verdict),
     )
 
@@ -97,7 +98,11 @@ def _false_origin(instance: Instance, plan: Plan) -> Iterator[str]:
 
 
 def _false_moves(
-    instance: Instance, plan: Plan, after: AppliedMoves, prices: Sequence[Price]
+    instance: Instance,
+    plan: Plan,
+    after: AppliedMoves,
+    verdict: Verdict,
+    prices: Sequence[Price],
 ) -> Iterator[str]:
     change = list_changes(instance, after.lists)
     moves = moves_of(instance, change, prices)
@@ -106,7 +111,13 @@ def _false_moves(
     else:
         offers = prices_of_certificate(instance, plan.certificates[0])
         found = totals_of(
-            instance, change, after.lists, offers=offers, sets=after.sets, prices=prices
+            instance,
+            change,
+            after.lists,
+            offers=offers,
+            sets=after.sets,
+            prices=prices,
+            is_proved=verdict.is_legal and verdict.is_fair and not verdict.gap,
         )
     if moves != plan.all_moves:
         yield from _different_moves(moves, plan.all_moves)
@@ -161,7 +172,7 @@ def _false_proof(
     instance: Instance, plan: Plan, after: AppliedMoves, verdict: Verdict
 ) -> Iterator[str]:
     """Groups, cuts and caps that are not those of the fair loads, and other certificates."""
-    leaders = fair_leaders_of(instance, after.sets)
+    leaders = fair_leaders_of(instance, after.sets, first_brokers(instance, after.lists))
     fair = Fair(leader_groups=leader_groups(instance, leaders))
     wanted = [
         _Certified("leaders", LEADERS_UNIT, fair.leader_groups, leader_cuts(instance, leaders))

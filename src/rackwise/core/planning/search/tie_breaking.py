@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from rackwise.core.model import Ragged
-from rackwise.core.planning.problem.instance import contains
 from rackwise.core.view import View, distinct
 
 if TYPE_CHECKING:
@@ -284,7 +283,7 @@ def sort_targets(instance: Instance, sets: Ragged) -> Ragged:
     alone = np.zeros(len(cells), dtype=np.bool_)
     alone[order[first[sizes == 1]]] = True
     moved = np.flatnonzero(is_new & alone)
-    is_pinned = contains(instance.pins, rows[moved], brokers[moved], len(instance.brokers))
+    is_pinned = instance.pins.has(rows[moved], brokers[moved])
     moved = moved[~is_pinned]
     topic = instance.topic[rows[moved]].astype(np.int64)
     aggregate = np.where(instance.is_capped[topic], topic + 1, 0)

@@ -49,7 +49,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.errors import NotEnoughMemory
-from rackwise.core.planning.problem.instance import contains
 from rackwise.core.planning.problem.partition_class import parts
 from rackwise.core.planning.problem.rack_bounds import (
     RackCapacity,
@@ -193,7 +192,7 @@ class _Builder(CellNodes):
         """(position in rows, broker) of the held replicas that are not pinned."""
         held = self.instance.held.take(rows)
         at, brokers = held.rows, held.values.astype(np.int64)
-        is_free = ~contains(self.instance.pins.take(rows), at, brokers, self.width)
+        is_free = ~self.instance.pins.take(rows).has(at, brokers)
         return at[is_free], brokers[is_free]
 
     def _add_box_nodes(
