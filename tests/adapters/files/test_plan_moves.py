@@ -17,7 +17,7 @@ from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.canonical import sha256_of
 from rackwise.core.json.strict import parse
 from rackwise.core.planning.model import Move
-from rackwise.core.planning.outcome.move_columns import columns_of
+from rackwise.core.planning.outcome.move_columns import MoveColumns, columns_of
 from rackwise.core.planning.plan import plan
 from small_clusters import small_cluster
 
@@ -28,16 +28,26 @@ CLUSTER = small_cluster(
 )
 PLAN = sealed(plan(CLUSTER))
 DATA = plan_bytes(PLAN)
+SPLIT = sealed(plan(CLUSTER, max_moves=1))
+LIMITED = plan_bytes(SPLIT)
+"""A plan that leaves moves for later."""
 MOVES = DATA[DATA.index(b'{"after"') : DATA.index(b'\n],"sha256"')]
+LATER = LIMITED[LIMITED.index(b'"later":[') : LIMITED.index(b'],"made_from"')]
 
 
 def test_a_plan_has_moves():
     assert len(PLAN.moves) == 3
 
 
+def test_a_plan_with_a_budget_has_later_moves():
+    assert (len(SPLIT.moves), len(SPLIT.later)) == (1, 2)
+
+
 def test_columns_are_the_moves():
     assert columns_of(PLAN.moves).moves == PLAN.moves
-    assert written_moves(DATA).columns.moves == PLAN.moves
+    assert written_moves(DATA).moves == PLAN.moves
+    assert written_moves(LIMITED).moves == SPLIT.moves
+    assert written_moves(LIMITED).later == SPLIT.later
 
 
 def test_what_was_written_is_read_without_json(monkeypatch):
@@ -52,6 +62,26 @@ def test_what_was_written_is_read_without_json(monkeypatch):
     monkeypatch.setattr(reader, "document", document)
     assert parse_plan(DATA, where="p.json") == PLAN
     assert documents == [len(DATA) - len(MOVES) - len("\n\n")]
+
+
+def test_later_moves_are_read_as_columns():
+    found = parse_plan(LIMITED, where="p.json")
+    assert found == SPLIT
+    assert isinstance(found.later, MoveColumns)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"max_moves": None},
+        {"later": (*SPLIT.later, SPLIT.moves[0])},
+        {"later": (replace(SPLIT.later[0], after=(1, 2, 99)), *SPLIT.later[1:])},
+        {"later": (replace(SPLIT.later[0], bytes=-5), *SPLIT.later[1:])},
+    ],
+)
+def test_later_moves_that_break_a_rule_are_named_by_their_path(change):
+    with pytest.raises(InvalidPlan, match=r"\$\.later|expected each partition once"):
+        parse_plan(plan_bytes(sealed(replace(SPLIT, **change))), where="p.json")
 
 
 @pytest.mark.parametrize(
@@ -144,9 +174,15 @@ def test_any_edit_of_the_moves(moves, is_sealed):
     check(sealed_again(data) if is_sealed else data)
 
 
-@given(edited(DATA))
+@given(edited(DATA) | edited(LIMITED))
 def test_any_edit(data):
     check(data)
+
+
+@given(edited(LATER), st.booleans())
+def test_any_edit_of_later_moves(moves, is_sealed):
+    data = LIMITED.replace(LATER, moves)
+    check(sealed_again(data) if is_sealed else data)
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,7 @@ def _characters(cells: NDArray[np.uint8]) -> NDArray[np.int64]:
 def _copied_cells(columns: MoveColumns) -> list[NDArray[np.uint8]]:
     """`12.4 GiB, 12.4 GiB cross`. A move that changes only the order copies nothing."""
     size, cross = (columns.numbers[key] for key in ("bytes", "cross_bytes"))
-    after = columns.lists["after"]
-    added = after.keep(~after.values_in(columns.lists["before"])).lengths
+    added = columns.added
     is_known = (added > 0) & (size >= 0)
     copied, code = _size_texts(size, added)
     code[~is_known] = len(copied)

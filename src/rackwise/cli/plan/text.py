@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.goals import goal_text
 from rackwise.cli.plan.move_text import moves_text
 from rackwise.cli.tables import columns_text, labelled_text, size_text
+from rackwise.core.planning.outcome.move_columns import columns_of
 from rackwise.core.text import counted, escaped, names_text
 from rackwise.core.traffic import NANO, exact_dollars
 
@@ -199,16 +199,15 @@ def later_rows(plan: Plan) -> Iterator[tuple[str, str]]:
     """Format what fits --max-moves, what is left for later, and the rules that this repairs."""
     if not plan.later:
         return
+    columns = columns_of(plan.moves), columns_of(plan.later)
     now, later = (
-        f"{counted(sum(len(move.added) for move in moves), 'replica')} in "
-        f"{counted(len(moves), 'partition')}"
-        for moves in (plan.moves, plan.later)
+        f"{counted(int(moves.added.sum()), 'replica')} in {counted(len(moves), 'partition')}"
+        for moves in columns
     )
     yield "now", f"{now}, at most {counted(plan.max_moves or 0, 'replica')}"
     is_least = plan.verdict.is_proved and plan.minimise == "moves"
     yield "later", f"{later}{'; no plan gets from there to the goal with fewer' * is_least}"
-    broken = Counter(name for move in plan.later for name in move.reasons)
-    for name, count in broken.items():
+    for name, count in columns[1].reason_counts.items():
         yield "", f"{counted(count, 'partition')} for {escaped(name)}"
 
 

@@ -12,6 +12,7 @@ from rackwise.core.planning.outcome.move_columns import (
     CodedValues,
     MoveColumns,
     columns_of,
+    joined,
     lists_in,
     names_in,
     numbers_in,
@@ -47,6 +48,21 @@ def test_it_is_a_sequence_of_the_moves():
 def test_some_moves_in_another_order():
     assert COLUMNS.take(np.array([3, 0])) == (MOVES[3], MOVES[0])
     assert COLUMNS.take(np.array([], dtype=np.int64)) == ()
+
+
+def test_joined_moves():
+    others = (replace(MOVES[3], partition=5, topic="c"), *MOVES[:2])
+    assert joined(MOVES, others) == (*MOVES, *others)
+    assert joined(COLUMNS, ()) == MOVES
+    assert joined(MOVES, others).names["topic"].values == ("a", "b", "c")
+
+
+def test_added_replicas_and_reasons():
+    assert COLUMNS.added.tolist() == [len(move.added) for move in MOVES]
+    reasons = [("b",), ("c", "a"), ("b",), ("a",)]
+    moves = [replace(move, reasons=each) for move, each in zip(MOVES, reasons, strict=True)]
+    assert [*columns_of(moves).reason_counts.items()] == [("b", 2), ("c", 1), ("a", 2)]
+    assert columns_of(()).reason_counts == {}
 
 
 def test_columns_of_columns_are_the_same():

@@ -9,6 +9,8 @@
 lines  <->  after, before: lists; bytes, ..: numbers; reasons, topic, ..: codes of few values
 ```
 
+`later`, the moves that do not fit `--max-moves`, has the same form.
+
 Reading cuts the names out of each line. What is left are integers (`number_columns`). Names are
 few: those of one line are often those of many others, and each distinct text is parsed once. A text
 that is unusual in any way has no columns here and is read as JSON; so is one whose moves break a
@@ -42,6 +44,8 @@ from rackwise.core.planning.outcome.move_columns import (
     NUMBERS,
     CodedValues,
     MoveColumns,
+    columns_of,
+    joined,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BEGIN, _END = b'"moves":[\n', b'\n],"sha256":"'
+_LATER, _LATER_END = b'"later":[\n', b"\n]"
 _NAMES_BEGIN, _NAMES_END = b',"reasons":', b',"usd_nano":'
 _CUTS = re.compile(_NAMES_BEGIN + b"|" + _NAMES_END)
 _KEYS = tuple(sorted((*LISTS, *NUMBERS, *NAMES)))
@@ -60,7 +65,9 @@ _FORMS = {member.key: member.form for member in CODEC.object(Move).members}
 class WrittenMoves(NamedTuple):
     """The moves of a plan file, and the file without them."""
 
-    columns: MoveColumns
+    moves: MoveColumns
+    later: MoveColumns
+    """The moves that are left for later; none in most plans."""
     rest: bytes
 
 
@@ -91,8 +98,21 @@ def written_moves(data: bytes) -> WrittenMoves | None:
     begin, end = data.find(_BEGIN), data.rfind(_END)
     if not 0 <= begin < end:
         return None
-    first = begin + len(_BEGIN)
-    pieces = _CUTS.split(data[first:end])
+    moves = _columns(data[begin + len(_BEGIN) : end])
+    rest = data[: begin + len(_BEGIN) - 1] + data[end + 1 :]
+    begin = rest.find(_LATER)
+    if moves is None or begin < 0:
+        return None if moves is None else WrittenMoves(moves, columns_of(()), rest)
+    end = rest.find(_LATER_END, begin)
+    later = _columns(rest[begin + len(_LATER) : end])
+    if later is None or not _are_valid(joined(moves, later)):
+        return None
+    return WrittenMoves(moves, later, rest[: begin + len(_LATER) - 1] + rest[end + 1 :])
+
+
+def _columns(lines: bytes) -> MoveColumns | None:
+    """The moves of these lines; None where the text is unusual, or a move breaks a rule."""
+    pieces = _CUTS.split(lines)
     # A text that ends within names has no integers for its last line.
     found = keyed_integers(b":".join(pieces[::2]), len(_INTEGERS))
     if found is None or len(pieces) != 2 * len(found.counts) + 1:
@@ -105,9 +125,7 @@ def written_moves(data: bytes) -> WrittenMoves | None:
     if lists is None or numbers is None or names is None:
         return None
     columns = MoveColumns(lists, numbers, names)
-    return (
-        WrittenMoves(columns, data[: first - 1] + data[end + 1 :]) if _are_valid(columns) else None
-    )
+    return columns if _are_valid(columns) else None
 
 
 def _lists(found: KeyedIntegers) -> dict[str, Ragged] | None:

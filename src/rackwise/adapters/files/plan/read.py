@@ -80,14 +80,15 @@ def _written_plan(data: bytes) -> Plan | None:
     except InvalidPlan:
         return None
     known = list(rest.made_from.brokers)
-    if rest.later:  # no partition may be in both lists
+    if len(found.later) and rest.max_moves is None:
         return None
-    if not np.isin(found.columns.lists["after"].values, known).all():
+    both = found.moves, found.later
+    if not all(np.isin(each.lists["after"].values, known).all() for each in both):
         return None
-    content, digest = written(rest, found.columns)
+    content, digest = written(rest, found.moves, found.later)
     if content != data or digest != rest.sha256:
         return None
-    return replace(rest, moves=found.columns)
+    return replace(rest, moves=found.moves, later=found.later)
 
 
 def plan_policy(plan: Plan, *, where: str) -> Policy:

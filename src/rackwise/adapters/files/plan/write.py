@@ -99,16 +99,19 @@ def plan_body(plan: Plan) -> dict[str, Json]:
 
 def _written(plan: Plan) -> tuple[bytes, str]:
     """The content of a plan file and the hash in it."""
-    return written(replace(plan, moves=()), columns_of(plan.moves))
+    without = replace(plan, moves=(), later=())
+    return written(without, columns_of(plan.moves), columns_of(plan.later))
 
 
-def written(plan: Plan, moves: MoveColumns) -> tuple[bytes, str]:
+def written(plan: Plan, moves: MoveColumns, later: MoveColumns) -> tuple[bytes, str]:
     """The content of the file of a plan with these moves, and the hash in it.
 
     `plan`: without moves.
     """
     texts = {key: _in_lines(key, value).encode() for key, value in plan_body(plan).items()}
     texts["moves"] = move_lines(moves)
+    if len(later):
+        texts["later"] = move_lines(later)
     digest = sha256()
     for piece in _pieces(texts):
         digest.update(piece.translate(None, b"\n"))

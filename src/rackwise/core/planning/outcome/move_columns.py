@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rackwise.core.planning.model import Plan
+
 LISTS = ("after", "before")
 """Fields of a move that are lists of broker ids."""
 NUMBERS = ("bytes", "cross_bytes", "partition", "usd_nano")
@@ -76,6 +78,23 @@ class MoveColumns(Sequence[Move]):
         if self._moves is None:
             self._moves = _moves_of(self)
         return self._moves
+
+    @property
+    def added(self) -> NDArray[np.int64]:
+        """The number of replicas that each move adds, int64 [moves]."""
+        after = self.lists["after"]
+        return after.keep(~after.values_in(self.lists["before"])).lengths
+
+    @property
+    def reason_counts(self) -> dict[str, int]:
+        """Reason -> the number of moves that have it, in the order of their first moves."""
+        values, codes = self.names["reasons"]
+        used, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        found: dict[str, int] = {}
+        for at in np.argsort(first).tolist():
+            for name in values[int(used[at])]:
+                found[name] = found.get(name, 0) + int(counts[at])
+        return found
 
     def take(self, order: NDArray[np.int64]) -> MoveColumns:
         """The moves with these numbers, in this order."""
@@ -131,6 +150,36 @@ def columns_of(moves: Sequence[Move]) -> MoveColumns:
         numbers={name: numbers_in(moves, name) for name in NUMBERS},
         names={name: names_in(moves, name) for name in NAMES},
     )
+
+
+def joined(first: Sequence[Move], second: Sequence[Move]) -> MoveColumns:
+    """The columns of moves and of further moves."""
+    both = columns_of(first), columns_of(second)
+    return MoveColumns(
+        lists={name: _joined_lists(*(each.lists[name] for each in both)) for name in LISTS},
+        numbers={name: np.concatenate([each.numbers[name] for each in both]) for name in NUMBERS},
+        names={name: _joined_names(*(each.names[name] for each in both)) for name in NAMES},
+    )
+
+
+def all_moves(plan: Plan) -> Sequence[Move]:
+    """The moves and the later moves of a plan, in columns if it has both."""
+    return joined(plan.moves, plan.later) if plan.later else plan.moves
+
+
+def _joined_lists(first: Ragged, second: Ragged) -> Ragged:
+    offsets = np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]])
+    return Ragged(offsets, np.concatenate([first.values, second.values]))
+
+
+def _joined_names(first: CodedValues, second: CodedValues) -> CodedValues:
+    """The values of both, each once."""
+    codes = {value: code for code, value in enumerate(dict.fromkeys(first.values + second.values))}
+    of_rows = [
+        np.array([codes[value] for value in each.values], dtype=np.int64)[each.codes]
+        for each in (first, second)
+    ]
+    return CodedValues((*codes,), np.concatenate(of_rows))
 
 
 def lists_in(moves: Sequence[Move], name: str) -> Ragged:

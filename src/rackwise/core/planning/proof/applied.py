@@ -25,7 +25,12 @@ import numpy as np
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.expected import with_steady_costs
 from rackwise.core.planning.model import Leaders
-from rackwise.core.planning.outcome.move_columns import lists_in, names_in, numbers_in
+from rackwise.core.planning.outcome.move_columns import (
+    all_moves,
+    lists_in,
+    names_in,
+    numbers_in,
+)
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.text import counted, escaped
 
@@ -75,7 +80,7 @@ def apply_plan(
     instance = instance_of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
     instance = with_steady_costs(instance, prices)
     keeps_sets = isinstance(plan.goal, Leaders)
-    return AppliedPlan(instance, apply_moves(instance, plan.all_moves, keeps_sets=keeps_sets))
+    return AppliedPlan(instance, apply_moves(instance, all_moves(plan), keeps_sets=keeps_sets))
 
 
 def apply_moves(

@@ -32,6 +32,7 @@ from rackwise.core.planning.leaders.fair_groups import (
 from rackwise.core.planning.model import Fair, Leaders, SeenBroker
 from rackwise.core.planning.outcome.first_moves import first_moves, split_moves
 from rackwise.core.planning.outcome.left_alone import left_alone_of
+from rackwise.core.planning.outcome.move_columns import all_moves
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
 from rackwise.core.planning.proof.bound import UNITS
@@ -82,7 +83,7 @@ def _false_origin(instance: Instance, plan: Plan) -> Iterator[str]:
     for id_ in sorted(seen.keys() | plan.made_from.brokers.keys()):
         if seen.get(id_) != plan.made_from.brokers.get(id_):
             yield f"broker {id_}: the plan records another rack or state than the cluster has"
-    counts = counts_of(cluster, plan.all_moves)
+    counts = counts_of(cluster, all_moves(plan))
     stated = plan.made_from.partitions
     for topic in sorted(counts.keys() | stated.keys()):
         wanted, had = (
@@ -119,8 +120,9 @@ def _false_moves(
             prices=prices,
             is_proved=verdict.is_legal and verdict.is_fair and not verdict.gap,
         )
-    if moves != plan.all_moves:
-        yield from _different_moves(moves, plan.all_moves)
+    stated = all_moves(plan)
+    if moves != stated:
+        yield from _different_moves(moves, stated)
     if plan.totals.monthly is None:
         found = replace(found, monthly=None)
     if plan.totals.goal_moves is None:
@@ -153,6 +155,8 @@ def _false_order(
         except InvalidConfig as error:
             yield error.message
             return
+    if wanted == (plan.moves, plan.later):
+        return
     orders = [
         [[(move.topic, move.partition) for move in some] for some in pair]
         for pair in (wanted, (plan.moves, plan.later))
