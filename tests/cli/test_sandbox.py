@@ -64,6 +64,7 @@ def test_it_serves_until_ctrl_c_and_leaves_logs_in_the_folder(run, tmp_path):
     assert "starting 2 brokers of Kafka 4.4 in KRaft mode" in talk
     assert "broker 0 in rack /north/, process " in talk
     assert "broker 1 without a rack, process " in talk
+    assert "restart broker N by hand: " in talk
     assert f"logs and data: {tmp_path / 'box'}\npress Ctrl-C to stop it\nstopping\n" in talk
     assert (tmp_path / "box" / "broker-0" / "server.log").stat().st_size > 0
 

@@ -141,6 +141,8 @@ def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
     for broker in cluster.brokers:
         rack = "without a rack" if broker.rack is None else f"in rack {broker.rack}"
         shell.note(f"broker {broker.id} {rack}, process {cluster.pid(broker.id)}")
+    start = cluster.folder / "kafka-server-start.sh"
+    shell.note(f"restart broker N by hand: {start} {cluster.folder}/broker-N/server.properties")
     shell.note(f"logs and data: {cluster.folder}")
     shell.note("press Ctrl-C to stop it")
     keeper = cluster.zookeeper_connect if has_zookeeper else None
