@@ -116,7 +116,10 @@ def test_an_owner_that_was_never_registered_only_reserves_its_id():
 
 
 def test_a_start_without_acquire_is_told():
-    since = "id 7 was registered without acquire since h7 last had it"
+    since = (
+        "id 7 was registered without acquire since h7 last had it; if it is the same host, run: "
+        "broker-id adopt 7"
+    )
     later = {7: replace(WHOLE.registered[7], incarnation=41)}
     assert told(registered=later) == (since,)
     same = {7: replace(WHOLE.registered[7], incarnation=None)}

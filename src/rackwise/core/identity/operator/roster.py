@@ -137,7 +137,8 @@ def disagreements(row: IdRow) -> tuple[str, ...]:
 
 def _of_owner(row: IdRow, owner: Owner, registration: Registration) -> list[str]:
     if not _is_of(owner, registration):
-        return [f"id {row.id} was registered without acquire since {owner.key} last had it"]
+        since = f"id {row.id} was registered without acquire since {owner.key} last had it"
+        return [f"{since}; if it is the same host, run: broker-id adopt {row.id}"]
     if owner.key in row.keys:
         return []
     return [f"{owner.key} registered id {row.id}, which is not mapped to it"]
