@@ -152,6 +152,7 @@ def test_the_steps_of_the_guide_while_a_service_creates_topics(make_kraft, tmp_p
             if broker == 2:
                 apply_the_plan(cluster, tmp_path)
         guide.follow("Audit and repair after the last restart", codes=(0, 2))
+        guide.follow("Change the clients", codes=(2,))
         service.works()
     assert service.errors == []
     assert len(service.created) > 6
