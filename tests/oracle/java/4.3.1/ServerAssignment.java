@@ -45,36 +45,17 @@ final class ServerAssignment {
         return Oracle.JSON.createObjectNode().set("partitions", partitions);
     }
 
-    /** How long each of some rounds takes, in turns: ours, then Kafka's uniform. */
-    static JsonNode time(JsonNode in) {
-        Group group = new Group(in);
-        Topics topics = new Topics(in);
-        ObjectNode taken = Oracle.JSON.createObjectNode();
-        ArrayNode ours = taken.putArray("ours");
-        ArrayNode uniform = taken.putArray("uniform");
-        for (int round = 0; round < in.get("rounds").asInt(); round++) {
-            ours.add(time(new RackOptimalAssignor(), group, topics));
-            uniform.add(time(new UniformAssignor(), group, topics));
-        }
-        return taken;
-    }
-
-    private static long time(ConsumerGroupPartitionAssignor assignor, Group group, Topics topics) {
-        long started = System.nanoTime();
-        assignor.assign(group, topics);
-        return System.nanoTime() - started;
-    }
-
     private record Held(Map<Uuid, Set<Integer>> partitions) implements MemberAssignment {}
 
     private record Member(
         Optional<String> rackId, Optional<String> instanceId, Set<Uuid> subscribedTopicIds)
         implements MemberSubscription {}
 
-    private static final class Group implements GroupSpec {
+    static final class Group implements GroupSpec {
         private final Map<String, Member> members = new HashMap<>();
         private final Map<String, Held> held = new HashMap<>();
         private final Map<Uuid, Set<Integer>> assigned = new HashMap<>();
+        private final SubscriptionType type;
 
         Group(JsonNode in) {
             for (JsonNode member : in.get("members")) {
@@ -90,6 +71,10 @@ final class ServerAssignment {
                 }
                 held.put(member.get("id").asText(), new Held(Collections.unmodifiableMap(owned)));
             }
+            Set<Set<Uuid>> lists = new HashSet<>();
+            members.values().forEach(member -> lists.add(member.subscribedTopicIds()));
+            boolean isSame = lists.size() <= 1;
+            type = isSame ? SubscriptionType.HOMOGENEOUS : SubscriptionType.HETEROGENEOUS;
         }
 
         @Override
@@ -99,9 +84,7 @@ final class ServerAssignment {
 
         @Override
         public SubscriptionType subscriptionType() {
-            Set<Set<Uuid>> lists = new HashSet<>();
-            members.values().forEach(member -> lists.add(member.subscribedTopicIds()));
-            return lists.size() > 1 ? SubscriptionType.HETEROGENEOUS : SubscriptionType.HOMOGENEOUS;
+            return type;
         }
 
         @Override

@@ -64,10 +64,10 @@ final class AssignmentNetwork {
     }
 
     /** [partitions], the member that holds each partition in the best assignment. */
-    static int[] holders(NumberedGroup group, UnitClasses classes) {
-        return classes.classOf.length == 0
+    static int[] holders(NumberedGroup group) {
+        return group.partitions() == 0
                 ? new int[0]
-                : new AssignmentNetwork(group, classes).solve();
+                : new AssignmentNetwork(group, UnitClasses.of(group)).solve();
     }
 
     /** Number the places that are 1, from 0 on; other places become -1. Returns their count. */

@@ -79,7 +79,28 @@ final class Distribution {
         return distribute(keys, takes, keyCount, false);
     }
 
+    /** The target of each key, or null where a key has several. */
+    private static int[] onlyTargets(Takes takes, int keyCount) {
+        int[] only = new int[keyCount];
+        boolean[] isKnown = new boolean[keyCount];
+        for (int each = 0; each < takes.size; each++) {
+            int key = takes.keys[each];
+            if (isKnown[key]) {
+                return null;
+            }
+            isKnown[key] = true;
+            only[key] = takes.targets[each];
+        }
+        return only;
+    }
+
     private static int[] distribute(int[] keys, Takes takes, int keyCount, boolean isEven) {
+        int[] only = onlyTargets(takes, keyCount);
+        if (only != null) {
+            int[] found = new int[keys.length];
+            Arrays.setAll(found, unit -> only[keys[unit]]);
+            return found;
+        }
         int total = keys.length;
         // [units taken], the target of each unit that is taken, and its position
         int[] targets = new int[total];
@@ -99,8 +120,8 @@ final class Distribution {
                 unit++;
             }
         }
-        int[] order = UnitClasses.stableOrder(identity, positions, last + 1);
-        order = UnitClasses.stableOrder(order, keyOf, keyCount);
+        int[] order = stableOrder(identity, positions, last + 1);
+        order = stableOrder(order, keyOf, keyCount);
         int[] firsts = new int[keyCount + 1];
         for (int key : keys) {
             firsts[key + 1]++;
@@ -113,5 +134,21 @@ final class Distribution {
             found[each] = targets[order[firsts[keys[each]]++]];
         }
         return found;
+    }
+
+    /** The elements of {@code order}, stably sorted by their keys, which are in 0..bound - 1. */
+    private static int[] stableOrder(int[] order, int[] keys, int bound) {
+        int[] ends = new int[bound + 1];
+        for (int each : order) {
+            ends[keys[each] + 1]++;
+        }
+        for (int key = 0; key < bound; key++) {
+            ends[key + 1] += ends[key];
+        }
+        int[] sorted = new int[order.length];
+        for (int each : order) {
+            sorted[ends[keys[each]]++] = each;
+        }
+        return sorted;
     }
 }

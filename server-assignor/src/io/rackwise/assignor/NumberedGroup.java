@@ -46,12 +46,13 @@ final class NumberedGroup {
     final Uuid[] topics;
     /** [topics + 1], the number of each topic's partition 0, then the number of partitions. */
     final int[] starts;
-    /** [partitions], index into {@code rackSets}. */
+    /** [partitions], the number of each partition's set in {@code rackSets}. */
     final int[] setOf;
-    /** [distinct sets], racks that hold a replica. */
-    final List<Set<String>> rackSets = new ArrayList<>();
+    final RackSets rackSets;
     /** [partitions], the member that holds the partition now, or {@code NOBODY}. */
     final int[] ownerOf;
+    /** [members], the partitions that each member holds now, of any topic. */
+    private final int[] heldNow;
 
     private NumberedGroup(GroupSpec spec, SubscribedTopicDescriber describer) {
         ids = spec.memberIds().toArray(new String[0]);
@@ -61,16 +62,17 @@ final class NumberedGroup {
         listOf = new int[ids.length];
         List<Set<Uuid>> subscribed = numberSubscriptions(spec);
         topics = topicsWithPartitions(subscribed, describer);
-        Map<Uuid, Integer> places = new HashMap<>();
+        TopicIndex places = new TopicIndex(topics);
         starts = new int[topics.length + 1];
         for (int topic = 0; topic < topics.length; topic++) {
-            places.put(topics[topic], topic);
             starts[topic + 1] = starts[topic] + describer.numPartitions(topics[topic]);
         }
         lists = numberLists(subscribed, places);
         setOf = new int[partitions()];
+        rackSets = new RackSets(racks);
         numberRackSets(describer);
         ownerOf = new int[partitions()];
+        heldNow = new int[ids.length];
         findOwners(spec, places);
     }
 
@@ -133,15 +135,15 @@ final class NumberedGroup {
     }
 
     /** The distinct lists of topics that take part; renumbers the lists of the members. */
-    private BitSet[] numberLists(List<Set<Uuid>> subscribed, Map<Uuid, Integer> places) {
+    private BitSet[] numberLists(List<Set<Uuid>> subscribed, TopicIndex places) {
         Map<BitSet, Integer> numbers = new HashMap<>();
         List<BitSet> found = new ArrayList<>();
         int[] renumbered = new int[subscribed.size()];
         for (int set = 0; set < renumbered.length; set++) {
             BitSet list = new BitSet(topics.length);
             for (Uuid topic : subscribed.get(set)) {
-                Integer place = places.get(topic);
-                if (place != null) {
+                int place = places.number(topic);
+                if (place != TopicIndex.UNKNOWN) {
                     list.set(place);
                 }
             }
@@ -159,30 +161,26 @@ final class NumberedGroup {
     }
 
     private void numberRackSets(SubscribedTopicDescriber describer) {
-        Map<Set<String>, Integer> numbers = new HashMap<>();
         for (int topic = 0; topic < topics.length; topic++) {
             for (int partition = starts[topic]; partition < starts[topic + 1]; partition++) {
-                Set<String> found =
-                        describer.racksForPartition(topics[topic], partition - starts[topic]);
-                Integer number = numbers.putIfAbsent(found, rackSets.size());
-                if (number == null) {
-                    number = rackSets.size();
-                    rackSets.add(found);
-                }
-                setOf[partition] = number;
+                int number = partition - starts[topic];
+                setOf[partition] =
+                        rackSets.number(describer.racksForPartition(topics[topic], number));
             }
         }
     }
 
-    private void findOwners(GroupSpec spec, Map<Uuid, Integer> places) {
+    private void findOwners(GroupSpec spec, TopicIndex places) {
         Arrays.fill(ownerOf, NOBODY);
         boolean isDisputed = false;
         for (int member = 0; member < ids.length; member++) {
             BitSet list = lists[listOf[member]];
+            int count = 0;
             for (Map.Entry<Uuid, Set<Integer>> held
                     : spec.memberAssignment(ids[member]).partitions().entrySet()) {
-                Integer topic = places.get(held.getKey());
-                if (topic == null || !list.get(topic)) {
+                count += held.getValue().size();
+                int topic = places.number(held.getKey());
+                if (topic == TopicIndex.UNKNOWN || !list.get(topic)) {
                     continue;
                 }
                 int start = starts[topic];
@@ -195,10 +193,32 @@ final class NumberedGroup {
                     }
                 }
             }
+            heldNow[member] = count;
         }
         if (isDisputed) {
             Arrays.setAll(ownerOf, partition -> Math.max(ownerOf[partition], NOBODY));
         }
+    }
+
+    /**
+     * Whether nothing crosses and nothing must move: all members have the same subscriptions and
+     * even loads, and every partition has a replica in the rack of its owner. This is the common
+     * case, and no other assignment has these three.
+     */
+    boolean isBest() {
+        if (lists.length != 1 || partitions() == 0) {
+            return false;
+        }
+        int[] loads = new int[ids.length];
+        for (int partition = 0; partition < ownerOf.length; partition++) {
+            int owner = ownerOf[partition];
+            if (owner == NOBODY || rackSets.crosses(setOf[partition])[rackOf[owner]]) {
+                return false;
+            }
+            loads[owner]++;
+        }
+        int least = partitions() / ids.length;
+        return Arrays.stream(loads).allMatch(load -> load == least || load == least + 1);
     }
 
     /** The assignment with these holders; what does not change keeps its object. */
@@ -211,16 +231,18 @@ final class NumberedGroup {
             isChanged[holder] |= ownerOf[partition] != holder;
         }
         Map<String, MemberAssignment> found = new HashMap<>(2 * ids.length);
+        boolean hasChange = false;
         List<Map<Uuid, Set<Integer>>> rebuilt = new ArrayList<>(ids.length);
         for (int member = 0; member < ids.length; member++) {
             MemberAssignment now = spec.memberAssignment(ids[member]);
-            isChanged[member] |= held[member] != count(now);
+            isChanged[member] |= held[member] != heldNow[member];
+            hasChange |= isChanged[member];
             Map<Uuid, Set<Integer>> partitions =
                     isChanged[member] ? new HashMap<>() : now.partitions();
             rebuilt.add(partitions);
             found.put(ids[member], new Held(Collections.unmodifiableMap(partitions)));
         }
-        for (int topic = 0; topic < topics.length; topic++) {
+        for (int topic = 0; hasChange && topic < topics.length; topic++) {
             for (int partition = starts[topic]; partition < starts[topic + 1]; partition++) {
                 if (isChanged[holders[partition]]) {
                     rebuilt.get(holders[partition])
@@ -230,14 +252,6 @@ final class NumberedGroup {
             }
         }
         return new GroupAssignment(found);
-    }
-
-    private static int count(MemberAssignment assignment) {
-        int count = 0;
-        for (Set<Integer> partitions : assignment.partitions().values()) {
-            count += partitions.size();
-        }
-        return count;
     }
 
     private record Held(Map<Uuid, Set<Integer>> partitions) implements MemberAssignment {}

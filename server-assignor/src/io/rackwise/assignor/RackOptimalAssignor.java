@@ -51,7 +51,7 @@ public final class RackOptimalAssignor implements ConsumerGroupPartitionAssignor
     @Override
     public GroupAssignment assign(GroupSpec spec, SubscribedTopicDescriber topics) {
         NumberedGroup group = NumberedGroup.of(spec, topics);
-        UnitClasses classes = UnitClasses.of(group);
-        return group.assignment(spec, AssignmentNetwork.holders(group, classes));
+        return group.assignment(
+                spec, group.isBest() ? group.ownerOf : AssignmentNetwork.holders(group));
     }
 }

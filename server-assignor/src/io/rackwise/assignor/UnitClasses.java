@@ -3,6 +3,7 @@ package io.rackwise.assignor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +26,9 @@ import java.util.Map;
  * <p>Costs. A move costs 1; a crossing costs 1 more than all owned partitions together.
  */
 final class UnitClasses {
+    /** Keys below this multiple of their number are counted in a table; others are sorted. */
+    private static final int DENSE = 16;
+
     /** [audiences][lists], whether the members of a list may have partitions of an audience. */
     final boolean[][] audiences;
     /** [classes], the audience of each cost class. */
@@ -65,33 +69,51 @@ final class UnitClasses {
             crosses[each] = found.get(each).crosses();
         }
         int owned = 0;
+        // A type is a key: the class, then the owner, with unowned partitions first.
+        long[] keys = new long[classOf.length];
+        int owners = group.ids.length + 1;
         for (int partition = 0; partition < classOf.length; partition++) {
+            int owner = group.ownerOf[partition];
             sizes[classOf[partition]]++;
-            owned += group.ownerOf[partition] == NumberedGroup.NOBODY ? 0 : 1;
+            owned += owner == NumberedGroup.NOBODY ? 0 : 1;
+            keys[partition] = (long) classOf[partition] * owners + owner - NumberedGroup.NOBODY;
         }
         crossing = 1L + owned;
-        // Sorted by owner, then stably by class; unowned partitions come first within a class.
-        int[] byOwner = stableOrder(shifted(group.ownerOf), group.ids.length + 1);
-        int[] order = stableOrder(byOwner, classOf, sizes.length);
         typeOf = new int[classOf.length];
-        int[] classes = new int[classOf.length];
-        int[] owners = new int[classOf.length];
-        int[] counts = new int[classOf.length];
-        int types = 0;
-        for (int partition : order) {
-            int last = types - 1;
-            if (types == 0 || classes[last] != classOf[partition]
-                    || owners[last] != group.ownerOf[partition]) {
-                classes[types] = classOf[partition];
-                owners[types] = group.ownerOf[partition];
-                last = types++;
-            }
-            counts[last]++;
-            typeOf[partition] = last;
+        long[] types = numberKeys(keys, (long) sizes.length * owners);
+        classOfType = new int[types.length];
+        ownerOfType = new int[types.length];
+        sizesOfTypes = new int[types.length];
+        for (int type = 0; type < types.length; type++) {
+            classOfType[type] = (int) (types[type] / owners);
+            ownerOfType[type] = (int) (types[type] % owners) + NumberedGroup.NOBODY;
         }
-        classOfType = Arrays.copyOf(classes, types);
-        ownerOfType = Arrays.copyOf(owners, types);
-        sizesOfTypes = Arrays.copyOf(counts, types);
+        for (int type : typeOf) {
+            sizesOfTypes[type]++;
+        }
+    }
+
+    /** The distinct keys, which are below {@code bound}, ascending; writes the type of each key. */
+    private long[] numberKeys(long[] keys, long bound) {
+        if (bound > (long) DENSE * keys.length) {
+            long[] distinct = Arrays.stream(keys).sorted().distinct().toArray();
+            Arrays.setAll(typeOf, each -> Arrays.binarySearch(distinct, keys[each]));
+            return distinct;
+        }
+        int[] numbers = new int[(int) bound];
+        for (long key : keys) {
+            numbers[(int) key] = 1;
+        }
+        long[] distinct = new long[(int) Math.min(bound, keys.length)];
+        int count = 0;
+        for (int key = 0; key < numbers.length; key++) {
+            if (numbers[key] == 1) {
+                distinct[count] = key;
+                numbers[key] = count++;
+            }
+        }
+        Arrays.setAll(typeOf, each -> numbers[(int) keys[each]]);
+        return Arrays.copyOf(distinct, count);
     }
 
     static UnitClasses of(NumberedGroup group) {
@@ -135,7 +157,7 @@ final class UnitClasses {
 
     /** The cost classes in order; writes the class of each partition. */
     private List<CostClass> numberClasses(NumberedGroup group, int[] audienceOfTopic) {
-        int sets = group.rackSets.size();
+        int sets = group.rackSets.count();
         // [audiences * sets], a kind is an audience and a set of racks; several may be one class
         boolean[] isPresent = new boolean[audiences.length * sets];
         for (int topic = 0; topic < group.topics.length; topic++) {
@@ -163,7 +185,7 @@ final class UnitClasses {
             if (isPresent[kind]) {
                 CostClass each = costClass(group, kind / sets, kind % sets);
                 classOfKind[kind] =
-                        java.util.Collections.binarySearch(distinct, each, CostClass.ORDER);
+                        Collections.binarySearch(distinct, each, CostClass.ORDER);
             }
         }
         for (int topic = 0; topic < group.topics.length; topic++) {
@@ -176,39 +198,6 @@ final class UnitClasses {
     }
 
     private static CostClass costClass(NumberedGroup group, int audience, int set) {
-        boolean[] crosses = new boolean[group.racks.length];
-        for (int rack = 0; rack < crosses.length; rack++) {
-            String text = group.racks[rack];
-            crosses[rack] = text.isEmpty() || !group.rackSets.get(set).contains(text);
-        }
-        return new CostClass(audience, crosses);
-    }
-
-    private static int[] shifted(int[] owners) {
-        int[] keys = new int[owners.length];
-        Arrays.setAll(keys, each -> owners[each] - NumberedGroup.NOBODY);
-        return keys;
-    }
-
-    private static int[] stableOrder(int[] keys, int bound) {
-        int[] identity = new int[keys.length];
-        Arrays.setAll(identity, each -> each);
-        return stableOrder(identity, keys, bound);
-    }
-
-    /** The elements of {@code order}, stably sorted by their keys, which are in 0..bound - 1. */
-    static int[] stableOrder(int[] order, int[] keys, int bound) {
-        int[] ends = new int[bound + 1];
-        for (int each : order) {
-            ends[keys[each] + 1]++;
-        }
-        for (int key = 0; key < bound; key++) {
-            ends[key + 1] += ends[key];
-        }
-        int[] sorted = new int[order.length];
-        for (int each : order) {
-            sorted[ends[keys[each]]++] = each;
-        }
-        return sorted;
+        return new CostClass(audience, group.rackSets.crosses(set));
     }
 }
