@@ -43,6 +43,7 @@ LINES = {
     "reassignment.write": "4.3.1",
     "registration.read": "3.9.2",
     "server.optimal": "4.3.1",
+    "server.sticky": "4.3.1",
     "wire.header": "0.10.0.1",
     "wire.metadata_request": "0.10.0.1",
     "wire.metadata_response": "0.10.0.1",
@@ -189,7 +190,9 @@ def _groups() -> Iterator[tuple[str, dict]]:
         yield "coordinator.uniform", case
     rng = Random(848)
     for _ in range(GROUPS):
-        yield "server.optimal", server_case(rng, most=MOST_PARTITIONS // 2)
+        case = server_case(rng, most=MOST_PARTITIONS // 2)
+        yield "server.optimal", case
+        yield "server.sticky", case
 
 
 def _identities() -> Iterator[tuple[str, dict]]:

@@ -50,7 +50,7 @@ def sandbox(
         typer.Option(
             metavar="JAR",
             help="Start the brokers with this jar of server-side assignors. Groups of the consumer "
-            "protocol can then set group.remote.assignor=rack-optimal.",
+            "protocol can then set group.remote.assignor to rack-optimal or rack-sticky.",
         ),
     ] = None,
     folder: Annotated[

@@ -1,4 +1,4 @@
-"""`rack-optimal` on brokers: members of confluent-kafka get what is best for their racks (KIP-848).
+"""Server-side assignors on brokers: members of confluent-kafka read in their own racks (KIP-848).
 
 Three racks, one replica for each partition, so that a partition is local in one rack only.
 """
@@ -102,6 +102,14 @@ def test_members_join_and_leave_and_a_replica_moves(cluster, admin):
         racks["steps"][0], racks["steps"][1] = ["b"], ["a"]
         changed = settled(crew, racks, 12)
         assert moves(whole, changed) == 2
+
+
+def test_rack_sticky_is_local_too(cluster, admin):
+    racks = {"sticky": racks_of(cluster, PLACEMENT)}
+    with crew_on(cluster, admin, "sticky") as crew:
+        for name, rack in MEMBERS.items():
+            crew.join_by_brokers(name, "rack-sticky", rack)
+        settled(crew, racks, 12)
 
 
 def _poll(bootstrap, group, topic, rack, has):

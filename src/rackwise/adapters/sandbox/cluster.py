@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 BlueprintBuilder = Callable[[ClusterSpec, Path], Blueprint]
 RACKS = ("a", "b", "c")
 HEAP_MIB = 256
-SERVER_ASSIGNORS = "uniform,range,io.rackwise.assignor.RackOptimalAssignor"
+SERVER_ASSIGNORS = (
+    "uniform,range,io.rackwise.assignor.RackOptimalAssignor,io.rackwise.assignor.RackStickyAssignor"
+)
 """`group.consumer.assignors` of brokers with the jar of the server-side assignors; the first one is
 the default of groups that ask for none."""
 

@@ -9,10 +9,12 @@ sticky        preferred                      even loads, then few moves
 cooperative   preferred                      the same; partitions are revoked before they move
 optimal       levels, weights, proven best   even loads, then least crossing, then fewest moves;
                                              needs ortools
-on_server     one level, proven best         the same; the choice of the server-side assignor
 uniform       ignored; on the broker         even loads, then few moves (KIP-848)
 server range  ignored; on the broker         consecutive partitions of each topic (KIP-848)
 ```
+
+`assign_on_server` and `assign_sticky_on_server` are optimal and sticky as the server-side assignors
+make them, for groups of the consumer protocol.
 
 `evaluate` measures any assignment, `server_outcomes` what a group loses on the broker. `best_local`
 and `explain` compute how local one can be, and which racks limit it. `read_replica` returns the
@@ -38,6 +40,7 @@ from rackwise.core.assignors.kafka.cooperative import assign_cooperative, withho
 from rackwise.core.assignors.kafka.range import assign_range
 from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
 from rackwise.core.assignors.kafka.sticky import assign_sticky
+from rackwise.core.assignors.kafka.sticky_on_server import assign_sticky_on_server
 from rackwise.core.assignors.measure.brokers import BrokerReads, reads_by_broker
 from rackwise.core.assignors.measure.compare import (
     ASSIGNORS,
@@ -119,6 +122,7 @@ __all__ = [
     "assign_roundrobin",
     "assign_server_range",
     "assign_sticky",
+    "assign_sticky_on_server",
     "assign_uniform",
     "best_local",
     "change_members",

@@ -14,6 +14,7 @@ final class Operations {
         Map.entry("reassignment.read", ReassignmentJson::read),
         Map.entry("reassignment.write", ReassignmentJson::write),
         Map.entry("server.optimal", ServerAssignment::optimal),
+        Map.entry("server.sticky", ServerAssignment::sticky),
         Map.entry("time.server", ServerTime::time),
         Map.entry("time.sticky", StickyAssignment::time));
 }

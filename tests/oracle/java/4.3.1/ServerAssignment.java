@@ -2,6 +2,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.rackwise.assignor.RackOptimalAssignor;
+import io.rackwise.assignor.RackStickyAssignor;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -20,7 +21,6 @@ import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
 import org.apache.kafka.coordinator.group.api.assignor.MemberSubscription;
 import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
 import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
-import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
 
 /** Assignors of the group coordinator (KIP-848); topics are named by the text of their ids. */
 final class ServerAssignment {
@@ -28,8 +28,8 @@ final class ServerAssignment {
         return assign(in, new RackOptimalAssignor());
     }
 
-    static JsonNode uniform(JsonNode in) {
-        return assign(in, new UniformAssignor());
+    static JsonNode sticky(JsonNode in) {
+        return assign(in, new RackStickyAssignor());
     }
 
     private static JsonNode assign(JsonNode in, ConsumerGroupPartitionAssignor assignor) {
