@@ -21,10 +21,11 @@ from pathlib import Path
 
 import aiokafka
 import aiokafka.errors
+import confluent_kafka
 import kafka
 import kafka.errors
 
-from consumer_groups import QUICK, AiokafkaReader, Crew, Reader
+from consumer_groups import QUICK, AiokafkaReader, ConfluentReader, Crew, Reader
 from kafka_traffic import producer
 from rackwise.kafka_python import RackOptimal, rack_consumer
 
@@ -174,6 +175,37 @@ class OnceCommittingReader(CommittingReader):
             self.has_committed = not self._next
 
 
+class CommittingConfluentReader(ConfluentReader):
+    """The same for confluent-kafka."""
+
+    def __init__(self, consumer, topics, name, keep):
+        self._next = {}
+        # The callback may come before `Reader` keeps these two.
+        self.name, self._keep = name, keep
+        super().__init__(consumer, topics, name, keep)
+
+    def given(self, _consumer, partitions):
+        self._keep.given(self.name, [(each.topic, each.partition) for each in partitions])
+
+    def poll(self):
+        for record in self.consumer.consume(500, 0.2):
+            if record.error() is None:
+                where = record.topic(), record.partition()
+                identity = record.value().decode()
+                self._keep.read(self.name, where, [(record.offset(), identity)])
+                self._next[where] = record.offset() + 1
+        self.has = [(each.topic, each.partition) for each in self.consumer.assignment()]
+        self._next = {where: at for where, at in self._next.items() if where in self.has}
+        if self._next:
+            offsets = [confluent_kafka.TopicPartition(*told, at) for told, at in self._next.items()]
+            try:
+                self.consumer.commit(offsets=offsets, asynchronous=False)
+            except confluent_kafka.KafkaException:
+                return
+            self._keep.committed(self.name, self._next.items())
+            self._next = {}
+
+
 class CommittingLoop(AiokafkaReader):
     """The same for aiokafka."""
 
@@ -201,6 +233,7 @@ class CommittingCrew(Crew):
     """A group whose members share one ledger."""
 
     reader = CommittingReader
+    confluent = CommittingConfluentReader
     loop = CommittingLoop
 
     def __init__(self, bootstrap, group, topics):

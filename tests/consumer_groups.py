@@ -89,6 +89,13 @@ class ConfluentReader(Reader):
 
     has = ()
 
+    def __init__(self, consumer, topics, name, keep):
+        consumer.subscribe(list(topics), on_assign=self.given)
+        super().__init__(consumer, name, keep)
+
+    def given(self, _consumer, partitions):
+        """Called when the member is assigned partitions."""
+
     def poll(self):
         record = self.consumer.poll(0.2)
         if record is not None and record.error() is None:
@@ -152,6 +159,7 @@ class Crew:
     """Members of one group, by name."""
 
     reader = Reader
+    confluent = ConfluentReader
     loop = AiokafkaReader
 
     def __init__(self, bootstrap, group, topics):
@@ -217,8 +225,7 @@ class Crew:
                 "heartbeat.interval.ms": QUICK["heartbeat_interval_ms"],
             }
         )
-        made.subscribe(list(self.topics))
-        self._let(name, rack, ConfluentReader(made, name, self.keep), ())
+        self._let(name, rack, self.confluent(made, self.topics, name, self.keep), ())
 
     def join_by_brokers(self, name, assignor, rack):
         """Start a member of confluent-kafka whose partitions brokers assign (KIP-848)."""
@@ -234,8 +241,7 @@ class Crew:
                 "enable.auto.commit": False,
             }
         )
-        made.subscribe(list(self.topics))
-        self._let(name, rack, ConfluentReader(made, name, self.keep), ())
+        self._let(name, rack, self.confluent(made, self.topics, name, self.keep), ())
 
     def _let(self, name, rack, reader, assignors):
         self.racks[name], self.readers[name] = rack, reader

@@ -12,7 +12,6 @@ partitions, which is the least that any assignor with racks needs. Left out with
 
 from __future__ import annotations
 
-import base64
 import os
 import sys
 import tempfile
@@ -23,6 +22,8 @@ from pairs import tell
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "oracle")]
+
+from server_cases import topic_id  # noqa: E402
 
 from golden import SERVER_LINE, upstream  # noqa: E402
 
@@ -37,10 +38,7 @@ WITHIN_S = 300.0
 def topic_racks(rng: Random) -> dict[str, list[list[str]]]:
     """Topic id -> racks of each partition."""
     return {
-        base64.urlsafe_b64encode(rng.randbytes(16)).rstrip(b"=").decode(): [
-            list(rng.choice(PAIRS)) for _ in range(PARTITIONS)
-        ]
-        for _ in range(TOPICS)
+        topic_id(rng): [list(rng.choice(PAIRS)) for _ in range(PARTITIONS)] for _ in range(TOPICS)
     }
 
 

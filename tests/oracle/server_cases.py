@@ -15,7 +15,7 @@ def server_case(rng: Random, *, most: int = 12) -> dict:
     """One group of the consumer protocol; `owned` is its target assignment."""
     case = only_what_exists(group_case(rng, most=most))
     names = {*case["topics"], *(topic for each in case["members"] for topic in each["topics"])}
-    ids = {name: _topic_id(rng) for name in sorted(names)}
+    ids = {name: topic_id(rng) for name in sorted(names)}
     is_held: set[tuple[str, int]] = set()
     members = []
     for member in case["members"]:
@@ -35,5 +35,6 @@ def server_case(rng: Random, *, most: int = 12) -> dict:
     }
 
 
-def _topic_id(rng: Random) -> str:
+def topic_id(rng: Random) -> str:
+    """The text of a random topic id."""
     return base64.urlsafe_b64encode(rng.randbytes(16)).rstrip(b"=").decode()

@@ -9,7 +9,7 @@ import os
 from random import Random
 
 import pytest
-from server_cases import server_case
+from server_cases import server_case, topic_id
 
 from assignments import given, members_of
 from rackwise.core.assignors import assign_on_server, assign_sticky_on_server
@@ -39,6 +39,35 @@ def check_equal(oracle, operation, seed, count):
 @pytest.mark.parametrize("operation", ASSIGNORS)
 def test_java_and_python_choose_the_same_partitions(oracles, operation, seed):
     check_equal(oracles["4.3.1"], operation, seed, FEW)
+
+
+def local(case, partitions):
+    """How many partitions have a replica in the rack of their member."""
+    racks = {member["id"]: member["rack"] for member in case["members"]}
+    return sum(
+        racks[member] in case["topics"][topic][number]
+        for member, tps in partitions.items()
+        for topic, number in tps
+    )
+
+
+@pytest.mark.parametrize(("replicas", "fewest", "most"), [(1, 3, 6), (2, 6, 9)])
+def test_partitions_in_the_rack_of_their_member(oracles, replicas, fewest, most):
+    """The table of the guide: 12 partitions in three racks, one member in each."""
+    rng = Random(5)
+    topic = topic_id(rng)
+    rows = [["abc"[(number + at) % 3] for at in range(replicas)] for number in range(12)]
+    for _ in range(100):
+        members = [
+            {"id": topic_id(rng), "topics": [topic], "rack": rack, "owned": []} for rack in "abc"
+        ]
+        case = {"topics": {topic: rows}, "members": members}
+        best, plain = (
+            local(case, oracles["4.3.1"].ask(f"server.{name}", case)["partitions"])
+            for name in ("optimal", "uniform")
+        )
+        assert best == 12
+        assert fewest <= plain <= most
 
 
 @pytest.mark.long

@@ -11,9 +11,10 @@ from contextlib import closing, contextmanager
 
 import pytest
 
+from at_least_once import CommittingCrew, load
 from consumer_groups import Crew, racks_of, topic_on
 from kafka_servers import KAFKA_VERSION, or_failed
-from kafka_traffic import produce, until
+from kafka_traffic import until
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.assignors import TopicPartition
@@ -163,27 +164,27 @@ def test_the_coordinator_restarts_and_nothing_moves(cluster, admin):
 
 
 def test_a_group_changes_to_the_consumer_protocol_and_back(cluster, admin):
-    """One member after the other, and every record is read."""
+    """One member after the other, under load; every record is read."""
     racks = {"rolling": racks_of(cluster, PLACEMENT)}
-    written = 0
-    with crew_on(cluster, admin, "rolling") as crew:
+    with (
+        topic_on(admin, "rolling", PLACEMENT),
+        CommittingCrew(cluster.bootstrap, "rolling", ["rolling"]) as crew,
+    ):
 
-        def write():
-            produce(cluster.bootstrap, {("rolling", number): 2 for number in range(12)}, size=10)
+        def classic(name, rack):
+            crew.join_confluent(name, "range", rack)
 
-        stages = (
-            lambda name, rack: crew.join_confluent(name, "range", rack),
-            lambda name, rack: crew.join_by_brokers(name, OPTIMAL, rack),
-            lambda name, rack: crew.join_confluent(name, "range", rack),
-        )
-        for stage in stages:
-            for name, rack in MEMBERS.items():
-                if name in crew.readers:
-                    crew.leave(name)
-                stage(name, rack)
-                crew.rest(racks)
-                write()
-                written += 24
-            if stage is stages[1]:
-                settled(crew, racks, 12)
-        until(lambda: sum(len(set(offsets)) for offsets in crew.read.values()) == written, "all")
+        def by_brokers(name, rack):
+            crew.join_by_brokers(name, OPTIMAL, rack)
+
+        with load(cluster.bootstrap, "rolling", len(PLACEMENT)) as written:
+            for join in (classic, by_brokers, classic):
+                for name, rack in MEMBERS.items():
+                    if name in crew.readers:
+                        crew.leave(name)
+                    join(name, rack)
+                    crew.rest(racks)
+                if join is by_brokers:
+                    settled(crew, racks, 12)
+        until(lambda: crew.ledger.has_read(written), "all records")
+        assert crew.ledger.broken == []

@@ -1,0 +1,27 @@
+"""The jar of the server-side assignors: the same bytes each time, and nothing else inside."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+
+import pytest
+
+from server_jars import built_server_jar
+
+pytestmark = pytest.mark.java
+
+
+def test_it_is_the_same_each_time_and_has_its_checksum(tmp_path):
+    first, second = (built_server_jar(tmp_path / name) for name in ("a", "b"))
+    assert first.read_bytes() == second.read_bytes()
+    checksum = hashlib.sha512(first.read_bytes()).hexdigest()
+    text = first.with_name(f"{first.name}.sha512").read_text()
+    assert text == f"{checksum}  {first.name}\n"
+    with zipfile.ZipFile(first) as archive:
+        names = archive.namelist()
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    assert names == sorted(names)
+    assert {name.rpartition("/")[0] for name in names} == {"META-INF", "io/rackwise/assignor"}
+    assert "io/rackwise/assignor/RackOptimalAssignor.class" in names
+    assert "io/rackwise/assignor/RackStickyAssignor.class" in names
