@@ -212,17 +212,31 @@ class Crew:
 
     def join_confluent(self, name, strategy, rack):
         """Start a member of confluent-kafka."""
+        self._join_confluent(
+            name,
+            rack,
+            {
+                "partition.assignment.strategy": strategy,
+                "session.timeout.ms": QUICK["session_timeout_ms"],
+                "heartbeat.interval.ms": QUICK["heartbeat_interval_ms"],
+            },
+        )
+
+    def join_broker_assigned(self, name, assignor, rack):
+        """Start a member of confluent-kafka that leaves the assignment to the broker (KIP-848)."""
+        remote = {"group.protocol": "consumer", "group.remote.assignor": assignor}
+        self._join_confluent(name, rack, remote)
+
+    def _join_confluent(self, name, rack, configs):
         made = confluent_kafka.Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
                 "group.id": self.group,
                 "client.id": name,
                 "client.rack": rack,
-                "partition.assignment.strategy": strategy,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
-                "session.timeout.ms": QUICK["session_timeout_ms"],
-                "heartbeat.interval.ms": QUICK["heartbeat_interval_ms"],
+                **configs,
             }
         )
         self._let(name, rack, self.confluent(made, self.topics, name, self.keep), ())

@@ -106,19 +106,21 @@ def server_outcomes(
         )
 
     today = local_of(present_readers(assignment, racks), weights)
+    subscribers = _subscribers(members, racks)
     outcomes = []
     for name, readers in (
-        ("uniform", _readers_of_uniform(members, racks)),
-        ("range", _readers_of_range(members, racks)),
+        ("uniform", _readers_of_uniform(members, racks, subscribers)),
+        ("range", _readers_of_range(members, racks, subscribers)),
     ):
-        lost = today - local_of(readers, weights)
+        local = local_of(readers, None)
+        kept = local if weights is None else local_of(readers, weights)
         outcomes.append(
             ServerOutcome(
                 assignor=name,
                 readers=readers,
                 partitions=len(readers),
-                local=local_of(readers, None) if is_known else None,
-                lost_share=lost / today if is_known and today else None,
+                local=local if is_known else None,
+                lost_share=(today - kept) / today if is_known and today else None,
             )
         )
     return tuple(outcomes)
@@ -126,12 +128,13 @@ def server_outcomes(
 
 def present_readers(assignment: Assignment, racks: ReplicaRacks) -> LikelyReaders:
     """The members of the partitions that exist."""
-    return {
-        tp: (member,)
-        for member, tps in assignment.partitions.items()
-        for tp in tps
-        if tp.topic in racks and tp.partition < len(racks[tp.topic])
-    }
+    found: dict[TopicPartition, tuple[str, ...]] = {}
+    for member, tps in assignment.partitions.items():
+        alone = (member,)
+        for tp in tps:
+            if tp.topic in racks and tp.partition < len(racks[tp.topic]):
+                found[tp] = alone
+    return found
 
 
 def likely_reads(
@@ -159,18 +162,21 @@ def likely_reads(
     return found
 
 
-def _readers_of_range(members: Members, racks: ReplicaRacks) -> LikelyReaders:
+def _readers_of_range(
+    members: Members, racks: ReplicaRacks, subscribers: LikelyReaders
+) -> LikelyReaders:
     if all(member.instance_id is not None for member in members.values()):
         return present_readers(assign_server_range(members, racks), racks)
-    return _subscribers(members, racks)
+    return subscribers
 
 
-def _readers_of_uniform(members: Members, racks: ReplicaRacks) -> LikelyReaders:
+def _readers_of_uniform(
+    members: Members, racks: ReplicaRacks, subscribers: LikelyReaders
+) -> LikelyReaders:
     if len({frozenset(member.topics) for member in members.values()}) == 1:
-        return _subscribers(members, racks)
+        return subscribers
     found: dict[TopicPartition, list[str]] = {}
-    partitions = sum(len(racks.get(topic, ())) for topic in _topics(members))
-    draws = min(MOST_DRAWS, max(LEAST_DRAWS, MOST_DRAWN // max(partitions, 1)))
+    draws = min(MOST_DRAWS, max(LEAST_DRAWS, MOST_DRAWN // max(len(subscribers), 1)))
     for draw in range(draws):
         names = {sha256(f"{draw} {key}".encode()).hexdigest(): key for key in members}
         joining = {name: replace(members[key], owned=()) for name, key in names.items()}
@@ -178,10 +184,6 @@ def _readers_of_uniform(members: Members, racks: ReplicaRacks) -> LikelyReaders:
             for tp in tps:
                 found.setdefault(tp, []).append(names[name])
     return {tp: tuple(likely) for tp, likely in found.items()}
-
-
-def _topics(members: Members) -> set[str]:
-    return {topic for member in members.values() for topic in member.topics}
 
 
 def _subscribers(members: Members, racks: ReplicaRacks) -> LikelyReaders:
