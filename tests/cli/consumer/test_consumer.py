@@ -215,6 +215,32 @@ class TestOutlook:
         (told,) = document(call("evaluate", value, "--json")[1])["groups"]
         assert [each["local"] for each in told["server_assignors"]] == [None, None]
 
+    def test_a_rack_of_an_odd_form_has_no_known_cost(self, call, rates):
+        value = eighty_five()
+        odd = replace(value.brokers[0], rack=Rack("/eu//a"))
+        value = replace(value, brokers=(odd, *value.brokers[1:]))
+        _, out, _ = call("evaluate", value, *rates, "--provider", "aws")
+        assert "this group would lose 60 % of its local reads, cost unknown" in out
+        assert "  cost unknown: " in out.splitlines()[-1]
+        assert "/eu//a" in out.splitlines()[-1]
+
+    def test_levels_are_priced_by_their_names(self, call, tmp_path):
+        """A region costs another price than a zone; without names the price is not known."""
+        value = cluster([1, 2], group(member("m", "/eu/a", [0]), member("n", "/us/b", [1])))
+        named = {1: "/eu/a", 2: "/us/b", 3: "/us/c"}
+        value = replace(
+            value,
+            brokers=tuple(replace(each, rack=Rack(named[each.id])) for each in value.brokers),
+        )
+        path = tmp_path / "r.csv"
+        path.write_text("topic,partition,bytes_per_s\norders,0,1000000\norders,1,1000000\n")
+        options = ["--weights", path, "--provider", "aws"]
+        _, out, _ = call("evaluate", value, *options, "--levels", "region,zone")
+        assert "this group would lose 50 % of its local reads, $" in out
+        code, out, err = call("evaluate", value, *options)
+        assert (code, out) == (1, "")
+        assert "expected names of 2 rack levels to price them" in err
+
     def test_a_group_of_the_consumer_protocol_after_a_restart(self, call):
         value = eighty_five()
         modern = replace(value.groups[0], protocol="consumer", assignor="uniform")

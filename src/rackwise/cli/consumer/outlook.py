@@ -51,13 +51,17 @@ def read_pricing(
         )
     tariff = None
     if provider is not None:
-        racks = [broker.rack.text for broker in cluster.brokers if broker.rack is not None]
-        depth = max(
-            (len(broker.rack.levels) for broker in cluster.brokers if broker.rack is not None),
-            default=1,
-        )
+        # A rack of another form names no level; reads from it have no known cost.
+        racks = [
+            broker.rack
+            for broker in cluster.brokers
+            if broker.rack is not None and broker.rack.is_sound
+        ]
+        depth = max((len(rack.levels) for rack in racks), default=1)
         tariff = Tariff(
-            read_provider_prices(shell, prices, provider), named_levels(depth, names), racks
+            read_provider_prices(shell, prices, provider),
+            named_levels(depth, names),
+            [rack.text for rack in racks],
         )
     return ReadPricing(tariff=tariff, day=date.fromisoformat(cluster.taken_at[:10]), target=target)
 
@@ -65,7 +69,7 @@ def read_pricing(
 def server_outlook(group: EvaluatedGroup, pricing: ReadPricing) -> tuple[PricedOutcome, ...]:
     """The outcome of each of Kafka's own assignors on the broker. Raises `InvalidPrices`.
 
-    None for a share or streams group, which has an assignor of its own.
+    There is none for a share or streams group, which has an assignor of its own.
     """
     from rackwise.core.assignors import WITHOUT_CHOICE, present_readers, server_outcomes
 
