@@ -6,7 +6,7 @@ import argparse
 
 from confluent_kafka import Consumer, KafkaException
 
-from rackwise.adapters.clients import detect_rack
+from rackwise.confluent import detect_rack
 
 
 def main() -> None:

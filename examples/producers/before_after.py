@@ -23,14 +23,12 @@ from typing import TYPE_CHECKING
 
 from aiokafka import AIOKafkaProducer
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
 
 sys.path.append(str(Path(__file__).parents[1] / "consumers"))
 from counting_proxy import CountingProxies
 
-from rackwise.adapters.clients.rack_source import admin_racks
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.aiokafka import RackAwareProducer as RackAwareAIOProducer
 from rackwise.confluent import RackAwareProducer as ConfluentProducer
@@ -104,14 +102,18 @@ def aiokafka(mode: str, rack: str, bootstrap: str, client: str) -> None:
 
 def confluent_kafka(mode: str, rack: str, bootstrap: str, client: str) -> None:
     """Write with confluent-kafka."""
-    servers = {"bootstrap.servers": bootstrap, "client.id": client, "log_level": 0}
-    options = {**servers, "acks": "all", "sticky.partitioning.linger.ms": 0}
+    options = {
+        "bootstrap.servers": bootstrap,
+        "client.id": client,
+        "log_level": 0,
+        "acks": "all",
+        "sticky.partitioning.linger.ms": 0,
+    }
     if mode == "rack-blind":
         producer = Producer(options)
     else:
-        source = admin_racks(AdminClient(servers))
         config = PartitionerConfig(rack_aware=True, rack=rack, max_skew=max_skew(mode))
-        producer = ConfluentProducer(options, config, racks=source)
+        producer = ConfluentProducer(options, config)
     with producer:
         for _ in range(RECORDS):
             producer.produce(TOPIC, RECORD)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.confluent import RackAwareProducer
+from rackwise.confluent import RackAwareProducer, detect_rack
 
 
 def main() -> None:

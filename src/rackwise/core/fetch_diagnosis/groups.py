@@ -76,7 +76,7 @@ def member_rack(view: FetchView) -> Results:
                 wanted=f"a rack of each of {counted(len(group.members), 'member')}",
                 had=f"none of {len(silent)}: {names_text([escaped(name) for name in silent])}",
                 hint="set client.rack; kafka-python's own assignors do not send it: use an "
-                "assignor of rackwise.adapters.clients",
+                "assignor of rackwise.kafka_python",
             )
 
 

@@ -1,8 +1,7 @@
 """Plug-ins for confluent-kafka: KIP-1123 for its producers.
 
 ```python
-from rackwise.adapters.clients.confluent import RackAwareProducer, RackAwareSerializingProducer
-from rackwise.adapters.clients.confluent import RackAwareAIOProducer
+from rackwise.confluent import RackAwareAIOProducer, RackAwareProducer, RackAwareSerializingProducer
 ```
 
 `__init__.pyi` lists the names. A name is imported when it is first used, so importing this package

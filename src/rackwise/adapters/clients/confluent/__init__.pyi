@@ -3,5 +3,6 @@ from rackwise.adapters.clients.confluent.producer import RackAwareProducer as Ra
 from rackwise.adapters.clients.confluent.producer import (
     RackAwareSerializingProducer as RackAwareSerializingProducer,
 )
+from rackwise.adapters.clients.rack import detect_rack as detect_rack
 from rackwise.adapters.clients.rack_source import admin_racks as admin_racks
 from rackwise.adapters.clients.rack_source import fixed_racks as fixed_racks
