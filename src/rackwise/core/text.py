@@ -36,7 +36,7 @@ def escaped(text: str) -> str:
 def escaped_json(text: str) -> str:
     r"""One line of JSON with every character that is not printable as `\uNNNN`; its value is equal.
 
-    JSON itself escapes C0 only. A terminal also heeds C1 and bidirectional marks, and some tools
+    JSON itself escapes C0 only. A terminal also obeys C1 and bidirectional marks, and some tools
     take U+2028 for the end of a line. In a line of JSON such characters are in strings only.
 
     >>> escaped_json('{"topic": "a\u202eb\U000e0001é"}')
