@@ -158,7 +158,7 @@ class RackAwareProducer(SteeredClient, Producer):
             sizes = [size_of(each.get("value"), each.get("key"), None) for each in messages]
         except Exception:  # noqa: BLE001, the client rejects the messages
             return super().produce_batch(topic, messages, partition, told)
-        steering = self._met(topic)
+        steering = self._by_name.get(topic) or self._met(topic)
         queued, at = 0, 0
         while at < len(messages):
             run = Run(topic, messages, sizes, at, partition, told)

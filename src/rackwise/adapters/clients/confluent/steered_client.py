@@ -189,6 +189,8 @@ class SteeredClient(SteersTopics):
 
 def size_of(value: str | bytes | None, key: str | bytes | None, headers: Theirs) -> int:
     """Bytes of a record before compression."""
+    if key is None and headers is None and type(value) is bytes:
+        return len(value) + RECORD_OVERHEAD
     pairs = headers.items() if isinstance(headers, dict) else headers or ()
     parts = [value, key, *(part for pair in pairs for part in pair)]
     return RECORD_OVERHEAD + sum(

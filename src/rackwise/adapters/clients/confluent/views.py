@@ -4,7 +4,7 @@
 at construction          a daemon thread asks for the racks; the constructor does not wait
 first record of a topic  its leaders are waited for, as other clients do before they send: up to
                          3 s, and up to 0.5 s if a broker refuses connections
-no broker answers        nothing waits any more; the thread asks every 2 s until all is known
+no broker answers        nothing waits any more; the thread asks every 2 s until one does
 every 30 s               the thread asks again; sooner by topic.metadata.refresh.interval.ms
 statistics.interval.ms   leaders come with them instead; only racks are still asked for
 a broker went away       leaders are asked for at once, then 6 times more, each twice as late, for
@@ -79,8 +79,8 @@ class LeaderViews:
         self._has_statistics = has_statistics
         self._leaders: dict[str, tuple[int | None, ...]] = {}
         self._new: deque[str] = deque()
-        # the topics that have a view
-        self._seen: set[str] = set()
+        # the topics of which a broker has answered
+        self._met: set[str] = set()
         self._wake = threading.Event()
         self._news = threading.Event()
         self._is_over = False
@@ -111,7 +111,7 @@ class LeaderViews:
         self._new.append(topic)
         self._wake.set()
         begun_s = time.monotonic()
-        while self._answers and not self._is_over and topic not in self._seen:
+        while self._answers and not self._is_over and topic not in self._met:
             if time.monotonic() - begun_s > (OUTAGE_S if self._is_out else FIRST_S):
                 self.lost(f"the leaders of topic {topic} are not known yet")
                 self._answers = False
@@ -168,8 +168,8 @@ class LeaderViews:
         for topic in list(self._leaders):
             if self._is_over:
                 return
-            if not (self._has_statistics and self._leaders[topic]):
-                is_well = self._ask(topic) and is_well
+            if is_well and not (self._has_statistics and self._leaders[topic]):
+                is_well = self._ask(topic)
         if self._racks is None or self._asks_racks or self._has_strangers():
             is_well = self._ask_racks() and is_well
         if is_well and self._soon == 0:
@@ -181,10 +181,19 @@ class LeaderViews:
             metadata = self._client.list_topics(topic, timeout=METADATA_S).topics[topic]
             self._answers = True
             self.told(topic, {number: each.leader for number, each in metadata.partitions.items()})
+            if topic not in self._met:
+                self._note_met(topic)
         except Exception as error:  # noqa: BLE001, the last answer stays
             self._noted(error)
             return False
         return True
+
+    def _note_met(self, topic: str) -> None:
+        """End the wait of a topic's first record; ask soon again if it has no partition yet."""
+        self._met.add(topic)
+        self._news.set()
+        if not self._leaders[topic]:
+            self.stale(SOON_S)
 
     def _ask_racks(self) -> bool:
         """Ask for the racks; returns whether the source answered."""
@@ -223,9 +232,9 @@ class LeaderViews:
             self._asks_racks = self._soon == 0
             late = float(1 << (SOON_TURNS - 1 - self._soon))
             return min(self._every_s, SOON_S * late)
-        is_missing = self._racks is None or not all(self._leaders.values())
-        self._asks_racks = not is_missing
-        return min(self._every_s, MISSING_S) if is_missing else self._every_s
+        self._asks_racks = True
+        is_known = self._racks is not None and self._answers
+        return self._every_s if is_known else min(self._every_s, MISSING_S)
 
     def _has_strangers(self) -> bool:
         """Whether the rack of some leader is missing."""
@@ -238,8 +247,6 @@ class LeaderViews:
     def _tell(self, topic: str) -> None:
         if self._racks is not None and self._leaders[topic]:
             self._took(topic, TopicView(leaders=self._leaders[topic], racks=self._racks))
-            self._seen.add(topic)
-            self._news.set()
 
 
 def _keep_fresh(weak: weakref.ref[LeaderViews], wake: threading.Event) -> None:
