@@ -161,7 +161,7 @@ class RackAwareProducer(SteeredClient, Producer):
         steering = self._by_name.get(topic) or self._met(topic)
         queued, at = 0, 0
         while at < len(messages):
-            run = Run(topic, messages, sizes, at, partition, told)
+            run = BatchRun(topic, messages, sizes, at, partition, told)
             if steering is not None and self._is_free(run, at):
                 queued += self._produce_steered(steering, run)
             else:
@@ -290,12 +290,12 @@ class RackAwareProducer(SteeredClient, Producer):
         if (told := self._callers.get("stats_cb")) is not None:
             told(text)
 
-    def _is_free(self, run: Run, at: int) -> bool:
+    def _is_free(self, run: BatchRun, at: int) -> bool:
         """Whether a message of a batch is steered."""
         message = run.messages[at]
         return self._is_steered(message.get("key"), message.get("partition", run.partition))
 
-    def _produce_unsteered(self, steering: Steering | None, run: Run) -> int:
+    def _produce_unsteered(self, steering: Steering | None, run: BatchRun) -> int:
         """Produce messages that their keys or the caller placed; returns how many are queued."""
         queued = self._hand_over(run, run.partition)
         for message, size in run.accepted():
@@ -303,7 +303,7 @@ class RackAwareProducer(SteeredClient, Producer):
             self._count_unsteered(steering, message.get("key"), where, size)
         return queued
 
-    def _produce_steered(self, steering: Steering, run: Run) -> int:
+    def _produce_steered(self, steering: Steering, run: BatchRun) -> int:
         """Produce messages of one window, as many as follow one another; returns how many."""
         with steering.lock:
             try:
@@ -335,7 +335,7 @@ class RackAwareProducer(SteeredClient, Producer):
             self._serve()
         return queued
 
-    def _fill(self, steering: Steering, run: Run) -> bool:
+    def _fill(self, steering: Steering, run: BatchRun) -> bool:
         """Add messages to a run until its last one has a mark; returns whether it has one."""
         is_marked, size = False, 0
         while not is_marked and run.end < len(run.messages) and self._is_free(run, run.end):
@@ -344,7 +344,7 @@ class RackAwareProducer(SteeredClient, Producer):
             is_marked = bool(steering.opens) or steering.choice.ends_window(size)
         return is_marked
 
-    def _hand_over(self, run: Run, partition: int, delivery: _Delivery | None = None) -> int:
+    def _hand_over(self, run: BatchRun, partition: int, delivery: _Delivery | None = None) -> int:
         """Give a run to librdkafka; `delivery`: the callback of its last message."""
         messages = run.messages[run.start : run.end]
         for message in messages:
@@ -380,7 +380,7 @@ class RackAwareSerializingProducer(SerializingProducer[K, V], RackAwareProducer)
 
 
 @dataclass(slots=True)
-class Run:
+class BatchRun:
     """Messages of a batch that follow one another and go to librdkafka in one call."""
 
     topic: str

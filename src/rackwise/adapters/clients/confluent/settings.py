@@ -57,7 +57,7 @@ _OF_CONNECTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ProducerSettings:
     """The settings of one rack-aware producer."""
 
     conf: dict[str, object]
@@ -83,7 +83,7 @@ class Settings:
         return {**kept, "log_level": 0, "error_cb": _ignored}
 
 
-def read_settings(conf: object, config: object, client_rack: str | None) -> Settings:
+def read_settings(conf: object, config: object, client_rack: str | None) -> ProducerSettings:
     """Check and divide what a producer was given. Raises `PartitionerConfigError`."""
     if not isinstance(conf, Mapping):
         raise invalid_option("conf", "a dict of librdkafka's settings", conf, WRITE)
@@ -103,7 +103,7 @@ def read_settings(conf: object, config: object, client_rack: str | None) -> Sett
     partitioner = str(_of_topics(theirs, "partitioner", "consistent_random"))
     if not partitioner.endswith("_random"):
         config = replace(config, rack_aware=False, adaptive=False, custom_partitioner=partitioner)
-    return Settings(theirs, config, partitioner)
+    return ProducerSettings(theirs, config, partitioner)
 
 
 def _config_of(own: Mapping[str, object], rack: object) -> PartitionerConfig:

@@ -25,7 +25,7 @@ from rackwise.adapters.clients.confluent.library import (
     fnv1a,
     murmur2,
 )
-from rackwise.adapters.clients.confluent.settings import Settings, read_settings
+from rackwise.adapters.clients.confluent.settings import ProducerSettings, read_settings
 from rackwise.adapters.clients.confluent.statistics import AwayNodes, read_statistics
 from rackwise.adapters.clients.confluent.views import REFRESH_S, LeaderViews
 from rackwise.adapters.clients.rack_source import admin_racks
@@ -86,7 +86,7 @@ class Terms:
 class SteeredClient(SteersTopics):
     """The part of a rack-aware producer that does not depend on how it sends."""
 
-    _settings: Settings
+    _settings: ProducerSettings
     _views: LeaderViews
 
     def _prepare(self, conf: object, terms: Terms) -> None:
