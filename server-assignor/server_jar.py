@@ -1,6 +1,6 @@
 """Builds the jar of the server-side assignors: `python server-assignor/server_jar.py [FOLDER]`.
 
-Goals: the same bytes from the same sources, whatever the machine; no tool but Java.
+Goals: the same bytes from the same sources; no tool but Java.
 
 The locked Eclipse compiler compiles, also where a JDK is installed, because compilers differ. The
 jar stores its entries sorted, without compression, with one fixed time. Its SHA-512 stands beside

@@ -23,13 +23,15 @@ from pairs import tell
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "oracle")]
 
-from server_cases import topic_id  # noqa: E402
+from server_cases import coordinator_case, topic_id  # noqa: E402
 
 from golden import SERVER_LINE, upstream  # noqa: E402
 
 TOPICS, PARTITIONS, MEMBERS = 100, 100, 500
 NEW = MEMBERS // 20
 PAIRS = [(a, b) for a in "abc" for b in "abc" if a != b]
+OPTIMAL, UNIFORM = "server.optimal", "coordinator.uniform"
+"""Operations of the oracle."""
 GATE = 2.0
 ROUNDS = 200
 WITHIN_S = 300.0
@@ -65,7 +67,8 @@ def main() -> None:
 
         def with_target(case: dict, assignor: str) -> dict:
             """The case after an epoch of the assignor."""
-            held = oracle.ask(f"server.{assignor}", case)["partitions"]
+            asked = coordinator_case(case) if assignor == UNIFORM else case
+            held = oracle.ask(assignor, asked)["partitions"]
             return case | {
                 "members": [member | {"owned": held[member["id"]]} for member in case["members"]]
             }
@@ -83,10 +86,10 @@ def main() -> None:
         differing = {"topics": topics, "members": mixed}
         cases = {
             "first epoch": (first, first),
-            "no change": (with_target(first, "optimal"), with_target(first, "uniform")),
+            "no change": (with_target(first, OPTIMAL), with_target(first, UNIFORM)),
             "5 % new members": (
-                joined(with_target(first, "optimal")),
-                joined(with_target(first, "uniform")),
+                joined(with_target(first, OPTIMAL)),
+                joined(with_target(first, UNIFORM)),
             ),
             "differing subscriptions": (differing, differing),
         }

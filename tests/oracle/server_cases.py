@@ -35,6 +35,15 @@ def server_case(rng: Random, *, most: int = 12) -> dict:
     }
 
 
+def coordinator_case(case: dict) -> dict:
+    """The same case in the form of Kafka's own assignors, whose topics have names and ids."""
+    return {
+        "topics": case["topics"],
+        "ids": {topic: topic for topic in case["topics"]},
+        "members": [member | {"instance": None} for member in case["members"]],
+    }
+
+
 def topic_id(rng: Random) -> str:
     """The text of a random topic id."""
     return base64.urlsafe_b64encode(rng.randbytes(16)).rstrip(b"=").decode()

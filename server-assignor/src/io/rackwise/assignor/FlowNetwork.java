@@ -215,10 +215,13 @@ final class FlowNetwork {
         int[] settled = new int[nodes];
         int count = 0;
         NodeHeap heap = new NodeHeap(distances);
+        // Most nodes are as far as the node that they were found from; these need no heap.
+        int[] level = new int[2 * arcs + 1];
+        int waiting = 0;
         distances[sink] = 0;
-        heap.add(sink);
-        while (!heap.isEmpty()) {
-            int node = heap.removeFirst();
+        level[waiting++] = sink;
+        while (waiting > 0 || !heap.isEmpty()) {
+            int node = waiting > 0 ? level[--waiting] : heap.removeFirst();
             if (isSettled[node]) {
                 continue;
             }
@@ -237,7 +240,11 @@ final class FlowNetwork {
                     long distance = distances[node] + reduced(edge);
                     if (distance < distances[other]) {
                         distances[other] = distance;
-                        heap.add(other);
+                        if (distance == distances[node]) {
+                            level[waiting++] = other;
+                        } else {
+                            heap.add(other);
+                        }
                     }
                 }
             }
