@@ -26,7 +26,8 @@ uniform   all members list the same topics  all subscribers of the topic
 Lost reads are counted in bytes where weights are given, in partitions otherwise.
 
 What this does not do: know how a rolling restart spreads over time. Members are taken to join at
-once, so nobody owns anything before.
+once, so nobody owns anything before. Static members that restart one by one take over what they
+had: they get this assignment when another member joins or leaves.
 
 Source: KIP-848.
 """
