@@ -252,7 +252,7 @@ def test_what_kafkas_assignors_on_the_broker_would_give():
     cluster = healthy(groups=[group(protocol="consumer", assignor="uniform")])
     found = diagnosed(cluster, best={"billing": known})
     assert found[0].had.endswith("60 possible; on average after a restart: uniform 20, range 24")
-    assert found[0].hint.startswith("put a rack-aware assignor on the brokers (group.consumer.")
+    assert "set group.remote.assignor=rack-optimal, or put a replica" in found[0].hint
 
 
 @pytest.mark.parametrize(

@@ -94,9 +94,10 @@ def protocol(view: FetchView) -> Results:
                 wanted="a rack-aware assignor",
                 had=f"the consumer protocol{name}{_lost_text(view, group)}"
                 f"{_average_text(view, group)}",
-                hint="put a rack-aware assignor on the brokers (group.consumer.assignors, "
-                "group.remote.assignor), or a replica of each partition in every rack of the "
-                "members; until then group.protocol=classic with a rack-aware assignor",
+                hint="put Rackwise's server-side assignors on the brokers and set "
+                "group.remote.assignor=rack-optimal, or put a replica of each partition in every "
+                "rack of the members; until then use group.protocol=classic with a rack-aware "
+                "assignor",
             )
         elif group.protocol == SHARE:
             yield finding(
