@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.goals import goal_text
-from rackwise.cli.plan.move_text import moves_text
 from rackwise.cli.tables import columns_text, labelled_text, size_text
 from rackwise.core.planning.outcome.move_columns import columns_of
 from rackwise.core.text import counted, escaped, names_text
@@ -33,6 +32,8 @@ UNITS = {"moves": "replicas", "bytes": "bytes", "usd": "dollars", "leaders": "le
 
 def plan_text(plan: Plan, *, has_color: bool) -> str:
     """Format one line per move, an empty line and the summary."""
+    from rackwise.cli.plan.move_text import moves_text
+
     return "\n".join(
         filter(None, (moves_text(plan.moves, has_color=has_color), summary_text(plan)))
     )
