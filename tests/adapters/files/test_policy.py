@@ -173,7 +173,7 @@ class TestBadInput:
                 "fix the file there; put texts in quotes and table names in brackets",
             ),
             (
-                "\n" + "a." * 128 + "a = 1",
+                "\n" + '"\\"".' * 128 + "a = 1",
                 (
                     "invalid p.toml:2: expected TOML, got a syntax error: expected keys of at "
                     "most 128 parts"

@@ -93,8 +93,8 @@ class StoreDisk:
         path.mkdir(parents=True, exist_ok=True)
 
     def write(self, path: Path, data: bytes) -> None:
-        """Write a file that is not yet visible to readers, and wait until it is on the disk."""
-        with path.open("wb") as file:
+        """Create a file that is not yet visible to readers, and wait until it is on the disk."""
+        with path.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -305,8 +305,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(disk: StoreDisk, path: Path, fields: Mapping[str, Any]) -> None:
-    """Write a mark to a temporary file, sync it, and rename it unless the mark exists."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+    """Write a mark to a new file whose name nobody can foresee, and give it the mark's name."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
     disk.write(beside, json.dumps(fields, sort_keys=True).encode())
     disk.place(beside, path)
     disk.sync(path.parent)
