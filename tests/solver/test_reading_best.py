@@ -34,6 +34,8 @@ def test_the_groups_own_assignor_is_asked_where_members_are_static():
     assert (found.local, found.after_rebalance) == (0, 3)
     unknown = replace(moved, members=members, assignor="mine")
     assert group_best(unknown, RACKS).after_rebalance is None
+    on_broker = replace(moved, members=members, assignor="range", protocol="consumer")
+    assert group_best(on_broker, RACKS).after_rebalance is None
 
 
 def test_members_may_list_different_topics():

@@ -203,6 +203,14 @@ def test_static_members_that_a_rebalance_would_not_help_are_no_finding(racks, af
     assert [each for each in finding_places(found) if "coverage" not in each] == wanted
 
 
+@pytest.mark.parametrize("protocol", ["consumer", "share", "streams"])
+def test_static_members_are_found_in_groups_of_the_classic_protocol_alone(protocol):
+    seen = GroupBest(partitions=3, local=1, best_local=3, is_better=True, after_rebalance=3)
+    moved = replace(static("bac"), protocol=protocol)
+    found = diagnosed(healthy(lists=ALONE, groups=[moved]), best={"billing": seen})
+    assert "reading-static-member at group billing" not in finding_places(found)
+
+
 def test_static_members_of_an_unknown_assignor_are_not_checked():
     found = diagnosed(healthy(lists=ALONE, groups=[static("bac")]), best={"billing": LIMITED})
     assert "reading-static-member" in found.not_checked

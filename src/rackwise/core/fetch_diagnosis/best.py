@@ -43,7 +43,8 @@ def group_best(group: Group, racks: ReplicaRacks) -> GroupBest | None:
         return _without_choice(described, racks)
     seen = review(described.assignment, described.members, racks)
     after = None
-    if group.assignor in ASSIGNORS and any(each.instance_id for each in group.members):
+    has_static = any(each.instance_id for each in group.members)
+    if has_static and group.protocol != CONSUMER and group.assignor in ASSIGNORS:
         after = simulate_assignor(group.assignor, described.members, racks).report.local
     return GroupBest(
         partitions=seen.now.partitions,

@@ -13,9 +13,9 @@ streams    -                               no (KIP-1071)
 ```
 
 A group of which the broker assigns the partitions is reported once, with what its assignment loses,
-and what Kafka's other assignor on the broker would give. Whether a better
-assignment exists is checked only for groups without an error or a warning, which come first.
-Whether replicas are where members are is checked only for groups that no assignment makes local.
+and what both of Kafka's assignors on the broker would give. Whether a better assignment exists is
+checked only for groups without an error or a warning, which come first. Whether replicas are where
+members are is checked only for groups that no assignment makes local.
 """
 
 from __future__ import annotations
@@ -145,9 +145,15 @@ def assignor(view: FetchView) -> Results:
     "a group has not rebalanced since a static member came back in another rack",
 )
 def static_member(view: FetchView) -> Results:
-    """Groups that would read more in their own racks if the same assignor ran again (KIP-345)."""
+    """Groups that would read more in their own racks if the same assignor ran again (KIP-345).
+
+    Groups of the classic protocol: on the broker, assignors of the other protocols run by
+    themselves when a member joins again.
+    """
     name = "reading-static-member"
     for group in view.groups:
+        if group.protocol in {CONSUMER, *WITHOUT_CHOICE}:
+            continue
         far = sorted(each.instance_id or "" for each in group.members if _reads_far(view, each))
         found = view.facts.best.get(group.group)
         if not far:
