@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import pytest
 
 from consumer_snapshots import cluster, document, eighty_five, group, limited, member, said
 from rackwise.cli.consumer.checks import warn_of_added_racks
+from rackwise.cli.consumer.outlook import PricedOutcome
+from rackwise.cli.consumer.text import _outcome
 from rackwise.cli.shell import Shell
+from rackwise.core.assignors.measure.migration import ServerOutcome
 from rackwise.core.model import GroupMember, Note, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
+from rackwise.core.savings.read_cost import ReadCost
 
 HEADLINE = (
     "billing  classic range  6 members  60 partitions  local 51 (85 %)  best 60 (100 %)  "
@@ -204,6 +209,19 @@ class TestOutlook:
         path.write_text("topic,partition,bytes_per_s\norders,0,9000000\norders,1,8\norders,2,1\n")
         better = call("evaluate", both, *rates, "--provider", "aws")[1]
         assert "this group would lose no local reads, -$217.26 per 30 days" in better
+
+    def test_a_small_loss_is_not_shown_as_none(self):
+        outcome = ServerOutcome(
+            assignor="uniform",
+            readers={("orders", 0): ("m", "n")},
+            partitions=300,
+            local=Fraction(599, 2),
+            lost_share=Fraction(1, 600),
+        )
+        cost = ReadCost(nano=None, reason="no price")
+        told = _outcome(PricedOutcome(outcome=outcome, extra=cost), is_on_server=False)
+        assert "local 299.5 on average (99 %)" in told
+        assert "lose less than 1 % of its local reads" in told
 
     def test_members_without_rack_are_no_zero(self, call):
         value = cluster([1, 2], group(member("m", "use1-az1", [0]), member("n", None, [1])))

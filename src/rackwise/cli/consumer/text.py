@@ -161,7 +161,7 @@ def _outcome(priced: PricedOutcome, *, is_on_server: bool) -> str:
         return f"{where} unknown: give --rack or --client-rack for members without rack"
     average = " on average" if outcome.is_average else ""
     share = percent(_fraction(outcome.local, outcome.partitions))
-    text = f"{where} local {round(outcome.local)}{average} ({share})"
+    text = f"{where} local {_average(outcome.local)}{average} ({share})"
     if is_on_server:
         return text
     extra = priced.extra.nano
@@ -169,10 +169,17 @@ def _outcome(priced: PricedOutcome, *, is_on_server: bool) -> str:
     return f"{text}; this group would lose {_lost_text(outcome.lost_share)}, {cost}"
 
 
+def _average(local: int | Fraction) -> str:
+    """An average with one decimal, rounded down as a share is; a whole number without."""
+    return f"{local}" if local == int(local) else f"{int(local * 10) / 10}"
+
+
 def _lost_text(share: Fraction | None) -> str:
     if share is None:
-        return "nothing, as it reads nothing locally"
-    return f"{percent(share)} of its local reads" if share > 0 else "no local reads"
+        return "nothing, as it reads no bytes locally"
+    if share <= 0:
+        return "no local reads"
+    return f"{percent(share) if share * 100 >= 1 else 'less than 1 %'} of its local reads"
 
 
 def _signed_dollars(nano: int) -> str:
