@@ -76,4 +76,7 @@ def pack(classes: Path, jar: Path) -> None:
 
 
 if __name__ == "__main__":
-    print(build(*map(Path, sys.argv[1:])))
+    try:
+        print(build(*map(Path, sys.argv[1:])))
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{(error.stdout + error.stderr).decode()}\n{error}")

@@ -74,11 +74,7 @@ def cluster_of(consumer: Theirs, client: str) -> Theirs:
     """The cluster metadata of a consumer. Raises `UnsupportedClient`."""
     cluster = getattr(getattr(consumer, "_client", None), "cluster", None)
     if cluster is None:
-        raise UnsupportedClient(
-            f"expected a consumer of {client}, got {type(consumer).__name__}",
-            wanted=f"a consumer of {client}",
-            had=type(consumer).__name__,
-        )
+        raise _no_consumer(consumer, client)
     return cluster
 
 
@@ -129,6 +125,14 @@ def client_rack(consumer: Theirs) -> str | None:
     return getattr(consumer, "_client_rack", None) or None
 
 
+def assignors(consumer: Theirs) -> tuple[Theirs, ...]:
+    """The assignors of an aiokafka consumer. Raises `UnsupportedClient`."""
+    found = getattr(consumer, "_partition_assignment_strategy", None)
+    if found is None:
+        raise _no_consumer(consumer, "aiokafka")
+    return tuple(found)
+
+
 def instance_id(consumer: Theirs) -> str | None:
     """The instance id of an aiokafka consumer; None if it is unset or not available."""
     return getattr(consumer, "_group_instance_id", None) or None
@@ -147,6 +151,14 @@ def generation(consumer: Theirs) -> int:
     """The current generation of an aiokafka consumer; -1 if it is not available."""
     found = getattr(getattr(consumer, "_coordinator", None), "generation", None)
     return found if isinstance(found, int) else -1
+
+
+def _no_consumer(had: Theirs, client: str) -> UnsupportedClient:
+    return UnsupportedClient(
+        f"expected a consumer of {client}, got {type(had).__name__}",
+        wanted=f"a consumer of {client}",
+        had=type(had).__name__,
+    )
 
 
 def _of_partition(cluster: Theirs, topic: str, number: int, known: Theirs) -> tuple[int, ...]:

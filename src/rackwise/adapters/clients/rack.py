@@ -24,6 +24,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.partitioner.choice.rack_levels import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,15 +60,15 @@ def detect_rack(
 
 
 def check_rack(rack: object, plain: str) -> None:
-    """Reject a `client_rack` that is None; `plain`: the class of the client that needs none.
+    """Reject a `client_rack` that is absent or blank; `plain`: the client's class without a rack.
 
     Raises `InvalidConfig`.
     """
-    if rack is None:
+    if rack is None or (isinstance(rack, str) and is_blank(rack)):
         raise InvalidConfig(
             "invalid client_rack: expected the rack of this process, got none",
             wanted="the rack of this process",
-            had=None,
+            had=rack,
             hint=f"give the client.rack of this machine, as detect_rack() finds it, or use {plain}",
         )
 

@@ -204,6 +204,18 @@ def check_free(
             )
 
 
+def check_listed(assignors: Iterable[Serving], listed: Sequence[Theirs]) -> None:
+    """Check that each assignor is one of a consumer's own list. Raises `InvalidConfig`."""
+    for assignor in assignors:
+        if not any(each is assignor for each in listed):
+            raise InvalidConfig(
+                f"this {assignor.name} is not in the partition_assignment_strategy of the consumer",
+                wanted="the assignor that the consumer was made with",
+                had=assignor.name,
+                hint="give the same instance to both, or use rack_consumer",
+            )
+
+
 def check_strategy(strategy: object, known: type, ours: type) -> list[Theirs]:
     """The entries of a `partition_assignment_strategy`: assignor classes or objects.
 

@@ -27,7 +27,7 @@ from rackwise.adapters.clients.aiokafka.group import (
     rack_consumer,
 )
 from rackwise.adapters.clients.group import AssignorRule
-from rackwise.core.errors import InvalidConfig, RackMismatch
+from rackwise.core.errors import InvalidConfig, RackMismatch, UnsupportedClient
 from rackwise.core.wire.consumer import (
     Subscription,
     decode_assignment,
@@ -84,7 +84,11 @@ def test_instance_ids_travel_in_the_blob():
         for consumer, member in zip(consumers, (first, second), strict=True):
             attach(consumer, member)
 
-    with_consumer(use, {"group_instance_id": "i-2"}, {"group_instance_id": "i-1"})
+    with_consumer(
+        use,
+        {"group_instance_id": "i-2", "partition_assignment_strategy": [first]},
+        {"group_instance_id": "i-1", "partition_assignment_strategy": [second]},
+    )
     found = lead(first, second.metadata({"t"}))
     assert found == {"m0": tps("t-2"), "m1": tps("t-0 t-1")}
 
@@ -178,7 +182,23 @@ class TestAttach:
     def test_to_a_consumer_in_another_rack_is_refused(self, client_rack):
         member = RackRange("a")
         with pytest.raises(RackMismatch, match='expected "a" as the assignor reports it'):
-            with_consumer(lambda made: attach(made, member), {"client_rack": client_rack})
+            with_consumer(
+                lambda made: attach(made, member),
+                {"client_rack": client_rack, "partition_assignment_strategy": [member]},
+            )
+
+    def test_of_an_assignor_that_is_not_the_consumers_is_refused(self):
+        member = RackRange("a")
+        with pytest.raises(InvalidConfig, match="is not in the partition_assignment_strategy"):
+            with_consumer(
+                lambda made: attach(made, member),
+                {"client_rack": "a", "partition_assignment_strategy": [RackRange("a")]},
+            )
+        assert member.attached() is None
+
+    def test_to_no_consumer_is_refused(self):
+        with pytest.raises(UnsupportedClient, match="expected a consumer of aiokafka, got object"):
+            attach(object(), RackRange("a"))
 
     def test_of_one_assignor_to_two_consumers_is_refused(self):
         member = RackRange("a")
@@ -189,7 +209,8 @@ class TestAttach:
             with pytest.raises(InvalidConfig, match="already attached to another consumer"):
                 attach(second, member)
 
-        with_consumer(use, {"client_rack": "a"}, {"client_rack": "a"})
+        config = {"client_rack": "a", "partition_assignment_strategy": [member]}
+        with_consumer(use, config, config)
 
     def test_lets_a_leader_ask_when_racks_change_for_good(self, monkeypatch):
         asked = []
@@ -214,7 +235,7 @@ class TestAttach:
                 decode_blob(decode_subscription(member.metadata({"t"})).user_data).generation == 7
             )
 
-        with_consumer(use, {"client_rack": "a"})
+        with_consumer(use, {"client_rack": "a", "partition_assignment_strategy": [member]})
         assert member.fallbacks == 1
 
 

@@ -408,6 +408,11 @@ class TestMistakes:
                 id="empty-rack",
             ),
             pytest.param(
+                lambda: rack_consumer("t", client_rack=" "),
+                InvalidConfig,
+                id="blank-rack",
+            ),
+            pytest.param(
                 lambda: attach(object(), RackRange("a")), UnsupportedClient, id="no-consumer"
             ),
         ],

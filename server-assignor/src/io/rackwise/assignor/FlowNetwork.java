@@ -75,10 +75,6 @@ final class FlowNetwork {
         return arcs++;
     }
 
-    int arcs() {
-        return arcs;
-    }
-
     /** The units on an arc, after {@code solve}. */
     int units(int arc) {
         return room[2 * arc + 1];

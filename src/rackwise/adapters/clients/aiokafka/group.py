@@ -49,6 +49,7 @@ from rackwise.adapters.clients.serving import (
     DecidesSticky,
     Serving,
     check_free,
+    check_listed,
     check_strategy,
     join_all,
 )
@@ -155,10 +156,12 @@ def attach(
     """Join assignors to the consumer that uses them; call this before the consumer starts.
 
     For a consumer that `rack_consumer` does not create. The assignors take the rack of the
-    consumer. Raises `RackMismatch` for an assignor that was created with another rack, and
-    `UnsupportedClient` for an aiokafka version whose private names are not known.
+    consumer. Raises `RackMismatch` for an assignor that was created with another rack,
+    `InvalidConfig` for an assignor that is not the consumer's, and `UnsupportedClient` for an
+    aiokafka version whose private names are not known.
     """
     private.check_version(CLIENT, __version__)
+    check_listed(assignors, private.assignors(consumer))
     join_all(
         consumer,
         assignors,
@@ -182,7 +185,7 @@ def rack_consumer(
     without a rack, or for a list that is none.
     """
     private.check_version(CLIENT, __version__)
-    check_rack(client_rack or None, "AIOKafkaConsumer")
+    check_rack(client_rack, "AIOKafkaConsumer")
     entries = check_strategy(partition_assignment_strategy, AbstractPartitionAssignor, RackAssignor)
     assignors = [
         each(client_rack) if isinstance(each, type) and issubclass(each, RackAssignor) else each

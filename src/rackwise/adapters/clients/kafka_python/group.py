@@ -63,6 +63,7 @@ from rackwise.adapters.clients.serving import (
     DecidesSticky,
     Serving,
     check_free,
+    check_listed,
     check_strategy,
     join_all,
 )
@@ -219,16 +220,10 @@ def attach(
     """
     private.check_version(CLIENT, __version__)
     private.cluster_of(consumer, CLIENT)
-    check_rack(consumer.config["client_rack"], "KafkaConsumer")
+    if consumer.config["client_rack"] is None:
+        check_rack(None, "KafkaConsumer")  # it would send only requests that fail, endlessly
     listed: Theirs = consumer.config["partition_assignment_strategy"]
-    for assignor in assignors:
-        if not any(each is assignor for each in listed):
-            raise InvalidConfig(
-                f"this {assignor.name} is not in the partition_assignment_strategy of the consumer",
-                wanted="the assignor that the consumer was made with",
-                had=assignor.name,
-                hint="give the same instance to both, or use rack_consumer",
-            )
+    check_listed(assignors, listed)
     join_all(
         consumer,
         assignors,
@@ -252,7 +247,7 @@ def rack_consumer(
     is none, or whose assignors have different modes.
     """
     private.check_version(CLIENT, __version__)
-    check_rack(client_rack or None, "KafkaConsumer")
+    check_rack(client_rack, "KafkaConsumer")
     assignors = _assignors(partition_assignment_strategy, client_rack)
     ours = [each for each in assignors if isinstance(each, RackAssignor)]
     check_free(ours, client_rack)
