@@ -10,10 +10,14 @@ ask to join again       _coordinator              the same             nothing i
 generation              -                         _coordinator         -1
 client.rack             -                         _client_rack         None
 group.instance.id       -                         _group_instance_id   None
+assignors               -                         see below            UnsupportedClient
 ```
 
-`check_version` and `cluster_of` run when a plug-in is attached and raise `UnsupportedClient`. The
-client calls the other functions back. They raise nothing; their result shows what is not available.
+An aiokafka consumer has its assignors in `_partition_assignment_strategy`.
+
+`check_version`, `cluster_of` and `assignors` run when a plug-in is attached and raise
+`UnsupportedClient`. The client calls the other functions back. They raise nothing; their result
+shows what is not available.
 
 Source: kafka-python 3.0.12, aiokafka 0.14.0.
 """

@@ -231,21 +231,30 @@ def check_strategy(strategy: object, known: type, ours: type) -> list[Theirs]:
     ]
     if strange or not any(issubclass(kind, ours) for kind in classes):
         had = _called(strange[0] if strange else strategy)
+        wanted = f"a list of assignors, at least one of them from {_front_door(ours)}"
+        name = strategy.__name__ if isinstance(strategy, type) else "RackRange"
         raise InvalidConfig(
-            f"invalid partition_assignment_strategy: expected a list of assignors, at least one "
-            f"of them from rackwise, got {had}",
-            wanted="a list of assignors, at least one of them from rackwise",
+            f"invalid partition_assignment_strategy: expected {wanted}, got {had}",
+            wanted=wanted,
             had=had,
-            hint="write partition_assignment_strategy=[RackRange]",
+            hint=f"write partition_assignment_strategy=[{name}]",
         )
     return entries
 
 
 def _called(had: object) -> str:
-    """A value as an error message shows it."""
+    """A value as an error message shows it; of an assignor its class."""
     if isinstance(had, list | tuple):
         return f"[{', '.join(map(_called, had))}]"
-    return had.__name__ if isinstance(had, type) else escaped(repr(had))
+    kind = had if isinstance(had, type) else type(had)
+    if issubclass(kind, Serving):
+        return f"{_front_door(kind)}.{kind.__name__}"
+    return kind.__name__ if isinstance(had, type) else escaped(repr(had))
+
+
+def _front_door(kind: type) -> str:
+    """The module that users import an assignor from."""
+    return f"rackwise.{kind.__module__.removeprefix(f'{__package__}.').partition('.')[0]}"
 
 
 class DecidesRange:

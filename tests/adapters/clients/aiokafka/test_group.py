@@ -276,7 +276,7 @@ class TestRackConsumer:
             (
                 {"client_rack": "a", "partition_assignment_strategy": RackRange},
                 InvalidConfig,
-                "expected a list of assignors, at least one of them from rackwise, got RackRange",
+                "at least one of them from rackwise.aiokafka, got rackwise.aiokafka.RackRange",
             ),
             (
                 {"client_rack": "a", "partition_assignment_strategy": [RackRange("b")]},

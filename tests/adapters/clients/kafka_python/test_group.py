@@ -27,6 +27,7 @@ from client_metadata import (
     said,
 )
 from rackwise.adapters.clients import private
+from rackwise.adapters.clients.aiokafka.group import RackRange as AIOKafkaRackRange
 from rackwise.adapters.clients.group import AssignorRule
 from rackwise.adapters.clients.kafka_python.group import (
     RackAssignor,
@@ -362,7 +363,9 @@ class TestRackConsumer:
     @pytest.mark.parametrize(
         ("strategy", "had"),
         [
-            (RackOptimal, "RackOptimal"),
+            (RackOptimal, "rackwise.kafka_python.RackOptimal"),
+            ([AIOKafkaRackRange], "rackwise.aiokafka.RackRange"),
+            ([AIOKafkaRackRange("a")], "rackwise.aiokafka.RackRange"),
             ("range", "'range'"),
             (["range"], "'range'"),
             ([RackRange, 5], "5"),
@@ -372,10 +375,11 @@ class TestRackConsumer:
         ids=str,
     )
     def test_refuses_what_is_no_list_of_assignors(self, strategy, had):
-        wanted = "expected a list of assignors, at least one of them from rackwise"
+        wanted = "expected a list of assignors, at least one of them from rackwise.kafka_python"
         with pytest.raises(InvalidConfig, match=f"{wanted}, got {had}$") as caught:
             rack_consumer("t", client_rack="a", partition_assignment_strategy=strategy)
-        assert "partition_assignment_strategy=[RackRange]" in caught.value.hint
+        name = "RackOptimal" if strategy is RackOptimal else "RackRange"
+        assert f"partition_assignment_strategy=[{name}]" in caught.value.hint
 
     def test_refuses_objects_of_different_modes(self):
         with pytest.raises(
