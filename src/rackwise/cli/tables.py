@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.findings import Severity
+from rackwise.core.findings import NOT_ASKED_FOR, Severity
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 RULES_SHOWN = 8
-"""The text names up to this many rules that were not checked for one reason."""
+"""The text names up to this many rules that were not asked for."""
 SHOWN = 50
 """The text lists this many findings or partitions; the JSON document has all."""
 
@@ -123,6 +123,8 @@ def rest_lines(total: int) -> list[str]:
 def skipped_text(not_checked: Mapping[str, str]) -> str:
     """List the rules that were not checked, by reason; empty if all were checked.
 
+    Only rules that were not asked for may be counted instead: the others could not be checked.
+
     >>> print(skipped_text(dict.fromkeys("abcdefghi", "not asked for")))
     not checked
       9 rules: not asked for; --json has all
@@ -132,7 +134,7 @@ def skipped_text(not_checked: Mapping[str, str]) -> str:
         by_reason.setdefault(reason, []).append(rule)
     lines = [
         f"  {', '.join(rules)}: {escaped(reason)}"
-        if len(rules) <= RULES_SHOWN
+        if len(rules) <= RULES_SHOWN or reason != NOT_ASKED_FOR
         else f"  {len(rules)} rules: {escaped(reason)}; --json has all"
         for reason, rules in by_reason.items()
     ]

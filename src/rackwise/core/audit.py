@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Final
 
 from rackwise.core.blast import RackLoss, blast_radius
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.findings import Finding, Findings, Rule, Severity
+from rackwise.core.findings import NOT_ASKED_FOR, Finding, Findings, Rule, Severity
 from rackwise.core.model import FairLoads
 from rackwise.core.policy import DEFAULT_POLICY, Policy, check_policy
 from rackwise.core.policy.faults import policy_error
@@ -148,7 +148,7 @@ def _skip_reasons(view: View, rules: Collection[str] | None, *, has_fair: bool) 
     for name in RULES:
         conditions = CONDITIONS[name]
         if rules is not None and name not in rules:
-            reasons[name] = "not asked for"
+            reasons[name] = NOT_ASKED_FOR
         elif name in view.policy.audit.ignore:
             reasons[name] = IGNORED
         elif (reason := conditions.unless(view)) is not None:

@@ -36,7 +36,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 
@@ -54,6 +64,8 @@ if TYPE_CHECKING:
 
 NONE = -1
 """In the columns: no partition, topic, broker or level."""
+NOT_ASKED_FOR: Final = "not asked for"
+"""Why a rule was not checked that the caller did not name."""
 
 
 class Severity(StrEnum):

@@ -12,7 +12,7 @@ from rackwise.adapters.files import write_snapshot
 from rackwise.adapters.kafka import connect
 from rackwise.cli.main import run
 from rackwise.cli.source import ClusterSource
-from rackwise.cli.tables import SHOWN
+from rackwise.cli.tables import RULES_SHOWN, SHOWN
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker, Cluster, Note, Partition, PartitionTable, Topic
@@ -295,6 +295,15 @@ class TestJson:
         run([*snapshot(cluster()), "--rule", "offline"])
         text = capsys.readouterr().out
         assert f"not checked\n  {len(RULES) - 1} rules: not asked for; --json has all\n" in text
+
+    def test_all_rules_that_were_asked_for_and_not_checked_are_named(
+        self, snapshot, tmp_path, capsys
+    ):
+        ignored = list(RULES)[: RULES_SHOWN + 1]
+        policy = tmp_path / "policy.toml"
+        policy.write_text(f'format = "rackwise.policy/1"\n[audit]\nignore = {ignored}\n')
+        run([*snapshot(cluster()), "--policy", str(policy)])
+        assert f"  {', '.join(ignored)}: ignored by the policy\n" in capsys.readouterr().out
 
     def test_partitions_by_name_where_a_rack_was_asked_for(self, snapshot, capsys):
         run([*snapshot(cluster()), "--json", "--lose", "/eu/a", "--lose", "/eu"])
