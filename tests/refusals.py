@@ -12,7 +12,7 @@ from rackwise.cli.main import run
 from rackwise.core.errors import ForeignReassignment
 
 ODD_RACKS_HINT = (
-    "give all brokers racks of one form, map them with --policy FILE ([racks.map]), or place "
+    "give all brokers racks of one form, or map them with --policy FILE ([racks.map]), or place "
     "without racks: --disable-rack-aware"
 )
 

@@ -421,7 +421,7 @@ def check_racks_that_mix(cluster):
         code, _, err = called("topic", "ensure", f"ensured-{placer}", *words)
         assert code == 0
         assert f"racks were ignored: 1 of 2 brokers have none that counts: {odd}; before" in err
-        assert "before the next topic, give all brokers racks of one form, map them with" in err
+        assert "before the next topic, give all brokers racks of one form, or map them with" in err
         assert called("topic", "create", f"{placer}", *words, "--disable-rack-aware")[0] == 0
     words = [*server, *sized(2, 2), "--placer", "kip36"]
     for verb in ("create", "ensure"):

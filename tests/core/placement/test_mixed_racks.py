@@ -69,7 +69,7 @@ class TestPlacersOfLevels:
                 'broker 2 ("/eu/c": expected a name, as 4 of 5 brokers have)'
             )
             assert caught.value.hint == (
-                "give all brokers racks of one form, map them with --policy FILE ([racks.map]), "
+                "give all brokers racks of one form, or map them with --policy FILE ([racks.map]), "
                 "or place without racks: --disable-rack-aware"
             )
 

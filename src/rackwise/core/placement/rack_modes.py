@@ -55,7 +55,7 @@ TOOL_REFUSAL = (
 """What Kafka's tools throw where racks are partial."""
 
 
-ODD_CURE = "give all brokers racks of one form, map them with --policy FILE ([racks.map])"
+ODD_CURE = "give all brokers racks of one form, or map them with --policy FILE ([racks.map])"
 """The cure of racks that do not count, for the command line."""
 
 
