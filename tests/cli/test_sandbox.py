@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +18,8 @@ from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox.cluster import SERVER_ASSIGNORS
 from rackwise.adapters.sandbox.ports import is_open
 from rackwise.adapters.sandbox.ready import wait_until_true
-from rackwise.cli.sandbox import LOOK_EVERY_S
+from rackwise.cli.sandbox import LOOK_EVERY_S, show
+from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json import strict as strict_json
 from server_jars import built_server_jar
@@ -122,6 +125,17 @@ def test_people_restart_its_brokers_with_its_script_while_it_runs(run, tmp_path)
             broker.kill()
             broker.wait()
     assert process.wait(timeout=30) == 1
+
+
+def test_the_line_that_restarts_a_broker_can_be_pasted(tmp_path, capsys):
+    folder = tmp_path / "my box; x"
+    cluster = SimpleNamespace(brokers=(), folder=folder, bootstrap="127.0.0.1:1")
+    show(Shell(), cluster, has_zookeeper=False)
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "by hand" in line)
+    assert shlex.split(line.partition(": ")[2]) == [
+        str(folder / "kafka-server-start.sh"),
+        str(folder / "broker-N" / "server.properties"),
+    ]
 
 
 @pytest.mark.kafka

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from functools import partial
@@ -141,8 +142,9 @@ def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
     for broker in cluster.brokers:
         rack = "without a rack" if broker.rack is None else f"in rack {broker.rack}"
         shell.note(f"broker {broker.id} {rack}, process {cluster.pid(broker.id)}")
-    start = cluster.folder / "kafka-server-start.sh"
-    shell.note(f"restart broker N by hand: {start} {cluster.folder}/broker-N/server.properties")
+    script = cluster.folder / "kafka-server-start.sh"
+    restart = shlex.join([str(script), f"{cluster.folder}/broker-N/server.properties"])
+    shell.note(f"restart broker N by hand: {restart}")
     shell.note(f"logs and data: {cluster.folder}")
     shell.note("press Ctrl-C to stop it")
     keeper = cluster.zookeeper_connect if has_zookeeper else None
