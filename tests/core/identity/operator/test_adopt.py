@@ -120,6 +120,16 @@ def test_what_acquire_started_under_another_key_keeps_it_unless_by_force():
     assert Delete("/brokers/hosts/g", 0) in forced.ops
 
 
+def test_an_id_of_another_key_names_the_template_before_force():
+    """Force removes the right mapping if the fleet was adopted with another template."""
+    found = adopted(mappings=(mapping("kafka-7", 7),))
+    assert (found.state, found.reason) == ("rejected", "id 7 is mapped to kafka-7")
+    assert found.hint == (
+        "if that is the key of this host, use the --key that makes it; if not, use --force to "
+        "remove that mapping"
+    )
+
+
 def test_a_key_that_had_another_id_may_have_lost_its_disk():
     """Its replicas are still those of the other id: the problem that KIP-426 is about."""
     state = {"mappings": (mapping("h7", 3, node_version=6),)}

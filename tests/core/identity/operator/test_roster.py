@@ -118,11 +118,13 @@ def test_an_owner_that_was_never_registered_only_reserves_its_id():
 def test_a_start_without_acquire_is_told():
     since = (
         "id 7 was registered without acquire since h7 last had it; if it is the same host, run: "
-        "broker-id adopt 7"
+        "broker-id adopt 7, with the --key that its acquire uses"
     )
+    mapped = (f"{since} (mapped: h7)",)
     later = {7: replace(WHOLE.registered[7], incarnation=41)}
-    assert told(registered=later) == (since,)
+    assert told(registered=later) == mapped
+    assert told(registered=later, mappings=()) == (since,)
     same = {7: replace(WHOLE.registered[7], incarnation=None)}
     assert told(registered=same) == ()
     elsewhere = {7: replace(same[7], endpoints=frozenset({"x:1"}))}
-    assert told(registered=elsewhere) == (since,)
+    assert told(registered=elsewhere) == mapped

@@ -130,6 +130,10 @@ def adoptions(
 
 
 _ASSIGN = "start it, or use broker-id assign KEY ID"
+_OTHER_KEY = (
+    "if that is the key of this host, use the --key that makes it; if not, use --force to remove "
+    "that mapping"
+)
 _INSTANCE = "use --key {host}-{port}, and --instance PORT in acquire"
 
 
@@ -203,7 +207,7 @@ class _Case:
             )
         if others:
             names = ", ".join(escaped(each.key) for each in others)
-            return f"id {number} is mapped to {names}", "use --force to remove that mapping"
+            return f"id {number} is mapped to {names}", _OTHER_KEY
         return "", ""
 
     def _operations(

@@ -138,7 +138,9 @@ def disagreements(row: IdRow) -> tuple[str, ...]:
 def _of_owner(row: IdRow, owner: Owner, registration: Registration) -> list[str]:
     if not _is_of(owner, registration):
         since = f"id {row.id} was registered without acquire since {owner.key} last had it"
-        return [f"{since}; if it is the same host, run: broker-id adopt {row.id}"]
+        mapped = f" (mapped: {', '.join(row.keys)})" if row.keys else ""
+        key = f"with the --key that its acquire uses{mapped}"
+        return [f"{since}; if it is the same host, run: broker-id adopt {row.id}, {key}"]
     if owner.key in row.keys:
         return []
     return [f"{owner.key} registered id {row.id}, which is not mapped to it"]
