@@ -114,6 +114,13 @@ class TestMarkers:
         )
         assert played(seen(registered=frozenset({1})), ended())[1] == Survey(topics=False)
 
+    def test_a_key_that_only_reserves_the_id_had_it_never(self):
+        reserved = {7: Owner(broker_id=7, key="h7")}
+        action = played(seen(registered=frozenset({1}), owners=reserved))[1]
+        assert action.ops[1] == Create(
+            f"{MISSING}/7", b'{"version":0,"leader":40,"last_key":null,"last_endpoints":[]}'
+        )
+
     def test_a_marker_of_its_own_stays_and_its_id_is_watched(self):
         action = played(seen(registered=frozenset({1}), markers={7: MARKED}))[1]
         assert action.on == (MISSING_LEADER, IDS, RETIRED, f"{IDS}/7")

@@ -192,14 +192,15 @@ def _write_missing(
     ops: list[Op] = []
     for each in sorted(missing):
         marker, owner = event.markers.get(each), event.owners.get(each)
+        last = owner if owner is not None and owner.was_registered else None
         if marker is not None and marker.leader == czxid and each not in fired:
             continue
         data = format_missing(
             MissingMarker(
                 broker_id=each,
                 leader=czxid,
-                last_key=None if owner is None else owner.key,
-                last_endpoints=frozenset() if owner is None else owner.endpoints,
+                last_key=None if last is None else last.key,
+                last_endpoints=frozenset() if last is None else last.endpoints,
             )
         )
         path = f"{MISSING}/{each}"
