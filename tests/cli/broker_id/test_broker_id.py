@@ -333,17 +333,50 @@ def test_a_directory_without_brokers_to_ask_does_not_count_as_an_empty_cluster(t
     check_refused(
         ["broker-id", *words, "--store", nodes.url],
         "expected --bootstrap-server with a store in a directory, got none: the directory does not "
-        "contain which ids are registered and which have replicas",
+        "record which ids are registered and which have replicas",
         "add --bootstrap-server kafka-1:9092",
     )
 
 
-@pytest.mark.parametrize(
-    "words", [("list",), ("show", "--key", "h7"), ("assign", "h8", "8"), ("retire", "--undo", "7")]
-)
+@pytest.mark.parametrize("words", [("list",), ("show", "--key", "h7"), ("assign", "h8", "8")])
 def test_what_such_a_directory_can_do_alone_it_does_with_a_warning(tmp_path, words):
     nodes = Nodes(tmp_path / "store")
     nodes.mapping("h7", 7)
     code, _, err = run(nodes, *words)
     assert code == 0, err
     assert err.endswith("have replicas, so the command sees neither\n")
+
+
+def test_what_needs_neither_registrations_nor_replicas_warns_of_nothing(tmp_path):
+    nodes = Nodes(tmp_path / "store")
+    nodes.retired(7)
+    assert run(nodes, "retire", "--undo", "7") == (0, "id 7 is not retired now\n", "")
+
+
+@pytest.mark.parametrize("words", [("list",), ("show", "--key", "h7"), ("show", "--id", "7")])
+def test_what_such_a_directory_does_not_record_is_unknown(tmp_path, words):
+    nodes = Nodes(tmp_path / "store")
+    nodes.mapping("h7", 7)
+    nodes.known(7)
+    row = by_id(document(nodes, *words))[7]
+    assert (row["registered"], row["replicas"]) == (None, None)
+    assert (row["missing"], row["missing_s"]) == (None, None)
+    (line,) = (line for line in run(nodes, *words)[1].splitlines() if line.lstrip()[0] == "7")
+    unknown = "unknown"
+    assert line.split() == ["7", "h7", unknown, "-", "-", unknown, unknown, "-"]
+
+
+@pytest.mark.parametrize(
+    ("words", "had"),
+    [((), "a directory"), (("--bootstrap-server", "127.0.0.1:1"), "--bootstrap-server")],
+)
+def test_gc_to_the_letter_needs_a_store_that_brokers_register_in(tmp_path, words, had):
+    nodes = Nodes(tmp_path / "store")
+    nodes.mapping("h7", 7)
+    check_refused(
+        ["broker-id", "gc", "--literal", "--apply", *words, "--store", nodes.url],
+        f"expected a store in ZooKeeper with --literal, got {had}: the literal rule reads "
+        "/brokers/ids of the store, and brokers in KRaft mode do not write there",
+        "omit --literal",
+    )
+    assert nodes.children(HOSTS) == ["h7"]

@@ -12,6 +12,7 @@ from rackwise.cli.broker_id.adopt import adopt
 from rackwise.cli.broker_id.options import (
     BrokerId,
     StoreOptions,
+    Unasked,
     open_cluster,
     warn_of_problems,
 )
@@ -50,7 +51,7 @@ def list_ids(
     shell: Shell = context.obj
     from rackwise.cli.broker_id import documents, text
 
-    census, rows = _read_rows(shell, options, topics=True, needs_cluster=False)
+    census, rows = _read_rows(shell, options, topics=True, unasked="warn")
     if shell.is_json:
         shell.document(
             documents.IdsDocument(
@@ -85,7 +86,7 @@ def missing(
     shell: Shell = context.obj
     from rackwise.cli.broker_id import documents, text
 
-    census, rows = _read_rows(shell, options, topics=by == "scan", needs_cluster=True)
+    census, rows = _read_rows(shell, options, topics=by == "scan", unasked="reject")
     if by == "scan":
         _check_topics(census)
     rows = tuple(row for row in rows if row.is_missing)
@@ -125,7 +126,7 @@ def assign(
     from rackwise.core.identity.nodes.keys import check_key
 
     check_key(key, allow_unstable=True)
-    with open_cluster(shell, options, read_only=False, needs_cluster=False) as (
+    with open_cluster(shell, options, read_only=False, unasked="warn") as (
         opened_store,
         view,
     ):
@@ -174,7 +175,7 @@ def retire(
     _check_retire(force=force, unregister=unregister, undo=undo, is_kraft=options.is_kraft)
     from rackwise.adapters.launch import operator
 
-    with open_cluster(shell, options, read_only=False, needs_cluster=not undo) as (
+    with open_cluster(shell, options, read_only=False, unasked="ignore" if undo else "reject") as (
         opened_store,
         view,
     ):
@@ -221,13 +222,18 @@ def gc(
     from rackwise.cli.broker_id import documents, text
 
     problems: dict[str, UnreadableNode] = {}
-    if literal:
-        shell.warn(
-            "--literal compares the advertised host of a broker with the key; it deletes every "
-            "mapping of a cluster that has only TLS or SASL listeners: omit --literal"
-        )
-    with open_cluster(shell, options, read_only=not apply) as (opened_store, view):
+    if literal and options.is_kraft:
+        raise _literal_without_registrations("--bootstrap-server")
+    with open_cluster(
+        shell, options, read_only=not apply, unasked="ignore" if literal else "reject"
+    ) as (opened_store, view):
         if literal:
+            if not options.sees_cluster(opened_store):
+                raise _literal_without_registrations("a directory")
+            shell.warn(
+                "--literal compares the advertised host of a broker with the key; it deletes every "
+                "mapping of a cluster that has only TLS or SASL listeners: omit --literal"
+            )
             found = operator.garbage_literal(opened_store, apply=apply)
         else:
             found = operator.garbage(
@@ -285,17 +291,19 @@ def init(
 
 
 def _read_rows(
-    shell: Shell, options: StoreOptions, *, topics: bool, needs_cluster: bool
+    shell: Shell, options: StoreOptions, *, topics: bool, unasked: Unasked
 ) -> tuple[Census, tuple[IdRow, ...]]:
-    """Read the census, and make a row per id. `needs_cluster`: see `open_cluster`."""
-    with open_cluster(shell, options, read_only=True, needs_cluster=needs_cluster) as (
+    """Read the census, and make a row per id."""
+    with open_cluster(shell, options, read_only=True, unasked=unasked) as (
         opened_store,
         view,
     ):
         from rackwise.adapters.launch.views.census import read_census
         from rackwise.core.identity.operator.roster import roster
 
-        census = read_census(opened_store, view, topics=topics)
+        census = read_census(
+            opened_store, view, topics=topics, sees_cluster=options.sees_cluster(opened_store)
+        )
     warn_of_problems(shell, census.problems)
     return census, roster(census)
 
@@ -312,6 +320,16 @@ def _check_topics(census: Census) -> None:
             where=unread[0],
             hint=f"{StoreCorrupt.remedy}, or use --by watch, which reads no topics",
         )
+
+
+def _literal_without_registrations(had: str) -> InvalidConfig:
+    return InvalidConfig(
+        f"expected a store in ZooKeeper with --literal, got {had}: the literal rule reads "
+        "/brokers/ids of the store, and brokers in KRaft mode do not write there",
+        wanted="a store in ZooKeeper",
+        had=had,
+        hint="omit --literal",
+    )
 
 
 def _check_retire(*, force: bool, unregister: bool, undo: bool, is_kraft: bool) -> None:

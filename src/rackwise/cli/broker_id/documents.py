@@ -108,17 +108,19 @@ class IdDocument:
     keys: tuple[str, ...]
     """Keys that are mapped to the id."""
     registered: RegisteredDocument | None
-    """The registration; null if no broker is registered."""
+    """The registration; null if no broker is registered, or `missing` is null."""
     claimed: ClaimDocument | None
     """The claim; null if no start claims the id."""
     owner: OwnerDocument | None
     """The last registered start; null if none was seen."""
     replicas: bool | None
     """Whether replicas use the id; null if topics were not read."""
-    missing: bool
-    """Whether the id is known, and neither registered nor retired."""
+    missing: bool | None
+    """Whether the id is known, and neither registered nor retired; null if nobody could say which
+    ids are registered: the store is a directory, and `--bootstrap-server` was not given."""
     missing_s: Seconds | None
-    """For how long the id is missing; null if it is not, or if no watcher runs."""
+    """For how long the id is missing; null if it is not, if that is not known, or if no watcher
+    runs."""
     retired: bool
     """Whether the id is retired."""
 

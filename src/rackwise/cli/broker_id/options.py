@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rackwise.core.identity.operator.roster import UnreadableNode
 
 SCHEME = "zookeeper://"
+Unasked: TypeAlias = Literal["reject", "warn", "ignore"]
+"""What a command does if nobody can say which ids are registered and used."""
 
 StoreConfigFile = Annotated[
     Path | None,
@@ -86,6 +88,18 @@ class StoreOptions:
         """Whether the cluster has no registrations in ZooKeeper."""
         return self.bootstrap_server is not None
 
+    def sees_cluster(self, store: IdentityStore) -> bool:
+        """Return whether the brokers or the store can say which ids are registered and used.
+
+        A directory can if it has Kafka's nodes.
+        """
+        from rackwise.adapters.launch.views.stores import is_directory
+        from rackwise.core.identity.nodes.store import IDS, TOPICS
+
+        if self.is_kraft or not is_directory(self.url):
+            return True
+        return bool(store.children(IDS) or store.children(TOPICS))
+
     @property
     def config(self) -> StoreConfig | None:
         """The settings of `--store-config`; None = without."""
@@ -120,17 +134,16 @@ def open_cluster(
     options: StoreOptions,
     *,
     read_only: bool,
-    needs_cluster: bool = True,
+    unasked: Unasked = "reject",
     session_timeout_s: float = 10.0,
     patience_s: float = 30.0,
 ) -> Iterator[tuple[IdentityStore, ZooKeeperView | AdminView]]:
     """Open the store and the view of the cluster; both are closed at the end.
 
-    `needs_cluster`: whether a directory without `--bootstrap-server` is an error, because nobody
-    can say which ids are registered and used; if not, it is a warning. `patience_s`: how long to
-    wait for a lost session to come back.
+    `patience_s`: how long to wait for a lost session to come back. Raises `InvalidConfig` if nobody
+    can say which ids are registered and `unasked` is `reject`.
     """
-    from rackwise.adapters.launch.views.stores import is_directory, open_store, store_warnings
+    from rackwise.adapters.launch.views.stores import open_store, store_warnings
 
     url, config = options.url, options.config
     for warning in store_warnings(url, config):
@@ -144,20 +157,16 @@ def open_cluster(
             patience_s=patience_s,
         )
         stack.enter_context(closing(store))
-        if options.bootstrap_server is None and is_directory(url):
-            _check_directory(shell, store, needs_cluster=needs_cluster)
+        if unasked != "ignore" and not options.sees_cluster(store):
+            _tell_of_unasked(shell, unasked)
         yield store, _view(stack, shell, options, store)
 
 
-def _check_directory(shell: Shell, store: IdentityStore, *, needs_cluster: bool) -> None:
-    """Reject a directory that no broker registers in, or warn of it."""
-    from rackwise.core.identity.nodes.store import IDS, TOPICS
-
-    if store.children(IDS) or store.children(TOPICS):
-        return
+def _tell_of_unasked(shell: Shell, unasked: Unasked) -> None:
+    """Reject a directory without `--bootstrap-server`, or warn of it."""
     problem = "expected --bootstrap-server with a store in a directory, got none"
-    unknown = "the directory does not contain which ids are registered and which have replicas"
-    if needs_cluster:
+    unknown = "the directory does not record which ids are registered and which have replicas"
+    if unasked == "reject":
         raise InvalidConfig(
             f"{problem}: {unknown}",
             wanted="--bootstrap-server HOST:PORT",

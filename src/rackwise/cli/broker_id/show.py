@@ -51,7 +51,7 @@ def show(
             had=0 if key is None else 2,
             hint="list every key and id with broker-id list",
         )
-    with open_cluster(shell, options, read_only=True, needs_cluster=False) as (
+    with open_cluster(shell, options, read_only=True, unasked="warn") as (
         opened_store,
         view,
     ):
@@ -59,7 +59,7 @@ def show(
         from rackwise.adapters.launch.views.stores import mapping_writers
         from rackwise.core.identity.operator.roster import disagreements
 
-        census = read_census(opened_store, view)
+        census = read_census(opened_store, view, sees_cluster=options.sees_cluster(opened_store))
         mapping, rows = _select(census, key, id)
         writers = None
         if key is not None:

@@ -9,7 +9,7 @@ from rackwise.core.identity.model import Generate, ReadMore, Refuse, Take, WaitF
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rackwise.adapters.launch.operator import Assigned, Garbage, Retired
     from rackwise.core.identity.model import Decision, KeyMapping
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 HEADER = ("id", "keys", "registered", "claimed", "owner", "replicas", "missing", "retired")
 NONE = "-"
+UNKNOWN = "unknown"
 
 
 def rows_text(rows: Sequence[IdRow], *, empty: str) -> str:
@@ -137,15 +138,15 @@ def parents_text(parents: Sequence[Parent]) -> str:
 
 
 def _cells(row: IdRow) -> tuple[str, ...]:
-    registration, claim, owner = row.registration, row.claim, row.owner
-    replicas = {None: "?", True: "yes", False: "no"}[row.has_replicas]
-    missing = NONE
+    claim, owner = row.claim, row.owner
+    replicas = {None: UNKNOWN, True: "yes", False: "no"}[row.has_replicas]
+    missing = UNKNOWN if row.is_missing is None else NONE
     if row.is_missing:
         missing = "yes" if row.missing_ms is None else f"{row.missing_ms / 1000:.0f} s"
     return (
         str(row.id),
         ", ".join(map(escaped, row.keys)) or NONE,
-        NONE if registration is None else _endpoints(registration.endpoints),
+        _registered(row),
         NONE if claim is None else escaped(claim.key),
         NONE if owner is None else escaped(owner.key),
         replicas,
@@ -154,5 +155,7 @@ def _cells(row: IdRow) -> tuple[str, ...]:
     )
 
 
-def _endpoints(endpoints: Iterable[str]) -> str:
-    return ", ".join(escaped(each) for each in sorted(endpoints)) or "yes"
+def _registered(row: IdRow) -> str:
+    if row.registration is None:
+        return UNKNOWN if row.is_missing is None else NONE
+    return ", ".join(escaped(each) for each in sorted(row.registration.endpoints)) or "yes"

@@ -82,6 +82,11 @@ def test_whether_it_has_replicas_is_not_known_where_topics_were_not_read():
     assert of(replace(WHOLE, used=None), 9).has_replicas is None
 
 
+def test_what_is_missing_is_not_known_where_nobody_said_what_is_registered():
+    unseen = replace(WHOLE, registered={}, used=None, sees_cluster=False)
+    assert [(row.is_missing, row.missing_ms) for row in roster(unseen)] == [(None, None)] * 3
+
+
 @pytest.mark.parametrize("number", [4, 7, 9])
 def test_what_belongs_together_agrees(number):
     assert told(number) == ()

@@ -43,11 +43,14 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-def read_census(store: IdentityStore, view: ClusterView, *, topics: bool = True) -> Census:
+def read_census(
+    store: IdentityStore, view: ClusterView, *, topics: bool = True, sees_cluster: bool = True
+) -> Census:
     """Read everything about every id. `topics`: whether to read replica lists, the slowest part.
 
-    `problems` of the result lists the unreadable nodes. Raises `StoreNotReady`, and `StoreCorrupt`
-    for an unreadable registration.
+    `sees_cluster`: whether the view can say which ids are registered and used. `problems` of the
+    result lists the unreadable nodes. Raises `StoreNotReady`, and `StoreCorrupt` for an unreadable
+    registration.
     """
     require_fence(store)
     problems: dict[str, UnreadableNode] = {}
@@ -64,7 +67,8 @@ def read_census(store: IdentityStore, view: ClusterView, *, topics: bool = True)
         owners=owners,
         retired=ids_in_names(store.children(RETIRED)),
         known=ids_in_names(store.children(KNOWN)),
-        used=_read_used(view, problems) if topics else None,
+        sees_cluster=sees_cluster,
+        used=_read_used(view, problems) if topics and sees_cluster else None,
         missing_since_ms=since_markers(
             markers.values(), leader=None if leader is None else leader.czxid
         ),

@@ -10,8 +10,9 @@ Goals, in order: every id that a node mentions has a row; nothing is guessed if 
 read; rows are in order of ids.
 
 An id is missing if replicas use it or it was seen once, and it is neither registered nor retired. A
-mapping alone does not make an id missing: its host may never have started. An owner that only
-reserves an id is left out.
+mapping alone does not make an id missing: its host may never have started. Where nobody said which
+ids are registered, it is not known which are missing. An owner that only reserves an id is left
+out.
 
 `disagreements` reports contradictions between mapping, claim, registration and owner of one id:
 
@@ -65,6 +66,8 @@ class Census:
     owners: Mapping[int, Owner]
     retired: frozenset[int] = frozenset()
     known: frozenset[int] = frozenset()
+    sees_cluster: bool = True
+    """Whether somebody said which ids are registered; if not, `registered` is empty."""
     used: frozenset[int] | None = None
     """Ids in replica lists; None = not read."""
     missing_since_ms: Mapping[int, int] = field(default_factory=lambda: _NO_TIMES)
@@ -87,9 +90,10 @@ class IdRow:
     owner: Owner | None
     has_replicas: bool | None
     """None = not read."""
-    is_missing: bool
+    is_missing: bool | None
+    """None = nobody said which ids are registered."""
     missing_ms: int | None
-    """For how long it is missing; None = it is not, or no watcher runs."""
+    """For how long it is missing; None = it is not, that is not known, or no watcher runs."""
     is_retired: bool
 
 
@@ -105,8 +109,7 @@ def roster(census: Census) -> tuple[IdRow, ...]:
 def row_of(census: Census, id: int) -> IdRow:  # noqa: A002, the word
     """Return the row of one id, empty if no node mentions it."""
     since_ms, owner = census.missing_since_ms.get(id), census.owners.get(id)
-    is_known = id in census.known or id in (census.used or frozenset())
-    is_missing = is_known and id not in census.registered and id not in census.retired
+    is_missing = _is_missing(census, id)
     return IdRow(
         id=id,
         keys=tuple(sorted(each.key for each in census.mappings if each.broker_id == id)),
@@ -118,6 +121,13 @@ def row_of(census: Census, id: int) -> IdRow:  # noqa: A002, the word
         missing_ms=None if since_ms is None or not is_missing else census.now_ms - since_ms,
         is_retired=id in census.retired,
     )
+
+
+def _is_missing(census: Census, number: int) -> bool | None:
+    if not census.sees_cluster:
+        return None
+    is_known = number in census.known or number in (census.used or frozenset())
+    return is_known and number not in census.registered and number not in census.retired
 
 
 def disagreements(row: IdRow) -> tuple[str, ...]:
