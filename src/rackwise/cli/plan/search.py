@@ -91,7 +91,7 @@ def _reason_text(names: Sequence[str], reason: str) -> str:
 def cost_of_rules(
     job: PlanJob, result: Plan, advance: Callable[[int], None]
 ) -> tuple[RuleCost, ...]:
-    """Price each rule of the policy: the cost of the plan with it and without it."""
+    """Compute what each rule of the policy costs: the cost of the plan with it and without it."""
     from rackwise.core.planning.rule_costs import rule_costs
 
     options = _search_options(job)

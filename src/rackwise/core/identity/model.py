@@ -112,7 +112,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """The last start of this id that Rackwise saw registered; before, the key that reserved it."""
+    """The last start of this id that Rackwise saw registered.
+
+    Until a start is seen registered: the key that reserved the id.
+    """
 
     broker_id: int
     key: str

@@ -82,7 +82,8 @@ class ClaimNode:
 class OwnerNode:
     """`id_owners/<id>`: the last start of the id that was seen registered.
 
-    Before, the key that reserved the id: without incarnation and endpoints.
+    Until a start is seen registered: the key that reserved the id, without incarnation and
+    endpoints.
     """
 
     version: _Version = 0

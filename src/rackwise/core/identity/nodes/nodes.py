@@ -4,8 +4,9 @@
 /brokers/ids/7            versions 1..5 and later   ->  Registration   endpoints, session, czxid
 /brokers/hosts/h7         {"version":0,"broker.id":7}  <->  KeyMapping
 /brokers/claims/7         ephemeral                 <->  Claim
-/brokers/id_owners/7      who registered 7 last,    <->  Owner
-                          or has reserved it
+/brokers/id_owners/7      the last start seen       <->  Owner
+                          registered; until then,
+                          the key that reserved 7
 /brokers/missing_ids/7    7 is missing              <->  MissingMarker
 /cluster/id               {"version":"1","id":..}    ->  text
 ```
@@ -142,8 +143,10 @@ def write_mapping(
 def reserve(key: str, broker_id: int) -> store.Create:
     """Build the operation that reserves an id without an owner for a key.
 
-    Each commit that maps such an id has it. So of two commits that map an id, one fails, and an id
-    that was mapped once is never generated, even if its mapping cannot be read.
+    Each commit of `acquire`, `adopt` and `assign` that maps an id without an owner creates its
+    owner. So of two such commits one fails, and an id that one of them mapped is never generated,
+    even if its mapping cannot be read. Mappings of other tools, of `--literal` and of earlier
+    versions reserve nothing.
     """
     owner = Owner(broker_id=broker_id, key=key)
     return store.Create(f"{store.OWNERS}/{broker_id}", format_owner(owner))

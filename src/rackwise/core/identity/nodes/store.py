@@ -4,8 +4,8 @@
 path                        kind         content
 /brokers/hosts/<key>        persistent   {"version":0,"broker.id":10}       the KIP's node
 /brokers/claims/<N>         ephemeral    {"key","host","pid","nonce","since_ms"}
-/brokers/id_owners/<N>      persistent   {"version":0,"key","incarnation","endpoints"}: of the last
-                                         start seen registered; before, who reserved the id
+/brokers/id_owners/<N>      persistent   {"version":0,"key","incarnation","endpoints"}: the last
+                                         start seen registered; until then, the key that reserved N
 /brokers/missing_ids/<N>    persistent   {"version":0,"leader":czxid,"last_key","last_endpoints"}
 /brokers/missing_ids_leader ephemeral    the watcher that writes the markers above
 /brokers/known_ids/<N>      persistent   empty: ids that were ever seen
