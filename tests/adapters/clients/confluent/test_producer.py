@@ -340,6 +340,38 @@ def test_a_topic_is_met_once_by_all_threads(make, cluster):
     assert producer.counters()["met"].records == 200
 
 
+def test_a_first_record_holds_no_lock_while_callbacks_run():
+    mine, is_told, done = threading.Lock(), threading.Event(), []
+
+    def hear(_error):
+        is_told.set()
+        time.sleep(0.1)
+        with mine:
+            pass
+
+    conf = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "error_cb": hear}
+    producer = RackAwareProducer(conf, client_rack="a", racks=fixed_racks(RACKS))
+
+    def first():
+        producer.produce("t", VALUE)
+        done.append("t")
+
+    def second():
+        is_told.wait(30)
+        with mine:
+            producer.produce("u", VALUE)
+        done.append("u")
+
+    threads = [threading.Thread(target=each, daemon=True) for each in (first, second)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(FIRST_S * 3)
+    assert sorted(done) == ["t", "u"]
+    producer.purge()
+    producer.close()
+
+
 @pytest.mark.parametrize(("first", "calls"), [(RACKS, 1), ({1: "a"}, 2)])
 def test_while_leaders_move_racks_are_asked_for_only_where_one_is_unknown(
     make, cluster, first, calls

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+import weakref
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -62,6 +64,51 @@ def test_a_topic_that_is_not_there_yet_is_not_waited_for():
         client.leaders = {"t": [2]}
         until(lambda: took, "the new topic")
     assert failed == []
+
+
+def test_nothing_is_asked_for_after_the_end_and_the_client_is_let_go():
+    asked, begun, goes_on = [], threading.Event(), threading.Event()
+
+    def slow():
+        asked.append("racks")
+        begun.set()
+        goes_on.wait(30)
+        raise OSError("nobody")
+
+    client = Client({"t": [1]})
+    views, _, failed = watched(client, slow)
+    with views as found:
+        found.add("t")
+        begun.wait(30)
+        time.sleep(0.2)
+        found.close()
+        goes_on.set()
+        found._thread.join(30)
+        assert (asked, client.asked, failed) == (["racks"], [], [])
+        gone = weakref.ref(client)
+        del client
+        assert gone() is None
+
+
+def test_a_topic_that_was_added_long_ago_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("rackwise.adapters.clients.confluent.views.FIRST_S", 0.2)
+    goes_on, looks = threading.Event(), []
+
+    class Slow(Client):
+        def list_topics(self, topic, timeout):
+            goes_on.wait(30)
+            return super().list_topics(topic, timeout)
+
+    views, took, _ = watched(Slow({"t": [1]}))
+    with views as found:
+        found.add("t")
+        assert found.is_awaited("t")
+        time.sleep(0.3)
+        found.meet("t", lambda: looks.append("t"))
+        found.meet("t", lambda: looks.append("t"))
+        assert (looks, found.is_awaited("t"), took) == (["t"], False, {})
+        goes_on.set()
+        until(lambda: took, "the view")
 
 
 def test_an_outage_logs_one_line_asks_for_one_topic_at_a_time_and_keeps_the_last_answer(caplog):

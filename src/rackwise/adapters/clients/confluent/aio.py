@@ -125,7 +125,7 @@ class RackAwareAIOProducer(SteeredClient, AIOProducer):
     async def _met(self, topic: str) -> Steering | None:
         """The state of a topic, added at its first record; None while its leaders are unknown."""
         async with self._meeting:
-            if not self._views.knows(topic):
+            if self._views.is_awaited(topic):
                 await asyncio.to_thread(self._views.meet, topic)
         return self._by_name.get(topic)
 

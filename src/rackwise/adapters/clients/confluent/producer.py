@@ -23,10 +23,12 @@ windows or more, as the default queue does with records of 1 KB. With a smaller 
 for each other. A record that librdkafka refuses with a `BufferError` is not counted.
 
 One record of a window, two with an availability timeout, has a delivery callback of the plug-in.
-It calls your own callback afterwards. Callbacks run where you poll, and the end of a window polls
-once without waiting. If a callback raises there, your next `poll`, `flush` or `close` raises the
-exception: the record that ended the window is already queued. With `delivery.report.only.error`
-librdkafka reports no acknowledgements, so the number of outstanding windows is not known.
+It calls your own callback afterwards. Callbacks run where you poll. Two records poll as well: the
+one at the end of a window, once without waiting, and the first steered record of a topic, while it
+waits for leaders. So do not hold a lock during `produce` that a callback acquires. If a callback
+raises there, your next `poll`, `flush` or `close` raises the exception: the record is still sent.
+With `delivery.report.only.error` librdkafka reports no acknowledgements, so the number of
+outstanding windows is not known.
 
 Most records neither begin nor end a window. They take a path without a lock: what they cost is a
 Python function around librdkafka's own.
@@ -41,7 +43,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from threading import RLock
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rackwise.adapters.clients.confluent.library import Producer, SerializingProducer
@@ -109,7 +111,7 @@ class RackAwareProducer(SteeredClient, Producer):
         chained: dict[str, object] = {"error_cb": self._on_error}
         if self._settings.has_statistics:
             chained["stats_cb"] = self._on_statistics
-        self._meeting = RLock()
+        self._serving = Lock()
         self._raised: Exception | None = None
         super().__init__({**given, **settings, **chained})
         self._look_for_leaders(terms, self)
@@ -173,13 +175,13 @@ class RackAwareProducer(SteeredClient, Producer):
 
     @override
     def poll(self, *timeout: float, **named: float) -> int:
-        """`Producer.poll`; raises the error of a callback that ran at the end of a window."""
+        """`Producer.poll`; raises the error of a callback that ran within `produce`."""
         self._raise()
         return super().poll(*timeout, **named)
 
     @override
     def flush(self, *timeout: float, **named: float) -> int:
-        """`Producer.flush`; raises the error of a callback that ran at the end of a window."""
+        """`Producer.flush`; raises the error of a callback that ran within `produce`."""
         self._raise()
         return super().flush(*timeout, **named)
 
@@ -256,17 +258,22 @@ class RackAwareProducer(SteeredClient, Producer):
 
     def _met(self, topic: str) -> Steering | None:
         """The state of a topic, added at its first record; None while its leaders are unknown."""
-        with self._meeting:
-            if not self._views.knows(topic):
-                self._views.meet(topic, self._serve)
+        self._views.meet(topic, self._serve)
         return self._by_name.get(topic)
 
     def _serve(self) -> None:
-        """Poll at the end of a window; keep the callback's error for the caller's next poll."""
+        """Poll within `produce`; keep the callback's error for the caller's next poll.
+
+        A call that comes while another one runs callbacks does nothing, so nothing waits for them.
+        """
+        if not self._serving.acquire(blocking=False):
+            return
         try:
             super().poll(0)
         except Exception as error:  # noqa: BLE001, the record is on its way
             self._raised = self._raised or error
+        finally:
+            self._serving.release()
 
     def _raise(self) -> None:
         error, self._raised = self._raised, None

@@ -2,8 +2,8 @@
 
 ```
 at construction          a daemon thread asks for the racks; the constructor does not wait
-first record of a topic  its leaders are waited for, as other clients do before they send: up to
-                         3 s, and up to 0.5 s if a broker refuses connections
+first steered record of  its leaders are waited for, as other clients do before they send: up to
+a topic                  3 s, and up to 0.5 s if a broker refuses connections
 no broker answers        nothing waits any more; the thread asks every 2 s until one does
 every 30 s               the thread asks again; sooner by topic.metadata.refresh.interval.ms
 statistics.interval.ms   leaders come with them instead; only racks are still asked for
@@ -79,6 +79,9 @@ class LeaderViews:
         self._has_statistics = has_statistics
         self._leaders: dict[str, tuple[int | None, ...]] = {}
         self._new: deque[str] = deque()
+        # topic -> when it was added, as long as records wait for it
+        self._awaited: dict[str, float] = {}
+        self._adding = threading.Lock()
         # the topics of which a broker has answered
         self._met: set[str] = set()
         self._wake = threading.Event()
@@ -98,20 +101,33 @@ class LeaderViews:
         )
         self._thread.start()
 
-    def knows(self, topic: str) -> bool:
-        """Whether a topic was requested before, even without success."""
-        return topic in self._leaders
+    def is_awaited(self, topic: str) -> bool:
+        """Whether a record that is steered waits for the view of a topic."""
+        return topic not in self._leaders or topic in self._awaited
+
+    def add(self, topic: str) -> None:
+        """Request the view of a topic, unless that was done before."""
+        if topic in self._leaders:
+            return
+        with self._adding:
+            if topic in self._leaders:
+                return
+            self._awaited[topic] = time.monotonic()
+            self._leaders[topic] = ()
+        self._new.append(topic)
+        self._wake.set()
 
     def meet(self, topic: str, look: Callable[[], None] | None = None) -> None:
         """Request the view of a topic, and wait for it unless no broker answers.
 
-        `look`: called while waiting; it lets the client report its errors.
+        `look`: called while waiting, without a lock; it lets the client report its errors, and may
+        call the callbacks of the user.
         """
-        self._leaders.setdefault(topic, ())
-        self._new.append(topic)
-        self._wake.set()
-        begun_s = time.monotonic()
-        while self._answers and not self._is_over and topic not in self._met:
+        self.add(topic)
+        while self._answers and not self._is_over:
+            begun_s = self._awaited.get(topic)
+            if begun_s is None:
+                return
             if time.monotonic() - begun_s > (OUTAGE_S if self._is_out else FIRST_S):
                 self.lost(f"the leaders of topic {topic} are not known yet")
                 self._answers = False
@@ -119,6 +135,7 @@ class LeaderViews:
             if look is not None:
                 look()
             self._news.wait(TURN_S)
+        self._awaited.pop(topic, None)
 
     def told(self, topic: str, leaders: Mapping[int, int]) -> None:
         """Use partition -> leader, below 0 for none, from metadata or statistics."""
@@ -148,18 +165,19 @@ class LeaderViews:
 
     def turn(self) -> float:
         """Ask for what is missing or due. Returns the seconds until the next turn."""
-        if self._racks is None:
+        if self._racks is None and not self._is_over:
             self._ask_racks()
         while self._new and not self._is_over:
             self._ask(self._new.popleft())
-        if time.monotonic() >= self._due_s:
+        if time.monotonic() >= self._due_s and not self._is_over:
             self._refresh()
             self._due_s = time.monotonic() + self._wait_s()
         return max(0.0, self._due_s - time.monotonic())
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it was closed."""
+    def ended(self) -> bool:
+        """Whether it was closed; then the client and the source are let go."""
+        if self._is_over:
+            del self._client, self._source
         return self._is_over
 
     def _refresh(self) -> None:
@@ -170,6 +188,8 @@ class LeaderViews:
                 return
             if is_well and not (self._has_statistics and self._leaders[topic]):
                 is_well = self._ask(topic)
+        if self._is_over:
+            return
         if self._racks is None or self._asks_racks or self._has_strangers():
             is_well = self._ask_racks() and is_well
         if is_well and self._soon == 0:
@@ -191,6 +211,7 @@ class LeaderViews:
     def _note_met(self, topic: str) -> None:
         """End the wait of a topic's first record; ask soon again if it has no partition yet."""
         self._met.add(topic)
+        self._awaited.pop(topic, None)
         self._news.set()
         if not self._leaders[topic]:
             self.stale(SOON_S)
@@ -253,7 +274,7 @@ def _keep_fresh(weak: weakref.ref[LeaderViews], wake: threading.Event) -> None:
     """Refresh while the views are in use; between turns this thread holds no reference to them."""
     while True:
         views = weak()
-        if views is None or views.is_over:
+        if views is None or views.ended():
             return
         wait_s = views.turn()
         del views
