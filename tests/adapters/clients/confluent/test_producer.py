@@ -530,6 +530,30 @@ def test_a_coroutine_hears_of_a_record_that_is_not_delivered(run_aio, cluster):
     assert found.windows_failed == 1
 
 
+@pytest.mark.parametrize("error", [RuntimeError("no new futures"), KafkaException()])
+def test_a_window_that_fails_with_any_error_leaves_its_partition_usable(run_aio, error):
+    async def use(producer):
+        await (await produced(producer))
+        steering = producer.topics.by_name["t"]
+        for _ in range(70):
+            with steering.lock:
+                steering.steer(1000)
+                marks = steering.take_marks()
+            future = asyncio.get_running_loop().create_future()
+            future.set_exception(error)
+            producer._completed(steering, marks, future)
+        assert steering.ledger.load(0).windows == {}
+
+    async def produced(producer):
+        delivery = await producer.produce("t", bytes(1000))
+        await producer.flush()
+        return delivery
+
+    producer = run_aio(use)
+    assert producer.topics.failures.last is None
+    assert producer.counters()["t"].windows_failed == 70
+
+
 def test_statistics_and_errors_reach_the_callers_coroutines(run_aio):
     heard = []
 

@@ -132,7 +132,7 @@ class RackAwareAIOProducer(SteeredClient, AIOProducer):
     def _completed(self, steering: Steering, marks: list[int], future: asyncio.Future[Any]) -> None:
         """Note that a marked record is delivered, or not."""
         error: Theirs = KafkaError(_CANCELLED) if future.cancelled() else future.exception()
-        if isinstance(error, KafkaException):
+        if isinstance(error, KafkaException) and error.args:
             error = error.args[0]
         self.delivered(steering, marks, error)
 

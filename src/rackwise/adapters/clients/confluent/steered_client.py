@@ -140,12 +140,12 @@ class SteeredClient(SteersTopics):
                 steering.see(view)
 
     def delivered(self, steering: Steering, marks: list[int], error: Theirs) -> None:
-        """Note that a marked record is acknowledged, or failed."""
+        """Note that a marked record is acknowledged, or failed; `error`: of any kind."""
         try:
-            if error is not None and error.code() in STALE:
-                self._views.stale()
             with steering.lock:
                 steering.done(marks, ok=error is None)
+            if isinstance(error, KafkaError) and error.code() in STALE:
+                self._views.stale()
         except Exception as problem:  # noqa: BLE001, nothing of ours may leave a callback
             self.topics.failures.keep(problem)
 
