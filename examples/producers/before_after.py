@@ -32,7 +32,6 @@ from counting_proxy import CountingProxies
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.aiokafka import RackAwareProducer as RackAwareAIOProducer
 from rackwise.confluent import RackAwareProducer as ConfluentProducer
-from rackwise.core.partitioner import PartitionerConfig
 from rackwise.kafka_python import RackAwareProducer
 from rackwise.pipeline.runtime.java import find_java
 
@@ -112,8 +111,8 @@ def confluent_kafka(mode: str, rack: str, bootstrap: str, client: str) -> None:
     if mode == "rack-blind":
         producer = Producer(options)
     else:
-        config = PartitionerConfig(rack_aware=True, rack=rack, max_skew=max_skew(mode))
-        producer = ConfluentProducer(options, config)
+        own = {"rackwise.max.skew": max_skew(mode)}
+        producer = ConfluentProducer({**options, **own}, client_rack=rack)
     with producer:
         for _ in range(RECORDS):
             producer.produce(TOPIC, RECORD)

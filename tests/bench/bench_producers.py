@@ -216,9 +216,9 @@ def compare_confluent(cluster: MockCluster, sticky_bytes: int) -> None:
     """Our `produce`, and what callbacks cost."""
     conf = {"bootstrap.servers": cluster.bootstrap, "log_level": 0}
     conf |= {"queue.buffering.max.messages": 2 * RECORDS}
-    steered = {**conf, "batch.size": sticky_bytes}
+    steered = {**conf, "batch.size": sticky_bytes, "client.rack": CONFIG.rack}
     with (
-        closing(ConfluentProducer(steered, CONFIG, racks=fixed_racks(BROKERS))) as mine,
+        closing(ConfluentProducer(steered, racks=fixed_racks(BROKERS))) as mine,
         closing(Producer(conf)) as peer,
     ):
 

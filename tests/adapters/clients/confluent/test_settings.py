@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 from rackwise.adapters.clients.confluent.settings import read_settings
 from rackwise.core.errors import PartitionerConfigError
@@ -24,16 +24,46 @@ def test_options_are_read_by_kafkas_names_and_kept_from_librdkafka():
 
 
 @pytest.mark.parametrize(
-    ("conf", "config", "wanted"),
+    ("conf", "wanted"),
     [
-        ({}, AWARE, 1_000_000),
-        ({"batch.size": "5000"}, AWARE, 5000),
-        ({"default.topic.config": {"batch.size": 5000}}, AWARE, 5000),
-        ({"batch.size": 5000}, PartitionerConfig(sticky_bytes=300), 300),
+        ({}, 1_000_000),
+        ({"batch.size": "5000"}, 5000),
+        ({"default.topic.config": {"batch.size": 5000}}, 5000),
     ],
 )
-def test_a_window_has_the_clients_batch_size(conf, config, wanted):
-    assert read_settings(conf, config, None).config.sticky_bytes == wanted
+def test_a_window_has_the_clients_batch_size(conf, wanted):
+    assert read_settings(conf, None, "az1").config.sticky_bytes == wanted
+
+
+@pytest.mark.parametrize("size", [300, 16_384])
+def test_a_window_of_a_partitioner_config_is_its_own(size):
+    config = PartitionerConfig(rack_aware=True, rack="az1", sticky_bytes=size)
+    assert read_settings({"batch.size": 5000}, config, None).config == config
+
+
+@pytest.mark.parametrize(
+    "conf",
+    [
+        {"statistics.interval.ms": "x"},
+        {"statistics.interval.ms": None},
+        {"topic.metadata.refresh.interval.ms": None},
+        {"partitioner": None},
+        {3: 4},
+    ],
+)
+def test_what_librdkafka_rejects_is_left_to_it(conf):
+    found = read_settings({**SERVERS, **conf}, None, "az1")
+    assert found.conf == {**SERVERS, **conf, "client.rack": "az1"}
+    assert (found.has_statistics, found.refresh_ms) == (False, 300_000)
+    assert not found.is_custom
+    with pytest.raises(KafkaException, match="_INVALID_ARG"):
+        Producer(found.conf)
+
+
+def test_the_same_rack_may_stand_twice():
+    conf = {**SERVERS, "client.rack": "az1"}
+    assert read_settings(conf, None, "az1").config.rack == "az1"
+    assert read_settings(conf, AWARE, None).config == AWARE
 
 
 @pytest.mark.parametrize(
@@ -90,6 +120,26 @@ def test_a_second_client_has_the_connection_alone_and_is_silent():
             (SERVERS, AWARE, "az1"),
             "invalid options: expected none beside a PartitionerConfig, got client.rack",
             'write RackAwareProducer({"bootstrap.servers": "..."}, client_rack="use1-az1")',
+        ),
+        (
+            ({**SERVERS, "client.rack": "az2"}, None, "az1"),
+            "invalid client.rack: expected one value, got az2 and az1",
+            'write RackAwareProducer({"bootstrap.servers": "..."}, client_rack="use1-az1")',
+        ),
+        (
+            ({**SERVERS, "client.rack": "az2"}, AWARE, None),
+            "invalid client.rack: expected one value, got az2 and az1",
+            'write RackAwareProducer({"bootstrap.servers": "..."}, client_rack="use1-az1")',
+        ),
+        (
+            ({**SERVERS, "batch.size": "1M"}, None, "az1"),
+            "invalid batch.size: expected an integer, got 1M",
+            "the options are listed at PartitionerConfig",
+        ),
+        (
+            ({**SERVERS, "batch.size": None}, None, "az1"),
+            "invalid batch.size: expected an integer, got None",
+            "the options are listed at PartitionerConfig",
         ),
         (
             ({**SERVERS, "partitioner.rack.awar": "true"}, None, "az1"),

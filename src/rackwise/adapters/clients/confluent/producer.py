@@ -17,10 +17,11 @@ asks the brokers for them, or a rack source does. The constructor does not wait 
 the leaders of a topic are known, librdkafka chooses its partitions. Steered records get
 `partition=`; keyed records keep librdkafka's `partitioner`.
 
-librdkafka does not report where a batch begins. So a window ends at `sticky_bytes`, by default the
-client's `batch.size`, which is 1,000,000 unless you set it. The client's queue should hold twenty
-windows or more, as the default queue does with records of 1 KB. With a smaller queue, brokers wait
-for each other. A record that librdkafka refuses with a `BufferError` is not counted.
+librdkafka does not report where a batch begins. So a window ends at the client's `batch.size`,
+which is 1,000,000 unless you set it. With a `PartitionerConfig`, it ends at `sticky_bytes`, which
+is 16,384 unless you set it. The client's queue should hold twenty windows or more, as the default
+queue does with records of 1 KB. With a smaller queue, brokers wait for each other. A record that
+librdkafka refuses with a `BufferError` is not counted.
 
 One record of a window, two with an availability timeout, has a delivery callback of the plug-in.
 It calls your own callback afterwards. Callbacks run where you poll. Two records poll as well: the

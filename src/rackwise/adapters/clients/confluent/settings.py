@@ -3,9 +3,11 @@
 ```
 given                                          used
 client_rack, or conf with client.rack;         partitioner.rack.aware is true unless it is set
-partitioner.* and rackwise.* in conf
-a PartitionerConfig instead of these           as it is
-batch.size of conf, or librdkafka's 1,000,000  the window, unless sticky_bytes was chosen
+partitioner.* and rackwise.* in conf           the window is batch.size, or librdkafka's 1,000,000
+a PartitionerConfig instead of these           as it is: the window is its sticky_bytes
+two different racks                            rejected
+batch.size that is no integer                  rejected: librdkafka reads "1M" as 1
+other values that librdkafka rejects           left to librdkafka
 partitioner that places records without a key  it stays in force (KIP-1123): nothing is steered
 partitioner *_random                           it leaves records without a key to chance: steered
 ```
@@ -22,12 +24,13 @@ from typing import Any, Final
 
 from rackwise.adapters.clients.producer_options import checked_config, invalid_option
 from rackwise.core.partitioner import PartitionerConfig
-from rackwise.core.partitioner.choice.config import STICKY_BYTES
 from rackwise.core.partitioner.choice.rack_levels import is_blank
-from rackwise.core.partitioner.options import OWN_PREFIXES
+from rackwise.core.partitioner.options import BATCH_SIZE, OWN_PREFIXES
 
 LIBRDKAFKA_BATCH_BYTES: Final = 1_000_000
 """librdkafka's default `batch.size`."""
+LIBRDKAFKA_REFRESH_MS: Final = 300_000
+"""librdkafka's default `topic.metadata.refresh.interval.ms`."""
 WRITE: Final = (
     'write RackAwareProducer({"bootstrap.servers": "..."}, client_rack="use1-az1"), or give '
     'PartitionerConfig(rack_aware=True, rack="use1-az1") after the settings'
@@ -75,7 +78,12 @@ class ProducerSettings:
     @property
     def has_statistics(self) -> bool:
         """Whether librdkafka calls `stats_cb`."""
-        return int(str(self.conf.get("statistics.interval.ms", 0))) > 0
+        return _integer(self.conf.get("statistics.interval.ms"), 0) > 0
+
+    @property
+    def refresh_ms(self) -> int:
+        """The time between two refreshes of librdkafka's metadata; below 1 for none."""
+        return _integer(self.conf.get("topic.metadata.refresh.interval.ms"), LIBRDKAFKA_REFRESH_MS)
 
     def connection(self) -> dict[str, Any]:
         """The settings for a second, silent client of the same brokers."""
@@ -87,20 +95,25 @@ def read_settings(conf: object, config: object, client_rack: str | None) -> Prod
     """Check and divide what a producer was given. Raises `PartitionerConfigError`."""
     if not isinstance(conf, Mapping):
         raise invalid_option("conf", "a dict of librdkafka's settings", conf, WRITE)
-    given = dict(conf) if client_rack is None else {**conf, RACK: client_rack}
-    own = {name: value for name, value in given.items() if name.startswith(OWN_PREFIXES)}
-    theirs = {name: value for name, value in given.items() if name not in own}
+    own = {
+        name: value
+        for name, value in conf.items()
+        if isinstance(name, str) and name.startswith(OWN_PREFIXES)
+    }
+    theirs = {name: value for name, value in conf.items() if name not in own}
     if config is None:
-        config = _config_of(own, given.get(RACK))
+        if client_rack is not None:
+            _check_one_rack(theirs.get(RACK), client_rack)
+            theirs[RACK] = client_rack
+        window = _of_topics(theirs, BATCH_SIZE, LIBRDKAFKA_BATCH_BYTES)
+        config = _config_of({**own, BATCH_SIZE: window}, theirs.get(RACK))
     elif own or client_rack is not None:
         named = ", ".join([*sorted(own), *[RACK] * (client_rack is not None)])
         raise invalid_option("options", "none beside a PartitionerConfig", named, WRITE)
     else:
         config = checked_config(config)
-    if config.sticky_bytes == STICKY_BYTES:
-        size = int(str(_of_topics(theirs, "batch.size", LIBRDKAFKA_BATCH_BYTES)))
-        config = replace(config, sticky_bytes=size)
-    partitioner = str(_of_topics(theirs, "partitioner", "consistent_random"))
+        _check_one_rack(theirs.get(RACK), config.rack)
+    partitioner = str(_of_topics(theirs, "partitioner", None) or "consistent_random")
     if not partitioner.endswith("_random"):
         config = replace(config, rack_aware=False, adaptive=False, custom_partitioner=partitioner)
     return ProducerSettings(theirs, config, partitioner)
@@ -112,6 +125,20 @@ def _config_of(own: Mapping[str, object], rack: object) -> PartitionerConfig:
     if config.rack_aware and is_blank(config.rack):
         raise invalid_option(RACK, "the rack of this client", rack or "none", WRITE)
     return config
+
+
+def _check_one_rack(of_settings: object, rack: str | None) -> None:
+    """Reject two different racks of one client."""
+    if of_settings is not None and rack is not None and of_settings != rack:
+        raise invalid_option(RACK, "one value", f"{of_settings} and {rack}", WRITE)
+
+
+def _integer(value: object, default: int) -> int:
+    """An integer of librdkafka's settings; the default for what librdkafka itself rejects."""
+    try:
+        return int(str(value))
+    except ValueError:
+        return default
 
 
 def _ignored(_error: object) -> None:

@@ -112,9 +112,7 @@ class SteeredClient(SteersTopics):
         admin: Theirs = None
         if client is None or terms.racks is None:
             admin = AdminClient(settings.connection())
-        every_ms = float(
-            str(settings.conf.get("topic.metadata.refresh.interval.ms", REFRESH_S * 1000))
-        )
+        every_ms = settings.refresh_ms
         self._views = LeaderViews(
             admin if client is None else client,
             terms.racks or admin_racks(admin),
