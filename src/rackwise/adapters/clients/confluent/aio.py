@@ -1,7 +1,7 @@
 """KIP-1123 for confluent-kafka's producer on asyncio.
 
 ```python
-from rackwise.adapters.clients.confluent.aio import RackAwareAIOProducer
+from rackwise.confluent import RackAwareAIOProducer
 
 conf = {"bootstrap.servers": "broker:9092"}
 async with RackAwareAIOProducer(conf, client_rack="use1-az1") as producer:

@@ -1,7 +1,7 @@
 """Records without a key go to leaders near the producer: KIP-1123 for confluent-kafka.
 
 ```python
-from rackwise.adapters.clients.confluent.producer import RackAwareProducer
+from rackwise.confluent import RackAwareProducer
 
 conf = {"bootstrap.servers": "broker:9092"}
 with RackAwareProducer(conf, client_rack="use1-az1") as producer:
