@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from rackwise.core.errors import MissingClientError
+from typing import Final
 
+from rackwise.core.errors import MissingClientError, UnsupportedClient
+
+CLIENT: Final = "confluent-kafka"
+SUPPORTED: Final = ">=2.16,<3"
+"""The versions that have all of these names."""
+
+try:
+    import confluent_kafka
+except ModuleNotFoundError as error:
+    raise MissingClientError.of(CLIENT, extra="confluent") from error
 try:
     from confluent_kafka import (
         KafkaError,
@@ -17,11 +27,12 @@ try:
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.aio import AIOProducer
 except ImportError as error:
-    raise MissingClientError(
-        "confluent-kafka is not installed",
-        wanted="confluent-kafka",
-        had=None,
-        hint="pip install 'rackwise[confluent]'",
+    found = getattr(confluent_kafka, "__version__", "another version")
+    raise UnsupportedClient(
+        f"unsupported {CLIENT}: expected {CLIENT} {SUPPORTED}, got {found}",
+        wanted=f"{CLIENT} {SUPPORTED}",
+        had=found,
+        hint=f"pip install '{CLIENT}{SUPPORTED}'",
     ) from error
 
 __all__ = [
