@@ -160,6 +160,7 @@ def test_what_librdkafka_refuses_is_the_callers(make):
 
 def test_keyed_and_placed_records_are_counted_apart(make):
     producer, heard = make(), Heard()
+    producer.produce("t", VALUE)
     for number in range(20):
         producer.produce("t", VALUE, key=f"key-{number}", on_delivery=heard)
     producer.produce("t", VALUE, partition=1)
@@ -167,7 +168,7 @@ def test_keyed_and_placed_records_are_counted_apart(make):
     assert producer.flush(30) == 0
     found = producer.counters()["t"]
     local = sum(partition in {0, 2} for _, partition in heard)
-    assert found.steered.records == 0
+    assert found.steered.records == 1
     assert found.unsteered.records == 22
     assert found.unsteered.unknown_bytes == 112
     assert local * 117 <= found.unsteered.local_bytes <= local * 118
@@ -341,7 +342,7 @@ def test_a_topic_is_met_once_by_all_threads(make, cluster):
 
 
 def test_a_first_record_holds_no_lock_while_callbacks_run():
-    mine, is_told, done = threading.Lock(), threading.Event(), []
+    mine, is_told, is_over, done = threading.Lock(), threading.Event(), threading.Event(), []
 
     def hear(_error):
         is_told.set()
@@ -350,7 +351,7 @@ def test_a_first_record_holds_no_lock_while_callbacks_run():
             pass
 
     conf = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "error_cb": hear}
-    producer = RackAwareProducer(conf, client_rack="a", racks=fixed_racks(RACKS))
+    producer = RackAwareProducer(conf, client_rack="a", racks=lambda: is_over.wait(30) and RACKS)
 
     def first():
         producer.produce("t", VALUE)
@@ -370,6 +371,7 @@ def test_a_first_record_holds_no_lock_while_callbacks_run():
     assert sorted(done) == ["t", "u"]
     producer.purge()
     producer.close()
+    is_over.set()
 
 
 @pytest.mark.parametrize(("first", "calls"), [(RACKS, 1), ({1: "a"}, 2)])
@@ -473,11 +475,11 @@ def test_another_subclass_becomes_rack_aware(cluster, mixed):
 def run_aio(cluster):
     """Run a coroutine function with an AIOProducer."""
 
-    def run(use, **conf):
+    def run(use, racks=None, **conf):
         async def main():
             settings = {"bootstrap.servers": cluster.bootstrap, "log_level": 0, "batch.size": 300}
             async with RackAwareAIOProducer(
-                settings | conf, client_rack="a", racks=fixed_racks(RACKS)
+                settings | conf, client_rack="a", racks=racks or fixed_racks(RACKS)
             ) as producer:
                 await use(producer)
             return producer
@@ -489,9 +491,9 @@ def run_aio(cluster):
 
 def test_a_coroutine_counts_what_it_places_and_what_its_key_places(run_aio):
     async def use(producer):
-        sent = [producer.produce("t", VALUE) for _ in range(9)]
-        sent += [producer.produce("t", VALUE, b"k"), producer.produce("t", VALUE, partition=1)]
-        deliveries = await asyncio.gather(*sent)
+        deliveries = await asyncio.gather(*(producer.produce("t", VALUE) for _ in range(9)))
+        deliveries += [await producer.produce("t", VALUE, b"k")]
+        deliveries += [await producer.produce("t", VALUE, partition=1)]
         with pytest.raises(NotImplementedError):
             await producer.produce("t", VALUE, headers={"h": b"1"})
         await producer.flush()
@@ -570,6 +572,102 @@ def test_statistics_and_errors_reach_the_callers_coroutines(run_aio):
     run_aio(use, **{"statistics.interval.ms": 50, "stats_cb": hear, "error_cb": hear})
     assert isinstance(heard[0], str)
     assert isinstance(heard[-1], KafkaError)
+
+
+KEYED = [
+    lambda producer: producer.produce("t", VALUE, key=b"k"),
+    lambda producer: producer.produce("t", VALUE, partition=0),
+    lambda producer: producer.produce_batch("t", [{"value": VALUE, "key": b"k"}]),
+]
+
+
+@pytest.mark.parametrize("write", KEYED, ids=["key", "partition", "batch"])
+def test_records_that_are_not_steered_do_not_wait_but_ask_for_leaders(make, write):
+    goes_on = threading.Event()
+
+    def late():
+        goes_on.wait(30)
+        return RACKS
+
+    producer, begun = make(racks=late), time.monotonic()
+    write(producer)
+    assert time.monotonic() - begun < FIRST_S / 2
+    assert producer.counters() == {}
+    goes_on.set()
+    until(producer.counters, "the leaders")
+    write(producer)
+    assert producer.counters()["t"].unsteered.records == 1
+
+
+def test_a_coroutine_that_is_not_steered_does_not_wait(run_aio):
+    async def use(producer):
+        begun = time.monotonic()
+        await producer.produce("t", VALUE, b"k")
+        await producer.produce("t", VALUE, partition=1)
+        assert time.monotonic() - begun < FIRST_S / 2
+        assert not producer.topics.failures.count
+
+    def late():
+        time.sleep(FIRST_S)
+        return RACKS
+
+    run_aio(use, racks=late)
+
+
+@pytest.fixture
+def no_second_client(monkeypatch):
+    """Any second client fails."""
+    for name in ("AdminClient", "LeaderViews"):
+        monkeypatch.setattr(f"rackwise.adapters.clients.confluent.steered_client.{name}", None)
+
+
+SILENT = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "statistics.interval.ms": 50}
+
+
+def assert_one_warning_names_the_option(caplog):
+    (line,) = caplog.messages
+    assert line.startswith("custom-partitioner: wanted no option partitioner, ")
+    assert line.endswith(", had murmur2; leave the option partitioner out")
+
+
+@pytest.mark.usefixtures("no_second_client")
+def test_with_a_custom_partitioner_the_client_is_alone(caplog):
+    heard = []
+    conf = {**SILENT, "partitioner": "murmur2", "stats_cb": heard.append}
+    producer, begun = RackAwareProducer(conf, client_rack="a"), time.monotonic()
+    for topic in ("t", "u"):
+        producer.produce(topic, VALUE)
+        producer.produce(topic, VALUE, partition=0)
+        assert producer.produce_batch(topic, [{"value": VALUE}]) == 1
+    assert time.monotonic() - begun < FIRST_S / 2
+    until(lambda: producer.poll(0.1) or heard, "statistics")
+    assert producer.counters() == {}
+    assert producer.topics.failures.last is None
+    producer.purge()
+    producer.close()
+    assert_one_warning_names_the_option(caplog)
+
+
+@pytest.mark.usefixtures("no_second_client")
+def test_with_a_custom_partitioner_a_coroutine_does_not_wait(caplog):
+    async def main():
+        conf = {**SILENT, "partitioner": "murmur2"}
+        async with RackAwareAIOProducer(conf, client_rack="a") as producer:
+            begun = time.monotonic()
+            await producer.produce("t", VALUE)
+            assert time.monotonic() - begun < FIRST_S / 2
+            assert producer.topics.failures.last is None
+            await producer.purge()
+
+    asyncio.run(main())
+    assert_one_warning_names_the_option(caplog)
+
+
+def test_a_partitioner_class_among_the_options_is_named_as_such(caplog):
+    conf = {**SILENT, "partitioner.class": "com.example.Mine"}
+    RackAwareProducer(conf, client_rack="a").close()
+    (line,) = caplog.messages
+    assert line.endswith("had com.example.Mine; leave partitioner.class out")
 
 
 def test_an_error_that_nobody_hears_is_logged(make, caplog):

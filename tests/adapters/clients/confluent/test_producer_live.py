@@ -122,8 +122,8 @@ def test_a_custom_partitioner_stays_in_force(kraft_cluster, caplog):
                 producer.produce("custom", VALUE)
             producer.produce("custom", VALUE, partition=1)
         assert filled(kraft_cluster, "custom") == {chosen: 21, 1: 1}
-        assert [each for each in caplog.messages if each.startswith("custom-partitioner: ")]
-        assert producer.counters()["custom"].unsteered.records == 21
+        assert len([each for each in caplog.messages if "custom-partitioner: " in each]) == 1
+        assert producer.counters() == {}
         own = {**conf, "partitioner": "murmur2_random"}
         with RackAwareProducer(own, client_rack="a") as producer:
             for _ in range(20):

@@ -14,7 +14,7 @@ So the choice comes before a record is collected, and it is counted there: a rec
 refuses later stays counted. The future of a window's last record says when the window is delivered.
 
 A second client asks for leaders and racks, since the methods of an `AIOProducer` run in its event
-loop. The first record of a topic waits for the leaders; other tasks go on. `error_cb` and
+loop. The first steered record of a topic waits for the leaders; other tasks go on. `error_cb` and
 `stats_cb` are coroutine functions, as the client requires.
 
 Source: KIP-794, KIP-1123; confluent-kafka 2.16.
@@ -70,9 +70,7 @@ class RackAwareAIOProducer(SteeredClient, AIOProducer):
         terms = Terms(config, racks, client_rack, rng, clock)
         self._prepare(producer_conf, terms)
         self._callers: Mapping[str, Theirs] = self._settings.conf
-        chained: dict[str, object] = {"error_cb": self._on_error}
-        if self._settings.has_statistics:
-            chained["stats_cb"] = self._on_statistics
+        chained = self._chained(error_cb=self._on_error, stats_cb=self._on_statistics)
         super().__init__({**self._settings.conf, **chained}, **settings)
         self._meeting = asyncio.Lock()
         self._look_for_leaders(terms)
@@ -88,13 +86,14 @@ class RackAwareAIOProducer(SteeredClient, AIOProducer):
     ) -> asyncio.Future[Any]:
         """`AIOProducer.produce`."""
         partition = kwargs.get("partition", ANY)
+        is_steered = self._is_steered(key, partition)
         steering, size = None, 0
         try:
             size = size_of(value, key, kwargs.get("headers"))
-            steering = self._by_name.get(topic) or await self._met(topic)
+            steering = self._by_name.get(topic) or await self._met(topic, waits=is_steered)
         except Exception as error:  # noqa: BLE001, librdkafka then chooses, or rejects the record
             self.topics.failures.keep(error)
-        if steering is None or not self._is_steered(key, partition):
+        if steering is None or not is_steered:
             future = await super().produce(topic, value, key, *args, **kwargs)
             self._count_unsteered(steering, key, partition, size)
             return future
@@ -119,14 +118,17 @@ class RackAwareAIOProducer(SteeredClient, AIOProducer):
     @override
     async def close(self) -> None:
         """`AIOProducer.close`, which delivers collected records; refreshes of leaders stop."""
-        self._views.close()
+        self._close_views()
         await super().close()
 
-    async def _met(self, topic: str) -> Steering | None:
+    async def _met(self, topic: str, *, waits: bool) -> Steering | None:
         """The state of a topic, added at its first record; None while its leaders are unknown."""
-        async with self._meeting:
-            if self._views.is_awaited(topic):
-                await asyncio.to_thread(self._views.meet, topic)
+        if waits:
+            async with self._meeting:
+                if self._views.is_awaited(topic):
+                    await asyncio.to_thread(self._views.meet, topic)
+        elif not self._is_custom:
+            self._views.add(topic)
         return self._by_name.get(topic)
 
     def _completed(self, steering: Steering, marks: list[int], future: asyncio.Future[Any]) -> None:

@@ -14,8 +14,10 @@ its methods call those of `super()`.
 
 librdkafka uses client.rack for consumers only, and shows a producer no racks. So a second client
 asks the brokers for them, or a rack source does. The constructor does not wait for brokers. Until
-the leaders of a topic are known, librdkafka chooses its partitions. Steered records get
-`partition=`; keyed records keep librdkafka's `partitioner`.
+the leaders of a topic are known, librdkafka chooses its partitions, and nothing is counted. The
+first steered record of a topic waits for the leaders, up to 3 seconds. Steered records get
+`partition=`; keyed records keep librdkafka's `partitioner`. If that is a custom partitioner for
+records without a key, too, nothing is steered or counted, and no second client is opened.
 
 librdkafka does not report where a batch begins. So a window ends at the client's `batch.size`,
 which is 1,000,000 unless you set it. With a `PartitionerConfig`, it ends at `sticky_bytes`, which
@@ -109,11 +111,9 @@ class RackAwareProducer(SteeredClient, Producer):
         self._prepare(conf, terms)
         given = self._settings.conf
         self._callers: Mapping[str, Theirs] = {**given, **settings}
-        chained: dict[str, object] = {"error_cb": self._on_error}
-        if self._settings.has_statistics:
-            chained["stats_cb"] = self._on_statistics
         self._serving = Lock()
         self._raised: Exception | None = None
+        chained = self._chained(error_cb=self._on_error, stats_cb=self._on_statistics)
         super().__init__({**given, **settings, **chained})
         self._look_for_leaders(terms, self)
 
@@ -161,7 +161,11 @@ class RackAwareProducer(SteeredClient, Producer):
             sizes = [size_of(each.get("value"), each.get("key"), None) for each in messages]
         except Exception:  # noqa: BLE001, the client rejects the messages
             return super().produce_batch(topic, messages, partition, told)
-        steering = self._by_name.get(topic) or self._met(topic)
+        steering = self._by_name.get(topic)
+        if steering is None:
+            run = BatchRun(topic, messages, sizes, 0, partition, told)
+            is_steered = any(self._is_free(run, at) for at in range(len(messages)))
+            steering = self._met(topic, waits=is_steered)
         queued, at = 0, 0
         while at < len(messages):
             run = BatchRun(topic, messages, sizes, at, partition, told)
@@ -189,7 +193,7 @@ class RackAwareProducer(SteeredClient, Producer):
     @override
     def close(self) -> bool:
         """`Producer.close`, which delivers queued records; refreshes of leaders stop."""
-        self._views.close()
+        self._close_views()
         found = super().close()
         self._raise()
         return found
@@ -214,13 +218,14 @@ class RackAwareProducer(SteeredClient, Producer):
         headers: Theirs,
     ) -> None:
         """Produce any record, also one that begins or ends a window."""
+        is_steered = self._is_steered(key, partition)
         steering, size = None, 0
         try:
             size = size_of(value, key, headers)
-            steering = self._by_name.get(topic) or self._met(topic)
+            steering = self._by_name.get(topic) or self._met(topic, waits=is_steered)
         except Exception as error:  # noqa: BLE001, librdkafka then chooses, or rejects the record
             self.topics.failures.keep(error)
-        if steering is None or not self._is_steered(key, partition):
+        if steering is None or not is_steered:
             self._send(topic, value, key, partition, told, None, timestamp, headers)
             self._count_unsteered(steering, key, partition, size)
             return
@@ -257,9 +262,12 @@ class RackAwareProducer(SteeredClient, Producer):
         steering.open_room()
         return is_marked
 
-    def _met(self, topic: str) -> Steering | None:
+    def _met(self, topic: str, *, waits: bool) -> Steering | None:
         """The state of a topic, added at its first record; None while its leaders are unknown."""
-        self._views.meet(topic, self._serve)
+        if waits:
+            self._views.meet(topic, self._serve)
+        elif not self._is_custom:
+            self._views.add(topic)
         return self._by_name.get(topic)
 
     def _serve(self) -> None:

@@ -8,6 +8,8 @@ stats_cb        leaders, brokers that are away        then the caller's
 delivery        marks of windows: done                then the caller's
 ```
 
+With a custom partitioner there is none of it: the client works as it does without the plug-in.
+
 Source: librdkafka's CONFIGURATION.md and STATISTICS.md.
 """
 
@@ -29,7 +31,9 @@ from rackwise.adapters.clients.confluent.settings import ProducerSettings, read_
 from rackwise.adapters.clients.confluent.statistics import AwayNodes, read_statistics
 from rackwise.adapters.clients.confluent.views import REFRESH_S, LeaderViews
 from rackwise.adapters.clients.rack_source import admin_racks
+from rackwise.adapters.clients.steering import warn
 from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
+from rackwise.core.partitioner import PRODUCER, PRODUCER_RULES
 from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
 
 if TYPE_CHECKING:
@@ -55,14 +59,11 @@ ALL_BROKERS_DOWN = "_ALL_BROKERS_DOWN"
 LOST = {"_TRANSPORT", "_RESOLVE", ALL_BROKERS_DOWN}
 """Names of librdkafka's errors about brokers that cannot be reached."""
 _HASHES: Mapping[str, Callable[[bytes, int], int]] = {
-    "consistent": consistent,
     "consistent_random": consistent,
-    "murmur2": murmur2,
     "murmur2_random": murmur2,
-    "fnv1a": fnv1a,
     "fnv1a_random": fnv1a,
 }
-"""librdkafka's partitioners of keys whose result is known here."""
+"""librdkafka's partitioners that leave records without a key to chance -> their hash of a key."""
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +89,7 @@ class SteeredClient(SteersTopics):
 
     _settings: ProducerSettings
     _views: LeaderViews
+    """Missing if a custom partitioner is in force: no record needs a leader then."""
 
     def _prepare(self, conf: object, terms: Terms) -> None:
         """Read the settings. Raises `PartitionerConfigError`."""
@@ -109,6 +111,9 @@ class SteeredClient(SteersTopics):
     def _look_for_leaders(self, terms: Terms, client: Theirs = None) -> None:
         """Begin to ask for leaders and racks; `client` None: by a connection of its own."""
         settings = self._settings
+        if self._is_custom:
+            self._warn_of_custom()
+            return
         admin: Theirs = None
         if client is None or terms.racks is None:
             admin = AdminClient(settings.connection())
@@ -121,6 +126,38 @@ class SteeredClient(SteersTopics):
             failed=self.topics.failures.note,
             has_statistics=settings.has_statistics,
         )
+
+    def _warn_of_custom(self) -> None:
+        """Log that a custom partitioner leaves the partitioner's options without effect."""
+        settings = self._settings
+        if settings.partitioner != settings.config.custom_partitioner:
+            for finding in settings.config.problems():
+                warn(finding)
+            return
+        warn(
+            PRODUCER_RULES.finding(
+                "custom-partitioner",
+                where=PRODUCER,
+                wanted="no option partitioner, or one that ends with _random, for "
+                "partitioner.rack.aware and partitioner.adaptive.partitioning.enable have no "
+                "effect when a custom partitioner is used",
+                had=settings.partitioner,
+                hint="leave the option partitioner out",
+            )
+        )
+
+    def _chained(self, *, error_cb: Theirs, stats_cb: Theirs) -> dict[str, Theirs]:
+        """Those of these callbacks that the plug-in needs; each calls the caller's own."""
+        if self._is_custom:
+            return {}
+        if self._settings.has_statistics:
+            return {"error_cb": error_cb, "stats_cb": stats_cb}
+        return {"error_cb": error_cb}
+
+    def _close_views(self) -> None:
+        """End the refreshes of leaders."""
+        if not self._is_custom:
+            self._views.close()
 
     def _is_steered(self, key: Theirs, partition: int) -> bool:
         """Whether a record may go to any partition, as the caller and librdkafka see it."""
