@@ -1,9 +1,10 @@
 """Plans that somebody edited and sealed again: nothing that they state may be false and proved.
 
 Each forgery changes one value somewhere in the document of a proved plan, and seals it. A plan that
-is still proved must make the same claims. Only evidence may differ (dual prices of any value are
-valid), the name of the solver, words for the same topics, the order behind the leader, the goal,
-which is then reached as cheaply as can be, and --max-moves, if it gives the same moves.
+is still proved must make the same claims. Only evidence may differ (any dual prices of the brokers
+and topics of the cluster are valid, up to 2^50), the name of the solver, words for the same topics,
+the order behind the leader, the goal, which is then reached as cheaply as can be, and --max-moves,
+if it gives the same moves.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -85,6 +87,7 @@ MOST = (
 """Cases whose documents have every field between them; `test_most_cases` compares them."""
 EACH = 55
 """Forgeries of each field of these, in a long run."""
+MOST_PRICE = 2**50
 
 
 def cluster_of(case):
@@ -101,7 +104,10 @@ def document_of(case):
 
 
 def places(value, path=""):
-    """The path and the steps of every value below this one; an index of a list is `[]`."""
+    """The path and the steps of every value below this one; `[]` is any index of a list.
+
+    Each certificate has its own path, so that every field of each of them is forged.
+    """
     if isinstance(value, dict):
         for key, each in value.items():
             name = key if path.count(".") < 6 else "*"
@@ -109,23 +115,44 @@ def places(value, path=""):
             yield from ((p, (key, *steps)) for p, steps in places(each, f"{path}.{name}"))
     elif isinstance(value, list):
         for index, each in enumerate(value):
-            yield f"{path}[]", (index,)
-            yield from ((p, (index, *steps)) for p, steps in places(each, f"{path}[]"))
+            name = f"{path}[{index if path == '.certificates' else ''}]"
+            yield name, (index,)
+            yield from ((p, (index, *steps)) for p, steps in places(each, name))
 
 
-def forged(value, rng, others):
-    """Another value in the place of this one."""
+@cache
+def entries():
+    """The name of a list -> the entries that it has in the plans of all cases."""
+    found = {}
+    for document in map(document_of, CASES):
+        for _, steps in places(document):
+            *_, name, last = (None, *steps)
+            if isinstance(last, int) and isinstance(name, str):
+                found.setdefault(name, []).append(at(document, steps))
+    return found
+
+
+def at(document, steps):
+    """The value at the end of the steps."""
+    for step in steps:
+        document = document[step]
+    return document
+
+
+def forged(value, rng, others, more):
+    """Another value in the place of this one; `more`: further entries, if it is a list."""
     if isinstance(value, bool):
         return not value
     if value is None:
         return rng.choice([0, "a", True, []])
     if isinstance(value, int):
-        return rng.choice([value + 1, value - 1, 0, -value, value * 2 + 1, None, 2**40])
+        return rng.choice([value + 1, value - 1, 0, -value, value * 2 + 1, None, 2**40, 2**60])
     if isinstance(value, str):
         return rng.choice([value + "x", "", rng.choice(others), None])
     if isinstance(value, list):
         longer = [*value, *(value[:1] or [1])]
-        return rng.choice([[], value[1:], value[::-1], longer, None])
+        richer = [*value, rng.choice(more or [1])]
+        return rng.choice([[], value[1:], value[::-1], longer, richer, None])
     keys = sorted(value)
     if not keys:
         return {"a": 1}
@@ -181,7 +208,27 @@ def claims(made, other):
         later=tuple(replace(move, after=tuple(sorted(move.after))) for move in made.later),
         totals=totals,
         max_moves=None,
-        certificates=tuple(replace(c, prices={}, topic_prices=()) for c in made.certificates),
+        certificates=tuple(map(without_evidence, made.certificates)),
+    )
+
+
+def without_evidence(certificate):
+    """The certificate without the dual prices that may have any value."""
+    return replace(
+        certificate,
+        prices={
+            broker: price
+            for broker, price in certificate.prices.items()
+            if broker not in ZONES or abs(price) > MOST_PRICE
+        },
+        topic_prices=tuple(
+            one
+            for one in certificate.topic_prices
+            if certificate.objective == "leaders"
+            or one.topic not in CLUSTER.topics
+            or one.broker not in ZONES
+            or not 0 <= one.price <= MOST_PRICE
+        ),
     )
 
 
@@ -213,10 +260,9 @@ def forge(case, each, seed, most=None):
         while false == document:
             false = deepcopy(document)
             *steps, last = rng.choice(by_path[path])
-            parent = false
-            for step in steps:
-                parent = parent[step]
-            parent[last] = value = forged(parent[last], rng, others)
+            parent = at(false, steps)
+            value = forged(parent[last], rng, others, entries().get(last, ()))
+            parent[last] = value
         if path == ".made_from.policy" and isinstance(value, str):
             parent["policy_sha256"] = policy_sha256(value)
         tried[path] += 1
@@ -234,6 +280,29 @@ def forge(case, each, seed, most=None):
 def test_no_forged_statement_is_proved(case):
     tried, bad = forge(case, 1, seed=1, most=FORGERIES)
     assert (tried.total(), bad) == (FORGERIES, [])
+
+
+IGNORED_PRICES = {
+    "unknown broker": ({"99999": 0}, []),
+    "unknown broker, out of range": ({"99999": 2**60}, []),
+    "out of range": ({"1": MOST_PRICE + 1}, []),
+    "unknown topic": ({}, [["nope", 424242, 5, 7]]),
+    "topic without this cap": ({}, [["t", 1, 5, 7]]),
+}
+"""Prices of brokers, and of topics on brokers, that no bound takes into account."""
+
+
+@pytest.mark.parametrize("case", MOST)
+@pytest.mark.parametrize("added", IGNORED_PRICES.values(), ids=IGNORED_PRICES)
+def test_no_certificate_has_prices_that_its_bound_ignores(case, added):
+    prices, topic_prices = added
+    document = document_of(case)
+    for number in range(len(document["certificates"])):
+        false = deepcopy(document)
+        certificate = false["certificates"][number]
+        certificate["prices"].update(prices)
+        certificate["topic_prices"].extend(topic_prices)
+        assert proved(sealed_again(false), case) is None, certificate["objective"]
 
 
 @pytest.mark.long

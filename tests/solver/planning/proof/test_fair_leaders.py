@@ -8,8 +8,9 @@ from hypothesis import given, reject
 from checked_plans import check
 from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy
-from rackwise.core.planning.model import Leaders, Move
+from rackwise.core.planning.model import Balance, Leaders, Move, TopicPrice
 from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.dual_prices import MOST_PRICE
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, check_policy
 from small_clusters import small_cluster
 
@@ -104,6 +105,25 @@ def test_wrong_certificate(fields, expected):
     forged = replace(made, certificates=(replace(made.certificates[0], **fields),))
     problems_found = check(cluster, policy, forged).problems
     assert any(problem.startswith(expected) for problem in problems_found)
+
+
+@pytest.mark.parametrize("goal", [Leaders(), Balance()], ids=str)
+def test_prices_that_the_bound_ignores(goal):
+    cluster, policy, made = made_of(goal=goal)
+    (certificate,) = (one for one in made.certificates if one.objective == "leaders")
+    forged = replace(
+        certificate,
+        prices={**certificate.prices, 99: 0, 1: 2**60},
+        topic_prices=(TopicPrice("t", 1, 5, 0), TopicPrice("nope", 99, 5, 7)),
+    )
+    certificates = (*(one for one in made.certificates if one != certificate), forged)
+    problems_found = check(cluster, policy, replace(made, certificates=certificates)).problems
+    assert {
+        "leaders: expected dual prices of usable brokers, got one of broker 99",
+        f"leaders: expected a dual price of at most {MOST_PRICE}, got {2**60} of broker 1",
+        "leaders: expected no dual price of a topic, got 0 of topic t",
+        "leaders: expected no dual price of a topic, got 7 of topic nope",
+    } <= {*problems_found}
 
 
 def test_totals_of_groups():

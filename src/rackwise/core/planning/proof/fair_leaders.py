@@ -19,12 +19,14 @@ Source: Frank and Murota, "Decreasing minimization on M-convex sets" (2022).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rackwise.core.planning.leaders.eligible import electable
 from rackwise.core.planning.proof.applied import index_of_brokers
+from rackwise.core.planning.proof.bound import ignored_prices
 from rackwise.core.planning.proof.dual_prices import LoadLimits, group_term, valid_prices
 from rackwise.core.planning.proof.fair_replicas import group_problems, possible_improvements
 from rackwise.core.text import counted
@@ -62,6 +64,7 @@ def judge_leaders(
     cost = int((leader != preferred)[rows_led].sum())
     if certificate is None:
         return LeadersVerdict(cost, 0, (*problems, "expected a certificate of leaders, got none"))
+    problems += (f"leaders: {text}" for text in _ignored(instance, certificate))
     group_faults = group_problems(instance, certificate.groups)
     prices = valid_prices(instance.brokers, certificate.prices)
     changes = (candidates.values != preferred[candidates.rows]) + prices[candidates.values]
@@ -103,6 +106,13 @@ def _unelectable(
     for row in rows_led[~is_eligible[rows_led]].tolist():
         had = int(instance.brokers[leader[row]]) if leader[row] >= 0 else "an unusable one"
         yield f"{instance.name(row)}: expected an eligible leader, got {had}"
+
+
+def _ignored(instance: Instance, certificate: Certificate) -> Iterator[str]:
+    """The prices that the bound of leaders ignores: also those of topics, which have no caps."""
+    yield from ignored_prices(instance, replace(certificate, topic_prices=()))
+    for one in certificate.topic_prices:
+        yield f"expected no dual price of a topic, got {one.price} of topic {one.topic}"
 
 
 def _least_of_rows(rows: Ragged, values: NDArray[np.int64]) -> int:
