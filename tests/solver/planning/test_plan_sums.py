@@ -13,9 +13,10 @@ from planner_vectors import CENTS
 from planning_problems import check_planned, problems
 from rackwise.core.errors import Infeasible
 from rackwise.core.planning.model import Balance, Leaders, Repair
-from rackwise.core.planning.outcome.totals import fewest_touched, prices_of_certificate
+from rackwise.core.planning.outcome.totals import fewest_touched
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.applied import apply_plan
+from rackwise.core.planning.proof.bound import prices_of_certificate
 from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
 from rackwise.core.racks import crossing_level

@@ -466,7 +466,7 @@ class Plan:
     totals: Totals
     fair: Fair
     certificates: tuple[Certificate, ...]
-    """The certificate of the replica sets, then that of the leaders."""
+    """The certificates of the replica sets, of the leaders, and of the price of replication."""
     verdict: Verdict
     sha256: Sha256 = ""
     """SHA-256 of the canonical plan file without this field; empty until it is written."""
@@ -486,3 +486,7 @@ class Plan:
     def all_moves(self) -> Sequence[Move]:
         """`moves`, then `later`: what reaches the goal."""
         return (*self.moves, *self.later) if self.later else self.moves
+
+    def certificate(self, objective: str) -> Certificate | None:
+        """The first certificate of an objective; None if there is none."""
+        return next((one for one in self.certificates if one.objective == objective), None)

@@ -40,12 +40,12 @@ from rackwise.core.planning.model import (
 from rackwise.core.planning.outcome.first_moves import first_moves, split_moves
 from rackwise.core.planning.outcome.left_alone import left_alone_of
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
-from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
+from rackwise.core.planning.outcome.totals import leader_totals, totals_of
 from rackwise.core.planning.problem.at_rest import check_at_rest
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
-from rackwise.core.planning.proof.bound import certify, infeasible
+from rackwise.core.planning.proof.bound import certify, infeasible, prices_of_certificate
 from rackwise.core.planning.proof.fair_replicas import fairness_problems
 from rackwise.core.planning.proof.replication import certify_replication
 from rackwise.core.planning.search.by_flow import by_flow

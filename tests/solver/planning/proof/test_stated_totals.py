@@ -11,7 +11,7 @@ from planning_problems import PRICES, problems
 from proved_plans import grown, with_move
 from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.model import PartitionTable
-from rackwise.core.planning.model import Cut, Leaders
+from rackwise.core.planning.model import Cut, Leaders, TopicPrice
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.stated_totals import false_statements
@@ -126,6 +126,39 @@ COUNT = MADE.made_from.partitions["t"]
 def test_false_statements_about_the_proof_are_named(forged, sentence):
     [problem] = false_sentences(CLUSTER, forged)
     assert problem.startswith(sentence)
+
+
+def test_the_order_of_certificates_is_checked_and_not_relied_on():
+    forged = replace(MADE, certificates=MADE.certificates[::-1])
+    assert false_sentences(CLUSTER, forged) == (
+        "expected certificates of moves, leaders, got leaders, moves",
+    )
+
+
+UNPROVED = {
+    "price of an unknown broker": with_certificate(0, prices={99: 1}),
+    "price of an unknown topic": with_certificate(0, topic_prices=(TopicPrice("x", 99, 1, 1),)),
+    "no certificate": replace(MADE, certificates=()),
+    "move twice": replace(MADE, moves=(*MADE.moves, MADE.moves[0])),
+    "later move twice": replace(MADE, max_moves=6, later=(MADE.moves[0],)),
+    "move of no partition": with_move(MADE, 0, partition=77),
+    "later move of no partition": replace(MADE, max_moves=6, later=(replace(FIRST, partition=77),)),
+}
+
+
+@pytest.mark.parametrize("forged", UNPROVED.values(), ids=UNPROVED)
+def test_false_statements_of_a_plan_that_is_not_proved(forged):
+    verdict = check(CLUSTER, Policy(), forged)
+    assert not verdict.is_proved
+    assert false_statements(apply_plan(CLUSTER, Policy(), forged), forged, verdict)
+
+
+def test_a_move_that_the_lists_do_not_need_is_named():
+    forged = UNPROVED["later move of no partition"]
+    verdict = check(CLUSTER, Policy(), forged)
+    assert "t-77: expected its move never, got it later" in false_statements(
+        apply_plan(CLUSTER, Policy(), forged), forged, verdict
+    )
 
 
 def test_a_plan_for_a_hypothetical_cluster_says_so():

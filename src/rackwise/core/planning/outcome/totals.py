@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.model import Ragged
-    from rackwise.core.planning.model import Certificate
     from rackwise.core.planning.outcome.moves import ListChanges
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.traffic import Price
@@ -106,19 +105,6 @@ def _goal_moves(instance: Instance, change: ListChanges) -> int | None:
         growth = (change.after.lengths - change.before.lengths).clip(min=0)
         return int(np.minimum(added, growth)[instance.is_touched[change.rows]].sum())
     return None
-
-
-def prices_of_certificate(instance: Instance, certificate: Certificate) -> BrokerPrices:
-    """The prices of a certificate, for each usable broker and each topic that has some."""
-    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
-    codes = {name: code for code, name in enumerate(instance.view.table.topics)}
-    own = np.zeros(len(index), dtype=np.int64)
-    for id_, price in certificate.prices.items():
-        own[index[id_]] = price
-    topic_prices = {
-        (codes[one.topic], index[one.broker]): one.price for one in certificate.topic_prices
-    }
-    return BrokerPrices.by_topic(instance, own, topic_prices)
 
 
 def _first_brokers(rows: Ragged) -> NDArray[np.int64]:

@@ -103,29 +103,42 @@ def bound(instance: Instance, certificate: Certificate) -> int:
     invalid groups are left out. Raises `Infeasible` if a partition has no legal set,
     `OptimumTooLarge` if copies cost `NEVER // 2` or more.
     """
-    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
-    prices = valid_prices(instance.brokers, certificate.prices)
-    codes = {name: code for code, name in enumerate(instance.view.table.topics)}
-    topic_prices = {
-        (codes[one.topic], index[one.broker]): one
-        for one in certificate.topic_prices
-        if one.topic in codes and one.broker in index and 0 < one.price <= MOST_PRICE
-    }
-    broker_prices = BrokerPrices.by_topic(
-        instance, prices, {key: one.price for key, one in topic_prices.items()}
-    )
-    values = cheapest_sets(instance, broker_prices).values
+    values = cheapest_sets(instance, prices_of_certificate(instance, certificate)).values
     if (values >= NEVER // 2).any():
         raise infeasible(instance) if infeasible_partitions(instance) else _too_expensive()
     groups = [group for group in certificate.groups if is_valid_group(group)]
+    prices = valid_prices(instance.brokers, certificate.prices)
     grouped = [id_ for group in groups for id_ in group.brokers]
     free = int(prices[~np.isin(instance.brokers, grouped)].clip(min=0).sum())
     return (
         _total(values)
         - sum(group_term(group, instance.brokers, prices) for group in groups)
         - free * len(instance)
-        - sum(one.cap * one.price for one in topic_prices.values())
+        - sum(one.cap * one.price for one in _valid_topic_prices(instance, certificate).values())
     )
+
+
+def prices_of_certificate(instance: Instance, certificate: Certificate) -> BrokerPrices:
+    """The prices that `bound` uses, of each usable broker and of topics on it."""
+    found = _valid_topic_prices(instance, certificate)
+    return BrokerPrices.by_topic(
+        instance,
+        valid_prices(instance.brokers, certificate.prices),
+        {place: one.price for place, one in found.items()},
+    )
+
+
+def _valid_topic_prices(
+    instance: Instance, certificate: Certificate
+) -> dict[tuple[int, int], TopicPrice]:
+    """(topic of the table, usable broker) -> its price, if that is valid and not 0."""
+    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
+    codes = {name: code for code, name in enumerate(instance.view.table.topics)}
+    return {
+        (codes[one.topic], index[one.broker]): one
+        for one in certificate.topic_prices
+        if one.topic in codes and one.broker in index and 0 < one.price <= MOST_PRICE
+    }
 
 
 def infeasible(instance: Instance) -> Infeasible:

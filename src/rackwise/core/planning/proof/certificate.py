@@ -64,8 +64,7 @@ def check_applied(applied: AppliedPlan, plan: Plan) -> Verdict:
     `Infeasible`.
     """
     instance, after = applied
-    by_leaders = next((one for one in plan.certificates if one.objective == "leaders"), None)
-    leaders = judge_leaders(instance, after.sets, after.lists, by_leaders)
+    leaders = judge_leaders(instance, after.sets, after.lists, plan.certificate("leaders"))
     if isinstance(plan.goal, Leaders):
         return Verdict(
             cost=leaders.cost,
@@ -75,7 +74,7 @@ def check_applied(applied: AppliedPlan, plan: Plan) -> Verdict:
             is_fair=not leaders.problems,
             problems=(*after.problems, *after.illegal, *leaders.problems),
         )
-    certificate = next((one for one in plan.certificates if one.objective == plan.minimise), None)
+    certificate = plan.certificate(plan.minimise)
     problems = [] if certificate else [f"expected a certificate of {plan.minimise}, got none"]
     certificate = certificate or Certificate(
         objective=plan.minimise,
@@ -101,7 +100,7 @@ def check_applied(applied: AppliedPlan, plan: Plan) -> Verdict:
             f"expected {counted(leaders.lower_bound, 'changed preferred leader')}, "
             f"got {leaders.cost}"
         )
-    replication = judge_replication(instance, after.sets, plan.certificates, moves=cost)
+    replication = judge_replication(instance, after.sets, plan, moves=cost)
     problems += replication.problems
     return Verdict(
         cost=cost,

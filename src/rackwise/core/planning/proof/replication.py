@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwise.core.model import Ragged
-    from rackwise.core.planning.model import Fair
+    from rackwise.core.planning.model import Fair, Plan
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.planning.problem.steady_costs import SteadyCosts
 
@@ -111,16 +111,16 @@ class JudgedReplication(NamedTuple):
 
 
 def judge_replication(
-    instance: Instance, sets: Ragged, certificates: tuple[Certificate, ...], *, moves: int
+    instance: Instance, sets: Ragged, plan: Plan, *, moves: int
 ) -> JudgedReplication:
     """Check the certificate of replication of a plan with so many moves.
 
-    `certificates`: of the plan; the first is that of the moves, whose groups are checked elsewhere.
+    The groups of the certificate of the moves are checked elsewhere.
     """
     if instance.steady is None:
         return JudgedReplication(None)
-    certificate = next((one for one in certificates if one.objective == OBJECTIVE), None)
-    groups = next((one.groups for one in certificates if one.objective == "moves"), ())
+    certificate, of_moves = plan.certificate(OBJECTIVE), plan.certificate("moves")
+    groups = () if of_moves is None else of_moves.groups
     problems: list[str] = []
     if certificate is None:
         problems.append("expected a certificate of replication, got none")

@@ -34,8 +34,9 @@ from rackwise.core.planning.outcome.first_moves import first_moves, split_moves
 from rackwise.core.planning.outcome.left_alone import left_alone_of
 from rackwise.core.planning.outcome.move_columns import all_moves
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
-from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
-from rackwise.core.planning.proof.bound import UNITS
+from rackwise.core.planning.outcome.totals import leader_totals, totals_of
+from rackwise.core.planning.problem.cheapest_sets import BrokerPrices
+from rackwise.core.planning.proof.bound import UNITS, prices_of_certificate
 from rackwise.core.planning.proof.fair_leaders import first_brokers
 from rackwise.core.planning.proof.replication import OBJECTIVE, UNIT
 from rackwise.core.text import counted, escaped
@@ -110,12 +111,16 @@ def _false_moves(
     if isinstance(plan.goal, Leaders):
         found = leader_totals(instance, change, after.lists, prices)
     else:
-        offers = prices_of_certificate(instance, plan.certificates[0])
+        certificate = plan.certificate(plan.minimise)
         found = totals_of(
             instance,
             change,
             after.lists,
-            offers=offers,
+            offers=(
+                BrokerPrices.flat(instance)
+                if certificate is None
+                else prices_of_certificate(instance, certificate)
+            ),
             sets=after.sets,
             prices=prices,
             is_proved=verdict.is_legal and verdict.is_fair and not verdict.gap,
@@ -158,18 +163,23 @@ def _false_order(
     if wanted == (plan.moves, plan.later):
         return
     orders = [
-        [[(move.topic, move.partition) for move in some] for some in pair]
+        [
+            ((move.topic, move.partition), when)
+            for when, some in zip(("now", "later"), pair, strict=True)
+            for move in some
+        ]
         for pair in (wanted, (plan.moves, plan.later))
     ]
     if orders[0] == orders[1]:
         return
-    if [*map(sorted, orders[0])] == [*map(sorted, orders[1])]:
-        yield "the moves are not in execution order"
-    else:
-        wrong = sorted({*orders[0][0]} ^ {*orders[1][0]})
-        topic, partition = wrong[0]
-        when = ("now", "later") if wrong[0] in orders[0][0] else ("later", "now")
+    expected, stated = map(dict, orders)
+    wrong = [place for place in expected | stated if expected.get(place) != stated.get(place)]
+    if wrong:
+        topic, partition = place = min(wrong)
+        when = [one.get(place, "never") for one in (expected, stated)]
         yield f"{escaped(topic)}-{partition}: expected its move {when[0]}, got it {when[1]}"
+    else:
+        yield "the moves are not in execution order"
 
 
 def _false_proof(

@@ -115,7 +115,6 @@ class _Reasoning:
         self._instance = instance
         self._plan = plan
         self._applied = apply_moves(instance, plan.all_moves, keeps_sets=_keeps_sets(plan))
-        self._certificates = {one.objective: one for one in plan.certificates}
         placed, lists = instance.view.placed, self._applied.lists
         # Ids of the brokers that lose a replica, and of those that get one, in any order.
         self._left = placed.values[~placed.values_in(lists)]
@@ -216,7 +215,7 @@ class _Reasoning:
             return
         topic = instance.view.table.topics[instance.topic[row]]
         for name in (plan.minimise, REPLICATION):
-            one = self._certificates.get(name)
+            one = plan.certificate(name)
             if one is not None:
                 priced = (
                     instance.with_steady_objective(one.weight) if name == REPLICATION else instance
@@ -299,7 +298,7 @@ class _Reasoning:
             cause = "not-eligible"
         prices: Mapping[int, int] = {}
         extra = None
-        certificate = self._certificates.get("leaders")
+        certificate = self._plan.certificate("leaders")
         if certificate is not None and self._plan.verdict.is_proved:
             prices = certificate.prices
             if cause == "loads":
