@@ -14,6 +14,8 @@ from rackwise.adapters.files import parse_plan, plan_bytes
 from rackwise.core.audit import audit
 from rackwise.core.errors import InvalidConfig, InvalidPlan
 from rackwise.core.planning.model import Balance, Drain, Leaders, Repair, SetReplication
+from rackwise.core.planning.outcome import move_columns
+from rackwise.core.planning.outcome.move_columns import all_moves
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.applied import apply_plan
 from rackwise.core.planning.proof.stated_totals import false_statements
@@ -159,7 +161,7 @@ def test_no_choice_of_as_many_replicas_repairs_more_of_the_worst(seed):
 
 CHANGES = {
     "exchanged": lambda made: replace(made, moves=made.later, later=made.moves),
-    "all now": lambda made: replace(made, moves=made.all_moves, later=()),
+    "all now": lambda made: replace(made, moves=all_moves(made), later=()),
     "more": lambda made: replace(made, max_moves=4),
     "fewer": lambda made: replace(made, max_moves=1),
     "order of now": lambda made: replace(made, moves=made.moves[::-1]),
@@ -172,6 +174,13 @@ class TestFile:
         made = plan(CLUSTER, max_moves=2, goal=Repair())
         read = parse_plan(plan_bytes(made), where="plan")
         assert (read.moves, read.later, read.max_moves) == (made.moves, made.later, 2)
+
+    def test_no_object_is_made_to_prove_a_plan_that_is_in_columns(self, monkeypatch):
+        read = parse_plan(plan_bytes(plan(CLUSTER, max_moves=2, goal=Repair())), where="plan")
+        assert isinstance(read.later, move_columns.MoveColumns)
+        assert len(read.later) > 0
+        monkeypatch.setattr(move_columns, "_moves_of", lambda _: pytest.fail("objects of moves"))
+        assert problems(CLUSTER, read) == []
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
     def test_another_choice_is_not_proved(self, change):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -140,6 +139,7 @@ def replication_by_topic(goal: Goal, cluster: Cluster) -> dict[str, int]:
 def kept_notes(plan: Plan, cluster: Cluster) -> Iterator[str]:
     """Warn of brokers that the goal empties and the plan does not, such as with `--exclude`."""
     from rackwise.core.planning import model as goals
+    from rackwise.core.planning.outcome.move_columns import all_moves, lists_in
 
     goal = plan.goal
     leaving: tuple[int, ...] = ()
@@ -149,10 +149,11 @@ def kept_notes(plan: Plan, cluster: Cluster) -> Iterator[str]:
         leaving = tuple(old for old, _ in goal.pairs)
     if not leaving:
         return
-    held = cluster.partitions.placed.values
-    removed = Counter(broker for move in plan.all_moves for broker in move.removed)
+    moves = all_moves(plan)
+    before, after = lists_in(moves, "before"), lists_in(moves, "after")
+    held, removed = cluster.partitions.placed.values, before.values[~before.values_in(after)]
     for broker in leaving:
-        if kept := int((held == broker).sum()) - removed[broker]:
+        if kept := int((held == broker).sum()) - int((removed == broker).sum()):
             yield (
                 f"broker {broker} keeps {counted(kept, 'replica')} of partitions that the plan "
                 "leaves alone"

@@ -179,7 +179,7 @@ def _text(plan: Plan, verdict: Verdict, settings: Sequence[str], name: str) -> s
 
     objective = objective_of(plan)
     parts = [f"{escaped(name)}: {goal_text(plan.goal)}"]
-    parts += [f"{counted(len(plan.all_moves), 'partition')} to change"]
+    parts += [f"{counted(len(plan.moves) + len(plan.later), 'partition')} to change"]
     if objective in TO:
         parts.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
     more = f", {len(settings) - SETTINGS} more" if len(settings) > SETTINGS else ""

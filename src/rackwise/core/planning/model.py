@@ -482,11 +482,6 @@ class Plan:
     Totals, fair loads, certificates and verdict are about `moves` and `later` together.
     """
 
-    @property
-    def all_moves(self) -> Sequence[Move]:
-        """`moves`, then `later`: what reaches the goal."""
-        return (*self.moves, *self.later) if self.later else self.moves
-
     def certificate(self, objective: str) -> Certificate | None:
         """The first certificate of an objective; None if there is none."""
         return next((one for one in self.certificates if one.objective == objective), None)

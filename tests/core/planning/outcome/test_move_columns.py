@@ -50,6 +50,12 @@ def test_some_moves_in_another_order():
     assert COLUMNS.take(np.array([], dtype=np.int64)) == ()
 
 
+def test_moves_by_partition():
+    others = [*MOVES[::-1], replace(MOVES[0], topic="B")]
+    assert columns_of(others).by_partition() == (others[-1], *MOVES)
+    assert columns_of(()).by_partition() == ()
+
+
 def test_joined_moves():
     others = (replace(MOVES[3], partition=5, topic="c"), *MOVES[:2])
     assert joined(MOVES, others) == (*MOVES, *others)

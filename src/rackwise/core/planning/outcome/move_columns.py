@@ -104,6 +104,13 @@ class MoveColumns(Sequence[Move]):
             {name: CodedValues(one.values, one.codes[order]) for name, one in self.names.items()},
         )
 
+    def by_partition(self) -> MoveColumns:
+        """The moves in the order of topics and partitions."""
+        names, codes = self.names["topic"]
+        rank = {name: number for number, name in enumerate(sorted({*names}))}
+        ranks = np.array([rank[name] for name in names], dtype=np.int64)[codes]
+        return self.take(np.lexsort((self.numbers["partition"], ranks)))
+
     @override
     def __len__(self) -> int:
         return len(self.numbers["partition"])

@@ -32,7 +32,7 @@ from rackwise.core.planning.leaders.fair_groups import (
 from rackwise.core.planning.model import Fair, Leaders, SeenBroker
 from rackwise.core.planning.outcome.first_moves import first_moves, split_moves
 from rackwise.core.planning.outcome.left_alone import left_alone_of
-from rackwise.core.planning.outcome.move_columns import all_moves
+from rackwise.core.planning.outcome.move_columns import all_moves, columns_of
 from rackwise.core.planning.outcome.moves import counts_of, list_changes, moves_of
 from rackwise.core.planning.outcome.totals import leader_totals, totals_of
 from rackwise.core.planning.problem.cheapest_sets import BrokerPrices
@@ -125,9 +125,7 @@ def _false_moves(
             prices=prices,
             is_proved=verdict.is_legal and verdict.is_fair and not verdict.gap,
         )
-    stated = all_moves(plan)
-    if moves != stated:
-        yield from _different_moves(moves, stated)
+    yield from _different_moves(moves, all_moves(plan))
     if plan.totals.monthly is None:
         found = replace(found, monthly=None)
     if plan.totals.goal_moves is None:
@@ -140,7 +138,10 @@ def _false_moves(
     yield from _different_fields("totals", found, plan.totals)
 
 
-def _different_moves(moves: Sequence[Move], stated_moves: Sequence[Move]) -> Iterator[str]:
+def _different_moves(moves: MoveColumns, stated_moves: Sequence[Move]) -> Iterator[str]:
+    """The fields that differ; no object is made for moves that are equal in any order."""
+    if moves == stated_moves or moves.by_partition() == columns_of(stated_moves).by_partition():
+        return
     stated = {(move.topic, move.partition): move for move in stated_moves}
     for move in moves:
         stated_move = stated[move.topic, move.partition]

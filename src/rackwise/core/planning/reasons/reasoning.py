@@ -35,6 +35,7 @@ from rackwise.core.planning.leaders.eligible import electable
 from rackwise.core.planning.leaders.expected import with_steady_costs
 from rackwise.core.planning.model import Leaders, balances_rest, is_limited
 from rackwise.core.planning.outcome.left_alone import LIST_RULES
+from rackwise.core.planning.outcome.move_columns import all_moves
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.proof.applied import apply_moves, index_of_brokers
 from rackwise.core.planning.proof.replication import OBJECTIVE as REPLICATION
@@ -114,7 +115,7 @@ class _Reasoning:
     def __init__(self, instance: Instance, plan: Plan) -> None:
         self._instance = instance
         self._plan = plan
-        self._applied = apply_moves(instance, plan.all_moves, keeps_sets=_keeps_sets(plan))
+        self._applied = apply_moves(instance, all_moves(plan), keeps_sets=_keeps_sets(plan))
         placed, lists = instance.view.placed, self._applied.lists
         # Ids of the brokers that lose a replica, and of those that get one, in any order.
         self._left = placed.values[~placed.values_in(lists)]
