@@ -256,3 +256,12 @@ def test_verdict_reports_the_gap() -> None:
     verdict = Verdict(cost=3, lower_bound=1, gap=2, is_legal=True, is_fair=True)
     assert verdict.text == "gap 2"
     assert replace(verdict, is_heuristic=True).text == "heuristic 2"
+
+
+def test_a_plan_at_the_bound_may_have_other_problems() -> None:
+    verdict = Verdict(cost=3, lower_bound=3, gap=0, is_legal=True, is_fair=True)
+    assert (verdict.is_at_bound, verdict.is_proved) == (True, True)
+    other = replace(verdict, problems=("expected 0 changed preferred leaders, got 2",))
+    assert (other.is_at_bound, other.is_proved) == (True, False)
+    wrong = ({"is_legal": False}, {"is_fair": False}, {"gap": 1, "cost": 4})
+    assert not any(replace(verdict, **fields).is_at_bound for fields in wrong)

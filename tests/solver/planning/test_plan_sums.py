@@ -139,7 +139,7 @@ def test_sets_of_a_proved_plan_are_the_cheapest_of_their_partitions(problem):
     instance, after = apply_plan(problem.cluster, problem.policy, made, prices=problem.prices)
     offers = prices_of_certificate(instance, made.certificates[0])
     searched, summed = (
-        fewest_touched(instance, offers, after.sets, is_proved=is_proved)
-        for is_proved in (False, True)
+        fewest_touched(instance, offers, after.sets, is_at_bound=is_at_bound)
+        for is_at_bound in (False, True)
     )
     assert made.totals.partitions_at_least == searched == summed

@@ -379,12 +379,15 @@ class Verdict:
     """The price of replication; absent where it is no objective (no rates or no prices)."""
 
     @property
+    def is_at_bound(self) -> bool:
+        """Whether the plan is legal and fair, and its cost is the lower bound."""
+        return self.is_legal and self.is_fair and self.gap == 0
+
+    @property
     def is_proved(self) -> bool:
         """Whether the plan is legal and fair, and no plan is cheaper, replication included."""
         return (
-            self.is_legal
-            and self.is_fair
-            and self.gap == 0
+            self.is_at_bound
             and not (self.replication and self.replication.gap)
             and not self.problems
         )

@@ -177,7 +177,7 @@ def plan(
             offers=prices_of_certificate(instance, certificate),
             sets=sets,
             prices=prices,
-            is_proved=verdict.is_legal and verdict.is_fair and not verdict.gap,
+            is_at_bound=verdict.is_at_bound,
         ),
         fair=fair,
         certificates=(

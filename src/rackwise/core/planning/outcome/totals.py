@@ -47,11 +47,11 @@ def totals_of(
     offers: BrokerPrices,
     sets: Ragged,
     prices: Sequence[Price],
-    is_proved: bool,
+    is_at_bound: bool,
 ) -> Totals:
     """Sums over the moves; `lists`: broker ids of every row after, `sets`: usable brokers.
 
-    `offers`: the certificate's prices; `is_proved`: as in `fewest_touched`.
+    `offers`: the certificate's prices; `is_at_bound`: as in `fewest_touched`.
     """
     forced = forced_moves(instance)
     found = leader_totals(instance, change, lists, prices)
@@ -60,7 +60,7 @@ def totals_of(
         goal_moves=_goal_moves(instance, change),
         repair_moves=forced,
         balance_moves=found.moves - forced,
-        partitions_at_least=fewest_touched(instance, offers, sets, is_proved=is_proved),
+        partitions_at_least=fewest_touched(instance, offers, sets, is_at_bound=is_at_bound),
     )
 
 
@@ -158,16 +158,16 @@ def with_unit_costs(instance: Instance) -> Instance:
 
 
 def fewest_touched(
-    instance: Instance, offers: BrokerPrices, sets: Ragged, *, is_proved: bool
+    instance: Instance, offers: BrokerPrices, sets: Ragged, *, is_at_bound: bool
 ) -> int:
     """The partitions whose set changes in every plan of this cost, as far as the prices show.
 
-    `sets`: those of the plan. `is_proved`: whether the plan is legal, fair and at the bound that
+    `sets`: those of the plan. `is_at_bound`: whether the plan is legal, fair and at the bound that
     the prices give; then each of its sets is the cheapest of its partition under the prices.
     """
     brokers = sets.values.astype(np.int64)
     is_new = ~instance.holds(sets.rows, brokers)
-    if is_proved:
+    if is_at_bound:
         copied = np.zeros(len(brokers), dtype=np.int64)
         copied[is_new] = instance.cost_at(sets.rows[is_new], instance.leaf[brokers[is_new]])
         least = View.sums(sets, _prices_at(offers, sets.rows, brokers) + copied)

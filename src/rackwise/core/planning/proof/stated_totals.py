@@ -123,7 +123,7 @@ def _false_moves(
             ),
             sets=after.sets,
             prices=prices,
-            is_proved=verdict.is_legal and verdict.is_fair and not verdict.gap,
+            is_at_bound=verdict.is_at_bound,
         )
     yield from _different_moves(moves, all_moves(plan))
     if plan.totals.monthly is None:
