@@ -57,6 +57,19 @@ class TestEvaluate:
             "1 member can hold 3; 4 more members there would be enough"
         )
 
+    def test_a_rack_without_members_limits(self, call):
+        dealt = group(member("m", "use1-az1", [0, 2]), member("n", "use1-az2", [1]))
+        code, out, _ = call("evaluate", cluster([1, 2, 3], dealt))
+        assert code == 0
+        assert "local 2 (66 %)  best 2 (66 %)\n" in out
+        assert (
+            "\n  limited by use1-az3: 1 partition has replicas only there, no member is there\n"
+            in out
+        )
+
+    def test_nothing_is_limited_where_all_can_be_local(self, call):
+        assert "can be local" not in call("evaluate", eighty_five())[1]
+
     def test_the_assignment_it_names_is_then_the_best(self, call, tmp_path):
         out = tmp_path / "who.json"
         terms = ["--assignor", "rack-optimal", "--out", str(out)]

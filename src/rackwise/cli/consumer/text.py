@@ -53,8 +53,9 @@ def evaluation_text(
     rows += _levels(found)
     if (busiest := _busiest(brokers)) is not None:
         rows.append(f"  {busiest}")
-    if found.explanation is not None and found.explanation.bottleneck:
-        rows.append(f"  {found.explanation.reason}")
+    limit = found.explanation
+    if limit is not None and limit.best_local < limit.partitions:
+        rows.append(f"  {limit.reason}")
     rows += _broker_alone(group)
     is_on_server = group.described.group.protocol == CONSUMER
     rows += [_outcome(each, is_on_server=is_on_server) for each in outlook]

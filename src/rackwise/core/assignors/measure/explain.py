@@ -16,6 +16,11 @@ The algorithm. `best_local` finds the bottleneck. New members are added to its r
 members make all loads smaller, so another set of racks may then fall short. A number of members is
 computed in full only when no set of racks that fell short before falls short with it.
 
+The sentence. The bottleneck has racks with members only. What they alone read near may have
+replicas in racks without members too, so the sentence names these as well: outside of the racks
+that it names, these partitions have no replica. Partitions that are not near any member follow
+with their racks, then the members that are near nothing, with the setting to check.
+
 Several levels. With `level`, a read is local that shares this many levels, from the coarsest on.
 Racks are still those of the members: all that counts is which partitions each rack reads so near.
 
@@ -38,21 +43,26 @@ from rackwise.core.assignors.measure.local_bound import (
     best_local,
     has_equal_subscriptions,
     members_by_rack,
-    partitions_by_racks,
+    rows_by_racks,
 )
 from rackwise.core.assignors.members import rack_rows, subscribers_of
 from rackwise.core.assignors.optimal.assign import assign_optimal
+from rackwise.core.assignors.order import utf16_key
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rackwise.core.assignors.members import Members, ReplicaRacks, Target
 
 MOST_TO_ADD = 10
 """The search stops at this multiple of the present number of members."""
 
+Row = tuple[str | None, ...]
+"""The racks of the replicas of a partition that the target allows to read."""
+RowCount = tuple[Row, int]
+"""A row, and the partitions that have it."""
 RackSetCounts = Counter[frozenset[str]]
 """Set of racks -> the partitions that exactly these racks read near."""
 
@@ -69,9 +79,10 @@ class Explanation:
     """Partitions with a replica near some member that may read them."""
     unreachable: int
     bottleneck: tuple[str, ...]
-    """The racks that limit the best."""
+    """The racks of members that limit the best."""
     only_there: int | None
-    """Partitions with replicas in the bottleneck racks only; None if subscriptions differ."""
+    """Partitions that no member outside of the bottleneck racks can read near, but those inside
+    can; None if subscriptions differ."""
     capacity: int | None
     """Partitions that the members in these racks can hold; None if subscriptions differ."""
     shortfall: int
@@ -79,7 +90,7 @@ class Explanation:
     members_to_add: int | None
     """Members, not partitions; None if subscriptions differ."""
     reason: str
-    """One sentence."""
+    """One line."""
 
     @property
     def text(self) -> str:
@@ -109,39 +120,56 @@ def explain(
             hint="use 1 for the coarsest level of racks",
         )
     most = 0 if level is None else distance.depth - level
-    counts = partitions_by_racks(members, racks, distance, most=most)
     if not has_equal_subscriptions(members, racks):
         return _explain_by_optimum(members, racks, distance, most)
-    sizes = members_by_rack(members)
-    what = "leaders" if target == "leader" else "replicas"
-    return _explain_by_counts(counts, sizes, len(members) - sizes.total(), what)
+    readable = 1 if target == "leader" else None
+    rows = {
+        near: [(row[:readable], count) for row, count in found.items()]
+        for near, found in rows_by_racks(members, racks, distance, most=most).items()
+    }
+    return _explain_by_rows(rows, members, "leader" if target == "leader" else "replica")
 
 
-def _explain_by_counts(
-    counts: RackSetCounts, sizes: Mapping[str, int], rackless: int, what: str
+def _explain_by_rows(
+    rows: Mapping[frozenset[str], list[RowCount]], members: Members, what: str
 ) -> Explanation:
+    counts = Counter({near: sum(count for _, count in found) for near, found in rows.items()})
+    sizes = members_by_rack(members)
+    rackless = len(members) - sizes.total()
     best, bottleneck = best_local(counts, sizes, rackless)
-    reachable = counts.total() - counts[frozenset()]
-    inside = frozenset(bottleneck)
-    only_there = _count_inside(counts, inside)
+    unreachable = counts[frozenset()]
     to_add = _members_to_add(counts, sizes, rackless, bottleneck) if bottleneck else None
-    members_inside = sum(sizes[rack] for rack in bottleneck)
-    capacity = _capacity(counts, sum(sizes.values()) + rackless, members_inside)
-    verb = "has" if only_there == 1 else "have"
-    have = f"{counted(only_there, 'partition')} {verb} {what}"
+    only_there = _count_inside(counts, frozenset(bottleneck))
+    capacity = _capacity(counts, len(members), sum(sizes[rack] for rack in bottleneck))
+    texts = []
+    if bottleneck:
+        inside = [
+            row
+            for near, found in rows.items()
+            if near and near <= {*bottleneck}
+            for row, _ in found
+        ]
+        texts = [
+            _limit_text(bottleneck, inside, sizes, _have_text(only_there, what), capacity),
+            _more_text(bottleneck, inside, to_add, MOST_TO_ADD * len(members)),
+        ]
+        if unreachable:
+            texts[-1] += " for these"
+    if sizes:
+        texts += _unreachable_texts(rows.get(frozenset(), []), what, rackless, is_first=not texts)
+    if best < counts.total():
+        texts += _stray_texts(sizes, frozenset().union(*counts), rackless, what)
     return Explanation(
         partitions=counts.total(),
         best_local=best,
-        reachable=reachable,
-        unreachable=counts[frozenset()],
+        reachable=counts.total() - unreachable,
+        unreachable=unreachable,
         bottleneck=bottleneck,
         only_there=only_there,
         capacity=capacity,
-        shortfall=reachable - best,
+        shortfall=counts.total() - unreachable - best,
         members_to_add=to_add,
-        reason=_limit_text(bottleneck, have, members_inside, capacity, to_add)
-        if bottleneck
-        else _no_limit_text(best, sizes),
+        reason="; ".join(texts) or "every partition can be local",
     )
 
 
@@ -220,20 +248,70 @@ def _add_members(
 
 
 def _limit_text(
-    bottleneck: tuple[str, ...], what: str, members: int, capacity: int, to_add: int | None
+    bottleneck: tuple[str, ...],
+    inside: list[Row],
+    sizes: Mapping[str, int],
+    have: str,
+    capacity: int,
 ) -> str:
-    limit = (
-        f"limited by {', '.join(map(escaped, bottleneck))}: {what} only there, "
-        f"{counted(members, 'member')} can hold {capacity}"
-    )
+    """`inside`: the rows of what only racks of the bottleneck read near."""
+    unknown = "" if all(map(all, inside)) else " or in unknown racks"
+    members = counted(sum(sizes[rack] for rack in bottleneck), "member")
+    racks = _racks_text(_racks_of(inside).union(bottleneck))
+    return f"limited by {racks}: {have} only there{unknown}, {members} can hold {capacity}"
+
+
+def _more_text(
+    bottleneck: tuple[str, ...], inside: list[Row], to_add: int | None, most: int
+) -> str:
+    where = "there" if _racks_of(inside) <= {*bottleneck} else f"in {_racks_text(bottleneck)}"
     if to_add is None:
-        return f"{limit}; no number of members there is enough"
-    return f"{limit}; {to_add} more {'member' if to_add == 1 else 'members'} there would be enough"
+        return f"{most} more members {where} would not be enough"
+    return f"{to_add} more {'member' if to_add == 1 else 'members'} {where} would be enough"
 
 
-def _no_limit_text(best: int, sizes: Mapping[str, int]) -> str:
-    if not sizes:
-        return "no member has a rack"
-    if not best:
-        return "no partition is near any member"
-    return "every partition that is near some member can be local"
+def _unreachable_texts(
+    found: list[RowCount], what: str, rackless: int, *, is_first: bool
+) -> Iterator[str]:
+    """Name the racks of the partitions that are not near any member."""
+    known = [row for row, _ in found if row and all(row)]
+    count = sum(count for row, count in found if row and all(row))
+    if known:
+        nobody = "no member is known to be there" if rackless else "no member is there"
+        yield (
+            f"{'' if is_first else 'also '}limited by {_racks_text(_racks_of(known))}: "
+            f"{_have_text(count, what)} only there, {nobody}"
+        )
+    others = sum(count for _, count in found) - count
+    if others:
+        verb = "has" if others == 1 else "have"
+        yield f"{counted(others, 'partition')} {verb} no {what} that is known to be near a member"
+
+
+def _stray_texts(
+    sizes: Mapping[str, int], near: frozenset[str], rackless: int, what: str
+) -> Iterator[str]:
+    """Name the members that read nothing near, with the setting to check."""
+    strays = {rack: size for rack, size in sizes.items() if rack not in near}
+    if strays:
+        count = sum(strays.values())
+        verb = "is" if count == 1 else "are"
+        yield (
+            f"{counted(count, 'member')} {verb} in {_racks_text(strays)}, near no {what}: "
+            "check client.rack"
+        )
+    if rackless:
+        verb = "has" if rackless == 1 else "have"
+        yield f"{counted(rackless, 'member')} {verb} no rack: set client.rack"
+
+
+def _have_text(count: int, what: str) -> str:
+    return f"{counted(count, 'partition')} {'has' if count == 1 else 'have'} {what}s"
+
+
+def _racks_of(rows: Iterable[Row]) -> set[str]:
+    return {rack for row in rows for rack in row if rack}
+
+
+def _racks_text(racks: Iterable[str]) -> str:
+    return ", ".join(map(escaped, sorted(racks, key=utf16_key)))

@@ -86,14 +86,25 @@ def partitions_by_racks(
     `most`: the greatest loss of a read that is near. Raises `InvalidMember` and
     `InvalidReplicaRacks`.
     """
+    found = rows_by_racks(members, racks, distance, most=most)
+    return Counter({near: rows.total() for near, rows in found.items()})
+
+
+def rows_by_racks(
+    members: Members, racks: ReplicaRacks, distance: Distance, *, most: int = 0
+) -> dict[frozenset[str], Counter[tuple[str | None, ...]]]:
+    """Set of racks -> the racks of replicas of what exactly these read near -> partitions.
+
+    `most` and errors: as in `partitions_by_racks`.
+    """
     numbers, rows = rack_rows(members, racks)
     # row -> the number of partitions that have it
     times = Counter(chain.from_iterable(numbers.values()))
     own = members_by_rack(members)
-    found = Counter[frozenset[str]]()
+    found: dict[frozenset[str], Counter[tuple[str | None, ...]]] = {}
     for number, row in enumerate(rows):
         near = frozenset(rack for rack in own if distance.loss(rack, row) <= most)
-        found[near] += times[number]
+        found.setdefault(near, Counter())[row] += times[number]
     return found
 
 
