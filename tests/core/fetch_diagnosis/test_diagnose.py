@@ -155,8 +155,8 @@ def test_listed_topics_without_partitions_need_coverage():
     cluster = healthy(lists={**LISTS, "u-0": [1, 2]}, groups=[readers])
     found = diagnosed(cluster, best={"billing": LIMITED})
     assert finding_places(found) == ["reading-coverage at group billing, topic u"]
-    assert found[0].wanted == "a replica of each of 1 partition in a, b, c"
-    assert found[0].had == "no replica of 1 in c"
+    assert found[0].wanted == "1 partition with a replica in each of a, b, c"
+    assert found[0].had == "1 without one in c"
 
 
 def test_no_coverage_finding_where_an_assignment_makes_all_local():
@@ -399,7 +399,7 @@ class TestNotChecked:
         assert found.not_checked["reading-coverage"] == (
             "a replica's broker has no known rack: topic t"
         )
-        assert found[0].had == "no replica of 1 in c"
+        assert found[0].had == "1 without one in c"
 
     def test_a_group_without_a_best(self):
         assert diagnosed(healthy(), best={}).not_checked == {
@@ -437,7 +437,7 @@ def test_members_without_topics_are_checked_by_their_partitions():
     lists = {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]}
     found = diagnosed(healthy(lists=lists, groups=[group(topics=None)]), best={})
     assert finding_places(found) == ["reading-coverage at group billing, topic t"]
-    assert found[0].had == "no replica of 1 in a, of 1 in b, of 1 in c"
+    assert found[0].had == "1 without one in a, 1 without one in b, 1 without one in c"
 
 
 def test_a_finding_as_dict():

@@ -75,8 +75,8 @@ def member_rack(view: FetchView) -> Results:
                 group=group.group,
                 wanted=f"a rack of each of {counted(len(group.members), 'member')}",
                 had=f"none of {len(silent)}: {names_text([escaped(name) for name in silent])}",
-                hint="set client.rack; kafka-python's own assignors do not send it: use an "
-                "assignor of rackwise.kafka_python",
+                hint="set client.rack; the own assignors of kafka-python and aiokafka do not send "
+                "it: use an assignor of rackwise.kafka_python or rackwise.aiokafka",
             )
 
 
@@ -244,13 +244,37 @@ def _check_coverage(view: FetchView, group: Group, topic: str, racks: list[str])
             name,
             group=group.group,
             topic=topic,
-            wanted=f"a replica of each of {counted(rows.stop - rows.start, 'partition')} in "
-            f"{names_text([escaped(rack) for rack in racks])}",
-            had="no replica "
-            + names_text([f"of {n} in {escaped(rack)}" for rack, n in lacking.items() if n]),
-            hint="use a rack-aware assignor or add replicas: fetching from followers alone cannot "
-            "make these reads local",
+            wanted=f"{counted(rows.stop - rows.start, 'partition')} with a replica in "
+            f"{_each_text(racks)}",
+            had=names_text(
+                [f"{n} without one in {escaped(rack)}" for rack, n in lacking.items() if n]
+            ),
+            hint=_coverage_hint(view, group, rows, racks),
         )
+
+
+def _coverage_hint(view: FetchView, group: Group, rows: slice, racks: list[str]) -> str:
+    """What is still possible for a topic in these rows, whose readers are in `racks`."""
+    found = view.facts.best.get(group.group)
+    if found is None or found.is_better or not _is_rack_aware(group):
+        return (
+            "use a rack-aware assignor or add replicas: fetching from followers alone cannot "
+            "make these reads local"
+        )
+    far = ~view.is_blind[rows]
+    for rack in racks:
+        far &= ~view.covers(rack)[rows]
+    empty = [rack for rack in view.rack_names if (view.covers(rack)[rows] & far).any()]
+    more = (
+        f"a member in {_each_text(empty)}"
+        if empty
+        else "members in the racks that rackwise consumer evaluate names"
+    )
+    return f"add replicas, or {more}: no other assignment reads more in the readers' racks"
+
+
+def _each_text(racks: list[str]) -> str:
+    return f"{'each of ' * (len(racks) > 1)}{names_text([escaped(rack) for rack in racks])}"
 
 
 def _reader_racks_by_topic(view: FetchView, group: Group) -> dict[str, set[str]]:
@@ -298,6 +322,14 @@ def _shows_rack(group: Group, member: GroupMember) -> bool:
 
 def _has_server_assignor(group: Group) -> bool:
     return group.assignor is None or group.assignor in SERVER_ASSIGNORS
+
+
+def _is_rack_aware(group: Group) -> bool:
+    if group.protocol in WITHOUT_CHOICE or (
+        group.protocol == CONSUMER and _has_server_assignor(group)
+    ):
+        return False
+    return group.assignor in RACK_AWARE_ASSIGNORS
 
 
 def _rebalances(group: Group) -> bool:
