@@ -14,7 +14,7 @@ from kafka.partitioner import Partitioner
 import rackwise.aiokafka
 import rackwise.kafka_python
 from consumer_groups import POLL_MS, QUICK, topic_on
-from kafka_traffic import PATIENCE_S
+from kafka_traffic import PATIENCE_S, until
 from producers import read_values
 from rackwise import PartitionerConfig
 from rackwise.adapters.kafka import connect
@@ -99,7 +99,14 @@ def test_the_attached_consumer_of_the_guide_sends_its_rack(bootstrap, caplog):
 def test_the_producer_of_the_guide_writes_near(bootstrap, client):
     (text,) = shown("producers.md", client, bootstrap)
     exec(compile(text, "producers.md", "exec"), {})  # noqa: S102 (our own text)
-    assert read_values(bootstrap, "orders", len(LED)) == {0: [b"value"], 1: [], 2: []}
+    found = []
+
+    def is_replicated():
+        found.append(read_values(bootstrap, "orders", len(LED)))
+        return any(found[-1].values())
+
+    until(is_replicated, "the record, which only its leader has acknowledged, to be readable")
+    assert found[-1] == {0: [b"value"], 1: [], 2: []}
 
 
 def test_the_producers_of_the_guide_have_the_options_that_it_sets(bootstrap):

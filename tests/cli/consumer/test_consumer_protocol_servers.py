@@ -179,6 +179,7 @@ def test_what_uniform_makes_of_a_member_that_leaves_is_predicted(bootstrap, tmp_
         }
 
 
+@pytest.mark.long
 def test_what_uniform_makes_of_members_that_join_is_predicted(bootstrap, tmp_path):
     """The ids of members decide, and they are known only after they have joined."""
     with group_of(bootstrap, "growing", "uniform", [*SIZES]) as group:
