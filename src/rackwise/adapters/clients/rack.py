@@ -24,7 +24,6 @@ from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.partitioner.choice.rack_levels import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +63,9 @@ def check_rack(rack: object, plain: str) -> None:
 
     Raises `InvalidConfig`.
     """
+    # The partitioner loads numpy; `detect_rack` alone does not need it.
+    from rackwise.core.partitioner.choice.rack_levels import is_blank
+
     if rack is None or (isinstance(rack, str) and is_blank(rack)):
         raise InvalidConfig(
             "invalid client_rack: expected the rack of this process, got none",
