@@ -77,6 +77,13 @@ def delete(admin, name):
 
 
 def _is_free(admin, name):
+    try:
+        return _is_gone(admin, name)
+    except KafkaError:  # the client learns a moment later of a broker that has restarted
+        return False
+
+
+def _is_gone(admin, name):
     if name in admin.list_topics():
         admin.delete_topics([name], raise_errors=False)
         return False

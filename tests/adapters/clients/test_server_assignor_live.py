@@ -131,7 +131,12 @@ def test_a_member_is_killed(cluster, admin):
         words = (cluster.bootstrap, crew.group, "killed", "c", has)
         process = context.Process(target=_poll, args=words, daemon=True)
         process.start()
-        until(lambda: has.value == 4, "the third member to have its partitions", 60)
+
+        def is_spread():
+            held = crew.assignment().partitions.values()
+            return has.value == 4 and [len(tps) for tps in held] == [4, 4]
+
+        until(is_spread, "each of the three members to have its partitions", 60)
         before = crew.assignment()
         process.kill()
         process.join()
@@ -152,6 +157,7 @@ def coordinator_of(admin, group):
     return leader
 
 
+@pytest.mark.long
 def test_the_coordinator_restarts_and_nothing_moves(cluster, admin):
     racks = {"restarted": racks_of(cluster, PLACEMENT)}
     with crew_on(cluster, admin, "restarted") as crew:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,6 +24,7 @@ from producer_snapshots import (
     written,
 )
 from rackwise.adapters.files import fingerprint, parse_rack_rates, read_split, write_split
+from rackwise.core.partitioner import Bytes, PartitionerCounters
 from refusals import check_refused
 from small_clusters import small_cluster
 
@@ -233,8 +235,12 @@ class TestTheGuide:
         blocks = re.findall(r"```python\n(.*?)```", self.GUIDE.read_text(), re.DOTALL)
         values = [text for text in blocks if "penalty_step(" in text or "producer_metrics(" in text]
         assert len(values) == 2
+        none = Bytes(local_bytes=7)
+        found = PartitionerCounters(none, none, windows={}, switches={}, fallbacks={})
+        names = {"producer": SimpleNamespace(counters=lambda: {"orders": found})}
         for text in values:
-            exec(compile(text, "producers.md", "exec"), {})  # noqa: S102 (our own text)
+            exec(compile(text, "producers.md", "exec"), names)  # noqa: S102 (our own text)
+        assert 'service="checkout",topic="orders"' in names["text"]
 
     def test_every_reason_of_a_fallback_is_explained(self):
         page = self.GUIDE.read_text().partition("## Watch it")[2]
