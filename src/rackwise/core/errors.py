@@ -250,6 +250,12 @@ class RackMismatch(InputError):
 class PartitionerConfigError(InputError):
     """An option of the partitioner is unknown, out of range or contradicts another."""
 
+    @classmethod
+    def of(cls, name: str, *, wanted: str, had: object, hint: str) -> PartitionerConfigError:
+        """The error for the value of an option; `had`: the value as it may be shown."""
+        message = f"invalid {name}: expected {wanted}, got {had}"
+        return cls(message, wanted=wanted, had=had, hint=hint, where=name)
+
 
 class ViewError(InputError):
     """A description of a topic's partitions or of their load is invalid."""

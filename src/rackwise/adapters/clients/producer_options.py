@@ -79,10 +79,4 @@ def checked_config(config: object) -> PartitionerConfig:
 def invalid_option(name: str, wanted: str, value: object, hint: str) -> PartitionerConfigError:
     """`value`: a text, or another object, which is named by its class: it may hold a password."""
     had = escaped(value) if isinstance(value, str) else f"an object of class {type(value).__name__}"
-    return PartitionerConfigError(
-        f"invalid {name}: expected {wanted}, got {had}",
-        wanted=wanted,
-        had=had,
-        hint=hint,
-        where=name,
-    )
+    return PartitionerConfigError.of(name, wanted=wanted, had=had, hint=hint)

@@ -95,14 +95,7 @@ def _unknown_option(name: str, known: Iterable[str]) -> PartitionerConfigError:
 
 
 def _invalid_option(name: str, wanted: str, value: object) -> PartitionerConfigError:
-    had = escaped(str(value))
-    return PartitionerConfigError(
-        f"invalid {name}: expected {wanted}, got {had}",
-        wanted=wanted,
-        had=had,
-        hint=HINT,
-        where=name,
-    )
+    return PartitionerConfigError.of(name, wanted=wanted, had=escaped(str(value)), hint=HINT)
 
 
 def _boolean(name: str, value: object) -> bool:

@@ -494,7 +494,7 @@ def test_a_coroutine_counts_what_it_places_and_what_its_key_places(run_aio):
         deliveries = await asyncio.gather(*(producer.produce("t", VALUE) for _ in range(9)))
         deliveries += [await producer.produce("t", VALUE, b"k")]
         deliveries += [await producer.produce("t", VALUE, partition=1)]
-        with pytest.raises(NotImplementedError):
+        with pytest.raises(NotImplementedError, match="Headers are not supported in AIOProducer"):
             await producer.produce("t", VALUE, headers={"h": b"1"})
         await producer.flush()
         places = [each.partition() for each in await asyncio.gather(*deliveries)]

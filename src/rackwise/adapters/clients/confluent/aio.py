@@ -27,7 +27,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rackwise.adapters.clients.confluent.library import AIOProducer, KafkaError, KafkaException
+from rackwise.adapters.clients.confluent.installed import AIOProducer, KafkaError, KafkaException
 from rackwise.adapters.clients.confluent.steered_client import (
     ANY,
     SteeredClient,

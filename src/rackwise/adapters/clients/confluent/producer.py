@@ -49,7 +49,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from rackwise.adapters.clients.confluent.library import Producer, SerializingProducer
+from rackwise.adapters.clients.confluent.installed import Producer, SerializingProducer
 from rackwise.adapters.clients.confluent.steered_client import (
     ANY,
     SteeredClient,

@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rackwise.adapters.clients.confluent.library import (
+from rackwise.adapters.clients.confluent.installed import (
     AdminClient,
     KafkaError,
     consistent,

@@ -222,13 +222,7 @@ def _invalid_option(
     name: str, wanted: str, value: object, hint: str = HINT
 ) -> PartitionerConfigError:
     had = escaped(value) if isinstance(value, str) else value
-    return PartitionerConfigError(
-        f"invalid {name}: expected {wanted}, got {had}",
-        wanted=wanted,
-        had=had,
-        hint=hint,
-        where=name,
-    )
+    return PartitionerConfigError.of(name, wanted=wanted, had=had, hint=hint)
 
 
 # This rule is checked where the split is used: `adapters/clients/steering.py`.

@@ -8,7 +8,7 @@ from importlib.metadata import requires
 
 import pytest
 
-from rackwise.adapters.clients.confluent.library import CLIENT, SUPPORTED
+from rackwise.adapters.clients.confluent.installed import CLIENT, SUPPORTED
 
 
 @pytest.mark.parametrize(
