@@ -115,8 +115,12 @@ def test_people_restart_its_brokers_with_its_script_while_it_runs(run, tmp_path)
                 restarted.append(subprocess.Popen(words, cwd=home, stdout=log))
             assert wait_until_true(lambda port=broker["port"]: is_open(port), 60)
         with closing(connect(document["bootstrap_server"])) as admin:
-            racks = [each["rack"] for each in admin.describe_cluster()["brokers"]]
-        assert racks == ["z", "z"]
+
+            def racks():
+                return [each["rack"] for each in admin.describe_cluster()["brokers"]]
+
+            # A broker opens its port before it registers.
+            assert wait_until_true(lambda: racks() == ["z", "z"], 30)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=4 * LOOK_EVERY_S)
         assert is_open(port_of(document["zookeeper_connect"]))

@@ -8,7 +8,7 @@ import logging
 import secrets
 import socket
 import threading
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 
 import pytest
 from kafka.admin import (
@@ -54,7 +54,6 @@ from rackwise.core.errors import (
     MissingPermission,
     PartialFailure,
     RackwiseError,
-    ServerDied,
     Unreachable,
 )
 from rackwise.core.fetch_diagnosis import ProbeQuestion, ReadingFacts, diagnose_reading
@@ -173,33 +172,6 @@ def secured(java_home, tmp_path_factory):
             },
         },
     )
-    with started_with_free_ports(request, folder) as broker:
-        yield broker
-
-
-@contextmanager
-def started_with_free_ports(request, folder):
-    """The broker; another process may take a port before it does, then it gets other ports."""
-    for number in range(3):
-        try:
-            with ExitStack() as held:
-                broker = held.enter_context(with_logins(request, folder / str(number)))
-                broker.start(0)
-                broker.wait_until_ready()
-                running = held.pop_all()
-        except ServerDied as death:
-            if "in use" not in str(death.hint):
-                raise
-        else:
-            with running:
-                yield broker
-            return
-    pytest.fail("the broker found a port in use three times")
-
-
-def with_logins(request, folder):
-    """The broker, not started, with listeners for passwords and for passwords under TLS."""
-    folder.mkdir()
     blueprint = kraft_blueprint(request, folder)
     login, tls = free_ports(2)
     properties = folder / "broker-0" / "server.properties"
@@ -207,9 +179,11 @@ def with_logins(request, folder):
     (listeners,) = [line for line in lines if line.startswith("listeners=")]
     lines.append(f"{listeners},LOGIN://127.0.0.1:{login},TLS://127.0.0.1:{tls}")
     properties.write_text("\n".join(lines) + "\n")
-    broker = Sandbox(blueprint, folder, is_temporary=False)
-    broker.login, broker.tls = f"127.0.0.1:{login}", f"127.0.0.1:{tls}"
-    return broker
+    with Sandbox(blueprint, folder, is_temporary=False) as broker:
+        broker.start(0)
+        broker.wait_until_ready()
+        broker.login, broker.tls = f"127.0.0.1:{login}", f"127.0.0.1:{tls}"
+        yield broker
 
 
 def login_as(user, password=CANARY, module=PLAIN, mechanism="PLAIN", protocol="SASL_PLAINTEXT"):

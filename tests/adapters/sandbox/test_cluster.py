@@ -14,7 +14,7 @@ import pytest
 from kafka_servers import KRAFT_SET
 from process_states import is_alive
 from rackwise.adapters.kafka.connect import connect
-from rackwise.adapters.sandbox import Sandbox, resolve
+from rackwise.adapters.sandbox import Sandbox, ports, resolve
 from rackwise.adapters.sandbox.blueprint import Blueprint, ClusterSpec, properties_text
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
 from rackwise.adapters.sandbox.ports import HOST, free_ports, is_open
@@ -110,11 +110,35 @@ class TestRequest:
         assert text == ("log.dirs=C:\\\\logs\nbroker.rack=z\\u00fcrich-\\ud834\\udd1e\nx=a\\nb\n")
 
     def test_ports_are_different_and_free(self):
-        ports = free_ports(50)
-        assert len(set(ports)) == 50
-        assert not is_open(ports[0])
-        with socket.create_server((HOST, ports[0])):
-            assert is_open(ports[0])
+        found = free_ports(50)
+        assert len(set(found)) == 50
+        assert not is_open(found[0])
+        with socket.create_server((HOST, found[0])):
+            assert is_open(found[0])
+
+    def test_no_outgoing_connection_takes_a_port(self):
+        first, last = map(int, ports.RANGE.read_text().split())
+        assert all(not first <= port <= last for port in free_ports(50))
+
+    @pytest.mark.parametrize("text", [None, "", "many", "11000\t60999"])
+    def test_the_kernel_chooses_where_the_range_leaves_no_ports(self, tmp_path, monkeypatch, text):
+        monkeypatch.setattr(ports, "RANGE", tmp_path / "range")
+        if text is not None:
+            (tmp_path / "range").write_text(text)
+        asked = []
+        bound = ports._is_bound
+        monkeypatch.setattr(
+            ports, "_is_bound", lambda own, port: asked.append(port) or bound(own, port)
+        )
+        assert len(set(free_ports(5))) == 5
+        assert asked == [0] * 5
+
+    def test_a_port_in_use_is_left_out(self, monkeypatch):
+        with socket.create_server((HOST, 0)) as server:
+            taken = server.getsockname()[1]
+            (other,) = free_ports(1)
+            monkeypatch.setattr(ports, "_drawn_ports", lambda: [other, taken])
+            assert free_ports(1) == [other]
 
     def test_nobody_listed_is_not_nobody_answers(self):
         nobody = [Broker(id=0, host=HOST, port=port) for port in free_ports(2)]
