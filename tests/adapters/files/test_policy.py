@@ -191,6 +191,12 @@ class TestBadInput:
         error = refused(text)
         assert (error.message, error.hint) == (message, hint)
 
+    def test_points_count_in_one_key_only(self):
+        """Those of other keys, of comments and within quotes do not."""
+        lines = [f"a.k{number} = 0.5  # 1.{'2.' * 200}" for number in range(200)]
+        error = refused("\n".join([*lines, f'"{"b." * 200}" = 1']))
+        assert "128 parts" not in error.message
+
     def test_more_digits_than_python_converts(self):
         assert "Exceeds the limit" in refused("x = " + "9" * 5000).message
 
