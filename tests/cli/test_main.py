@@ -461,3 +461,27 @@ def test_the_command_line_without_its_packages_says_what_to_install():
 def test_the_module_is_the_command():
     command = [sys.executable, "-m", "rackwise.cli", "--version"]
     assert subprocess.check_output(command, text=True) == f"rackwise {version()}\n"
+
+
+ONE_THREAD = """
+import os, sys
+from rackwise.cli import main
+sys.argv = ["rackwise", "--version"]
+try:
+    main()
+except SystemExit:
+    import numpy
+    print(len(os.listdir("/proc/self/task")), os.environ["OPENBLAS_NUM_THREADS"])
+"""
+
+
+@pytest.mark.parametrize("given", [None, "2"])
+def test_a_command_starts_no_threads_for_linear_algebra_unless_the_user_asks(given):
+    environ = {name: value for name, value in os.environ.items() if "OPENBLAS_NUM" not in name}
+    if given is not None:
+        environ["OPENBLAS_NUM_THREADS"] = given
+    shown = subprocess.run(
+        [sys.executable, "-c", ONE_THREAD], capture_output=True, text=True, check=True, env=environ
+    )
+    threads, setting = shown.stdout.splitlines()[-1].split()
+    assert (threads, setting) == (("1", "1") if given is None else (threads, given))
