@@ -306,6 +306,7 @@ def test_no_certificate_has_prices_that_its_bound_ignores(case, added):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("case", MOST)
 def test_every_field_is_forged_many_times(case):
     tried, bad = forge(case, EACH, seed=2)
