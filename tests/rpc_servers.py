@@ -114,12 +114,17 @@ def response_of(message):
     return correlation_id, read_response(message[start:])
 
 
-def said(port, data, *, is_over=True):
-    """All frames that answer some bytes, until the server closes."""
+def said(port, data, *, is_over=True, source="127.0.0.1"):
+    """All frames that answer some bytes, until the server closes.
+
+    `is_over`: whether our side is closed once each whole frame of `data` is answered.
+    """
     frames = []
-    with closing(connected(port)) as sock:
+    with closing(connected(port, source=source)) as sock:
         try:
             sock.sendall(data)
+            while len(frames) < _whole_frames(data) and (frame := received(sock)) is not None:
+                frames.append(frame)
             if is_over:
                 sock.shutdown(socket.SHUT_WR)
         except OSError:
@@ -127,6 +132,16 @@ def said(port, data, *, is_over=True):
         while (frame := received(sock)) is not None:
             frames.append(frame)
     return frames
+
+
+def _whole_frames(data):
+    """The number of frames in some bytes, without a cut one at their end."""
+    count, at = 0, 0
+    while len(data) >= (at := at + 4) and len(data) >= (
+        at := at + int.from_bytes(data[at - 4 : at], "big")
+    ):
+        count += 1
+    return count
 
 
 def eventually(holds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from contextlib import closing
 
 import pytest
@@ -20,7 +21,7 @@ from rackwise.core.errors import (
     InvalidConfig,
     Unreachable,
 )
-from rpc_servers import PATIENCE_S, connected, eventually, running
+from rpc_servers import PATIENCE_S, connected, eventually, received, running
 from service_frames import framed, header
 
 
@@ -72,6 +73,20 @@ class TestTls:
             for refused in (settings, {}):
                 with pytest.raises(Unreachable):
                     connect_as(ReplicaAssignmentClient, server.bootstrap, refused, timeout_s=1.0)
+
+    def test_the_name_of_a_client_certificate_owns_its_requests(self, pem):
+        tls = Tls(certificate=pem / "server.pem", key=pem / "key.pem", client_ca=pem / "ca.pem")
+        context = ssl.create_default_context(cafile=pem / "ca.pem")
+        context.check_hostname = False
+        context.load_cert_chain(pem / "both.pem")
+        with running(tls=tls) as server, context.wrap_socket(connected(server.port)) as sock:
+            sock.sendall(framed(header(18, 0, version=1)))
+            assert received(sock)
+            (connection,) = filter(None, server.server._tasks.values())
+            subject = sock.getpeercert()["subject"]  # both sides show the same certificate
+            assert connection.owner == ",".join(
+                "=".join(pair) for group in subject for pair in group
+            )
 
     @pytest.mark.parametrize(
         ("certificate", "key", "client_ca"),

@@ -287,16 +287,120 @@ class TestWorkers:
             first.sendall(GOOD)
             assert has_begun.wait(PATIENCE_S)
             second.sendall(GOOD)
-            eventually(lambda: len(server.server._workers._jobs) == 1)
+            eventually(lambda: len(server.server._workers) == 1)
             (answer,) = said(server.port, GOOD)
             response = response_of(answer)[1]
-            assert (response.error_code, response.error_message) == (
-                7,
-                "1 requests are waiting already; try again later",
+            assert response.error_code == 7
+            assert response.error_message == (
+                "too many requests wait: at most 1 of all clients, and 4,000,000 replicas of one "
+                "client; try again later"
             )
             may_go.set()
             for sock in (first, second):
                 assert response_of(received(sock))[1].error_code == 0
+
+    def test_a_client_waits_for_one_request_of_others_and_not_for_all(self):
+        turn, begun = threading.Semaphore(0), []
+
+        def held(request, seed):
+            begun.append(request.num_partitions)
+            assert turn.acquire(timeout=PATIENCE_S)
+            return placed(request, seed)
+
+        with (
+            running(held, guards=Guards(workers=1)) as server,
+            ExitStack() as crowd,
+            closing(connected(server.port, source="127.0.0.3")) as other,
+        ):
+            flood = [
+                crowd.enter_context(closing(connected(server.port, source="127.0.0.2")))
+                for _ in range(30)
+            ]
+            for sock in flood:
+                sock.sendall(framed(assignment(50, 3)))
+            eventually(lambda: len(server.server._workers) == len(flood) - 1)
+            other.sendall(framed(assignment(6, 3)))
+            eventually(lambda: len(server.server._workers) == len(flood))
+            turn.release(2)
+            assert len(response_of(received(other))[1].rows) == 6
+            assert begun[:2] == [50, 6]
+            turn.release(len(flood) - 1)
+            assert {len(response_of(received(sock))[1].rows) for sock in flood} == {50}
+
+    def test_one_client_cannot_fill_the_queue_for_others(self):
+        may_go, has_begun = threading.Event(), threading.Event()
+
+        def held(request, seed):
+            has_begun.set()
+            may_go.wait(PATIENCE_S)
+            return placed(request, seed)
+
+        with (
+            running(held, guards=Guards(workers=1, waiting=3)) as server,
+            ExitStack() as crowd,
+            closing(connected(server.port, source="127.0.0.3")) as other,
+        ):
+            flood = [crowd.enter_context(closing(connected(server.port))) for _ in range(4)]
+            flood[0].sendall(GOOD)
+            assert has_begun.wait(PATIENCE_S)
+            for number, sock in enumerate(flood[1:], 1):
+                sock.sendall(GOOD)
+                eventually(lambda count=number: len(server.server._workers) == count)
+            other.sendall(GOOD)
+            assert "too many requests wait" in response_of(received(flood[-1]))[1].error_message
+            may_go.set()
+            for sock in (*flood[:-1], other):
+                assert response_of(received(sock))[1].error_code == 0
+
+    def test_one_client_has_so_many_replicas_in_work(self):
+        may_go, has_begun = threading.Event(), threading.Event()
+
+        def held(request, seed):
+            has_begun.set()
+            may_go.wait(PATIENCE_S)
+            return placed(request, seed)
+
+        with (
+            running(held, guards=Guards(workers=1, replicas_in_work=200)) as server,
+            closing(connected(server.port)) as first,
+        ):
+            first.sendall(framed(assignment(30, 3)))
+            assert has_begun.wait(PATIENCE_S)
+            (answer,) = said(server.port, framed(assignment(40, 3)))
+            assert "200 replicas of one client" in response_of(answer)[1].error_message
+            may_go.set()
+            assert response_of(received(first))[1].error_code == 0
+            check_serves(server)
+
+    @pytest.mark.parametrize("leaves", ["closed", "half closed", "reset"])
+    def test_the_request_of_a_client_that_left_is_not_begun(self, leaves):
+        may_go, begun = threading.Event(), []
+
+        def held(request, seed):
+            begun.append(request.num_partitions)
+            may_go.wait(PATIENCE_S)
+            return placed(request, seed)
+
+        with (
+            running(held, guards=Guards(workers=1)) as server,
+            closing(connected(server.port)) as first,
+            closing(connected(server.port)) as second,
+        ):
+            first.sendall(framed(assignment(1, 3)))
+            eventually(lambda: begun == [1])
+            second.sendall(framed(assignment(2, 3)))
+            eventually(lambda: len(server.server._workers) == 1)
+            if leaves == "half closed":
+                second.shutdown(socket.SHUT_WR)
+            else:
+                linger = struct.pack("ii", leaves == "reset", 0)
+                second.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                second.close()
+            eventually(lambda: server.closed_by("left early") == 1)
+            may_go.set()
+            assert response_of(received(first))[1].error_code == 0
+            check_serves(server)
+            assert begun == [1, 12]
 
     def test_who_gave_up_waiting_leaves_the_queue(self):
         may_go, has_begun = threading.Event(), threading.Event()

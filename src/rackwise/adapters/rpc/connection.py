@@ -11,13 +11,17 @@ the connection with a reason and has no other effect.
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from rackwise.core.errors import RemoteProtocolError
+from rackwise.core.override import override
 from rackwise.core.wire.headers import FRAME_PREFIX, read_frame_size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rackwise.adapters.rpc.config import Guards
 
 
@@ -37,18 +41,65 @@ class Replying(Protocol):
         """The framed answer. Raises `RemoteProtocolError` if there is no valid answer."""
 
 
+class WatchedStream(asyncio.StreamReaderProtocol):
+    """The stream from a client; it knows when the client has closed it while nobody reads."""
+
+    def __init__(self, limit: int) -> None:
+        self.reader = asyncio.StreamReader(limit=limit)
+        super().__init__(self.reader)
+        self._is_lost = False
+        self._at_end: Callable[[], object] | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the client has closed it, and all that it sent was read."""
+        return self._is_lost or self.reader.at_eof()
+
+    @contextmanager
+    def at_end(self, call: Callable[[], object]) -> Iterator[None]:
+        """Call this as soon as the stream ends, if it ends within the block."""
+        self._at_end = call
+        self._check_end()
+        try:
+            yield
+        finally:
+            self._at_end = None
+
+    @override
+    def eof_received(self) -> bool | None:
+        """The client has closed its side."""
+        stays_open = super().eof_received()
+        self._check_end()
+        return stays_open
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        """There is no connection any more."""
+        super().connection_lost(exc)
+        self._is_lost = True
+        self._check_end()
+
+    def _check_end(self) -> None:
+        if self.has_ended and self._at_end is not None:
+            self._at_end()
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Connection:
     """The stream of one client."""
 
-    reader: asyncio.StreamReader
+    stream: WatchedStream
     writer: asyncio.StreamWriter
     peer: str
+    owner: str
+    """Whose share of the workers its requests use: the name in its certificate, or its host."""
     address: tuple[str, int]
     guards: Guards
     is_in_work: bool = False
     """True from the whole frame until the client has the answer."""
     is_last: bool = False
+    release: Callable[[], None] | None = None
+    """Called once when the current answer has been sent, or never will be."""
 
     async def run(self, replying: Replying) -> None:
         """Answer until the client leaves or `is_last` is set. Raises `Closed`."""
@@ -58,28 +109,35 @@ class Connection:
                 if frame is None:
                     return
                 self.is_in_work = True
-                answer = await replying.reply(frame, self)
-                await self._send(answer)
+                try:
+                    await self._send(await replying.reply(frame, self))
+                finally:
+                    self._release()
                 self.is_in_work = False
         except RemoteProtocolError as error:
             raise Closed("protocol", f"RemoteProtocolError: {error}") from None
         except OSError as error:
             raise Closed("reset", type(error).__name__) from None
 
+    def _release(self) -> None:
+        if self.release is not None:
+            self.release()
+            self.release = None
+
     async def _frame(self) -> bytes | None:
         """The next frame without its size; None if the client left between two frames."""
         try:
             async with asyncio.timeout(self.guards.idle_s):
-                first = await self.reader.readexactly(1)
+                first = await self.stream.reader.readexactly(1)
         except TimeoutError:
             raise Closed("idle") from None
         except asyncio.IncompleteReadError:
             return None
         try:
             async with asyncio.timeout(self.guards.frame_s):
-                prefix = first + await self.reader.readexactly(FRAME_PREFIX - 1)
+                prefix = first + await self.stream.reader.readexactly(FRAME_PREFIX - 1)
                 size = read_frame_size(prefix, most=self.guards.frame_bytes)
-                return await self.reader.readexactly(size)
+                return await self.stream.reader.readexactly(size)
         except TimeoutError:
             raise Closed("slow frame") from None
         except asyncio.IncompleteReadError as error:

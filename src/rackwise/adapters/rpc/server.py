@@ -2,11 +2,14 @@
 
 ```
 accept ──> slot free? ──> TLS ──> connection: frame ──> read_call ──> answer of its own, at once
-             └ no: closed                                   └──> worker: place, encode ──> answer
+             └ no: closed                        └──> fair queue ──> worker: place, encode
 ```
 
 Goals, in order: no client can block the service for other clients; every placement is logged with
 the seed that repeats it; a stop loses no request in work.
+
+Requests wait in a fair queue, whose owners are the names of client certificates, else addresses. A
+request is not begun if its client closes the connection, or its side of it, while it waits.
 
 Accepting never stops: without a free descriptor it waits 0.1 s and continues. The server accepts
 one connection at a time, so that many new connections do not delay the existing ones. A connection
@@ -29,8 +32,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.adapters.rpc.config import check_api_key, listening_socket, server_context
-from rackwise.adapters.rpc.connection import Closed, Connection
-from rackwise.adapters.rpc.workers import Workers
+from rackwise.adapters.rpc.connection import Closed, Connection, WatchedStream
+from rackwise.adapters.rpc.workers import Overloaded, Workers
 from rackwise.core.override import override
 from rackwise.core.replica_service.answers import failure, seed_of, wait_ms
 from rackwise.core.replica_service.calls import Call, read_call, write_answer
@@ -114,7 +117,9 @@ class Server:
         self._context = context
         self._loop = asyncio.get_running_loop()
         self._workers: Workers[_Outcome] = Workers(
-            config.guards.workers, most_waiting=config.guards.waiting
+            config.guards.workers,
+            most_waiting=config.guards.waiting,
+            most_cost=config.guards.replicas_in_work,
         )
         self._tasks: dict[asyncio.Task[None], Connection | None] = {}
         self._by_address: dict[str, int] = {}
@@ -227,14 +232,15 @@ class Server:
         peer = _shown(host, port)
         try:
             address = self._config.advertised or sock.getsockname()[:2]
-            reader, writer = await self._open(sock)
+            stream, writer = await self._open(sock)
         except OSError as error:
             self._count("tls", peer, type(error).__name__)
             return
         connection = Connection(
-            reader=reader,
+            stream=stream,
             writer=writer,
             peer=peer,
+            owner=_certificate_name(writer) or host,
             address=address,
             guards=self._config.guards,
         )
@@ -252,17 +258,16 @@ class Server:
         finally:
             writer.transport.abort()
 
-    async def _open(self, sock: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _open(self, sock: socket.socket) -> tuple[WatchedStream, asyncio.StreamWriter]:
         sock.settimeout(0)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        reader = asyncio.StreamReader(limit=READ_BUFFER)
-        protocol = asyncio.StreamReaderProtocol(reader)
+        stream = WatchedStream(READ_BUFFER)
         handshake_s = None if self._context is None else self._config.guards.handshake_s
         transport, _ = await self._loop.connect_accepted_socket(
-            lambda: protocol, sock, ssl=self._context, ssl_handshake_timeout=handshake_s
+            lambda: stream, sock, ssl=self._context, ssl_handshake_timeout=handshake_s
         )
         transport.set_write_buffer_limits(high=0)
-        return reader, asyncio.StreamWriter(transport, protocol, reader, self._loop)
+        return stream, asyncio.StreamWriter(transport, stream, stream.reader, self._loop)
 
     async def reply(self, frame: bytes, connection: Connection) -> bytes:
         """The framed answer to a frame. Raises `RemoteProtocolError`."""
@@ -270,19 +275,19 @@ class Server:
         call = read_call(frame, api_key=self._config.api_key, host=host, port=port)
         if isinstance(call, bytes):
             return call
-        return await self._place(call, connection.peer)
+        return await self._place(call, connection)
 
-    async def _place(self, call: Call, peer: str) -> bytes:
+    async def _place(self, call: Call, connection: Connection) -> bytes:
         number, self._requests = self._requests, self._requests + 1
         seed = self._config.seed
         seed = secrets.randbelow(SEED_END) if seed is None else seed_of(seed, number)
         began = self._loop.time()
-        outcome = await self._outcome(call, seed)
+        outcome = await self._outcome(call, seed, connection)
         request = call.request
         broke = {} if outcome.broke is None else {"trace": outcome.broke}
         self.tell(
             type="request",
-            peer=peer,
+            peer=connection.peer,
             client_id=escaped(call.client_id or ""),
             partitions=request.num_partitions,
             replication=request.replication_factor,
@@ -296,20 +301,30 @@ class Server:
         )
         return outcome.answer
 
-    async def _outcome(self, call: Call, seed: int) -> _Outcome:
-        guards = self._config.guards
-        job = partial(_placed, self._answer, call, seed, guards.answer_bytes)
-        future = self._workers.submit(job)
-        if future is None:
+    async def _outcome(self, call: Call, seed: int, connection: Connection) -> _Outcome:
+        guards, request = self._config.guards, call.request
+        job = self._workers.submit(
+            partial(_placed, self._answer, call, seed, guards.answer_bytes),
+            owner=connection.owner,
+            cost=request.num_partitions * request.replication_factor,
+        )
+        connection.release = partial(self._workers.release, job)
+        limit_ms = wait_ms(request, guards.wait_ms)
+        try:
+            with connection.stream.at_end(job.future.cancel):
+                async with asyncio.timeout(limit_ms / 1000):
+                    return await asyncio.wrap_future(job.future)
+        except asyncio.CancelledError:
+            if connection.stream.has_ended and job.future.cancelled():
+                raise Closed("left early") from None
+            raise
+        except Overloaded:
             return _failed(
                 call,
                 ErrorCode.REQUEST_TIMED_OUT,
-                f"{guards.waiting} requests are waiting already; try again later",
+                f"too many requests wait: at most {guards.waiting} of all clients, and "
+                f"{guards.replicas_in_work:,} replicas of one client; try again later",
             )
-        limit_ms = wait_ms(call.request, guards.wait_ms)
-        try:
-            async with asyncio.timeout(limit_ms / 1000):
-                return await asyncio.wrap_future(future)
         except TimeoutError:
             return _failed(
                 call,
@@ -351,6 +366,13 @@ def _placed(answer: Answer, call: Call, seed: int, most_bytes: int) -> _Outcome:
 
 def _failed(call: Call, code: ErrorCode, message: str) -> _Outcome:
     return _Outcome(write_answer(call.correlation_id, failure(code, message)), int(code))
+
+
+def _certificate_name(writer: asyncio.StreamWriter) -> str | None:
+    """The subject of the client's certificate, such as `commonName=audit`; None without one."""
+    certificate = writer.get_extra_info("peercert") or {}
+    names = (f"{key}={value}" for group in certificate.get("subject", ()) for key, value in group)
+    return ",".join(names) or None
 
 
 def _shown(host: str, port: int) -> str:

@@ -62,6 +62,15 @@ MaxAnswer = Annotated[
 MaxWaiting = Annotated[
     int, typer.Option(metavar="N", min=1, help="Largest number of requests that wait for a worker.")
 ]
+MaxInWork = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Largest number of replicas that one client may have waiting and in work. Its other "
+        "requests are rejected.",
+    ),
+]
 MaxWait = Annotated[
     float, typer.Option(metavar="S", min=0.001, help="Longest timeout that a request may ask for.")
 ]
