@@ -6,6 +6,7 @@ KAFKA ?= 1
 KAFKA_VERSION ?=
 LINE ?=
 ORDER ?= 36
+SECONDS ?= 60
 export HYPOTHESIS_PROFILE := $(if $(filter exhaustive,$(PROFILE)),exhaustive,deterministic)
 export KAFKA KAFKA_VERSION
 BIN := .venv/bin
@@ -16,7 +17,7 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long check bench golden lock
+.PHONY: help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long fuzz check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -87,8 +88,12 @@ only: venv ## the tests of one capability: make only CAP=planning
 
 long: venv ## what is too long for every change: brokers and racks killed under load, bytes counted
 	@$(BIN)/python -m $(PYTEST) -m long
+	@$(MAKE) fuzz
 	@$(MAKE) test-kafka KAFKA_VERSION=4.3
 	@$(MAKE) test-lines
+
+fuzz: venv ## broken inputs for every reader, SECONDS each (60)
+	@$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS)
 
 check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff check --quiet .
