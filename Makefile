@@ -17,7 +17,7 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long fuzz check bench golden lock
+.PHONY: help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long fuzz sbom check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -94,6 +94,9 @@ long: venv ## what is too long for every change: brokers and racks killed under 
 
 fuzz: venv ## broken inputs for every reader, SECONDS each (60)
 	@$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS)
+
+sbom: venv ## a software bill of materials (CycloneDX) of all packages and jars, build/sbom.json
+	@$(BIN)/python requirements/sbom.py build/sbom.json
 
 check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff check --quiet .

@@ -120,6 +120,12 @@ class TestOffline:
         assert "plotly.js v" in unpacked(page)
         assert sum(len(script.text) > MB for script in page.all("script")) == 1
 
+    def test_the_licence_of_plotly_can_be_read(self, document):
+        text = html.render(document)
+        assert "plotly.js\nCopyright (c) Plotly, Inc." in text
+        assert "Permission is hereby granted, free of charge" in text
+        assert text.index("Permission is hereby") < text.index('<script id="plotly"')
+
 
 @pytest.fixture(scope="module")
 def policy(page):

@@ -6,6 +6,7 @@
 <section> x 9         tables and places for charts; complete without scripts
 <script json>         figures of the charts, data and no code
 <script text> packed  compressed: other rows of the tables, and each cluster of a fleet
+<!-- licence -->      of plotly.js, whose own notice is compressed with it
 <script text> plotly  compressed to a third of its size
 <script>              unpack.js: unpacks
                       charts.js: draws, follows the colour scheme and the printer
@@ -124,6 +125,7 @@ def _fixed() -> dict[str, Any]:
         "style": Markup(style),  # noqa: S704 (our own file)
         "script": Markup(script),  # noqa: S704 (our own file)
         "plotly": _packed_text(plotly),
+        "licence": Markup(_asset("licence.txt")),  # noqa: S704 (our own file)
         "map_style_id": map_style.group(1) if map_style else "plotly",
     }
 

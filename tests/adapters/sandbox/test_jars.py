@@ -111,7 +111,7 @@ class TestTheLock:
         [
             (KAFKA_4_4, 45, "org.apache.kafka:kafka_2.13:4.4.0"),
             (KAFKA_4_3, 46, "org.apache.kafka:kafka_2.13:4.3.1"),
-            (KAFKA_3_9, 57, "org.apache.zookeeper:zookeeper:3.8.4"),
+            (KAFKA_3_9, 57, "org.apache.zookeeper:zookeeper:3.8.6"),
         ],
     )
     def test_a_set_is_a_closure_with_a_log_binding(self, name, count, main):
