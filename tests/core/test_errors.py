@@ -153,3 +153,14 @@ def test_a_missing_client_names_the_extra_that_installs_it():
     assert (str(error), error.wanted) == ("kafka-python is not installed", "kafka-python")
     assert error.hint == "pip install 'rackwise[kafka]'"
     assert isinstance(error, ImportError)
+
+
+def test_a_long_value_is_cut_wherever_an_error_repeats_it():
+    long = "x" * 5000
+    error = InputError(f"invalid GOAL: got {long}", had=long, hint=f"not {long}, but repair")
+    cut = "xxxxxxxxxxxxxxxxxxxx..(4,960 characters)..xxxxxxxxxxxxxxxxxxxx"
+    assert str(error) == error.message == f"invalid GOAL: got {cut}"
+    assert error.as_dict()["had"] == cut
+    assert len(error.hint) < 100
+    whole = "y" * 300
+    assert InputError(whole).message == whole

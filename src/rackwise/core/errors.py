@@ -51,6 +51,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rackwise.core.override import override
+from rackwise.core.text import with_short_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,6 +75,7 @@ class RackwiseError(Exception):
         where: str | None = None,
         upstream: tuple[str, str] | None = None,
     ) -> None:
+        message = with_short_words(message)
         super().__init__(message)
         self.message = message
         """One sentence without a full stop: what is wrong, what was expected, what was found."""
@@ -81,7 +83,7 @@ class RackwiseError(Exception):
         """What was expected."""
         self.had = had
         """What was found instead."""
-        self.hint = self.remedy if hint is None else hint
+        self.hint = self.remedy if hint is None else with_short_words(hint)
         """What to do next, as an imperative sentence."""
         self.where = where
         """A JSON path, `file:line`, topic-partition or znode."""
@@ -102,7 +104,9 @@ class RackwiseError(Exception):
 
 def _json_value(value: object) -> object:
     """The value if JSON has its type, else its text."""
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+    if value is None or isinstance(value, int | float):
+        return value
+    return with_short_words(str(value))
 
 
 class InputError(RackwiseError, ValueError):

@@ -5,6 +5,7 @@ Names of topics, groups, racks and hosts come from outside; escape them before t
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 SHOWN_NAMES = 3
 """How many names `names_text` lists before it counts the rest."""
+MOST_WORD = 300
+"""Characters of a word in an error; a topic has 249, a path is rarely longer."""
+_LONG_WORD = re.compile(rf"\S{{{MOST_WORD + 1},}}")
 _LATIN_1_END = 0x100
 """Code points below it are written as `\\xNN`."""
 _BMP_END = 0x10000
@@ -98,6 +102,20 @@ def names_text(names: Sequence[str], *, of: int | None = None) -> str:
     """
     more = (len(names) if of is None else of) - SHOWN_NAMES
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def with_short_words(text: str) -> str:
+    """The text, with the middle left out of each word of more than 300 characters.
+
+    >>> with_short_words("invalid GOAL: got " + "x" * 5000 + ", hint")
+    'invalid GOAL: got xxxxxxxxxxxxxxxxxxxx..(4,961 characters)..xxxxxxxxxxxxxxxxxxx, hint'
+    """
+    return _LONG_WORD.sub(_short, text)
+
+
+def _short(found: re.Match[str]) -> str:
+    word = found[0]
+    return f"{word[:20]}..({len(word) - 40:,} characters)..{word[-20:]}"
 
 
 def _units(character: str) -> str:

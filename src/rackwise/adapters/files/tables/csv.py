@@ -116,6 +116,18 @@ def decoded(data: bytes, faults: Faults) -> str:
         ) from None
 
 
+def _syntax_fault(line: int, had: str) -> Fault:
+    """The fault of a table that the csv module cannot read."""
+    sentence = f"expected CSV, got a syntax error: {had}"
+    hint = "close each quote, and double a quote within quotes"
+    if "limit" in had:
+        sentence = (
+            f"expected cells of at most {csv.field_size_limit():,} characters, got a longer one"
+        )
+        hint = f"shorten the cell; if it is not that long, a quote is not closed: {hint}"
+    return Fault(place=f":{line}", sentence=sentence, wanted="CSV", had=had, hint=hint)
+
+
 def _lines(text: str, faults: Faults) -> Iterator[tuple[list[str], int]]:
     """The rows that are not blank, each with its first line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -124,15 +136,7 @@ def _lines(text: str, faults: Faults) -> Iterator[tuple[list[str], int]]:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise faults.last(
-                Fault(
-                    place=f":{begins}",
-                    sentence=f"expected CSV, got a syntax error: {error}",
-                    wanted="CSV",
-                    had=str(error),
-                    hint="close each quote, and double a quote within quotes",
-                )
-            ) from None
+            raise faults.last(_syntax_fault(begins, str(error))) from None
         if cells is None:
             return
         cells = [cell.strip(" ") for cell in cells]
