@@ -14,7 +14,8 @@ import pytest
 import rackwise
 import rackwise.cli.main as command_line
 from rackwise.cli.main import global_options, globals_first, run
-from rackwise.cli.shell import Meter, Shell, Terminated, size_in_bytes, version
+from rackwise.cli.shell import Meter, Shell, Terminated, version
+from rackwise.core.byte_sizes import size_in_bytes
 from rackwise.core.errors import InvalidConfig, RackwiseError
 from rackwise.core.json.strict import parse
 

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from rackwise.cli.shell import MAX_INPUT, Color, size_in_bytes, version
+from rackwise.cli.shell import MAX_INPUT, Color, version
+from rackwise.core.byte_sizes import size_in_bytes
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:

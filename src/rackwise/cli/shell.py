@@ -13,6 +13,7 @@ from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from rackwise.core.byte_sizes import size_in_bytes
 from rackwise.core.errors import InvalidConfig, MissingDependency, RackwiseError, SparkMissing
 from rackwise.core.text import alternatives, escaped, escaped_json
 
@@ -22,18 +23,6 @@ if TYPE_CHECKING:
     from rackwise.core.json.codec import Codec
 
 MAX_INPUT = "256MiB"
-UNITS = {
-    "": 1,
-    "B": 1,
-    "kB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-    "TiB": 2**40,
-}
 MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|s|min|h|d)")
 QUIET_S = 2.0
@@ -69,20 +58,6 @@ def version() -> str:
     from importlib.metadata import version as version_of
 
     return version_of("rackwise")
-
-
-def size_in_bytes(text: str) -> int:
-    """Parse `256MiB` to 268435456. Raises `InvalidConfig` for another unit, and for 0 or less."""
-    digits = text.rstrip("BkKMGTi")
-    unit = text[len(digits) :]
-    if not digits.isascii() or not digits.isdigit() or unit not in UNITS or int(digits) == 0:
-        raise InvalidConfig(
-            f"expected a size such as 256MiB, got {escaped(text)!r}",
-            wanted=" ".join(filter(None, UNITS)),
-            had=text,
-            hint=f"units: {' '.join(filter(None, UNITS))}; a bare number is bytes",
-        )
-    return int(digits) * UNITS[unit]
 
 
 def parse_duration_ms(option: str, text: str) -> float:

@@ -50,8 +50,8 @@ from rackwise.core.view import View
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from rackwise.core.json.toml_faults import Where
     from rackwise.core.model import Cluster
-    from rackwise.core.policy.faults import Where
 
 __all__ = [
     "IGNORED",

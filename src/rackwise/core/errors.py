@@ -7,7 +7,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
 │  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
-│  ├─ UnknownTopic  InvalidProperties  InvalidOwners  InvalidBilled
+│  ├─ UnknownTopic  InvalidProperties  InvalidOwners  InvalidBilled  InvalidFleetFile
 │  ├─ KeyMissing  KeyInvalid  KeyUnstable  SecretExposed
 │  ├─ InvalidMember  InvalidReplicaRacks  InvalidWeights
 │  ├─ OptimumTooLarge  NotEnoughMemory  NoFlow  RackMismatch
@@ -151,6 +151,10 @@ class InvalidRates(InputError):
 
 class InvalidOwners(InputError):
     """A table of owners is malformed."""
+
+
+class InvalidFleetFile(InputError):
+    """A fleet file is malformed, names a cluster twice, or a reference in it has no value."""
 
 
 class InvalidBilled(InputError):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.adapters.files import parse_policy, read_policy
-from rackwise.adapters.files.policy import lines_of
+from rackwise.adapters.files.toml_text import lines_of
 from rackwise.core.errors import InvalidConfig, InvalidPolicy
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
 from rackwise.core.policy import policy_of

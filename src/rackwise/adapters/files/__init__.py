@@ -3,7 +3,7 @@
 ```
 snapshot/                 rackwise.snapshot/1: a cluster at one moment
 plan/                     rackwise.plan/1, and Kafka's own reassignment JSON
-policy                    rackwise.policy/1
+policy  fleet_file        rackwise.policy/1, and rackwise.toml
 tables/                   CSV tables: prices, subnets, rates, owners, ..; rackwise-rates/1
 split                     rackwise-split/1, for producers
 identity/                 the store of broker ids in a directory

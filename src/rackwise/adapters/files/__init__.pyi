@@ -2,6 +2,8 @@ from rackwise.adapters.files.bounded_read import MAX_BYTES as MAX_BYTES
 from rackwise.adapters.files.bounded_read import read_bytes as read_bytes
 from rackwise.adapters.files.claimed_tables import TableClaims as TableClaims
 from rackwise.adapters.files.claimed_tables import table_claims as table_claims
+from rackwise.adapters.files.fleet_file import find_fleet_file as find_fleet_file
+from rackwise.adapters.files.fleet_file import read_fleet_file as read_fleet_file
 from rackwise.adapters.files.plan.format import policy_sha256 as policy_sha256
 from rackwise.adapters.files.plan.read import parse_plan as parse_plan
 from rackwise.adapters.files.plan.read import plan_policy as plan_policy

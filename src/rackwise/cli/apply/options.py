@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from rackwise.cli.apply.text import resume_line
-from rackwise.cli.shell import UNITS, size_in_bytes
 from rackwise.cli.source import ClientConfig
 from rackwise.core.applying.model import MOST_RATE, Caps, RateConflict
+from rackwise.core.byte_sizes import UNITS, size_in_bytes
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 

@@ -116,10 +116,15 @@ class Faults:
         self.add(fault, others=others)
         return self._error(self.first or fault, self.count - 1)
 
+    def shown_place(self, place: str) -> str:
+        """The place as an error shows it."""
+        return place
+
     def _error(self, fault: Fault, others: int) -> InputError:
         more = f" (and {others} more fault{'s' if others > 1 else ''})" if others else ""
         is_line = fault.place.startswith(":")
-        at = fault.place if is_line else f" at {fault.place}" if fault.place else ""
+        shown = self.shown_place(fault.place)
+        at = fault.place if is_line else f" at {shown}" if shown else ""
         file = self.file if self.locate is None else self.locate(fault.place)
         where = f"{file}{fault.place}" if is_line else fault.place or file
         return self.error(

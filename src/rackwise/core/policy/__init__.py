@@ -9,8 +9,8 @@ checking   check_policy: the cluster has what the policy names, and the rules ca
 ```
 """
 
+from rackwise.core.json.toml_faults import KeyPath, json_path
 from rackwise.core.policy.checking import check_policy
-from rackwise.core.policy.faults import KeyPath, json_path
 from rackwise.core.policy.format import POLICY_FORMAT, policy_of, policy_table
 from rackwise.core.policy.model import (
     DEFAULT_POLICY,

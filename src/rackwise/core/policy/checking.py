@@ -19,8 +19,8 @@ from rackwise.core.text import counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from rackwise.core.json.toml_faults import KeyPath, Where
     from rackwise.core.model import Cluster
-    from rackwise.core.policy.faults import KeyPath, Where
     from rackwise.core.policy.model import Policy, TopicBlock, TopicRules
 
 

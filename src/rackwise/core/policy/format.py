@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.json.canonical import Json
     from rackwise.core.json.forms import Definitions, Schema
-    from rackwise.core.policy.faults import Where
+    from rackwise.core.json.toml_faults import Where
 
 POLICY_FORMAT = "rackwise.policy/1"
 UNNAMED_LEVELS = ("zone", *(f"level{i}" for i in range(1, MAX_LEVELS + 1)))
