@@ -28,10 +28,14 @@ Server = Annotated[
     str | None,
     typer.Option(metavar="H:P", help="Read the cluster from these brokers, separated by commas."),
 ]
+COMMAND_CONFIG = ("--command-config", "--client-config")
+"""Kafka's name of the option, and an alias."""
 ClientConfig = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Read client properties for security, SASL and TLS from this file."
+        *COMMAND_CONFIG,
+        metavar="FILE",
+        help="Read client properties for security, SASL and TLS from this file.",
     ),
 ]
 PolicyFile = Annotated[
@@ -111,10 +115,10 @@ class ClusterSource:
             )
         if self.client_config is not None and self.bootstrap_server is None:
             raise InvalidConfig(
-                "--client-config requires --bootstrap-server",
+                "--command-config requires --bootstrap-server",
                 wanted="--bootstrap-server",
                 had="--snapshot",
-                hint="omit --client-config, or give --bootstrap-server instead of --snapshot",
+                hint="omit --command-config, or give --bootstrap-server instead of --snapshot",
             )
 
     def name_of(self, cluster: Cluster) -> str:

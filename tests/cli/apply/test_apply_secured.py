@@ -133,7 +133,7 @@ def applied(capsys, state, tmp_path):  # noqa: ARG001 (where its journal is)
             f"ssl.truststore.type=PEM\nssl.truststore.location={store}\n"
         )
         began = time.monotonic()
-        where = ["--bootstrap-server", bootstrap, "--client-config", str(settings)]
+        where = ["--bootstrap-server", bootstrap, "--command-config", str(settings)]
         code = run([verb, path, *where, *words])
         assert time.monotonic() - began < SOON_S
         captured = capsys.readouterr()

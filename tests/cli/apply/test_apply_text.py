@@ -87,7 +87,7 @@ def test_a_cancel_tells_what_it_took_back():
 def test_the_line_that_goes_on():
     line = resume_line("resume", Path("p.json"), "a:1,b:2", Path("c.properties"))
     assert line == (
-        "rackwise resume p.json --bootstrap-server a:1,b:2 --client-config c.properties"
+        "rackwise resume p.json --bootstrap-server a:1,b:2 --command-config c.properties"
     )
     assert resume_line("cancel", Path("p"), "a:1", None) == (
         "rackwise cancel p --bootstrap-server a:1"
@@ -98,7 +98,7 @@ def test_the_line_that_goes_on_is_quoted():
     """A path with a space became two words."""
     line = resume_line("resume", Path("my dir/p$1.json"), "a:1", Path("c d"))
     assert line == (
-        "rackwise resume 'my dir/p$1.json' --bootstrap-server a:1 --client-config 'c d'"
+        "rackwise resume 'my dir/p$1.json' --bootstrap-server a:1 --command-config 'c d'"
     )
 
 

@@ -336,9 +336,9 @@ class TestRefused:
                 "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
             ),
             (
-                ["--snapshot", "s.json", "--client-config", "c"],
-                "--client-config requires --bootstrap-server",
-                "omit --client-config, or give --bootstrap-server instead of --snapshot",
+                ["--snapshot", "s.json", "--command-config", "c"],
+                "--command-config requires --bootstrap-server",
+                "omit --command-config, or give --bootstrap-server instead of --snapshot",
             ),
             (
                 ["--snapshot", "/none/s.json"],

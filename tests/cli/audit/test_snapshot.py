@@ -86,8 +86,8 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
             "omit it",
         ),
         (
-            ["--reassignment", "f", "--groups", "--topics", "a*", "--client-config", "c"],
-            "--topics, --groups, --client-config require --bootstrap-server",
+            ["--reassignment", "f", "--groups", "--topics", "a*", "--command-config", "c"],
+            "--topics, --groups, --command-config require --bootstrap-server",
             "omit them",
         ),
         (
@@ -122,7 +122,7 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
         ),
         (["--bootstrap-server", "a"], "expected HOST:PORT, got a", "kafka-1.internal:9092"),
         (
-            ["--bootstrap-server", "a:1", "--client-config", "/none"],
+            ["--bootstrap-server", "a:1", "--command-config", "/none"],
             "cannot read client settings /none",
             "properties file",
         ),
@@ -159,7 +159,7 @@ def test_a_port_where_nobody_listens_is_told(tmp_path, capsys):
     settings.write_text("default.api.timeout.ms=500\n")
     (port,) = free_ports(1)
     before = threading.active_count()
-    source = ["--bootstrap-server", f"127.0.0.1:{port}", "--client-config", str(settings)]
+    source = ["--bootstrap-server", f"127.0.0.1:{port}", "--command-config", str(settings)]
     assert run(["snapshot", *source, "--out", str(tmp_path / "s")]) == 1
     captured = capsys.readouterr().err.splitlines()
     assert captured[0].startswith(f"error: no broker answers at 127.0.0.1:{port}: ")

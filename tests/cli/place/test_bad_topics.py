@@ -136,7 +136,7 @@ class TestOptions:
         (port,) = free_ports(1)
         code, out, err = called(
             *("topic", "ensure", NAME, "--partitions", 1, "--replication-factor", 1),
-            *("--bootstrap-server", f"127.0.0.1:{port}", "--client-config", settings),
+            *("--bootstrap-server", f"127.0.0.1:{port}", "--command-config", settings),
         )
         assert (code, out) == (1, "")
         assert err.startswith(f"error: no broker answers at 127.0.0.1:{port}: ")

@@ -16,7 +16,7 @@ import typer
 from rackwise.cli.analyze.options import CompactOptions, Conf, Master
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell, installed
-from rackwise.cli.source import utc_now
+from rackwise.cli.source import COMMAND_CONFIG, utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 from rackwise.pipeline.ingest.formats import CANONICAL
@@ -99,6 +99,7 @@ def run(
     client_config: Annotated[
         Path | None,
         typer.Option(
+            *COMMAND_CONFIG,
             metavar="FILE",
             help="Read properties of the python connector from this file, on every host.",
         ),
@@ -198,14 +199,14 @@ def _compaction_lock(shell: Shell, folder: Path) -> AbstractContextManager[None]
 def _check_connector(
     connector: ConnectorName, kafka_option: Sequence[str] | None, client_config: Path | None
 ) -> None:
-    idle = "--kafka-option" if connector == PYTHON else "--client-config"
+    idle = "--kafka-option" if connector == PYTHON else "--command-config"
     if (kafka_option if connector == PYTHON else client_config) is not None:
         other = JVM if connector == PYTHON else PYTHON
         raise InvalidConfig(
             f"{idle} requires --connector {other}",
             wanted=f"--connector {other}",
             had=f"--connector {connector}",
-            hint="use --client-config with python and --kafka-option with jvm",
+            hint="use --command-config with python and --kafka-option with jvm",
         )
 
 

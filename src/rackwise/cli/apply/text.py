@@ -214,7 +214,7 @@ def name_of(which: PartitionId) -> str:
 def resume_line(verb: str, plan: Path, bootstrap: str, client_config: Path | None) -> str:
     """The command line that continues."""
     words = ["rackwise", verb, str(plan), "--bootstrap-server", bootstrap]
-    words += [] if client_config is None else ["--client-config", str(client_config)]
+    words += [] if client_config is None else ["--command-config", str(client_config)]
     return escaped(shlex.join(words))
 
 

@@ -107,7 +107,7 @@ def snapshot(
         idle: dict[str, object] = {"--topics": topics, "--no-sizes": no_sizes}
         idle |= {"--groups": groups, "--no-groups": groups is False}
         idle |= {"--no-offsets": no_offsets, "--resolve": resolve, "--measure": measure}
-        idle |= {"--client-config": client_config}
+        idle |= {"--command-config": client_config}
         _reject(idle, wanted="--bootstrap-server")
         cluster = _cluster_of_files(shell, reassignment, racks)
     from rackwise.adapters import files

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from rackwise.cli.shell import Shell, installed
+from rackwise.cli.source import ClientConfig
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
@@ -74,14 +75,7 @@ class StoreOptions:
             help="Ask these brokers of a KRaft cluster which brokers are registered.",
         ),
     ] = None
-    command_config: Annotated[
-        Path | None,
-        typer.Option(
-            "--command-config",
-            metavar="FILE",
-            help="Read client properties for --bootstrap-server from this file.",
-        ),
-    ] = None
+    command_config: ClientConfig = None
 
     @property
     def is_kraft(self) -> bool:
