@@ -98,12 +98,13 @@ EPILOG = (
 def build_app(*names: str) -> typer.Typer:
     """Build the application with these commands only, so that no other command is loaded."""
     app = _without_commands()
+    fleet = import_module("rackwise.cli.fleet.options")  # its commands import this module
     for name in names:
         module = import_module(f"rackwise.cli.{COMMANDS[name].module}")
         if hasattr(module, "app"):
-            app.add_typer(module.app, name=name)
+            app.add_typer(fleet.with_fleet_in_group(module.app, name), name=name)
         else:
-            app.command(name)(getattr(module, name.replace("-", "_")))
+            app.command(name)(fleet.with_fleet(getattr(module, name.replace("-", "_")), name))
     return app
 
 

@@ -17,6 +17,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 from rackwise.cli.app import COMMANDS, build_app, build_help_app
+from rackwise.cli.fleet.options import bare_fleet_with_value
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
 from rackwise.cli.stopping import not_ignored
 from rackwise.core.errors import RackwiseError, WorldError
@@ -53,6 +54,7 @@ def _call(arguments: list[str], shell: Shell) -> int:
     names = [each for each in _split(arguments)[1][:1] if each in COMMANDS]
     try:
         command = typer.main.get_command(build_app(*names) if names else build_help_app())
+        arguments = bare_fleet_with_value(arguments)
         with command.make_context("rackwise", arguments, obj=shell) as context:
             result = command.invoke(context)
     except Exit as leave:

@@ -252,14 +252,18 @@ class FleetFile:
         found = next((each for each in self.clusters if each.name == name), None)
         if found is not None:
             return found
-        names = [each.name for each in self.clusters]
-        raise InvalidConfig(
-            f"no cluster is called {quoted(name)} in {escaped(self.name)}",
-            wanted=", ".join(names),
-            had=name,
-            hint=_nearest_hint(name, names, "clusters"),
-            where=self.name,
-        )
+        raise unknown_cluster(name, [each.name for each in self.clusters], self.name)
+
+
+def unknown_cluster(name: str, known: Sequence[str], file: str) -> InvalidConfig:
+    """The error for a name that no cluster of the file has."""
+    return InvalidConfig(
+        f"no cluster is called {quoted(name)} in {escaped(file)}",
+        wanted=", ".join(known),
+        had=name,
+        hint=_nearest_hint(name, known, "clusters"),
+        where=file,
+    )
 
 
 class FleetFaults(TomlFaults):

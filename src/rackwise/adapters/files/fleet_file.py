@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.toml_text import parse_toml, toml_place
 from rackwise.core.errors import InputError, InvalidConfig, InvalidFleetFile
-from rackwise.core.fleet_file import FLEET_FILE, REFERENCE, FleetCluster, FleetFaults, fleet_of
+from rackwise.core.fleet_file import (
+    FLEET_FILE,
+    REFERENCE,
+    FleetCluster,
+    FleetFaults,
+    fleet_of,
+    unknown_cluster,
+)
 from rackwise.core.json.faults import Fault, quoted
 from rackwise.core.json.strict import key_path
 from rackwise.core.text import escaped
@@ -41,17 +48,28 @@ def find_fleet_file(start: Path) -> Path | None:
 
 
 def read_fleet_file(
-    path: str | Path, *, environ: Mapping[str, str], max_bytes: int = MAX_BYTES
+    path: str | Path,
+    *,
+    environ: Mapping[str, str],
+    only: str | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> FleetFile:
     """The fleet in a TOML file.
 
-    `environ`: variable -> value, for references. Raises `InvalidConfig` if the path is no readable
-    regular file within `max_bytes`, `InvalidFleetFile` if the content is no fleet or a reference
-    has no value; its `where` is `file:line`.
+    `environ`: variable -> value, for references. `only`: read this cluster alone, so that another
+    one whose references have no value does not matter. Raises `InvalidConfig` if the path is no
+    readable regular file within `max_bytes` or no cluster is called `only`, `InvalidFleetFile` if
+    the content is no fleet or a reference has no value; its `where` is `file:line`.
     """
     name = str(path)
     data = read_bytes(path, error=InvalidFleetFile, max_bytes=max_bytes)
     text, table = parse_toml(data, where=name, error=InvalidFleetFile)
+
+    clusters = table.get("clusters")
+    if only is not None and isinstance(clusters, dict):
+        if only not in clusters:
+            raise unknown_cluster(only, list(clusters), name)
+        table = table | {"clusters": {only: clusters[only]}}
 
     def where(place: str) -> str:
         return toml_place(text, name, place)

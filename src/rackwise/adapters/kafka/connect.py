@@ -7,6 +7,7 @@ answer. Code that uses private parts of kafka-python is here and in `connections
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ def connect_as(
         made.append(net_client(**config))
         return made[-1]
 
-    with _ConnectErrors() as heard:
+    with _ConnectErrors(made) as heard:
         try:
             admin = open_client(
                 bootstrap_servers=servers,
@@ -318,11 +319,17 @@ def _close_all(made: list[Message]) -> None:
 
 
 class _ConnectErrors(logging.Handler):
-    """Collects the errors that kafka-python only logs while it connects."""
+    """Collects the errors that kafka-python only logs while one of our clients connects.
 
-    def __init__(self) -> None:
+    `made`: our clients, also those that are created later. Other threads may connect to other
+    clusters at the same time; their errors are not ours.
+    """
+
+    def __init__(self, made: list[Message]) -> None:
         super().__init__(logging.WARNING)
         self.errors: list[Exception] = []
+        self._made = made
+        self._caller = threading.get_ident()
 
     def __enter__(self) -> Self:
         logging.getLogger("kafka.net.manager").addHandler(self)
@@ -333,6 +340,10 @@ class _ConnectErrors(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
+        threads = [each._manager._net._io_thread for each in self._made]  # noqa: SLF001 (no door)
+        ours = {self._caller, *(each.ident for each in threads if each is not None)}
+        if record.thread not in ours:
+            return
         arguments = record.args if isinstance(record.args, tuple) else ()
         self.errors += [each for each in arguments if isinstance(each, Exception)]
 

@@ -1,0 +1,1 @@
+"""Commands that run for every cluster of a fleet file."""

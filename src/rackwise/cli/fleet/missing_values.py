@@ -1,0 +1,44 @@
+"""The options that a cluster of a fleet file gives to a command, where the user did not.
+
+An option that is given wins. With a file to read, such as `--snapshot`, a cluster gives no brokers,
+but its policy and prices. Its throttle is that of `apply` alone: commands that continue a run keep
+the throttle of the run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.fleet_file import FleetCluster
+
+_FILES = ("snapshot", "reassignment")
+"""Options that name a file to read instead of brokers."""
+_CONFIGS = ("command_config", "client_config")
+"""Names of the parameter of `--command-config`."""
+
+
+def missing_values(
+    verb: str, values: Mapping[str, Any], cluster: FleetCluster
+) -> dict[str, object]:
+    """Parameter -> value of the cluster, for the parameters of a command that are not given."""
+    found: dict[str, object] = {"policy": _path(cluster.policy)}
+    if not any(values.get(each) is not None for each in _FILES):
+        found["bootstrap_server"] = cluster.bootstrap_server
+        found |= dict.fromkeys(_CONFIGS, _path(cluster.command_config))
+    if values.get("placer") is None:
+        found["provider"] = cluster.provider
+        if cluster.provider or values.get("provider"):
+            found["prices"] = _path(cluster.prices)
+    if verb == "apply":
+        found["throttle"] = cluster.throttle
+    if verb == "snapshot":
+        found["name"] = cluster.name
+    return {key: value for key, value in found.items() if key in values and values[key] is None}
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
