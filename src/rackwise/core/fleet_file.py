@@ -9,8 +9,8 @@ provider = "aws"                             bootstrap = "kafka-1:9092,kafka-2:9
 ```
 
 A key of a cluster wins over the same key of `defaults`. Text may hold references, `${env:NAME}` and
-`${file:PATH}`, which the reader replaces before; an error shows the reference, never what it stands
-for. So a fleet file holds no secret.
+`${file:PATH}`, which the reader replaces before; an error of the file shows the reference, never
+what it stands for. So a fleet file holds no secret.
 
 What this does not do: read files or the environment (see `adapters.files.fleet_file`); know whether
 the files and brokers that it names exist.

@@ -37,7 +37,11 @@ def missing_values(
         found["throttle"] = cluster.throttle
     if verb == "snapshot":
         found["name"] = cluster.name
-    return {key: value for key, value in found.items() if key in values and values[key] is None}
+    return {
+        key: value
+        for key, value in found.items()
+        if value is not None and key in values and values[key] is None
+    }
 
 
 def _path(text: str | None) -> Path | None:

@@ -1,0 +1,151 @@
+"""What a fleet file means: defaults, hours of a day, names and brokers of one cluster each."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.core.errors import InvalidConfig, InvalidFleetFile
+from rackwise.core.fleet_file import DailyHours, FleetCluster, fleet_of, toml_path
+
+MINUTES = st.integers(0, 24 * 60 - 1)
+
+
+def clusters_of(table):
+    return fleet_of(table, name="f.toml").clusters
+
+
+def refused(table):
+    with pytest.raises(InvalidFleetFile) as raised:
+        fleet_of(table, name="f.toml")
+    return raised.value
+
+
+def test_a_key_of_a_cluster_wins_over_the_default_and_the_others_keep_it():
+    found = clusters_of(
+        {
+            "defaults": {"provider": "aws", "owner": "platform", "window": "22:00-05:00"},
+            "clusters": {
+                "eu": {"bootstrap": "k1:9092, k2:9092", "owner": "payments"},
+                "us": {"bootstrap": ["k3:9092"], "throttle": "50MB"},
+            },
+        }
+    )
+    hours = DailyHours(22 * 60, 5 * 60)
+    assert found == (
+        FleetCluster(
+            name="eu",
+            servers=("k1:9092", "k2:9092"),
+            owner="payments",
+            provider="aws",
+            window=hours,
+        ),
+        FleetCluster(
+            name="us",
+            servers=("k3:9092",),
+            owner="platform",
+            provider="aws",
+            window=hours,
+            throttle="50MB",
+        ),
+    )
+    assert found[0].bootstrap_server == "k1:9092,k2:9092"
+
+
+@pytest.mark.parametrize(
+    ("keys", "where", "sentence"),
+    [
+        ({}, "clusters.eu", 'missing key "bootstrap"'),
+        ({"bootstrap": "k1"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
+        ({"bootstrap": "k1:0"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
+        ({"bootstrap": "k1:65536"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
+        ({"bootstrap": "k1:1,"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
+        ({"bootstrap": []}, "clusters.eu.bootstrap", "expected HOST:PORT"),
+        ({"bootstrap": ["k1:1", 2]}, "clusters.eu.bootstrap[1]", "expected HOST:PORT"),
+        ({"window": "22:00"}, "clusters.eu.window", 'expected HH:MM-HH:MM, got "22:00"'),
+        ({"window": "24:00-05:00"}, "clusters.eu.window", "expected HH:MM-HH:MM"),
+        ({"window": "05:00-05:00"}, "clusters.eu.window", "expected HH:MM-HH:MM"),
+        ({"window": 5}, "clusters.eu.window", "expected HH:MM-HH:MM, got 5"),
+        ({"throttle": "50Mb"}, "clusters.eu.throttle", "expected a rate such as 50MB"),
+        ({"throttle": "0"}, "clusters.eu.throttle", "expected a rate such as 50MB"),
+        ({"throttle": 50}, "clusters.eu.throttle", "expected a rate such as 50MB, got 50"),
+        ({"throttle": "9" * 40}, "clusters.eu.throttle", "expected a rate such as 50MB"),
+        ({"policy": ""}, "clusters.eu.policy", "expected a text"),
+        ({"flows": [""]}, "clusters.eu.flows[0]", "expected a path or URI"),
+        ({"owner": ["a"]}, "clusters.eu.owner", "expected a text"),
+    ],
+)
+def test_a_wrong_value_is_one_line_with_its_key(keys, where, sentence):
+    keys = {"bootstrap": "k1:1"} | keys if keys else keys
+    error = refused({"clusters": {"eu": keys}})
+    assert error.message.startswith(f"invalid f.toml at {where}: {sentence}")
+    assert "\n" not in error.message
+
+
+def test_an_unknown_key_names_the_nearest_one():
+    error = refused({"clusters": {"prod-eu": {"bootstrap": "k:1", "windw": "22:00-05:00"}}})
+    assert error.message == 'invalid f.toml at clusters.prod-eu.windw: unknown key "windw"'
+    assert error.hint.startswith("did you mean window? known keys: bootstrap, ")
+
+
+def test_a_file_of_one_cluster_table_too_few_says_what_to_write():
+    assert "[clusters.NAME], got none" in refused({}).message
+    assert "at clusters: expected a table" in refused({"clusters": [{}]}).message
+    assert refused({"cluster": {}}).hint.startswith("did you mean clusters?")
+
+
+def test_two_names_that_differ_only_in_case_are_both_named():
+    error = refused({"clusters": {"eu": {"bootstrap": "a:1"}, "EU": {"bootstrap": "b:1"}}})
+    assert error.message.endswith('a name that differs from "eu" by more than case, got "EU"')
+
+
+def test_two_clusters_with_one_broker_are_both_named():
+    error = refused({"clusters": {"eu": {"bootstrap": "a:1"}, "us": {"bootstrap": "b:1,A:1"}}})
+    assert error.message.startswith("invalid f.toml at clusters.us.bootstrap: ")
+    assert error.message.endswith('expected brokers that "eu" does not have, got "A:1"')
+    assert "eu and us are one cluster" in error.hint
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "", ".a", "a b", "x" * 101, "a\x1bb", "ä"])
+def test_a_name_that_is_no_name_of_a_folder_is_refused(name):
+    assert refused({"clusters": {name: {"bootstrap": "a:1"}}}).message.isprintable()
+
+
+def test_a_value_from_a_reference_is_not_shown():
+    with pytest.raises(InvalidFleetFile) as raised:
+        fleet_of(
+            {"clusters": {"eu": {"bootstrap": "k:1", "window": "canary-5"}}},
+            name="f.toml",
+            references={"$.clusters.eu.window": "${env:HOURS}"},
+        )
+    error = raised.value
+    assert error.message.endswith('got another value from "${env:HOURS}"')
+    assert "canary-5" not in f"{error.message} {error.hint} {error.as_dict()}"
+
+
+def test_an_unknown_cluster_names_the_nearest_one():
+    fleet = fleet_of({"clusters": {"prod-eu": {"bootstrap": "k:1"}}}, name="f.toml")
+    assert fleet.cluster("prod-eu").name == "prod-eu"
+    with pytest.raises(InvalidConfig, match=r'no cluster is called "prod-ue" in f\.toml') as raised:
+        fleet.cluster("prod-ue")
+    assert raised.value.hint == "did you mean prod-eu? clusters: prod-eu"
+
+
+@given(MINUTES, MINUTES, MINUTES)
+def test_hours_hold_the_minutes_from_their_start_to_before_their_end(start, end, minute):
+    hours = DailyHours.of(f"{start // 60:02}:{start % 60:02}-{end // 60:02}:{end % 60:02}")
+    if start == end:
+        assert hours is None
+        return
+    assert DailyHours.of(str(hours)) == hours == DailyHours(start, end)
+    is_inside = start <= minute < end if start < end else minute >= start or minute < end
+    assert hours.holds(minute) is is_inside
+    assert hours.minutes == sum(hours.holds(each) for each in range(24 * 60))
+
+
+def test_a_json_path_as_a_key_of_toml():
+    assert toml_path('$.clusters["prod-eu"].window') == "clusters.prod-eu.window"
+    assert toml_path('$.clusters["a/b"]') == 'clusters."a/b"'
+    assert toml_path("$.defaults.flows[2]") == "defaults.flows[2]"
+    assert toml_path("") == ""
