@@ -1,4 +1,4 @@
-"""Writes the generated pages: commands, errors, rules, policy, tables, identity, KIPs, the map.
+"""Writes the generated pages: commands, errors, rules, policy, fleet, tables, identity, KIPs, map.
 
 Run `python docs/reference/generate.py`; a test regenerates them and compares.
 """
@@ -36,6 +36,7 @@ from rackwise.core.audit import RULES, Rule
 from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.fleet.flows.truth import FORMAT as TRUTH_FORMAT
 from rackwise.core.fleet.flows.truth import TRUTH
+from rackwise.core.fleet_file import FLEET_TABLES
 from rackwise.core.identity.decision.table import ROWS
 from rackwise.core.identity.nodes.node_json import CODEC as IDENTITY_CODEC
 from rackwise.core.identity.nodes.node_json import OURS as IDENTITY_NODES
@@ -99,6 +100,19 @@ holds at most one replica. The other levels keep their `spread`. Some rules excl
 because no exact plan exists for them. They are rejected with the line of the file: `even` below a
 rack whose `min` and `max` differ by more than 1, and `at_least` together with `count`, or with
 `even` or `distinct` at another level.
+"""
+FLEET_TEXT = """\
+# Fleet file, every key
+
+A fleet file is a TOML file that is called `rackwise.toml`. It has a table `[clusters.NAME]` for
+each cluster. `[defaults]` takes the same keys for the clusters that do not have them themselves.
+Unknown keys are rejected. The [guide](../guides/fleet.md) shows how commands use the file.
+
+Each cluster needs `bootstrap`, and no two clusters have a broker in common. A name has letters,
+digits, `.`, `_` and `-`, at most 100, and differs from the others by more than case.
+
+Text may hold references: `${env:NAME}` is the value of a variable, `${file:PATH}` the content of a
+file without the line feed at its end. Paths begin at the folder of the fleet file.
 """
 TOML_TABLES = {
     "AtLeast": "`{ at_least = N }`",
@@ -236,6 +250,14 @@ def policy() -> str:
     counted = definitions["RackCount"]
     lines += _policy_table("count", counted, {"min": 0})
     return "\n".join(lines)
+
+
+def fleet_file() -> str:
+    """Every key of a fleet file with its type and its meaning."""
+    definitions = Definitions(_field_docs)
+    FLEET_TABLES.schema(definitions)
+    lines = [*FLEET_TEXT.splitlines(), ""]
+    return "\n".join([*lines, *_policy_table("[clusters.NAME]", definitions["ClusterKeys"], {})])
 
 
 def _policy_table(
@@ -466,7 +488,12 @@ def _cell(text: str | None) -> str:
 
 
 PAGES = {"cli.md": cli, "errors.md": error_tree, "findings.md": findings, "tables.md": tables}
-PAGES |= {"identity.md": identity, "policy.md": policy, "../file-map.md": file_map}
+PAGES |= {
+    "identity.md": identity,
+    "policy.md": policy,
+    "fleet-file.md": fleet_file,
+    "../file-map.md": file_map,
+}
 PAGES["kips.md"] = run_path(str(HERE / "kips" / "page.py"))["page"]
 PAGES |= {
     "schemas/journal.schema.json": journal_schema,

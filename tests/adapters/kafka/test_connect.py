@@ -84,6 +84,26 @@ def test_patience_is_a_number_of_milliseconds(text):
     assert caught.value.where == "default.api.timeout.ms"
 
 
+def test_the_reason_is_that_of_this_cluster_while_another_thread_connects_to_another():
+    [port] = free_ports(1)
+    heard = []
+
+    def connects():
+        try:
+            connect(f"127.0.0.1:{port}", timeout_s=1)
+        except Unreachable as error:
+            heard.append(error)
+
+    thread = threading.Thread(target=connects)
+    thread.start()
+    while thread.is_alive():
+        logging.getLogger("kafka.net.manager").error("%s", KafkaConnectionError("of another"))
+        thread.join(0.01)
+    [error] = heard
+    assert "ECONNREFUSED" in error.message
+    assert "of another" not in error.message
+
+
 @pytest.mark.parametrize("transport", [PlainTransport, TlsTransport])
 def test_a_connection_that_ends_as_it_is_asked_is_lost(transport):
     ours, theirs = socket.socketpair()
