@@ -43,6 +43,7 @@ CAPABILITIES = {
         core/fleet core/meter core/billed adapters/kafka/logs adapters/kafka/test_commits.py
         pipeline report cli/analyze
     """,
+    "fleet": "core/test_fleet_file.py adapters/files/test_fleet_file.py cli/fleet",
     "house": "house",
 }
 """Capability -> files and folders of `tests`."""

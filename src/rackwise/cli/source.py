@@ -111,7 +111,8 @@ class ClusterSource:
                 f"{'none' if self.snapshot is None else 'both'}",
                 wanted=1,
                 had=0 if self.snapshot is None else 2,
-                hint="--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
+                hint="--snapshot FILE reads a file, --bootstrap-server H:P a running cluster, "
+                "--cluster NAME one of the fleet file",
             )
         if self.client_config is not None and self.bootstrap_server is None:
             raise InvalidConfig(

@@ -50,6 +50,13 @@ def test_paths_begin_at_the_folder_of_the_file_and_references_are_replaced(writt
     assert fleet.name == str(path)
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_the_line_feed_at_the_end_of_a_file_is_not_its_text(written, end):
+    path = written('[clusters.eu]\nbootstrap = "k:1"\nowner = "team ${file:owner}!"\n')
+    (path.parent / "owner").write_bytes(b"a\nb" + end.encode())
+    assert read_fleet_file(path, environ={}).clusters[0].owner == "team a\nb!"
+
+
 def test_a_missing_variable_names_the_line_the_cluster_the_key_and_the_variable(written):
     path = written(TWO)
     (path.parent / "us.txt").write_text("k2:9092")

@@ -328,12 +328,18 @@ class TestRefused:
             (
                 [],
                 "expected exactly one of --snapshot and --bootstrap-server, got none",
-                "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
+                (
+                    "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster, "
+                    "--cluster NAME one of the fleet file"
+                ),
             ),
             (
                 ["--snapshot", "s.json", "--bootstrap-server", "h:9092"],
                 "expected exactly one of --snapshot and --bootstrap-server, got both",
-                "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
+                (
+                    "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster, "
+                    "--cluster NAME one of the fleet file"
+                ),
             ),
             (
                 ["--snapshot", "s.json", "--command-config", "c"],

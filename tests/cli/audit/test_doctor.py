@@ -203,7 +203,8 @@ class TestRefusals:
         check_refused(
             ["doctor"],
             "expected exactly one of --snapshot and --bootstrap-server, got none",
-            "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
+            "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster, "
+            "--cluster NAME one of the fleet file",
         )
 
     def test_no_partition_to_probe(self):

@@ -13,6 +13,7 @@ from kafka_traffic import create, delete
 from rackwise.adapters.files import read_plan, read_snapshot
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox.ports import free_ports
+from rackwise.cli.fleet.every_cluster import last_snapshot
 from rackwise.cli.main import run
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.strict import parse
@@ -156,6 +157,18 @@ def test_a_fleet_without_findings_is_0_and_a_table(kraft_cluster, tmp_path, monk
     assert capsys.readouterr().out.splitlines()[1].split() == ["eu", "0", "0", "0", "0", "0"]
     assert run(["audit", "--fleet", "--snapshots", "none"]) == 3
     assert "eu failed: none cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+def test_the_last_snapshot_of_a_cluster_is_that_of_its_name_and_of_the_last_moment(tmp_path):
+    last = "eu-2026-11-26T220001Z.json.gz"
+    others = ["eu-2026-11-26T220000Z.json.gz", "eu-west-2026-11-27T220000Z.json.gz"]
+    for name in (last, *others, "eu-2027.json.gz", "neu-2027-11-26T220000Z.json.gz", "eu.json"):
+        (tmp_path / name).touch()
+    assert last_snapshot(tmp_path, "eu") == tmp_path / last
+    assert last_snapshot(tmp_path, "eu-west") == tmp_path / others[1]
+    with pytest.raises(InvalidSnapshot, match="expected a snapshot of us in ") as raised:
+        last_snapshot(tmp_path, "us")
+    assert raised.value.hint == f"run rackwise snapshot --fleet --out {tmp_path}"
 
 
 def test_a_cluster_over_its_limit_is_named_with_the_limit(hanging, tmp_path, monkeypatch, capsys):
