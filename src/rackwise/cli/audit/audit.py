@@ -57,7 +57,8 @@ def audit(
 ) -> int:
     """Check replica placement against racks and policy; report what the loss of each rack does.
 
-    Reads only. Exit codes: 0 no finding of --fail-on or worse, 2 findings, 1 error.
+    Reads only. Exit codes: 0 no finding of --fail-on or worse, 2 findings, 1 error, 3 a cluster
+    of --fleet failed.
     """
     shell: Shell = context.obj
     from rackwise.adapters.files.writing import check_places, write_text

@@ -25,7 +25,11 @@ LEAST_SPAN_MS = 1000
 def snapshot(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Write the snapshot here; FILE.gz is compressed.")
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Write the snapshot here; FILE.gz is compressed. With --fleet, a folder.",
+        ),
     ],
     bootstrap_server: Server = None,
     client_config: ClientConfig = None,
@@ -78,7 +82,8 @@ def snapshot(
 ) -> int:
     """Write a snapshot of a cluster: brokers, racks, topics, replicas, sizes, offsets, groups.
 
-    Changes nothing on the cluster. Exit codes: 0 written, 1 error, 4 missing authorization.
+    Changes nothing on the cluster. Exit codes: 0 written, 1 error, 3 a cluster of --fleet failed,
+    4 missing authorization.
     """
     shell: Shell = context.obj
     if (bootstrap_server is None) == (reassignment is None):

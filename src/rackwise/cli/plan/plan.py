@@ -74,7 +74,9 @@ def plan(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the plan here for proof and apply; FILE.gz is compressed."
+            metavar="FILE",
+            help="Write the plan here for proof and apply; FILE.gz is compressed. With --fleet, a "
+            "folder.",
         ),
     ] = None,
     policy: PolicyFile = None,
@@ -171,7 +173,8 @@ def plan(
 ) -> int:
     """Plan the cheapest moves in replicas, bytes or dollars; prove that no plan is cheaper.
 
-    Reads only. Exit codes: 0 nothing to move, 2 moves found, 1 error, 4 above the price cap.
+    Reads only. Exit codes: 0 nothing to move, 2 moves found, 1 error, 3 a cluster of --fleet
+    failed, 4 above the price cap.
     """
     shell: Shell = context.obj
     from rackwise.adapters.files.writing import check_places
