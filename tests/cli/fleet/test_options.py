@@ -201,7 +201,7 @@ def test_a_fleet_without_a_value_is_the_file_that_is_found(words, wanted):
         (["plan", "repair", "--fleet", "--out", "rackwise.toml"], "expected a folder"),
         (["audit", "--fleet", "--cluster-timeout", "0.5s"], "expected at least 1s"),
         (["audit", "--fleet", "nope.toml"], "nope.toml cannot be read"),
-        (["status", "p.json", "--fleet", "--cluster", "ue"], "no cluster is called"),
+        (["status", "p.json", "--fleet", "--cluster", "euu"], "no cluster is called"),
     ],
 )
 def test_options_that_do_not_fit_are_one_line_and_exit_code_1(
