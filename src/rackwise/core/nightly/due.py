@@ -1,0 +1,181 @@
+"""Which steps of a night can start: a pure function of what has run.
+
+The driver asks, starts what is due, records how it ended, and asks again. Nothing else decides.
+
+```
+             of each cluster                          of the fleet
+ first-look ──> second-look ──> audit ─────────┐
+              (measure later) ├─> plan ────────┼──────────────┐
+                              └─> price ──> (next price) ──> metrics ──> notify
+```
+
+1. A step is *done* if its last run succeeded, with the command that it would have now, and no step
+   that it needs has ended since. So a night that was killed continues where it was, a second run of
+   a complete night does nothing, and a look that is repeated repeats what was made from it.
+2. A step is *settled* if it is done, or failed in this start of `nightly`. What follows waits until
+   everything before it is settled, and does without what failed.
+3. A cluster whose first look failed has no further step. The others go on.
+4. Two steps that write to one result (`price`) follow one another.
+
+What this does not do: read a clock, a folder or a process. Each is in the `Situation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from rackwise.core.nightly import commands
+from rackwise.core.nightly.night import LOOKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rackwise.core.nightly.commands import Layout, NightCluster, NightOptions
+    from rackwise.core.nightly.night import Night, StepName
+    from rackwise.core.nightly.window import Look
+
+
+class Job(NamedTuple):
+    """A step that can start."""
+
+    step: StepName
+    clusters: tuple[str, ...]
+    """Empty for the whole fleet."""
+    command: tuple[str, ...]
+    """Words of the command line."""
+    stdout: str | None = None
+    """The file that takes what the command prints; None keeps it nowhere."""
+    not_before_ms: int | None = None
+    """Earliest start, milliseconds since 1970; None is now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What the decision depends on."""
+
+    night: Night
+    clusters: Sequence[NightCluster]
+    layout: Layout
+    options: NightOptions
+    looks: Mapping[str, Sequence[Look]]
+    """Cluster -> looks of earlier nights in the folder, oldest first."""
+    looked_ms: Mapping[str, int]
+    """Cluster -> end of its first look of this night, milliseconds since 1970."""
+    has_result: bool
+    """Whether an earlier night has published a result."""
+
+
+def due(situation: Situation) -> tuple[Job, ...]:
+    """The steps that can start; those that run already are among them. Empty: the night is over."""
+    jobs: list[Job] = []
+    for cluster in situation.clusters:
+        jobs += _of_cluster(situation, cluster)
+    looks_settled = not any(job.step in LOOKS for job in jobs)
+    priced = _prices(situation) if looks_settled else []
+    jobs += priced
+    if jobs:
+        return tuple(jobs)
+    return tuple(_of_fleet(situation))
+
+
+def last_look(situation: Situation, cluster: str) -> StepName | None:
+    """The last look at the cluster in this night; None if no look succeeded."""
+    night = situation.night
+    ended = {step: night.run_of(step, cluster) for step in LOOKS}
+    found = [step for step, run in ended.items() if run is not None and run.is_ok]
+    return found[-1] if found else None
+
+
+def _of_cluster(situation: Situation, cluster: NightCluster) -> Iterable[Job]:
+    first = _look(situation, cluster, "first-look")
+    if not _is_settled(situation, first):
+        return [first]
+    if not _is_done(situation, first):
+        return []
+    second = _look(situation, cluster, "second-look")
+    if not _is_settled(situation, second):
+        looked = situation.looked_ms.get(cluster.name, 0)
+        return [second._replace(not_before_ms=looked + situation.options.measure_ms)]
+    look = last_look(situation, cluster.name) or "first-look"
+    day, layout = situation.night.day, situation.layout
+    audit = Job(
+        "audit",
+        (cluster.name,),
+        commands.audit(layout, cluster, day, look),
+        stdout=layout.audit(cluster.name, day),
+    )
+    plan = Job("plan", (cluster.name,), commands.plan(layout, cluster, day, look))
+    return [job for job in (audit, plan) if not _is_settled(situation, job)]
+
+
+def _look(situation: Situation, cluster: NightCluster, step: StepName) -> Job:
+    words = commands.look(situation.layout, cluster, situation.night.day, step)
+    return Job(step, (cluster.name,), words)
+
+
+def _prices(situation: Situation) -> list[Job]:
+    """The next price that is not settled."""
+    for clusters in commands.groups(situation.clusters):
+        seen = [each for each in clusters if last_look(situation, each.name)]
+        if not seen:
+            continue
+        names = tuple(each.name for each in seen)
+        looks = {
+            name: [*situation.looks.get(name, ()), *_tonight(situation, name)] for name in names
+        }
+        words = commands.price(
+            situation.layout, seen, situation.night.day, looks, situation.options
+        )
+        job = Job("price", names, words)
+        if not _is_settled(situation, job):
+            return [job]
+    return []
+
+
+def _tonight(situation: Situation, cluster: str) -> list[Look]:
+    night = situation.night
+    ended = [(step, night.run_of(step, cluster)) for step in LOOKS]
+    return [
+        situation.layout.look(cluster, night.day, step)
+        for step, run in ended
+        if run is not None and run.is_ok
+    ]
+
+
+def _of_fleet(situation: Situation) -> Iterable[Job]:
+    """The metrics, then the notices."""
+    is_priced = any(run.step == "price" and run.is_ok for run in situation.night.runs)
+    metrics = Job("metrics", (), commands.metrics(situation.layout))
+    if (is_priced or situation.has_result) and not _is_settled(situation, metrics):
+        return [metrics]
+    notify = Job("notify", (), situation.options.command)
+    return [] if _is_settled(situation, notify) else [notify]
+
+
+def _is_done(situation: Situation, job: Job) -> bool:
+    runs = situation.night.runs
+    for index, run in enumerate(runs):
+        if run.key == (job.step, job.clusters):
+            is_fresh = not any(_needs(job, each.step, each.clusters) for each in runs[index + 1 :])
+            return run.is_ok and run.command == job.command and is_fresh
+    return False
+
+
+def _is_settled(situation: Situation, job: Job) -> bool:
+    run = situation.night.run_of(job.step, *job.clusters)
+    if run is not None and not run.is_ok:
+        return run.start == situation.night.starts
+    return _is_done(situation, job)
+
+
+def _needs(job: Job, step: StepName, clusters: Sequence[str]) -> bool:
+    """Whether the job is made from what that step wrote."""
+    if job.step == "notify":
+        return step != "notify"
+    if job.step == "metrics":
+        return step == "price"
+    is_about_same = not set(clusters).isdisjoint(job.clusters)
+    if job.step in {"audit", "plan", "price"}:
+        return step in LOOKS and is_about_same
+    return job.step == "second-look" and step == "first-look" and is_about_same

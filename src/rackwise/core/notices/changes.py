@@ -1,0 +1,150 @@
+"""Which notices a night makes: one for each change, none for what was told already.
+
+| kind | when |
+|---|---|
+| `topic-unsafe` | a topic has a finding of severity error and had none |
+| `cost-rose` | a day cost more per hour than an earlier day, by more than the limit |
+| `cluster-failed` | a step of the cluster failed, and none failed before |
+| `cluster-recovered` | no step fails any more |
+| `plan-waits` | a plan has moves, and they are not those of the plan before |
+
+A figure that is not known tonight changes nothing: it makes no notice, and what was told stays
+told. So a cluster that is down for a night does not report its unsafe topics anew when it is back.
+
+What this does not do: send; decide what is unsafe (`core.audit`) or what a plan moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from rackwise.core.text import counted, escaped, names_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+NoticeKind: TypeAlias = Literal[
+    "topic-unsafe", "cost-rose", "cluster-failed", "cluster-recovered", "plan-waits"
+]
+LONGEST: Final = 300
+"""Characters of the text of a notice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """One change that people are told of."""
+
+    kind: NoticeKind
+    """What happened."""
+    cluster: str
+    """Name of the cluster."""
+    day: str
+    """The night that found it."""
+    text: str
+    """One sentence, safe to print."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterMemory:
+    """What was told of a cluster."""
+
+    last_success: str | None = None
+    """End of the last night in which no step of the cluster failed, UTC."""
+    is_failing: bool = False
+    """Whether its last notice of failure has had no recovery."""
+    unsafe: tuple[str, ...] = ()
+    """Topics with a finding of severity error in the last audit, sorted."""
+    has_cost_risen: bool = False
+    """Whether the cost was above the limit when it was last known."""
+    plan: str | None = None
+    """SHA-256 of the moves of the plan that waits; null if nothing is to be moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayCost:
+    """The cost of one day, and of the day that it is compared with; nano-dollars per hour."""
+
+    day: str
+    before_day: str
+    nano_per_hour: Fraction
+    before_nano_per_hour: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts:
+    """What is known of a cluster tonight; None is not known."""
+
+    failures: tuple[str, ...]
+    """A sentence for each failed step; empty if every step succeeded."""
+    unsafe: tuple[str, ...] | None = None
+    """Topics with a finding of severity error."""
+    cost: DayCost | None = None
+    plan: str | None = None
+    """SHA-256 of the moves of tonight's plan; an empty text is a plan without moves."""
+    moves: int = 0
+    """Moves of that plan."""
+    plan_file: str = ""
+
+
+def changes(
+    name: str, memory: ClusterMemory, facts: ClusterFacts, *, day: str, limit_percent: int
+) -> tuple[tuple[Notice, ...], ClusterMemory]:
+    """The notices of a cluster, worst first, and what to remember once they are kept.
+
+    `limit_percent`: a rise of the cost above this is told.
+    """
+    told: list[tuple[NoticeKind, str]] = []
+    who = escaped(name)
+    if facts.failures and not memory.is_failing:
+        told.append(("cluster-failed", f"{who}: {facts.failures[0]}{_more(facts.failures)}"))
+    if memory.is_failing and not facts.failures:
+        told.append(("cluster-recovered", f"{who}: every step succeeds again"))
+    new = sorted({*(facts.unsafe or ())} - {*memory.unsafe})
+    if new:
+        names = names_text([escaped(each) for each in new])
+        told.append(("topic-unsafe", f"{who}: {counted(len(new), 'topic')} became unsafe: {names}"))
+    has_risen = memory.has_cost_risen
+    if facts.cost is not None:
+        has_risen = _has_risen(facts.cost, limit_percent)
+        if has_risen and not memory.has_cost_risen:
+            told.append(("cost-rose", f"{who}: {_rise_text(facts.cost)}"))
+    plan = memory.plan if facts.plan is None else facts.plan or None
+    if plan is not None and plan != memory.plan:
+        moves = counted(facts.moves, "partition")
+        told.append(
+            ("plan-waits", f"{who}: a plan waits that moves {moves}: {escaped(facts.plan_file)}")
+        )
+    kept = replace(
+        memory,
+        is_failing=bool(facts.failures),
+        unsafe=memory.unsafe if facts.unsafe is None else tuple(sorted({*facts.unsafe})),
+        has_cost_risen=has_risen,
+        plan=plan,
+    )
+    return tuple(_notice(kind, name, day, text) for kind, text in told), kept
+
+
+def _notice(kind: NoticeKind, cluster: str, day: str, text: str) -> Notice:
+    is_long = len(text) > LONGEST
+    return Notice(
+        kind=kind, cluster=cluster, day=day, text=f"{text[: LONGEST - 3]}..." if is_long else text
+    )
+
+
+def _more(failures: Sequence[str]) -> str:
+    more = len(failures) - 1
+    return f"; {counted(more, 'more step')} failed" if more else ""
+
+
+def _has_risen(cost: DayCost, limit_percent: int) -> bool:
+    return cost.nano_per_hour * 100 > cost.before_nano_per_hour * (100 + limit_percent)
+
+
+def _rise_text(cost: DayCost) -> str:
+    days = f"on {cost.day} than on {cost.before_day}"
+    if cost.before_nano_per_hour == 0:
+        return f"traffic between racks cost more {days}, when it cost nothing"
+    rise = (cost.nano_per_hour / cost.before_nano_per_hour - 1) * 100
+    return f"traffic between racks cost {int(rise)} % more {days}"
