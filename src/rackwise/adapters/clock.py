@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+SHIFT: Final = "RACKWISE_CLOCK_SHIFT_S"
+"""The variable with the seconds that a rehearsal adds to the time of day; see `nightly --at`."""
+
+
+def shift_s(environ: Mapping[str, str]) -> int:
+    """Return the seconds that a rehearsal adds to the time of day. Raises `InvalidConfig`."""
+    text = environ.get(SHIFT, "0")
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidConfig(
+            f"invalid {SHIFT}: expected seconds, got {escaped(text)}",
+            wanted="a whole number of seconds",
+            had=text,
+            hint=f"unset {SHIFT}; nightly --at sets it for its steps",
+            where=SHIFT,
+        ) from None
 
 
 def monotonic_ms() -> int:
@@ -14,11 +35,13 @@ def monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-def epoch_clock() -> Callable[[], int]:
+def epoch_clock(*, ahead_s: int = 0) -> Callable[[], int]:
     """Return a clock of milliseconds since 1970, UTC, that never goes back.
+
+    `ahead_s`: seconds that it is ahead of the time of day.
 
     It takes the time of day once, and then follows the clock of `monotonic_ms`: spans between two
     of its answers are right even if somebody sets the time of day.
     """
-    ahead_ns = time.time_ns() - time.monotonic_ns()
+    ahead_ns = time.time_ns() - time.monotonic_ns() + ahead_s * 10**9
     return lambda: (ahead_ns + time.monotonic_ns()) // 1_000_000

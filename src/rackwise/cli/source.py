@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -177,10 +178,10 @@ def running_cluster(
     """A connection to a running cluster: yields a function that reads it now, with progress."""
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters import kafka
-    from rackwise.adapters.clock import epoch_clock
+    from rackwise.adapters.clock import epoch_clock, shift_s
 
     settings = kafka.read_client_config(client_config) if client_config is not None else {}
-    clock_ms = epoch_clock()
+    clock_ms = epoch_clock(ahead_s=shift_s(os.environ))
     with closing(kafka.connect(bootstrap, settings)) as admin:
 
         def look() -> Cluster:
@@ -221,5 +222,8 @@ def select_topics(cluster: Cluster, globs: Sequence[str]) -> Cluster:
 
 
 def utc_now() -> str:
-    """Read the clock: UTC to the second, ISO 8601 with `Z`."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")  # noqa: TID251 (the only place that reads it)
+    """Read the clock: UTC to the second, ISO 8601 with `Z`; a rehearsal is at another time."""
+    from rackwise.adapters.clock import shift_s
+
+    now = datetime.now(UTC)  # noqa: TID251 (the only place that reads it)
+    return (now + timedelta(seconds=shift_s(os.environ))).strftime("%Y-%m-%dT%H:%M:%SZ")

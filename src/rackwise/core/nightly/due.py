@@ -23,6 +23,7 @@ What this does not do: read a clock, a folder or a process. Each is in the `Situ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.nightly import commands
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rackwise.core.nightly.commands import Layout, NightCluster, NightOptions
-    from rackwise.core.nightly.night import Night, StepName
+    from rackwise.core.nightly.night import Night, StepName, StepRun
     from rackwise.core.nightly.window import Look
 
 
@@ -60,8 +61,6 @@ class Situation:
     options: NightOptions
     looks: Mapping[str, Sequence[Look]]
     """Cluster -> looks of earlier nights in the folder, oldest first."""
-    looked_ms: Mapping[str, int]
-    """Cluster -> end of its first look of this night, milliseconds since 1970."""
     has_result: bool
     """Whether an earlier night has published a result."""
 
@@ -95,8 +94,8 @@ def _of_cluster(situation: Situation, cluster: NightCluster) -> Iterable[Job]:
         return []
     second = _look(situation, cluster, "second-look")
     if not _is_settled(situation, second):
-        looked = situation.looked_ms.get(cluster.name, 0)
-        return [second._replace(not_before_ms=looked + situation.options.measure_ms)]
+        looked_ms = _ended_ms(situation.night.run_of("first-look", cluster.name))
+        return [second._replace(not_before_ms=looked_ms + situation.options.measure_ms)]
     look = last_look(situation, cluster.name) or "first-look"
     day, layout = situation.night.day, situation.layout
     audit = Job(
@@ -107,6 +106,13 @@ def _of_cluster(situation: Situation, cluster: NightCluster) -> Iterable[Job]:
     )
     plan = Job("plan", (cluster.name,), commands.plan(layout, cluster, day, look))
     return [job for job in (audit, plan) if not _is_settled(situation, job)]
+
+
+def _ended_ms(run: StepRun | None) -> int:
+    """When a step ended, milliseconds since 1970."""
+    if run is None:
+        return 0
+    return int(datetime.fromisoformat(run.began).timestamp()) * 1000 + run.took_ms
 
 
 def _look(situation: Situation, cluster: NightCluster, step: StepName) -> Job:

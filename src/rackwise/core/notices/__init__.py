@@ -2,6 +2,7 @@
 
 ```
 changes    what was told of a cluster, what is true tonight -> what to tell, what to remember
+costs      the cost of a day, and of the day that it is compared with
 message    notices -> the JSON document of a webhook
 ```
 """

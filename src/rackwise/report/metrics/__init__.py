@@ -3,6 +3,7 @@
 ```
 exposition   the format: metrics, samples, and the decorator that registers a metric
 run          metrics of a summary (`report --metrics`) and of an audit (`audit --metrics`)
+nightly      metrics of a run of `nightly`
 producer     counters of a rack-aware producer
 ```
 

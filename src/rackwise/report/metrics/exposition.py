@@ -70,6 +70,8 @@ RUN: Final = MetricSet(PREFIX, "gauge")
 """Metrics of a summary."""
 AUDIT: Final = MetricSet(PREFIX, "gauge")
 """Metrics of the audit of one cluster."""
+NIGHTLY: Final = MetricSet(f"{PREFIX}nightly_", "gauge")
+"""Metrics of a run of `nightly`."""
 PRODUCER: Final = MetricSet(f"{PREFIX}producer_", "counter")
 """Metrics of the counters of one topic."""
 

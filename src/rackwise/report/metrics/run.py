@@ -234,7 +234,7 @@ def _partitions_offline_on_rack_loss(figures: Figures) -> Samples:
 )
 def _snapshot_timestamp_seconds(figures: Figures) -> Samples:
     for row in figures["clusters"]:
-        yield (row["name"],), _epoch(row["taken_at"])
+        yield (row["name"],), epoch(row["taken_at"])
 
 
 @metric(
@@ -244,9 +244,9 @@ def _snapshot_timestamp_seconds(figures: Figures) -> Samples:
     to=(RUN, AUDIT),
 )
 def _snapshot_age_seconds(figures: Figures) -> Samples:
-    now = _epoch(figures["now"])
+    now = epoch(figures["now"])
     for row in figures["clusters"]:
-        taken = _epoch(row["taken_at"])
+        taken = epoch(row["taken_at"])
         yield (row["name"],), None if taken is None or now is None else now - taken
 
 
@@ -287,7 +287,7 @@ def _nano(usd: str | None) -> int | None:
     return None if usd is None else int(Decimal(usd) * NANO)
 
 
-def _epoch(at: str | None) -> int | None:
+def epoch(at: str | None) -> int | None:
     """Seconds since 1970; None if the text is not a time."""
     try:
         return None if at is None else int(datetime.fromisoformat(at).timestamp())

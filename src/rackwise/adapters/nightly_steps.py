@@ -1,0 +1,136 @@
+"""Runs the steps of a night: commands of Rackwise as processes of their own.
+
+A process takes its memory with it when it ends, cannot stop the other steps when it fails, and can
+be repeated by hand from its words. It ends when this process ends, even if it is killed.
+
+The output goes to nameless files, so that a command never waits for a reader. What it printed on
+stdout is written to the file of the step whole, after success.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Final
+
+from rackwise.adapters import dies_with_parent
+from rackwise.core.errors import WorldError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+TIMED_OUT: Final = 124
+"""Exit code of a step that did not end in time, as of `timeout`."""
+STOP_S: Final = 10.0
+"""A step that has not ended this long after SIGTERM is killed."""
+_MOST_STDERR: Final = 65_536
+_MOST_STDOUT: Final = 2**30
+_LONGEST_REASON: Final = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEnd:
+    """How a step ended."""
+
+    exit: int
+    """Exit code, 128 + n for signal n."""
+    reason: str | None
+    """The line of stderr that names the error; None if there is none."""
+    stdout: bytes
+    took_ms: int
+
+
+class StepProcess:
+    """A step that runs; `words`: those after `rackwise`; `scratch`: a folder for its output."""
+
+    def __init__(
+        self, words: Sequence[str], *, environ: Mapping[str, str], scratch: Path, now_ms: int
+    ) -> None:
+        self._began_ms = now_ms
+        self._out: IO[bytes]
+        self._err: IO[bytes]
+        self._is_late = False
+        try:
+            self._out = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 (closed by `close`)
+            self._err = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+        except OSError as cause:
+            raise WorldError(
+                f"cannot start a step in {scratch}: {cause.strerror}",
+                wanted="a folder that can be written to",
+                had=cause.strerror,
+                hint="free the disk, then run the command again: it continues",
+                where=str(scratch),
+            ) from None
+        self._process = subprocess.Popen(  # noqa: S603 (commands of ours)
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                dies_with_parent.__file__,
+                str(os.getpid()),
+                sys.executable,
+                "-P",
+                "-m",
+                "rackwise.cli",
+                *words,
+            ],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=self._out,
+            stderr=self._err,
+            start_new_session=True,
+        )
+
+    def ended(self, now_ms: int, *, limit_ms: int) -> StepEnd | None:
+        """How it ended; None while it runs. After `limit_ms` it is ended."""
+        if self._process.poll() is None and now_ms - self._began_ms >= limit_ms:
+            self._is_late = True
+            self.stop()
+        status = self._process.poll()
+        if status is None:
+            return None
+        code = status if status >= 0 else 128 - status
+        took_ms = max(0, now_ms - self._began_ms)
+        reason = _reason(self._tail(self._err, _MOST_STDERR))
+        if self._is_late:
+            code, reason = TIMED_OUT, f"it did not end within {limit_ms / 1000:g} s"
+        self._out.seek(0)
+        stdout = self._out.read(_MOST_STDOUT)
+        self.close()
+        return StepEnd(exit=code, reason=reason, stdout=stdout, took_ms=took_ms)
+
+    def stop(self) -> None:
+        """End the process: SIGTERM, then SIGKILL."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def close(self) -> None:
+        """End the process if it runs, and drop its output."""
+        if self._process.poll() is None:
+            self.stop()
+        for each in (self._out, self._err):
+            with suppress(OSError):
+                each.close()
+
+    @staticmethod
+    def _tail(file: IO[bytes], size: int) -> str:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - size))
+        return file.read(size).decode("utf-8", "replace")
+
+
+def _reason(stderr: str) -> str | None:
+    """The last error of a command, else its last line."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("error:", "{"))]
+    found = [*lines[-1:], *errors[-1:]]
+    return found[-1][:_LONGEST_REASON] if found else None

@@ -1,0 +1,1 @@
+"""`rackwise nightly`: one run over a fleet, as cron starts it."""
