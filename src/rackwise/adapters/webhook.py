@@ -76,10 +76,11 @@ def post(url: Secret, document: Mapping[str, object], *, limit_s: float = LIMIT_
     body = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "rackwise"}
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    late = threading.Event()
     try:
         with closing(_connection(parts, limit_s)) as connection:
             connection.connect()
-            end = threading.Timer(limit_s, _shut_down, [connection.sock])
+            end = threading.Timer(limit_s, _shut_down, [connection.sock, late])
             end.daemon = True
             end.start()
             try:
@@ -88,12 +89,16 @@ def post(url: Secret, document: Mapping[str, object], *, limit_s: float = LIMIT_
             finally:
                 end.cancel()
     except TimeoutError:
-        raise _unreachable(f"no answer within {limit_s:g} s") from None
+        raise _late(limit_s) from None
     except ssl.SSLCertVerificationError as error:
         raise _unreachable(f"its certificate is not valid: {error.verify_message}") from None
     except (OSError, http.client.HTTPException) as error:
+        if late.is_set():
+            raise _late(limit_s) from None
         why = error.strerror if isinstance(error, OSError) else None
         raise _unreachable(why or type(error).__name__) from None
+    if late.is_set():
+        raise _late(limit_s)  # the end of the connection ends an answer in the middle, as complete
     if status not in _STATUS_OK:
         raise ServerRefused(
             f"the webhook rejected the notices with HTTP status {status}",
@@ -111,7 +116,8 @@ def _connection(parts: SplitResult, limit_s: float) -> http.client.HTTPConnectio
     return http.client.HTTPSConnection(host, parts.port, timeout=limit_s, context=context)
 
 
-def _shut_down(connected: socket.socket) -> None:
+def _shut_down(connected: socket.socket, late: threading.Event) -> None:
+    late.set()
     with suppress(OSError):
         connected.shutdown(socket.SHUT_RDWR)
 
@@ -148,6 +154,10 @@ def _invalid(reference: str, wanted: str, had: str) -> InvalidConfig:
         hint="copy the URL of the webhook again; it is never shown",
         where="--notify",
     )
+
+
+def _late(limit_s: float) -> Unreachable:
+    return _unreachable(f"no answer within {limit_s:g} s")
 
 
 def _unreachable(why: str) -> Unreachable:

@@ -136,7 +136,7 @@ class Driver:
         names = [each.name for each in self.clusters]
         kinds = ("snapshots", "audits", "plans")
         made_folders(self.settings.root, [f"{kind}/{name}" for kind in kinds for name in names])
-        if self.state.night.day != self._day:
+        if self.state.night.day != self._day or self.state.night.starts == 0:
             self._prune()
         self._find_looks()
         known = {name: self.state.clusters.get(name, ClusterMemory()) for name in names}

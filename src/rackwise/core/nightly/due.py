@@ -90,12 +90,12 @@ def _of_cluster(situation: Situation, cluster: NightCluster) -> Iterable[Job]:
     first = _look(situation, cluster, "first-look")
     if not _is_settled(situation, first):
         return [first]
-    if not _is_done(situation, first):
+    looked = situation.night.run_of("first-look", cluster.name)
+    if looked is None or not looked.is_ok:
         return []
     second = _look(situation, cluster, "second-look")
     if not _is_settled(situation, second):
-        looked_ms = _ended_ms(situation.night.run_of("first-look", cluster.name))
-        return [second._replace(not_before_ms=looked_ms + situation.options.measure_ms)]
+        return [second._replace(not_before_ms=_ended_ms(looked) + situation.options.measure_ms)]
     look = last_look(situation, cluster.name) or "first-look"
     day, layout = situation.night.day, situation.layout
     audit = Job(
@@ -108,10 +108,8 @@ def _of_cluster(situation: Situation, cluster: NightCluster) -> Iterable[Job]:
     return [job for job in (audit, plan) if not _is_settled(situation, job)]
 
 
-def _ended_ms(run: StepRun | None) -> int:
+def _ended_ms(run: StepRun) -> int:
     """When a step ended, milliseconds since 1970."""
-    if run is None:
-        return 0
     return int(datetime.fromisoformat(run.began).timestamp()) * 1000 + run.took_ms
 
 

@@ -1,0 +1,249 @@
+"""Which steps of a night can start, by what has run."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.faults import Faults
+from rackwise.core.json.node import JsonNode
+from rackwise.core.nightly.commands import Layout, NightCluster, NightOptions
+from rackwise.core.nightly.due import Job, Situation, due, last_look
+from rackwise.core.nightly.night import STATE, Night, NightlyState, StepRun
+from rackwise.core.nightly.outcome import exit_code, failure_text, of_cluster, of_fleet, subject
+from rackwise.core.nightly.window import Look
+from rackwise.core.notices.changes import ClusterMemory, Notice
+
+DAY = "2026-11-26"
+BEGAN = "2026-11-26T02:00:00Z"
+BEGAN_MS = 1_795_658_400_000
+A = NightCluster(name="a", source=("--bootstrap-server", "a:1"), policy="p.toml", bill=("--x", "1"))
+B = NightCluster(name="b", source=("--bootstrap-server", "b:1"), bill=("--x", "2"))
+C = NightCluster(name="c", source=("--bootstrap-server", "c:1"), bill=("--x", "2"))
+LAYOUT = Layout(root="/data")
+
+
+def situation(*clusters, runs=(), starts=1, **changed):
+    return Situation(
+        night=Night(day=DAY, starts=starts, runs=tuple(runs)),
+        clusters=clusters,
+        layout=LAYOUT,
+        options=NightOptions(measure_ms=60_000),
+        looks={},
+        has_result=False,
+        **changed,
+    )
+
+
+def ended(job: Job, code=0, start=1, took_ms=1000):
+    return StepRun(
+        step=job.step,
+        clusters=job.clusters,
+        command=job.command,
+        exit=code,
+        reason=None if code in {0, 2} else "error: no broker answers",
+        began=BEGAN,
+        took_ms=took_ms,
+        start=start,
+    )
+
+
+def keys(jobs):
+    return [(job.step, *job.clusters) for job in jobs]
+
+
+def after(here, *jobs, **how):
+    night = here.night
+    for job in jobs:
+        night = night.with_run(ended(job, start=night.starts, **how))
+    return replace(here, night=night)
+
+
+def run_night(here, codes=None, most=60):
+    """All steps to the end, each with its exit code; returns the situation and the order."""
+    order = []
+    while jobs := due(here):
+        job = jobs[0]
+        order.append((job.step, *job.clusters))
+        assert len(order) < most
+        here = after(here, job, code=(codes or {}).get((job.step, *job.clusters), 0))
+    return here, order
+
+
+class TestOrder:
+    def test_first_looks_at_all_clusters_can_start_at_once(self):
+        assert keys(due(situation(A, B))) == [("first-look", "a"), ("first-look", "b")]
+
+    def test_a_second_look_waits_for_the_measured_time_after_the_first(self):
+        here = after(situation(A), *due(situation(A)))
+        (job,) = due(here)
+        assert (job.step, job.not_before_ms) == ("second-look", BEGAN_MS + 1000 + 60_000)
+
+    def test_audit_and_plan_read_the_second_look(self):
+        here = situation(A)
+        for _ in range(2):
+            here = after(here, *due(here))
+        audit, plan, price = due(here)
+        assert audit.command == (
+            "--json",
+            "audit",
+            "--snapshot",
+            "/data/snapshots/a/2026-11-26-2.json.gz",
+            "--policy",
+            "p.toml",
+        )
+        assert audit.stdout == "/data/audits/a/2026-11-26.json"
+        assert plan.command[-2:] == ("--out", "/data/plans/a/2026-11-26.json")
+        assert price.step == "price"
+
+    def test_clusters_of_equal_options_are_priced_in_one_run_and_runs_follow_one_another(self):
+        _, order = run_night(situation(A, B, C))
+        assert [each for each in order if each[0] == "price"] == [
+            ("price", "a"),
+            ("price", "b", "c"),
+        ]
+        assert order[-2:] == [("metrics",), ("notify",)]
+
+    def test_the_bill_is_computed_from_the_day_of_the_look_before(self):
+        here = situation(A)
+        looks = {"a": [Look("2026-11-24", 1, "24"), Look("2026-11-25", 2, "25")]}
+        here = replace(here, looks=looks, options=NightOptions(measure_ms=1, keep_days=9))
+        for _ in range(2):
+            here = after(here, *due(here))
+        *_, price = due(here)
+        assert price.command == (
+            "analyze",
+            "24",
+            "25",
+            "/data/snapshots/a/2026-11-26-1.json.gz",
+            "/data/snapshots/a/2026-11-26-2.json.gz",
+            *("--x", "1", "--from", "2026-11-25", "--engine", "local"),
+            *("--keep-days", "9", "--out", "/data/result"),
+        )
+
+
+class TestFailures:
+    def test_a_cluster_whose_first_look_fails_stops_no_other(self):
+        here, order = run_night(situation(A, B), {("first-look", "a"): 1})
+        assert ("audit", "a") not in order
+        assert {("audit", "b"), ("plan", "b"), ("price", "b"), ("notify",)} <= {*order}
+        assert exit_code(here.night) == 3
+        assert last_look(here, "a") is None
+
+    def test_without_a_second_look_the_first_one_is_audited(self):
+        here, _ = run_night(situation(A), {("second-look", "a"): 1})
+        run = here.night.run_of("audit", "a")
+        assert run is not None
+        assert run.command[3] == "/data/snapshots/a/2026-11-26-1.json.gz"
+
+    def test_no_metrics_are_written_without_any_result(self):
+        _, order = run_night(situation(A), {("first-look", "a"): 1})
+        assert order == [("first-look", "a"), ("notify",)]
+        here = replace(situation(A), has_result=True)
+        _, order = run_night(here, {("first-look", "a"): 1})
+        assert order[-2:] == [("metrics",), ("notify",)]
+
+    def test_a_failed_step_is_repeated_by_the_next_start_and_not_by_this_one(self):
+        here, _ = run_night(situation(A), {("first-look", "a"): 1})
+        assert due(here) == ()
+        again = replace(here, night=replace(here.night, starts=2))
+        assert keys(due(again)) == [("first-look", "a")]
+        done, order = run_night(again)
+        assert [each[0] for each in order] == [
+            *("first-look", "second-look", "audit", "plan", "price", "metrics", "notify")
+        ]
+        assert exit_code(done.night) == 0
+
+    def test_a_failed_look_that_succeeds_later_repeats_what_was_made_without_it(self):
+        here, _ = run_night(situation(A, B), {("second-look", "a"): 1})
+        _, order = run_night(replace(here, night=replace(here.night, starts=2)))
+        assert order == [
+            *(("second-look", "a"), ("audit", "a"), ("plan", "a"), ("price", "a")),
+            *(("metrics",), ("notify",)),
+        ]
+
+
+class TestStartedAgain:
+    def test_a_complete_night_has_nothing_to_do(self):
+        here, _ = run_night(situation(A, B, C))
+        assert due(replace(here, night=replace(here.night, starts=2))) == ()
+
+    @given(
+        kills=st.lists(st.integers(0, 12), max_size=6),
+        codes=st.dictionaries(
+            st.sampled_from(
+                [("first-look", "a"), ("second-look", "b"), ("audit", "b"), ("price", "b", "c")]
+            ),
+            st.just(1),
+            max_size=2,
+        ),
+    )
+    def test_a_night_killed_anywhere_ends_with_the_same_steps(self, kills, codes):
+        whole, _ = run_night(situation(A, B, C), codes)
+        here = situation(A, B, C)
+        for steps in kills:
+            for _ in range(steps):
+                if jobs := due(here):
+                    job = jobs[-1]
+                    here = after(here, job, code=codes.get((job.step, *job.clusters), 0))
+            here = replace(here, night=replace(here.night, starts=here.night.starts + 1))
+        here, _ = run_night(here, codes)
+        assert {(run.key, run.exit, run.command) for run in here.night.runs} == {
+            (run.key, run.exit, run.command) for run in whole.night.runs
+        }
+
+    def test_another_command_repeats_the_step_and_what_needs_it(self):
+        here, _ = run_night(situation(A))
+        moved = replace(A, source=("--bootstrap-server", "other:1"))
+        _, order = run_night(replace(here, clusters=(moved,)))
+        assert [each[0] for each in order] == [
+            *("first-look", "second-look", "audit", "plan", "price", "metrics", "notify")
+        ]
+
+    def test_a_start_on_another_day_begins_a_new_night(self):
+        night = Night(day=DAY, starts=3, exit=3, runs=(ended(due(situation(A))[0]),))
+        assert night.started(DAY, BEGAN) == replace(night, starts=4, began=BEGAN, exit=None)
+        assert night.started("2026-11-27", BEGAN) == Night(day="2026-11-27", starts=1, began=BEGAN)
+
+
+class TestOutcome:
+    @pytest.mark.parametrize(("step", "code", "wanted"), [("audit", 2, 2), ("plan", 2, 2)])
+    def test_findings_and_moves_are_differences(self, step, code, wanted):
+        here, _ = run_night(situation(A), {(step, "a"): code})
+        assert exit_code(here.night) == wanted
+
+    def test_differences_of_another_step_are_a_failure(self):
+        here, _ = run_night(situation(A), {("price", "a"): 2})
+        assert exit_code(here.night) == 3
+
+    def test_a_price_of_one_cluster_belongs_to_the_fleet(self):
+        here, _ = run_night(situation(A))
+        assert {run.step for run in of_fleet(here.night.runs)} == {"price", "metrics", "notify"}
+        assert len(of_cluster(here.night.runs, "a")) == 4
+
+    def test_a_failure_without_words_has_its_exit_code(self):
+        run = replace(ended(due(situation(A))[0], code=124), reason=None)
+        assert failure_text(run) == "the step first-look failed with exit code 124"
+        assert subject(("a\n",)) == "a\\x0a"
+        assert subject(()) == "the fleet"
+
+
+def test_the_state_is_read_back_as_it_was_written():
+    notice = Notice(kind="plan-waits", cluster="a", day=DAY, text="a: a plan waits")
+    night, _ = run_night(situation(A), {("audit", "a"): 2})
+    state = NightlyState(
+        night=night.night,
+        last_success=BEGAN,
+        clusters={"a": ClusterMemory(unsafe=("orders",), plan="5f" * 32)},
+        outbox=(notice,),
+    )
+    faults = Faults("nightly.json", InvalidConfig)
+    assert STATE.read(JsonNode(STATE.write(state), faults)) == state
+    faults.raise_if_any()
+
+
+def test_the_paths_of_a_night_are_below_its_folder():
+    paths = (LAYOUT.report, LAYOUT.run_metrics, LAYOUT.night_metrics, LAYOUT.state, LAYOUT.result)
+    assert {each.rpartition("/")[0] for each in paths} == {"/data", "/data/metrics"}
