@@ -1,14 +1,17 @@
 """Nights over real clusters: what is told once, what a person can repeat, what a kill changes."""
 
 import random
+import signal
 import subprocess
 from contextlib import closing
+from time import monotonic
 
 import pytest
 
 from kafka_traffic import create, delete, produce
-from nights import COMMAND, FIRST, SECOND, Fleet
+from nights import COMMAND, FIRST, SECOND, THIRD, Fleet
 from rackwise.adapters.kafka import connect
+from rackwise.adapters.sandbox import Sandbox
 from webhooks import webhook
 
 pytestmark = [pytest.mark.kafka, pytest.mark.server]
@@ -97,6 +100,102 @@ def test_a_night_that_is_killed_twice_ends_as_one_that_is_not(kraft, tmp_path):
         assert broken.night(FIRST).code == 2
         same_night(whole, broken, "eu")
         assert other.kinds() == hook.kinds()
+
+
+@pytest.mark.long
+@pytest.mark.zookeeper
+@pytest.mark.timeout(2400)
+def test_three_nights_over_three_clusters_end_the_same_after_twenty_kills(java_home, tmp_path):
+    """The second cluster is down on the second night; a topic of the first becomes unsafe then."""
+    draws = random.Random(2026)
+    three = {"racks": ("a", "b", "a"), "brokers": 3, "java_home": java_home}
+    with (
+        Sandbox.kraft(version="4.4", folder=tmp_path / "new", **three) as new_one,
+        Sandbox.kraft(version="4.3", folder=tmp_path / "old", **three) as down,
+        Sandbox.zookeeper(folder=tmp_path / "keeper", **three) as keeper,
+        webhook() as hook,
+        webhook() as other,
+    ):
+        servers = {"new": new_one, "down": down, "keeper": keeper}
+        clusters = {name: {"bootstrap": each.bootstrap} for name, each in servers.items()}
+        whole = Fleet(new(tmp_path, "whole"), clusters, url=hook.url, defaults=PRICES)
+        broken = Fleet(new(tmp_path, "broken"), clusters, url=other.url, defaults=PRICES)
+        for each in servers.values():
+            made(each, TOPIC, [[0, 1], [1, 2]])
+        kills, days = 0, []
+        for number, at in enumerate((FIRST, SECOND, THIRD)):
+            if number == 1:
+                made(new_one, "became-unsafe", [[0, 2]])
+                for broker in range(3):
+                    down.kill(broker)
+            if number == 2:
+                for broker in range(3):
+                    down.start(broker)
+                down.wait_until_ready()
+            began = monotonic()
+            results = [whole.night(at)]
+            lasted_s = monotonic() - began
+            killed, result = broken_night(broken, at, draws, lasted_s, most=(7, 6, 7)[number])
+            kills += killed
+            results.append(result)
+            assert {each.code for each in results} == {(0, 3, 2)[number]}, results
+            days.append(at[:10])
+            seen = [name for name in servers if number != 1 or name != "down"]
+            same_night(whole, broken, *seen, day=at[:10])
+            check_alerts(whole, unsafe=number > 0, is_down=number == 1)
+            produce(new_one.bootstrap, {(TOPIC, 0): 500})
+        extra = 0
+        while kills < 20:  # a night that ended before its last kill
+            extra += 1
+            fleet = Fleet(new(tmp_path, f"extra-{extra}"), clusters, defaults=PRICES)
+            killed, result = broken_night(fleet, THIRD, draws, lasted_s, most=20 - kills)
+            kills += killed
+            assert result.code == 2, result
+            assert fleet.exits().items() <= whole.exits().items()
+    assert (
+        sorted(other.kinds())
+        == sorted(hook.kinds())
+        == [
+            ("cluster-failed", "down"),
+            ("cluster-recovered", "down"),
+            ("plan-waits", "new"),
+            ("topic-unsafe", "new"),
+        ]
+    )
+    for fleet in (whole, broken):
+        assert [row["day"] for row in fleet.summary()["history"]["days"]] == days
+        rows = fleet.summary()["history"]["clusters"]
+        unsafe = [row["partitions_unsafe"] for row in rows if row["cluster"] == "new"]
+        assert unsafe == [0, 1, 1]
+    of_whole, of_broken = (
+        sum(row["bytes_cross"] for row in fleet.summary()["history"]["clusters"])
+        for fleet in (whole, broken)
+    )
+    assert of_whole > 900_000
+    assert of_broken == pytest.approx(of_whole, rel=1e-4)  # bytes are rounded for each day
+
+
+def broken_night(fleet, at, draws, lasted_s, *, most):
+    """A night that is killed `most` times, unless it ends before: the kills and the last run."""
+    for kills in range(most):
+        result = fleet.killed(at, draws.uniform(0.1, lasted_s / 3))
+        if result.code != -signal.SIGKILL:
+            return kills, result
+    return most, fleet.night(at)
+
+
+def made(cluster, name, placement):
+    with closing(connect(cluster.bootstrap)) as admin:
+        create(admin, name, placement)
+
+
+def check_alerts(fleet, *, unsafe, is_down):
+    """The samples on which alerts fire."""
+    run = (fleet.data / "metrics" / "rackwise.prom").read_text()
+    night = (fleet.data / "metrics" / "nightly.prom").read_text()
+    assert f'rackwise_partitions_unsafe{{cluster="new"}} {int(unsafe)}\n' in run
+    assert f'rackwise_nightly_steps_failed{{cluster="down"}} {int(is_down)}\n' in night
+    assert f'rackwise_nightly_plan_moves{{cluster="new"}} {int(unsafe)}\n' in night
 
 
 def same_night(whole, broken, *clusters, day="2026-11-26"):

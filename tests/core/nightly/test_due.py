@@ -208,6 +208,14 @@ class TestStartedAgain:
         assert night.started("2026-11-27", BEGAN) == Night(day="2026-11-27", starts=1, began=BEGAN)
 
 
+def test_a_cluster_that_left_the_fleet_is_no_part_of_the_night():
+    here, _ = run_night(situation(A, B, C), {("first-look", "b"): 1})
+    assert exit_code(here.night) == 3
+    left = here.night.of(["a", "c"])
+    assert exit_code(left) == 0
+    assert due(replace(here, night=left, clusters=(A, C))) == ()
+
+
 class TestOutcome:
     @pytest.mark.parametrize(("step", "code", "wanted"), [("audit", 2, 2), ("plan", 2, 2)])
     def test_findings_and_moves_are_differences(self, step, code, wanted):

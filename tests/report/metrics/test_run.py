@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.errors import InvalidSummary
-from rackwise.report.metrics import run
+from rackwise.report.metrics import nightly, run
 from rackwise.report.metrics.exposition import AUDIT, RUN
 from rackwise.report.metrics.run import TOP, audit_metrics, run_metrics
 from report.metrics.exposition_text import of, read
@@ -235,7 +235,9 @@ def test_the_rules_that_make_a_partition_unsafe():
 def test_the_page_has_every_metric_with_its_labels():
     rows = dict(re.findall(r"^\| (`rackwise_.*?) \| (.*?) \|", PAGE.read_text(), re.MULTILINE))
     listed = {name: labels for names, labels in rows.items() for name in re.findall(r"\w+", names)}
-    for each in (*RUN.metrics, *AUDIT.metrics):
-        labels = listed.get(f"rackwise_{each.name}", "")
-        assert set(each.labels) <= set(re.findall(r"`(\w+)`", labels)), each.name
-    assert set(listed) == {f"rackwise_{each.name}" for each in RUN.metrics}
+    sets = (RUN, AUDIT, nightly.NIGHTLY)
+    every = [(f"{one.prefix}{each.name}", each) for one in sets for each in one.metrics]
+    for name, each in every:
+        labels = listed.get(name, "")
+        assert set(each.labels) <= set(re.findall(r"`(\w+)`", labels)), name
+    assert set(listed) == {name for name, _ in every}

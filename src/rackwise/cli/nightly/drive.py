@@ -105,7 +105,9 @@ class Driver:
         self._now_ms = epoch_clock(ahead_s=shift_s(os.environ))
         self._path = Path(self.layout.state)
         day = utc_now()[:10]
-        self.state: NightlyState = read_nightly(self._path, day=day, max_bytes=shell.max_input)
+        state = read_nightly(self._path, day=day, max_bytes=shell.max_input)
+        night = state.night.of([each.name for each in self.clusters])
+        self.state: NightlyState = replace(state, night=night)
         self._running: list[Running] = []
         self._looks: Mapping[str, tuple[Look, ...]] = {}
         self._day = day

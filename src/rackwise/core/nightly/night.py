@@ -23,7 +23,7 @@ from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.notices.changes import ClusterMemory, Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 FORMAT: Final = "rackwise.nightly/1"
 StepName: TypeAlias = Literal[
@@ -94,6 +94,11 @@ class Night:
         """The night after a step has ended."""
         kept = tuple(each for each in self.runs if each.key != run.key)
         return replace(self, runs=(*kept, run))
+
+    def of(self, clusters: Collection[str]) -> Night:
+        """The night of a fleet file that has these clusters, without the runs of others."""
+        kept = tuple(each for each in self.runs if {*each.clusters} <= {*clusters})
+        return replace(self, runs=kept)
 
     def started(self, day: str, now: str) -> Night:
         """The night when `nightly` starts: this one if it is the same day, else a new one."""
