@@ -168,7 +168,7 @@ def test_three_nights_over_three_clusters_end_the_same_after_twenty_kills(java_h
         unsafe = [row["partitions_unsafe"] for row in rows if row["cluster"] == "new"]
         assert unsafe == [0, 1, 1]
     of_whole, of_broken = (
-        sum(row["bytes_cross"] for row in fleet.summary()["history"]["clusters"])
+        sum(row["bytes_cross"] or 0 for row in fleet.summary()["history"]["clusters"])
         for fleet in (whole, broken)
     )
     assert of_whole > 900_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -219,12 +218,3 @@ def _night_options(options: NightlyOptions, fleet: FleetFile, measure_ms: int) -
         keep_days=options.keep_days,
         command=tuple(words),
     )
-
-
-def command_text(words: tuple[str, ...]) -> str:
-    """A command line that a shell takes.
-
-    >>> command_text(("audit", "--snapshot", "/data/a b.json"))
-    "rackwise audit --snapshot '/data/a b.json'"
-    """
-    return shlex.join(("rackwise", *words))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.cli.nightly.documents import NightDocument, StepDocument
-from rackwise.cli.nightly.nightly import command_text
 from rackwise.cli.tables import columns_text
+from rackwise.core.nightly.commands import command_text
 from rackwise.core.nightly.outcome import exit_code, failed, subject
 from rackwise.core.text import counted, escaped
 

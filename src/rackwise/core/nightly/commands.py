@@ -17,6 +17,7 @@ the fleet file, reads it itself, so no secret is on a command line.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,15 @@ def price(
 def metrics(layout: Layout) -> tuple[str, ...]:
     """The command that writes the report and the metrics of the result."""
     return ("report", layout.result, "--out", layout.report, "--metrics", layout.run_metrics)
+
+
+def command_text(words: Sequence[str]) -> str:
+    """A command line that a shell takes.
+
+    >>> command_text(("audit", "--snapshot", "/data/a b.json"))
+    "rackwise audit --snapshot '/data/a b.json'"
+    """
+    return shlex.join(("rackwise", *words))
 
 
 def groups(clusters: Sequence[NightCluster]) -> list[tuple[NightCluster, ...]]:
