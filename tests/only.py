@@ -44,6 +44,7 @@ CAPABILITIES = {
         pipeline report cli/analyze
     """,
     "fleet": "core/test_fleet_file.py adapters/files/test_fleet_file.py cli/fleet",
+    "nightly": "core/nightly core/notices cli/nightly adapters/test_*nightly*.py adapters/test_webhook.py",
     "house": "house",
 }
 """Capability -> files and folders of `tests`."""

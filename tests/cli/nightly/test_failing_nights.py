@@ -1,4 +1,4 @@
-"""Nights without a server: what fails, what is told, what is left on the disk."""
+"""Nights without a server: what fails, what the webhook gets, what is left on the disk."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""Nights over real clusters: what is told once, what a person can repeat, what a kill changes."""
+"""Nights over real clusters: notices, steps repeated by hand, runs that are killed."""
 
 import random
 import signal

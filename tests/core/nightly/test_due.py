@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.faults import Faults
 from rackwise.core.json.node import JsonNode
-from rackwise.core.nightly.commands import Layout, NightCluster, NightOptions
-from rackwise.core.nightly.due import Job, Situation, due, last_look
+from rackwise.core.nightly.commands import NightCluster, NightLayout, NightOptions
+from rackwise.core.nightly.due import Job, NightSituation, due, last_look
 from rackwise.core.nightly.night import STATE, Night, NightlyState, StepRun
 from rackwise.core.nightly.outcome import exit_code, failure_text, of_cluster, of_fleet, subject
-from rackwise.core.nightly.window import Look
+from rackwise.core.nightly.window import NightLook
 from rackwise.core.notices.changes import ClusterMemory, Notice
 
 DAY = "2026-11-26"
@@ -22,11 +22,11 @@ BEGAN_MS = 1_795_658_400_000
 A = NightCluster(name="a", source=("--bootstrap-server", "a:1"), policy="p.toml", bill=("--x", "1"))
 B = NightCluster(name="b", source=("--bootstrap-server", "b:1"), bill=("--x", "2"))
 C = NightCluster(name="c", source=("--bootstrap-server", "c:1"), bill=("--x", "2"))
-LAYOUT = Layout(root="/data")
+LAYOUT = NightLayout(root="/data")
 
 
 def situation(*clusters, runs=(), starts=1, **changed):
-    return Situation(
+    return NightSituation(
         night=Night(day=DAY, starts=starts, runs=tuple(runs)),
         clusters=clusters,
         layout=LAYOUT,
@@ -108,7 +108,7 @@ class TestOrder:
 
     def test_the_bill_is_computed_from_the_day_of_the_look_before(self):
         here = situation(A)
-        looks = {"a": [Look("2026-11-24", 1, "24"), Look("2026-11-25", 2, "25")]}
+        looks = {"a": [NightLook("2026-11-24", 1, "24"), NightLook("2026-11-25", 2, "25")]}
         here = replace(here, looks=looks, options=NightOptions(measure_ms=1, keep_days=9))
         for _ in range(2):
             here = after(here, *due(here))

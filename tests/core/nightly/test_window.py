@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.nightly.window import Look, Window, expired, window
+from rackwise.core.nightly.window import NightLook, Window, expired, window
 
 
 def looks(*days):
-    return [Look(f"2026-11-{day:02}", 2, f"{day}") for day in days]
+    return [NightLook(f"2026-11-{day:02}", 2, f"{day}") for day in days]
 
 
 def test_the_first_night_reads_its_own_looks():

@@ -8,17 +8,17 @@ import pytest
 
 from rackwise.core.notices.changes import (
     LONGEST,
-    ClusterFacts,
     ClusterMemory,
     DayCost,
+    NightFacts,
     Notice,
     changes,
 )
 from rackwise.core.notices.costs import CostOfDay, day_cost
 from rackwise.core.notices.message import MOST, MOST_LISTED, message
 
-CALM = ClusterFacts(failures=(), unsafe=(), plan="")
-FAILED = ClusterFacts(failures=("the step first-look failed with exit code 1",))
+CALM = NightFacts(failures=(), unsafe=(), plan="")
+FAILED = NightFacts(failures=("the step first-look failed with exit code 1",))
 
 
 def told(memory, facts, limit_percent=20):
@@ -107,7 +107,7 @@ def test_the_texts_name_what_changed():
 
 
 def test_a_text_is_printable_and_bounded():
-    facts = ClusterFacts(failures=("x" * 1000,))
+    facts = NightFacts(failures=("x" * 1000,))
     (notice,), _ = changes("p\x1b[31m", ClusterMemory(), facts, day="d", limit_percent=1)
     assert notice.text.isprintable()
     assert len(notice.text) == LONGEST

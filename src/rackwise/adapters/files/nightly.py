@@ -17,7 +17,7 @@ from rackwise.adapters.files.writing import not_written, sync_folder, write_text
 from rackwise.core.errors import InvalidConfig, Locked
 from rackwise.core.json.node import document
 from rackwise.core.nightly.night import FORMAT, STATE, Night, NightlyState
-from rackwise.core.nightly.window import Look
+from rackwise.core.nightly.window import NightLook
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def write_nightly(path: Path, state: NightlyState) -> None:
     write_text(path, text + "\n")
 
 
-def looks_in(folder: Path, *, before: str) -> tuple[Look, ...]:
+def looks_in(folder: Path, *, before: str) -> tuple[NightLook, ...]:
     """The snapshots of the nights before a day, oldest first."""
     found = []
     for path in folder.glob("*.json.gz"):
         named = _LOOK.fullmatch(path.name)
         if named is not None and named[1] < before:
-            found.append(Look(named[1], int(named[2]), str(path)))
+            found.append(NightLook(named[1], int(named[2]), str(path)))
     return tuple(sorted(found))
 
 

@@ -1,4 +1,4 @@
-"""Drives a night: starts what `core.nightly.due` says, records how it ended, tells what changed."""
+"""Drives a night: starts what `core.nightly.due` says, records how it ended, reports changes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from rackwise.adapters.files.writing import write_bytes, write_text
 from rackwise.adapters.nightly_steps import StepProcess
 from rackwise.cli.source import utc_now
 from rackwise.core.errors import RackwiseError
-from rackwise.core.nightly.commands import Layout, NightCluster, NightOptions
-from rackwise.core.nightly.due import Job, Situation, due
+from rackwise.core.nightly.commands import NightCluster, NightLayout, NightOptions
+from rackwise.core.nightly.due import Job, NightSituation, due
 from rackwise.core.nightly.night import NightlyState, StepRun
 from rackwise.core.nightly.outcome import exit_code, failed, of_cluster, of_fleet
 from rackwise.core.nightly.window import expired
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from rackwise.cli.shell import Shell
     from rackwise.core.fleet_file import FleetCluster, FleetFile
-    from rackwise.core.nightly.window import Look
-    from rackwise.core.notices.changes import ClusterFacts, Notice
+    from rackwise.core.nightly.window import NightLook
+    from rackwise.core.notices.changes import NightFacts, Notice
     from rackwise.core.secret import Secret
 
 POLL_S = 0.05
@@ -47,7 +47,7 @@ NOT_SENT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class NightSettings:
     """The checked options of a run."""
 
     root: Path
@@ -55,7 +55,7 @@ class Settings:
     options: NightOptions
     webhook: Secret | None
     limit_percent: int
-    """A rise of the cost above this is told."""
+    """A rise of the cost above this makes a notice."""
     parallel: int
     step_limit_ms: int
 
@@ -93,10 +93,10 @@ def night_cluster(cluster: FleetCluster) -> NightCluster:
 class Driver:
     """A run of `nightly` on a locked folder; `state` is what `nightly.json` has."""
 
-    def __init__(self, shell: Shell, settings: Settings) -> None:
+    def __init__(self, shell: Shell, settings: NightSettings) -> None:
         self.shell = shell
         self.settings = settings
-        self.layout = Layout(root=str(settings.root))
+        self.layout = NightLayout(root=str(settings.root))
         self.clusters = tuple(map(night_cluster, settings.fleet.clusters))
         self.sent = 0
         """Notices that the webhook has taken in this run."""
@@ -109,7 +109,7 @@ class Driver:
         night = state.night.of([each.name for each in self.clusters])
         self.state: NightlyState = replace(state, night=night)
         self._running: list[Running] = []
-        self._looks: Mapping[str, tuple[Look, ...]] = {}
+        self._looks: Mapping[str, tuple[NightLook, ...]] = {}
         self._day = day
 
     def run(self) -> int:
@@ -151,9 +151,9 @@ class Driver:
             for each in self.clusters
         }
 
-    def _situation(self, *, starts: int | None = None) -> Situation:
+    def _situation(self, *, starts: int | None = None) -> NightSituation:
         night = self.state.night
-        return Situation(
+        return NightSituation(
             night=night if starts is None else replace(night, starts=starts),
             clusters=self.clusters,
             layout=self.layout,
@@ -260,7 +260,7 @@ class Driver:
         found: list[Notice] = []
         memories = dict(self.state.clusters)
         for each in self.clusters:
-            facts: ClusterFacts = cluster_facts(
+            facts: NightFacts = cluster_facts(
                 self.shell, self.layout, self.state.night, each.name, costs.get(each.name, ())
             )
             notices, memories[each.name] = changes(

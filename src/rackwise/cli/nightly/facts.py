@@ -12,7 +12,7 @@ from rackwise.core.errors import InputError, InvalidConfig, RackwiseError
 from rackwise.core.json.canonical import sha256_of
 from rackwise.core.json.strict import parse
 from rackwise.core.nightly.outcome import failed, failure_text, of_cluster
-from rackwise.core.notices.changes import ClusterFacts
+from rackwise.core.notices.changes import NightFacts
 from rackwise.core.notices.costs import CostOfDay, day_cost
 from rackwise.core.text import escaped
 from rackwise.core.traffic import NANO
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
     from rackwise.cli.shell import Shell
     from rackwise.core.json.canonical import Json
-    from rackwise.core.nightly.commands import Layout
+    from rackwise.core.nightly.commands import NightLayout
     from rackwise.core.nightly.night import Night, NightlyState, StepName, StepRun
     from rackwise.core.planning.model import Plan
 
 
 def cluster_facts(
-    shell: Shell, layout: Layout, night: Night, name: str, costs: Sequence[CostOfDay]
-) -> ClusterFacts:
+    shell: Shell, layout: NightLayout, night: Night, name: str, costs: Sequence[CostOfDay]
+) -> NightFacts:
     """What is known of a cluster tonight."""
     plan = _plan(shell, layout, night, name)
-    return ClusterFacts(
+    return NightFacts(
         failures=tuple(failure_text(run) for run in failed(of_cluster(night.runs, name))),
         unsafe=_unsafe_topics(shell, layout, night, name),
         cost=day_cost(costs, date.fromisoformat(night.day)),
@@ -68,7 +68,7 @@ def costs_of(shell: Shell, result: Path) -> dict[str, list[CostOfDay]]:
 
 def night_figures(
     shell: Shell,
-    layout: Layout,
+    layout: NightLayout,
     state: NightlyState,
     *,
     seconds: float,
@@ -104,7 +104,9 @@ def _is_new(night: Night, step: StepName, name: str) -> bool:
     return run is not None and run.is_ok
 
 
-def _unsafe_topics(shell: Shell, layout: Layout, night: Night, name: str) -> tuple[str, ...] | None:
+def _unsafe_topics(
+    shell: Shell, layout: NightLayout, night: Night, name: str
+) -> tuple[str, ...] | None:
     """Topics with a finding of severity error; None if tonight's audit is not known."""
     if not _is_new(night, "audit", name):
         return None
@@ -120,7 +122,7 @@ def _unsafe_topics(shell: Shell, layout: Layout, night: Night, name: str) -> tup
     return tuple(sorted(found))
 
 
-def _plan(shell: Shell, layout: Layout, night: Night, name: str) -> Plan | None:
+def _plan(shell: Shell, layout: NightLayout, night: Night, name: str) -> Plan | None:
     """Tonight's plan; None if it is not known."""
     if not _is_new(night, "plan", name):
         return None

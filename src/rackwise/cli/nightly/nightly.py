@@ -111,7 +111,7 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
     shell: Shell = context.obj
     from rackwise.adapters.files.nightly import made_folders, night_is_locked
     from rackwise.adapters.files.state_folder import LockHolder, holder, locked
-    from rackwise.cli.nightly.drive import Driver, Settings
+    from rackwise.cli.nightly.drive import Driver, NightSettings
     from rackwise.cli.nightly.show import show
 
     measure_ms, limit_ms = _durations(options)
@@ -126,7 +126,7 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
                 held.enter_context(locked(root, since=utc_now(), command="nightly"))
             except Locked:
                 raise night_is_locked(root, holder(root) or LockHolder()) from None
-            settings = Settings(
+            settings = NightSettings(
                 root=root,
                 fleet=fleet,
                 options=_night_options(options, fleet, measure_ms),

@@ -21,7 +21,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.core.nightly.window import Look, window
+from rackwise.core.nightly.window import NightLook, window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,15 +56,15 @@ class NightOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class NightLayout:
     """The paths below the folder of `--out`."""
 
     root: str
 
-    def look(self, cluster: str, day: str, step: StepName) -> Look:
+    def look(self, cluster: str, day: str, step: StepName) -> NightLook:
         """A snapshot of a night."""
         number = 1 if step == "first-look" else 2
-        return Look(day, number, f"{self.looks(cluster)}/{day}-{number}.json.gz")
+        return NightLook(day, number, f"{self.looks(cluster)}/{day}-{number}.json.gz")
 
     def looks(self, cluster: str) -> str:
         """The folder of the snapshots of a cluster."""
@@ -104,19 +104,19 @@ class Layout:
         return f"{self.root}/nightly.json"
 
 
-def look(layout: Layout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
+def look(layout: NightLayout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
     """The command that takes a snapshot."""
     out = layout.look(cluster.name, day, step).file
     return ("snapshot", *cluster.source, "--name", cluster.name, "--resolve", "--out", out)
 
 
-def audit(layout: Layout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
+def audit(layout: NightLayout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
     """The command that audits the look of a step."""
     file = layout.look(cluster.name, day, step).file
     return ("--json", "audit", "--snapshot", file, *_policy(cluster))
 
 
-def plan(layout: Layout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
+def plan(layout: NightLayout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
     """The command that plans the repair of the cluster in the look of a step."""
     file = layout.look(cluster.name, day, step).file
     out = layout.plan(cluster.name, day)
@@ -124,10 +124,10 @@ def plan(layout: Layout, cluster: NightCluster, day: str, step: StepName) -> tup
 
 
 def price(
-    layout: Layout,
+    layout: NightLayout,
     clusters: Sequence[NightCluster],
     day: str,
-    looks: Mapping[str, Sequence[Look]],
+    looks: Mapping[str, Sequence[NightLook]],
     options: NightOptions,
 ) -> tuple[str, ...]:
     """The command that prices the days since the night before; `looks`: with those of tonight."""
@@ -147,7 +147,7 @@ def price(
     )
 
 
-def metrics(layout: Layout) -> tuple[str, ...]:
+def metrics(layout: NightLayout) -> tuple[str, ...]:
     """The command that writes the report and the metrics of the result."""
     return ("report", layout.result, "--out", layout.report, "--metrics", layout.run_metrics)
 

@@ -17,7 +17,7 @@ The driver asks, starts what is due, records how it ended, and asks again. Nothi
 3. A cluster whose first look failed has no further step. The others go on.
 4. Two steps that write to one result (`price`) follow one another.
 
-What this does not do: read a clock, a folder or a process. Each is in the `Situation`.
+What this does not do: read a clock, a folder or a process. Each is in the `NightSituation`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from rackwise.core.nightly.night import LOOKS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.core.nightly.commands import Layout, NightCluster, NightOptions
+    from rackwise.core.nightly.commands import NightCluster, NightLayout, NightOptions
     from rackwise.core.nightly.night import Night, StepName, StepRun
-    from rackwise.core.nightly.window import Look
+    from rackwise.core.nightly.window import NightLook
 
 
 class Job(NamedTuple):
@@ -52,20 +52,20 @@ class Job(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class NightSituation:
     """What the decision depends on."""
 
     night: Night
     clusters: Sequence[NightCluster]
-    layout: Layout
+    layout: NightLayout
     options: NightOptions
-    looks: Mapping[str, Sequence[Look]]
+    looks: Mapping[str, Sequence[NightLook]]
     """Cluster -> looks of earlier nights in the folder, oldest first."""
     has_result: bool
     """Whether an earlier night has published a result."""
 
 
-def due(situation: Situation) -> tuple[Job, ...]:
+def due(situation: NightSituation) -> tuple[Job, ...]:
     """The steps that can start; those that run already are among them. Empty: the night is over."""
     jobs: list[Job] = []
     for cluster in situation.clusters:
@@ -78,7 +78,7 @@ def due(situation: Situation) -> tuple[Job, ...]:
     return tuple(_of_fleet(situation))
 
 
-def last_look(situation: Situation, cluster: str) -> StepName | None:
+def last_look(situation: NightSituation, cluster: str) -> StepName | None:
     """The last look at the cluster in this night; None if no look succeeded."""
     night = situation.night
     ended = {step: night.run_of(step, cluster) for step in LOOKS}
@@ -86,7 +86,7 @@ def last_look(situation: Situation, cluster: str) -> StepName | None:
     return found[-1] if found else None
 
 
-def _of_cluster(situation: Situation, cluster: NightCluster) -> Iterable[Job]:
+def _of_cluster(situation: NightSituation, cluster: NightCluster) -> Iterable[Job]:
     first = _look(situation, cluster, "first-look")
     if not _is_settled(situation, first):
         return [first]
@@ -113,12 +113,12 @@ def _ended_ms(run: StepRun) -> int:
     return int(datetime.fromisoformat(run.began).timestamp()) * 1000 + run.took_ms
 
 
-def _look(situation: Situation, cluster: NightCluster, step: StepName) -> Job:
+def _look(situation: NightSituation, cluster: NightCluster, step: StepName) -> Job:
     words = commands.look(situation.layout, cluster, situation.night.day, step)
     return Job(step, (cluster.name,), words)
 
 
-def _prices(situation: Situation) -> list[Job]:
+def _prices(situation: NightSituation) -> list[Job]:
     """The next price that is not settled."""
     for clusters in commands.groups(situation.clusters):
         seen = [each for each in clusters if last_look(situation, each.name)]
@@ -137,7 +137,7 @@ def _prices(situation: Situation) -> list[Job]:
     return []
 
 
-def _tonight(situation: Situation, cluster: str) -> list[Look]:
+def _tonight(situation: NightSituation, cluster: str) -> list[NightLook]:
     night = situation.night
     ended = [(step, night.run_of(step, cluster)) for step in LOOKS]
     return [
@@ -147,7 +147,7 @@ def _tonight(situation: Situation, cluster: str) -> list[Look]:
     ]
 
 
-def _of_fleet(situation: Situation) -> Iterable[Job]:
+def _of_fleet(situation: NightSituation) -> Iterable[Job]:
     """The metrics, then the notices."""
     is_priced = any(run.step == "price" and run.is_ok for run in situation.night.runs)
     metrics = Job("metrics", (), commands.metrics(situation.layout))
@@ -157,7 +157,7 @@ def _of_fleet(situation: Situation) -> Iterable[Job]:
     return [] if _is_settled(situation, notify) else [notify]
 
 
-def _is_done(situation: Situation, job: Job) -> bool:
+def _is_done(situation: NightSituation, job: Job) -> bool:
     runs = situation.night.runs
     for index, run in enumerate(runs):
         if run.key == (job.step, job.clusters):
@@ -166,7 +166,7 @@ def _is_done(situation: Situation, job: Job) -> bool:
     return False
 
 
-def _is_settled(situation: Situation, job: Job) -> bool:
+def _is_settled(situation: NightSituation, job: Job) -> bool:
     run = situation.night.run_of(job.step, *job.clusters)
     if run is not None and not run.is_ok:
         return run.start == situation.night.starts

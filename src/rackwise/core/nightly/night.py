@@ -3,7 +3,7 @@
 ```
 NightlyState
   night      Night     day, runs: (StepRun, StepRun, ..)     the last run of each step, oldest first
-  clusters   name -> ClusterMemory                            what was told of the cluster
+  clusters   name -> ClusterMemory                            what has been reported of the cluster
   outbox     (Notice, ..)                                     what the webhook has not taken yet
 ```
 

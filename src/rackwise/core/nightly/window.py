@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-class Look(NamedTuple):
+class NightLook(NamedTuple):
     """A snapshot in the folder of a cluster. Looks sort by time."""
 
     day: str
@@ -42,12 +42,12 @@ class Window(NamedTuple):
     files: tuple[str, ...]
 
 
-def window(looks: Mapping[str, Sequence[Look]], day: str) -> Window:
+def window(looks: Mapping[str, Sequence[NightLook]], day: str) -> Window:
     """The snapshots and the first day of tonight's run.
 
     `looks`: cluster -> its looks with those of tonight; `day`: tonight.
 
-    >>> looks = [Look(f"2026-11-{day}", 2, f"{day}.json.gz") for day in (23, 24, 25, 26)]
+    >>> looks = [NightLook(f"2026-11-{day}", 2, f"{day}.json.gz") for day in (23, 24, 25, 26)]
     >>> window({"prod": looks}, "2026-11-26")
     Window(first_day='2026-11-25', files=('24.json.gz', '25.json.gz', '26.json.gz'))
     """
@@ -67,17 +67,17 @@ def window(looks: Mapping[str, Sequence[Look]], day: str) -> Window:
     return Window(first_day, tuple(files))
 
 
-def _since(looks: Sequence[Look], first_day: str) -> Iterable[str]:
+def _since(looks: Sequence[NightLook], first_day: str) -> Iterable[str]:
     before = [each.file for each in looks if each.day < first_day]
     return [*before[-1:], *(each.file for each in looks if each.day >= first_day)]
 
 
-def expired(looks: Sequence[Look], day: str, oldest: str) -> tuple[Look, ...]:
+def expired(looks: Sequence[NightLook], day: str, oldest: str) -> tuple[NightLook, ...]:
     """Looks that can be removed: before `oldest`, and not needed by a later night.
 
     The last two nights before `day` stay: the next run may need them.
 
-    >>> looks = [Look(f"2026-11-{day}", 1, str(day)) for day in (20, 21, 22, 23)]
+    >>> looks = [NightLook(f"2026-11-{day}", 1, str(day)) for day in (20, 21, 22, 23)]
     >>> [each.file for each in expired(looks, "2026-11-23", "2026-11-23")]
     ['20']
     """

@@ -1,4 +1,4 @@
-"""Which notices a night makes: one for each change, none for what was told already.
+"""Which notices a night makes: one for each change, none for what is known already.
 
 | kind | when |
 |---|---|
@@ -8,8 +8,9 @@
 | `cluster-recovered` | no step fails any more |
 | `plan-waits` | a plan has moves, and they are not those of the plan before |
 
-A figure that is not known tonight changes nothing: it makes no notice, and what was told stays
-told. So a cluster that is down for a night does not report its unsafe topics anew when it is back.
+A figure that is not known tonight changes nothing: it makes no notice, and what has been reported
+stays so. So a cluster that is down for a night does not report its unsafe topics anew when it is
+back.
 
 What this does not do: send; decide what is unsafe (`core.audit`) or what a plan moves.
 """
@@ -34,7 +35,7 @@ LONGEST: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One change that people are told of."""
+    """One change that people get to know."""
 
     kind: NoticeKind
     """What happened."""
@@ -48,7 +49,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterMemory:
-    """What was told of a cluster."""
+    """What has been reported of a cluster."""
 
     last_success: str | None = None
     """End of the last night in which no step of the cluster failed, UTC."""
@@ -73,7 +74,7 @@ class DayCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFacts:
+class NightFacts:
     """What is known of a cluster tonight; None is not known."""
 
     failures: tuple[str, ...]
@@ -89,11 +90,11 @@ class ClusterFacts:
 
 
 def changes(
-    name: str, memory: ClusterMemory, facts: ClusterFacts, *, day: str, limit_percent: int
+    name: str, memory: ClusterMemory, facts: NightFacts, *, day: str, limit_percent: int
 ) -> tuple[tuple[Notice, ...], ClusterMemory]:
     """The notices of a cluster, worst first, and what to remember once they are kept.
 
-    `limit_percent`: a rise of the cost above this is told.
+    `limit_percent`: a rise of the cost above this makes a notice.
     """
     told: list[tuple[NoticeKind, str]] = []
     who = escaped(name)

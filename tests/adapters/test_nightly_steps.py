@@ -1,0 +1,73 @@
+"""Steps as processes: their exit codes, their words, their end."""
+
+import os
+import signal
+import socket
+import time
+from contextlib import closing
+
+import pytest
+
+from rackwise.adapters.clock import monotonic_ms
+from rackwise.adapters.nightly_steps import TIMED_OUT, StepProcess
+from rackwise.core.errors import WorldError
+
+PATIENCE_MS = 60_000
+
+
+def step(tmp_path, *words):
+    return StepProcess(words, environ=os.environ, scratch=tmp_path, now_ms=monotonic_ms())
+
+
+def end_of(process, limit_ms=PATIENCE_MS):
+    while (found := process.ended(monotonic_ms(), limit_ms=limit_ms)) is None:
+        time.sleep(0.02)
+    return found
+
+
+@pytest.fixture
+def silent():
+    """The address of a server that accepts connections and says nothing."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_what_a_step_prints_is_kept_and_leaves_no_file(tmp_path):
+    found = end_of(step(tmp_path, "--version"))
+    assert (found.exit, found.reason) == (0, None)
+    assert found.stdout.startswith(b"rackwise ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_reason_is_the_error_and_not_its_hint(tmp_path):
+    found = end_of(step(tmp_path, "audit", "--snapshot", str(tmp_path / "no.json")))
+    assert found.exit == 1
+    assert found.reason is not None
+    assert found.reason.startswith("error: ")
+    assert "no.json" in found.reason
+
+
+def test_a_step_that_takes_too_long_is_ended(tmp_path, silent):
+    words = ("snapshot", "--bootstrap-server", silent, "--out", str(tmp_path / "s.json"))
+    found = end_of(step(tmp_path, *words), limit_ms=200)
+    assert (found.exit, found.reason) == (TIMED_OUT, "it did not end within 0.2 s")
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_a_step_ended_by_a_signal_has_its_number(tmp_path, silent):
+    words = ("snapshot", "--bootstrap-server", silent, "--out", str(tmp_path / "s.json"))
+    process = step(tmp_path, *words)
+    process._process.send_signal(signal.SIGKILL)
+    assert end_of(process).exit == 128 + signal.SIGKILL
+
+
+def test_closing_ends_the_step(tmp_path, silent):
+    words = ("snapshot", "--bootstrap-server", silent, "--out", str(tmp_path / "s.json"))
+    process = step(tmp_path, *words)
+    process.close()
+    assert process._process.poll() is not None
+
+
+def test_a_folder_that_takes_no_file_is_an_error_of_the_world(tmp_path):
+    with pytest.raises(WorldError, match="cannot start a step"):
+        step(tmp_path / "gone", "--version")
