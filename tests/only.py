@@ -43,8 +43,10 @@ CAPABILITIES = {
         core/fleet core/meter core/billed adapters/kafka/logs adapters/kafka/test_commits.py
         pipeline report cli/analyze
     """,
-    "fleet": "core/test_fleet_file.py adapters/files/test_fleet_file.py cli/fleet",
-    "nightly": "core/nightly core/notices cli/nightly adapters/test_*nightly*.py adapters/test_webhook.py",
+    "fleet": """
+        core/test_fleet_file.py adapters/files/test_fleet_file.py cli/fleet
+        core/nightly core/notices adapters/test_nightly_steps.py adapters/test_webhook.py
+    """,
     "house": "house",
 }
 """Capability -> files and folders of `tests`."""

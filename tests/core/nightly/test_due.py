@@ -19,9 +19,9 @@ from rackwise.core.notices.changes import ClusterMemory, Notice
 DAY = "2026-11-26"
 BEGAN = "2026-11-26T02:00:00Z"
 BEGAN_MS = 1_795_658_400_000
-A = NightCluster(name="a", source=("--bootstrap-server", "a:1"), policy="p.toml", bill=("--x", "1"))
-B = NightCluster(name="b", source=("--bootstrap-server", "b:1"), bill=("--x", "2"))
-C = NightCluster(name="c", source=("--bootstrap-server", "c:1"), bill=("--x", "2"))
+A = NightCluster(name="a", source=("--cluster", "a"), bill=("--x", "1"))
+B = NightCluster(name="b", source=("--cluster", "b"), bill=("--x", "2"))
+C = NightCluster(name="c", source=("--cluster", "c"), bill=("--x", "2"))
 LAYOUT = NightLayout(root="/data")
 
 
@@ -89,10 +89,10 @@ class TestOrder:
         assert audit.command == (
             "--json",
             "audit",
+            "--cluster",
+            "a",
             "--snapshot",
             "/data/snapshots/a/2026-11-26-2.json.gz",
-            "--policy",
-            "p.toml",
         )
         assert audit.stdout == "/data/audits/a/2026-11-26.json"
         assert plan.command[-2:] == ("--out", "/data/plans/a/2026-11-26.json")
@@ -136,7 +136,7 @@ class TestFailures:
         here, _ = run_night(situation(A), {("second-look", "a"): 1})
         run = here.night.run_of("audit", "a")
         assert run is not None
-        assert run.command[3] == "/data/snapshots/a/2026-11-26-1.json.gz"
+        assert run.command[5] == "/data/snapshots/a/2026-11-26-1.json.gz"
 
     def test_no_metrics_are_written_without_any_result(self):
         _, order = run_night(situation(A), {("first-look", "a"): 1})

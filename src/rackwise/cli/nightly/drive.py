@@ -69,11 +69,9 @@ class Running:
     began: str
 
 
-def night_cluster(cluster: FleetCluster) -> NightCluster:
+def night_cluster(fleet: FleetFile, cluster: FleetCluster) -> NightCluster:
     """What the steps of a cluster need, from its part of the fleet file."""
-    source = ["--bootstrap-server", cluster.bootstrap_server]
-    if cluster.command_config is not None:
-        source += ["--client-config", cluster.command_config]
+    source = ("--fleet", fleet.name, "--cluster", cluster.name)
     bill: list[str] = []
     for option, value in (
         ("--subnets", cluster.subnets),
@@ -85,9 +83,7 @@ def night_cluster(cluster: FleetCluster) -> NightCluster:
         bill += [] if value is None else [option, value]
     for place in cluster.flows:
         bill += ["--flows", place]
-    return NightCluster(
-        name=cluster.name, source=tuple(source), policy=cluster.policy, bill=tuple(bill)
-    )
+    return NightCluster(name=cluster.name, source=source, bill=tuple(bill))
 
 
 class Driver:
@@ -97,7 +93,9 @@ class Driver:
         self.shell = shell
         self.settings = settings
         self.layout = NightLayout(root=str(settings.root))
-        self.clusters = tuple(map(night_cluster, settings.fleet.clusters))
+        self.clusters = tuple(
+            night_cluster(settings.fleet, each) for each in settings.fleet.clusters
+        )
         self.sent = 0
         """Notices that the webhook has taken in this run."""
         self.ran = 0

@@ -194,6 +194,7 @@ def _fleet(shell: Shell, options: NightlyOptions) -> FleetFile:
             hint="give --fleet FILE, or write rackwise.toml with a table [clusters.NAME]",
             where="--fleet",
         )
+    path = path.absolute()
     return read_fleet_file(path, environ=os.environ, max_bytes=shell.max_input)
 
 

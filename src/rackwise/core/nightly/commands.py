@@ -35,9 +35,7 @@ class NightCluster:
 
     name: str
     source: tuple[str, ...]
-    """Options that connect to it."""
-    policy: str | None = None
-    """Path of its policy."""
+    """Options that name it in the fleet file, which has its brokers, its security and its policy."""
     bill: tuple[str, ...] = ()
     """Options of `analyze`. Clusters with equal options are priced in one run."""
 
@@ -107,20 +105,20 @@ class NightLayout:
 def look(layout: NightLayout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
     """The command that takes a snapshot."""
     out = layout.look(cluster.name, day, step).file
-    return ("snapshot", *cluster.source, "--name", cluster.name, "--resolve", "--out", out)
+    return ("snapshot", *cluster.source, "--resolve", "--out", out)
 
 
 def audit(layout: NightLayout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
     """The command that audits the look of a step."""
     file = layout.look(cluster.name, day, step).file
-    return ("--json", "audit", "--snapshot", file, *_policy(cluster))
+    return ("--json", "audit", *cluster.source, "--snapshot", file)
 
 
 def plan(layout: NightLayout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
     """The command that plans the repair of the cluster in the look of a step."""
     file = layout.look(cluster.name, day, step).file
     out = layout.plan(cluster.name, day)
-    return ("plan", "repair", "--snapshot", file, *_policy(cluster), "--out", out)
+    return ("plan", "repair", *cluster.source, "--snapshot", file, "--out", out)
 
 
 def price(
@@ -167,7 +165,3 @@ def groups(clusters: Sequence[NightCluster]) -> list[tuple[NightCluster, ...]]:
     for each in clusters:
         found.setdefault(each.bill, []).append(each)
     return [tuple(each) for each in found.values()]
-
-
-def _policy(cluster: NightCluster) -> tuple[str, ...]:
-    return () if cluster.policy is None else ("--policy", cluster.policy)
