@@ -7,12 +7,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rackwise.adapters.clock import SHIFT
-from rackwise.cli.analyze.options import EngineName
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell, parse_duration_ms
 from rackwise.cli.source import utc_now
@@ -68,7 +67,7 @@ class NightlyOptions:
         typer.Option(metavar="TIME", help="Take two snapshots of each cluster, this far apart."),
     ] = "60s"
     engine: Annotated[
-        EngineName,
+        Literal["local", "spark"],
         typer.Option(
             metavar="ENGINE",
             help="Price on this engine: local, this machine without Java, or spark.",
