@@ -73,10 +73,7 @@ def test_the_url_of_the_webhook_is_in_no_file_and_in_no_output(fleet, hook):
 def test_json_has_the_command_of_each_step(fleet):
     result = fleet.night(FIRST, "--json")
     assert result.out.count("\n") == 1
-    assert (
-        f"rackwise snapshot --bootstrap-server 127.0.0.1:1 --client-config {fleet.file.parent}"
-        in (result.out)
-    )
+    assert f"rackwise snapshot --fleet {fleet.file} --cluster a --resolve --out " in result.out
 
 
 def test_a_second_run_at_the_same_time_is_rejected_and_a_killed_one_is_no_obstacle(fleet):
