@@ -68,7 +68,7 @@ COMMANDS = {
     "serve": Command("place.serve", "Serve placements to any Kafka client"),
     "analyze": Command("analyze.analyze", "Audit, plan and price a fleet on Spark; write a report"),
     "nightly": Command(
-        "nightly.nightly", "Run every night: snapshot, audit, plan and price a fleet"
+        "fleet.nightly.nightly", "Run every night: snapshot, audit, plan and price a fleet"
     ),
     "report": Command("analyze.report", "Render the report of a result again, without Spark"),
     "stream": Command("analyze.stream", "Write client telemetry to tables and bill it by day"),

@@ -1,1 +1,1 @@
-"""Commands that run for every cluster of a fleet file."""
+"""Commands that run for every cluster of a fleet file; `nightly` runs them all."""

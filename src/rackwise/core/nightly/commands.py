@@ -35,7 +35,7 @@ class NightCluster:
 
     name: str
     source: tuple[str, ...]
-    """Options that name it in the fleet file, which has its brokers, its security and its policy."""
+    """Options that name it in the fleet file, which has its brokers, security and policy."""
     bill: tuple[str, ...] = ()
     """Options of `analyze`. Clusters with equal options are priced in one run."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.nightly.documents import NightDocument, StepDocument
+from rackwise.cli.fleet.nightly.documents import NightDocument, StepDocument
 from rackwise.cli.tables import columns_text
 from rackwise.core.nightly.commands import command_text
 from rackwise.core.nightly.outcome import exit_code, failed, subject
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from rackwise.cli.nightly.drive import Driver
+    from rackwise.cli.fleet.nightly.drive import Driver
     from rackwise.cli.shell import Shell
     from rackwise.core.nightly.night import StepRun
 

@@ -252,7 +252,7 @@ class Driver:
             self.sent += len(some)
 
     def _with_changes(self) -> NightlyState:
-        from rackwise.cli.nightly.facts import cluster_facts, costs_of
+        from rackwise.cli.fleet.nightly.facts import cluster_facts, costs_of
 
         costs = costs_of(self.shell, Path(self.layout.result))
         found: list[Notice] = []
@@ -274,7 +274,7 @@ class Driver:
 
     def _end(self, began_ms: int) -> None:
         """Record the end, and write the metrics of the night."""
-        from rackwise.cli.nightly.facts import night_figures
+        from rackwise.cli.fleet.nightly.facts import night_figures
         from rackwise.report.metrics.nightly import nightly_metrics
 
         now = utc_now()

@@ -110,8 +110,8 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
     shell: Shell = context.obj
     from rackwise.adapters.files.nightly import made_folders, night_is_locked
     from rackwise.adapters.files.state_folder import LockHolder, holder, locked
-    from rackwise.cli.nightly.drive import Driver, NightSettings
-    from rackwise.cli.nightly.show import show
+    from rackwise.cli.fleet.nightly.drive import Driver, NightSettings
+    from rackwise.cli.fleet.nightly.show import show
 
     measure_ms, limit_ms = _durations(options)
     _rehearse(options.at)
