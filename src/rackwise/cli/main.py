@@ -11,7 +11,9 @@ import io
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import typer
 from typer.exceptions import Exit, TyperException
@@ -20,11 +22,11 @@ from rackwise.cli.app import COMMANDS, build_app, build_help_app
 from rackwise.cli.fleet.options import bare_fleet_with_value
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
 from rackwise.cli.stopping import not_ignored
-from rackwise.core.errors import RackwiseError, WorldError
+from rackwise.core.errors import RackwiseError, SettingsWarning, WorldError
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import FrameType
 
 SWITCHES = ("--json", "--quiet", "--debug")
@@ -38,7 +40,8 @@ def run(arguments: Sequence[str]) -> int:
     _open_streams()
     shell = Shell.of(global_options(arguments))
     try:
-        code = _call(globals_first(arguments), shell)
+        with _own_warnings(shell):
+            code = _call(globals_first(arguments), shell)
         sys.stdout.flush()
     except BrokenPipeError:
         drop_stdout()
@@ -80,6 +83,32 @@ def _call(arguments: list[str], shell: Shell) -> int:
         shell.internal(error)
         return 1
     return int(result or 0)
+
+
+@contextmanager
+def _own_warnings(shell: Shell) -> Iterator[None]:
+    """Print the warnings of adapters as the command line does, each text once."""
+    told: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SettingsWarning)
+        show = warnings.showwarning
+
+        def print_warning(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, SettingsWarning):
+                show(message, category, filename, lineno, file, line)
+            elif str(message) not in told:
+                told.add(str(message))
+                shell.warn(str(message))
+
+        warnings.showwarning = print_warning
+        yield
 
 
 def _from_system(error: OSError) -> WorldError:

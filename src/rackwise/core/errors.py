@@ -549,3 +549,11 @@ class MissingClientError(MissingDependency):
             had=None,
             hint=f"pip install 'rackwise[{extra}]'",
         )
+
+
+class SettingsWarning(UserWarning):
+    """Settings or files of a connection are used, and deserve attention; the text says what to do.
+
+    It is a warning of Python, because it is found far below what shows it. The command line prints
+    it as `warning: ...`.
+    """

@@ -21,6 +21,7 @@ from rackwise.core.errors import (
     InvalidConfig,
     Unreachable,
 )
+from rackwise.core.identity.refusals import SecretExposed
 from rpc_servers import PATIENCE_S, connected, eventually, received, running
 from service_frames import framed, header
 
@@ -48,6 +49,7 @@ def pem(tmp_path_factory):
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
     return folder
 
 
@@ -102,6 +104,15 @@ class TestTls:
         tls = Tls(certificate=pem / certificate, key=pem / key, client_ca=pem / client_ca)
         with pytest.raises(InvalidConfig, match=r"invalid --tls.*: expected PEM files, got "):
             server_context(tls)
+
+    @pytest.mark.parametrize("mode", [0o604, 0o620, 0o644])
+    def test_a_key_that_others_may_read_or_write_is_refused(self, tmp_path, mode):
+        key, certificate = tmp_path / "key.pem", tmp_path / "server.pem"
+        certificate.write_text(CERTIFICATE)
+        key.write_text(KEY)
+        key.chmod(mode)
+        with pytest.raises(SecretExposed, match=f"holds a private key: .*, got {mode:04o}"):
+            server_context(Tls(certificate=certificate, key=key))
 
 
 class TestAddresses:

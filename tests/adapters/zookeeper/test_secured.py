@@ -27,6 +27,7 @@ from rackwise.core.errors import (
     MissingDependency,
     MissingPermission,
     RackwiseError,
+    SettingsWarning,
     Unreachable,
 )
 from rackwise.core.identity.nodes.store import CLAIMS, FENCE, HOSTS, IDS, OURS, Absent, Create, Put
@@ -264,12 +265,22 @@ def refused_with(path, kind=InvalidConfig):
     return refused.value
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o660, 0o604])
+@pytest.mark.parametrize("mode", [0o644, 0o660, 0o604, 0o620])
 def test_settings_that_others_may_read_are_exposed(settings, mode):
     path = settings(digest(), password=CANARY, mode=mode)
     error = refused_with(path, SecretExposed)
     assert error.had == f"{mode:04o}"
-    assert error.hint == f"chmod 600 {path}"
+    assert error.hint.startswith(f"run chmod 600 {path}; ")
+
+
+def test_settings_that_the_group_may_read_are_used_with_a_warning(settings, tmp_path):
+    path = settings(digest(), password=CANARY, mode=0o440)
+    (tmp_path / "password").chmod(0o640)
+    with pytest.warns(SettingsWarning) as told:
+        assert read_store_config(path).password.reveal() == CANARY
+    texts = [str(each.message) for each in told]
+    assert [f"{path} holds" in texts[0], "holds a password" in texts[1]] == [True, True]
+    assert CANARY not in "".join(texts)
 
 
 def test_a_password_or_key_that_others_may_read_is_exposed(settings, tmp_path, pem):
@@ -292,7 +303,7 @@ def test_a_password_or_key_that_others_may_read_is_exposed(settings, tmp_path, p
         ({"auth.user": "kafka"}, "expected auth.scheme, auth.user and a password together"),
         ({"auth.password.env": "NOT_SET"}, "NOT_SET is not set"),
         ({"auth.password.env": "A", "auth.password.file": "/b"}, "one source of the password"),
-        ({"auth.password.file": "/nowhere"}, "/nowhere cannot be read"),
+        ({"auth.password.file": "/nowhere"}, "cannot read password file /nowhere"),
         ({"acl.kafka": "kafka"}, "expected SCHEME:ID, got kafka"),
         ({"acl.kafka": "sasl:kafka"}, "acl.kafka needs a login that owns the nodes"),
         ({"acl.world.read": "perhaps"}, "expected true or false"),
@@ -330,8 +341,8 @@ def test_a_password_file_without_a_password_is_refused(settings, tmp_path, data)
 
 
 def test_settings_that_are_no_file_are_refused(tmp_path):
-    assert "cannot be read" in refused_with(tmp_path / "gone").message
-    assert "not a regular file" in refused_with(tmp_path).message
+    assert "cannot read store settings" in refused_with(tmp_path / "gone").message
+    assert "expected a regular file" in refused_with(tmp_path).message
 
 
 def test_a_password_comes_from_a_variable_or_a_file(settings, monkeypatch):

@@ -14,6 +14,7 @@ import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rackwise.adapters.secret_files import check_private
 from rackwise.core.errors import InvalidConfig, Unreachable
 from rackwise.core.replica_service.answers import MOST_WAIT_MS
 from rackwise.core.text import escaped
@@ -159,11 +160,13 @@ def check_api_key(api_key: int) -> None:
 def server_context(tls: Tls) -> ssl.SSLContext:
     """TLS 1.2 or later; with `client_ca`, clients must present a certificate.
 
-    Raises `InvalidConfig` for files that cannot be loaded, and for a key with a password.
+    Raises `InvalidConfig` for files that cannot be loaded, and for a key with a password;
+    `SecretExposed` for a key that other users may read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
+        check_private(tls.key.stat(), str(tls.key), holds="a private key")
         context.load_cert_chain(tls.certificate, tls.key, password=_no_password)
     except OSError as error:
         _cannot_load("--tls-cert and --tls-key", f"{tls.certificate}, {tls.key}", error)

@@ -16,7 +16,7 @@ nodes belong to that login (all permissions); `acl.kafka` and, if set, the world
 Without a login they are open, as Kafka's own nodes are.
 
 A password is never in this file or on a command line: a file of its own or a variable holds it.
-Only the owner may read this file, the password file and the key.
+Users other than the owner and the group must not read this file, the password file and the key.
 
 What this does not do: GSSAPI; encrypted keys; JKS stores.
 """
@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import os
 import ssl
-import stat
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,8 +32,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 from kazoo.security import ACL, ANYONE_ID_UNSAFE, Id, Permissions
 
+from rackwise.adapters.secret_files import check_private, read_secret
 from rackwise.core.errors import InvalidConfig, MissingDependency
-from rackwise.core.identity.refusals import SecretExposed
 from rackwise.core.java_properties import parse_properties
 from rackwise.core.secret import Secret
 from rackwise.core.text import escaped
@@ -58,7 +57,7 @@ KNOWN_SETTINGS = (
     "acl.world.read",
 )
 _BOOLEANS = {"true": True, "false": False}
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_HINT = "see the settings of --store-config in docs/guides/broker-identity.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +137,8 @@ def read_store_config(
     pure-sasl.
     """
     name = os.fspath(path)
-    settings = {key: value.strip() for key, value in parse_properties(_read(name, name)).items()}
+    data = _read(name, "store settings", "settings of the store")
+    settings = {key: value.strip() for key, value in parse_properties(data).items()}
     for key in settings:
         if key not in KNOWN_SETTINGS:
             _reject(
@@ -162,36 +162,8 @@ def read_store_config(
     return config
 
 
-def _read(name: str, where: str, what: str = "a properties file") -> bytes:
-    """Read a small regular file that only its owner may read."""
-    try:
-        handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no path"
-        _reject(f"{escaped(name)} cannot be read: {reason}", what, str(reason), where)
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            _reject(f"{escaped(name)} is not a regular file", what, "not a regular file", where)
-        _check_private(status, name)
-        data = os.read(handle, MAX_BYTES + 1)
-    finally:
-        os.close(handle)
-    if len(data) > MAX_BYTES:
-        _reject(f"{escaped(name)} has more than {MAX_BYTES} bytes", what, len(data), where)
-    return data
-
-
-def _check_private(status: os.stat_result, name: str) -> None:
-    if status.st_mode & _OTHERS:
-        mode = stat.S_IMODE(status.st_mode)
-        raise SecretExposed(
-            f"invalid mode of {escaped(name)}: expected 0600, got {mode:04o}",
-            wanted="0600",
-            had=f"{mode:04o}",
-            hint=f"chmod 600 {escaped(name)}",
-            where=name,
-        )
+def _read(name: str, what: str, holds: str) -> bytes:
+    return read_secret(name, what=what, holds=holds, hint=_HINT, max_bytes=MAX_BYTES)
 
 
 def _reject(message: str, wanted: object, had: object, where: str) -> NoReturn:
@@ -199,7 +171,7 @@ def _reject(message: str, wanted: object, had: object, where: str) -> NoReturn:
         message,
         wanted=wanted,
         had=had,
-        hint="see the settings of --store-config in docs/guides/broker-identity.md",
+        hint=_HINT,
         where=where,
     )
 
@@ -222,7 +194,7 @@ def _password(settings: Mapping[str, str], environ: Mapping[str, str], name: str
         both = "auth.password.file and auth.password.env"
         _reject(f"expected one source of the password, got {both}", "one", both, name)
     if file is not None:
-        return Secret(_first_line(_read(file, name, "a file with a password"), file))
+        return Secret(_first_line(_read(file, "password file", "a password"), file))
     if variable is None:
         return None
     found = environ.get(variable)
@@ -310,7 +282,7 @@ def _check_tls(config: StoreConfig, name: str) -> None:
             "expected tls.certificate and tls.key together, got one of them", "both", "one", name
         )
     if config.key is not None:
-        _check_private(_status(config.key, name), config.key)
+        check_private(_status(config.key, name), config.key, holds="a private key")
     if config.ca is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:

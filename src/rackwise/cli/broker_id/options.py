@@ -32,8 +32,8 @@ StoreConfigFile = Annotated[
     typer.Option(
         "--store-config",
         metavar="FILE",
-        help="Read TLS settings, login and ACLs of the store from this properties file. Its mode "
-        "must be 0600.",
+        help="Read TLS settings, login and ACLs of the store from this properties file. Other "
+        "users must not read it.",
     ),
 ]
 SessionTimeout = Annotated[

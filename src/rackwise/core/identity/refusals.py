@@ -392,9 +392,9 @@ class StoreNotReady(IdentityRefused):
     """The parent nodes of the store do not exist."""
 
 
-@refusal_code("SECRET_EXPOSED", expected="mode 0600", got="0644", hint="chmod 600 the file")
+@refusal_code("SECRET_EXPOSED", expected="mode 0600 or 0440", got="0644", hint="chmod 600 the file")
 class SecretExposed(InputError):
-    """Other users may read a file that holds secrets."""
+    """Other users may read or write a file that holds secrets."""
 
 
 @refusal_code(
