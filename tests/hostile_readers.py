@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from hashlib import sha1
 from pathlib import Path
 
 from rackwise.adapters.clients.confluent.statistics import read_statistics
@@ -17,6 +19,10 @@ from rackwise.adapters.files.tables.owners import parse_owners
 from rackwise.adapters.files.tables.prices import parse_prices
 from rackwise.adapters.files.tables.rates import parse_clients, parse_rates
 from rackwise.adapters.kafka.client_config import jaas_options
+from rackwise.adapters.kafka.references import References
+from rackwise.adapters.kafka.stores.jks import read_jks
+from rackwise.adapters.kafka.stores.load import is_pem, well_formed
+from rackwise.adapters.kafka.stores.material import StoreName
 from rackwise.core.errors import InputError
 from rackwise.core.java_properties import property_entries
 from rackwise.core.json.strict import parse
@@ -40,6 +46,29 @@ def of_text(reader):
     return lambda data: reader(data.decode("latin-1"))
 
 
+STORE = StoreName("ssl.keystore", "store")
+ENTRIES = b"\xfe\xed\xfe\xed\0\0\0\1\xff\xff\xff\xff"
+"""The head of a JKS store with as many entries as it can have."""
+
+
+def store_of(data):
+    """The store with hostile entries, and one whose only, protected key is hostile."""
+    words = {"password": "p", "key_password": "k", "name": STORE}
+    with suppress(InputError):
+        read_jks(ENTRIES + data, **words)
+    size = len(data)
+    key = b"\x30\x84" + (size + 20).to_bytes(4, "big") + b"\x30\x0c"
+    key += bytes.fromhex("060a2b060104012a02110101") + b"\x04\x84" + size.to_bytes(4, "big") + data
+    body = ENTRIES[:8] + b"\0\0\0\1" + b"\0\0\0\1" + bytes(10)
+    body += len(key).to_bytes(4, "big") + key + bytes(4)
+    made = sha1("p".encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()  # noqa: S324
+    read_jks(body + made, **words)
+
+
+def resolve(text):
+    References({}).resolved(text, "file:1", key="a", is_secret=False)
+
+
 READERS = {
     "JSON": lambda data: parse(data, where="file", error=InputError),
     "journal": lambda data: parse_journal(data, Path("journal")),
@@ -56,6 +85,10 @@ READERS = {
     "clients": of_file(parse_clients),
     "properties": of_text(property_entries),
     "JAAS": of_text(jaas_options),
+    "references": of_text(resolve),
+    "JKS store": store_of,
+    "kind of a store": lambda data: is_pem(data, "", STORE),
+    "PEM of one line": of_text(well_formed),
     "subnets": of_text(parse_subnets),
     "rack": of_text(Rack),
     "assignment": of_text(parse_assignment),

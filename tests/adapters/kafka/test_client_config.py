@@ -14,6 +14,7 @@ from rackwise.adapters.kafka import read_client_config
 from rackwise.adapters.kafka.client_config import MAX_BYTES, jaas_options
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.identity.refusals import SecretExposed
 from rackwise.core.secret import Secret
 
 LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" '
@@ -62,11 +63,11 @@ def test_variables_come_from_the_environment(written):
 
 
 def test_a_password_that_others_may_read_is_refused(written):
-    for mode in (0o640, 0o604, 0o620):
+    for mode in (0o604, 0o620, 0o644, 0o602):
         path = written(f'sasl.jaas.config={LOGIN} password="p";', mode)
-        with pytest.raises(InvalidConfig, match=f"expected 0600, got {mode:04o}") as caught:
+        with pytest.raises(SecretExposed, match=f"expected 0600 or 0440, got {mode:04o}") as caught:
             settings_of(path)
-        assert caught.value.hint == f"run chmod 600 {path}"
+        assert caught.value.hint.startswith(f"run chmod 600 {path}; on Kubernetes ")
         assert '"p"' not in str(caught.value.as_dict())
 
 
@@ -77,7 +78,7 @@ def test_a_password_from_the_environment_may_stand_in_an_open_file(written):
 
 
 @pytest.mark.parametrize(
-    "key", ["ssl.truststore.password", "ssl.provider", "sasl.login.class", "security.providers"]
+    "key", ["ssl.cipher.suites", "ssl.provider", "sasl.login.class", "security.providers"]
 )
 def test_security_that_is_not_understood_is_refused(written, key):
     with pytest.raises(InvalidConfig, match=f"setting {key} is not supported") as caught:
@@ -160,8 +161,12 @@ def test_a_login_is_taken_from_the_jaas_line():
             "invalid sasl.jaas.config: expected a password",
         ),
         (
-            {"security.protocol": "SSL", "ssl.truststore.location": "/x.jks"},
-            "invalid ssl.truststore.type: expected PEM, got JKS",
+            {
+                "security.protocol": "SSL",
+                "ssl.truststore.location": "/x",
+                "ssl.truststore.type": "JCEKS",
+            },
+            "invalid ssl.truststore.type: expected JKS, PKCS12, PEM or nothing, got JCEKS",
         ),
         (
             {
@@ -169,15 +174,15 @@ def test_a_login_is_taken_from_the_jaas_line():
                 "ssl.truststore.location": "/none.pem",
                 "ssl.truststore.type": "PEM",
             },
-            "cannot load ssl.truststore.location /none.pem: No such file",
+            "cannot read ssl.truststore.location /none.pem: No such file",
         ),
         (
             {"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.1,TLSv1.2"},
             "invalid ssl.enabled.protocols: expected TLSv1.2, TLSv1.3, got TLSv1.1",
         ),
         (
-            {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "none"},
-            "invalid ssl.endpoint.identification.algorithm: expected https or nothing, got none",
+            {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "ldaps"},
+            "invalid ssl.endpoint.identification.algorithm: expected https, none or nothing, got ",
         ),
     ],
 )
@@ -202,6 +207,7 @@ def test_pem_stores_are_loaded_with_their_password(tmp_path):
     authority, client = tmp_path / "ca.pem", tmp_path / "client.pem"
     authority.write_text(AUTHORITY)
     client.write_text(LOCKED_KEY + CERTIFICATE)
+    client.chmod(0o600)
     settings = {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",

@@ -25,8 +25,8 @@ from kafka.net.transport import KafkaTCPTransport
 from kafka.protocol.admin import DescribeLogDirsRequest
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, STRANGER
-from kafka_servers import KRAFT_SET
 from kafka_traffic import consumer, create, produce, producer, until
+from own_listeners import broker_with
 from rackwise import Placement
 from rackwise.adapters.kafka import (
     add_to_topic,
@@ -44,10 +44,6 @@ from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
 from rackwise.adapters.kafka.connect import bootstrap_servers, send_in_turn
 from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
 from rackwise.adapters.kafka.messages import UnregisterBrokerRequest
-from rackwise.adapters.sandbox import Sandbox, resolve
-from rackwise.adapters.sandbox.blueprint import ClusterSpec
-from rackwise.adapters.sandbox.kraft import kraft_blueprint
-from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.core.errors import (
     AuthenticationFailed,
     InvalidConfig,
@@ -171,38 +167,21 @@ def secured(java_home, tmp_path_factory):
     keystore.write_text(KEY + CERTIFICATE + AUTHORITY)
     users = f'{PLAIN} user_reader="{CANARY}" user_stranger="{CANARY}" '
     users += f'user_taster="{CANARY}";'
-    request = ClusterSpec(
-        brokers=1,
-        racks=("a",),
-        java_home=java_home,
-        jars=resolve(KRAFT_SET),
-        heap_mib=256,
-        overrides={
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users": "User:ANONYMOUS",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
-            "LOGIN:SASL_PLAINTEXT,TLS:SASL_SSL",
-            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
-            "ssl.keystore.type": "PEM",
-            "ssl.keystore.location": str(keystore),
-            **{
-                f"listener.name.{listener}.{mechanism}.sasl.jaas.config": login
-                for listener in ("login", "tls")
-                for mechanism, login in (("plain", users), ("scram-sha-512", SCRAM + ";"))
-            },
+    overrides = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(keystore),
+        **{
+            f"listener.name.{listener}.{mechanism}.sasl.jaas.config": login
+            for listener in ("login", "tls")
+            for mechanism, login in (("plain", users), ("scram-sha-512", SCRAM + ";"))
         },
-    )
-    blueprint = kraft_blueprint(request, folder)
-    login, tls = free_ports(2)
-    properties = folder / "broker-0" / "server.properties"
-    lines = properties.read_text().splitlines()
-    (listeners,) = [line for line in lines if line.startswith("listeners=")]
-    lines.append(f"{listeners},LOGIN://127.0.0.1:{login},TLS://127.0.0.1:{tls}")
-    properties.write_text("\n".join(lines) + "\n")
-    with Sandbox(blueprint, folder, is_temporary=False) as broker:
-        broker.start(0)
-        broker.wait_until_ready()
-        broker.login, broker.tls = f"127.0.0.1:{login}", f"127.0.0.1:{tls}"
+    }
+    listeners = {"LOGIN": "SASL_PLAINTEXT", "TLS": "SASL_SSL"}
+    with broker_with(listeners, folder, java_home, overrides) as broker:
+        broker.login, broker.tls = broker.addresses["LOGIN"], broker.addresses["TLS"]
         yield broker
 
 

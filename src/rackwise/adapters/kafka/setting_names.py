@@ -1,0 +1,128 @@
+"""Names of client settings that other tools write: librdkafka's, and those of Java alone.
+
+librdkafka (kcat, confluent-kafka) has its own names for what Java has, too. `RENAMED` translates
+them. `IGNORED` names settings that change nothing here. `REASONS` says why a setting that a user
+may have cannot be obeyed. Every other security setting that is not supported is rejected.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.secret import Secret
+from rackwise.core.text import escaped
+
+Settings: TypeAlias = dict[str, str | Secret]
+Standing: TypeAlias = Literal["used", "ignored", "rejected"]
+
+RENAMED = {
+    "sasl.mechanisms": "sasl.mechanism",
+    "metadata.broker.list": "bootstrap.servers",
+    "ssl.ca.location": "ssl.truststore.location",
+    "ssl.ca.pem": "ssl.truststore.certificates",
+    "ssl.certificate.pem": "ssl.keystore.certificate.chain",
+    "ssl.key.pem": "ssl.keystore.key",
+}
+"""librdkafka's name -> Java's name."""
+
+IGNORED = (
+    "ssl.protocol",
+    "ssl.keymanager.algorithm",
+    "ssl.trustmanager.algorithm",
+    "ssl.secure.random.implementation",
+    "sasl.kerberos.kinit.cmd",
+    "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.ticket.renew.jitter",
+    "sasl.kerberos.ticket.renew.window.factor",
+    "sasl.login.refresh.buffer.seconds",
+    "sasl.login.refresh.min.period.seconds",
+    "sasl.login.refresh.window.factor",
+    "sasl.login.refresh.window.jitter",
+)
+"""Security settings without effect: a file for Java may have them, and nothing is less safe."""
+
+REASONS = {
+    "ssl.cipher.suites": "Python names cipher suites otherwise; use ssl.enabled.protocols",
+    "ssl.provider": "Python has no security providers; use a JKS, PKCS12 or PEM store",
+    "security.providers": "Python has no security providers; use a JKS, PKCS12 or PEM store",
+    "ssl.engine.factory.class": "a class of Java cannot run here; use the settings of stores",
+    "sasl.login.class": "a class of Java cannot run here; use sasl.jaas.config",
+    "sasl.login.callback.handler.class": "a class of Java cannot run here; use sasl.jaas.config",
+    "sasl.client.callback.handler.class": "a class of Java cannot run here; use sasl.jaas.config",
+    "ssl.crl.location": "revocation lists are not read",
+    "enable.ssl.certificate.verification": "certificates are always verified; remove this line, "
+    "and set the authority in ssl.ca.location",
+}
+"""Setting -> why it cannot be obeyed, as a hint."""
+
+_VERIFICATION = "enable.ssl.certificate.verification"
+_SECRET_WORDS = ("password", "secret", "user.info")
+
+
+def is_ignored(key: str, value: str) -> bool:
+    """Whether a security setting is dropped, because the client does what it says anyway."""
+    return key in IGNORED or (key == _VERIFICATION and value.strip().lower() == "true")
+
+
+def is_hidden(key: str) -> bool:
+    """Whether a setting of another program, such as a schema registry's, looks like a secret.
+
+    >>> is_hidden("schema.registry.basic.auth.user.info"), is_hidden("client.id")
+    (True, False)
+    """
+    return not key.startswith(("sasl.", "ssl.")) and any(word in key for word in _SECRET_WORDS)
+
+
+def add(settings: Settings, key: str, value: str | Secret, where: str) -> None:
+    """Set one setting under Java's name.
+
+    Raises `InvalidConfig` if librdkafka's name of it has given it another value.
+    """
+    name = RENAMED.get(key, key)
+    had = settings.get(name)
+    if name != key and had is not None and _plain(had) != _plain(value):
+        raise InvalidConfig(
+            f"{escaped(key)} and {escaped(name)} are one setting: expected one value, got two",
+            wanted="one value",
+            had="two",
+            hint=f"remove one of the two lines; {escaped(name)} is Java's name",
+            where=where,
+        )
+    settings[name] = value
+
+
+def add_login(settings: Settings, name: str) -> None:
+    """Turn librdkafka's `sasl.username` and `sasl.password` into Java's `sasl.jaas.config`.
+
+    Raises `InvalidConfig` if only one is set, or if there is a `sasl.jaas.config` too.
+    """
+    given = [each for each in ("sasl.username", "sasl.password") if each in settings]
+    if not given:
+        return
+    if len(given) == 1 or "sasl.jaas.config" in settings:
+        had = [*given, *(each for each in ("sasl.jaas.config",) if each in settings)]
+        raise InvalidConfig(
+            "invalid login: expected sasl.username and sasl.password, or sasl.jaas.config, got "
+            f"{' and '.join(had)}",
+            wanted="one login",
+            had=", ".join(had),
+            hint="keep the login of one tool: librdkafka's two settings, or Java's one",
+            where=name,
+        )
+    user, password = (_quoted(_plain(settings.pop(each))) for each in given)
+    settings["sasl.jaas.config"] = Secret(f"login required username={user} password={password};")
+
+
+def _plain(value: str | Secret) -> str:
+    return value.reveal() if isinstance(value, Secret) else value
+
+
+def _quoted(text: str) -> str:
+    r"""The text as an option of a JAAS line.
+
+    >>> _quoted('a"b\\')
+    '"a\\"b\\\\"'
+    """
+    escaped_text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped_text}"'
