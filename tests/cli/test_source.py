@@ -70,3 +70,23 @@ def test_a_password_that_others_may_read_is_an_error_with_the_command_to_run(aud
     assert (code, out) == (1, "")
     assert error.startswith(f"error: invalid mode of {tmp_path}/client.properties, which holds ")
     assert hint.startswith(f"hint: run chmod 600 {tmp_path}/client.properties")
+
+
+def test_brokers_of_the_file_are_never_used_in_silence(audited):
+    port = free_ports(1)[0]
+    text = f"bootstrap.servers=kafka-1:9092,127.0.0.1:{port}\n"
+    other = f"127.0.0.1:{free_ports(1)[0]}"
+    told = audited(text, "--bootstrap-server", other)[2].splitlines()
+    assert told[0] == (
+        f"warning: bootstrap.servers of the client settings names kafka-1:9092,127.0.0.1:{port}, "
+        f"--bootstrap-server {other}: --bootstrap-server is used; check that both are the same "
+        "cluster"
+    )
+    assert told[1].startswith(f"error: no broker answers at {other}")
+    assert audited(text, "--bootstrap-server", f"127.0.0.1:{port}")[2].startswith("error: ")
+    code, out, err = audited(text)
+    assert (code, out) == (1, "")
+    assert err.splitlines()[0] == (
+        "error: expected --bootstrap-server with --command-config, got none"
+    )
+    assert "bootstrap.servers of the file is not used" in err.splitlines()[1]

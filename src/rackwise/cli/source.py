@@ -106,6 +106,14 @@ class ClusterSource:
 
     def __post_init__(self) -> None:
         """Check that exactly one source is given."""
+        if self.client_config is not None and self.snapshot is self.bootstrap_server is None:
+            raise InvalidConfig(
+                "expected --bootstrap-server with --command-config, got none",
+                wanted="--bootstrap-server",
+                had=None,
+                hint="add --bootstrap-server H:P: bootstrap.servers of the file is not used, as in "
+                "Kafka's own tools",
+            )
         if (self.snapshot is None) == (self.bootstrap_server is None):
             raise InvalidConfig(
                 "expected exactly one of --snapshot and --bootstrap-server, got "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import warnings
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -17,7 +18,12 @@ import kafka.errors as kafka_errors
 from kafka.admin import KafkaAdminClient
 
 from rackwise.adapters.clock import monotonic_ms
-from rackwise.adapters.kafka.connections import LOGIN_ERRORS, UntrustedCertificate, net_client
+from rackwise.adapters.kafka.connections import (
+    LOGIN_ERRORS,
+    RejectedCertificate,
+    UntrustedCertificate,
+    net_client,
+)
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.core.errors import (
@@ -25,6 +31,7 @@ from rackwise.core.errors import (
     InvalidConfig,
     RackwiseError,
     ServerRefused,
+    SettingsWarning,
     Unreachable,
 )
 from rackwise.core.override import override
@@ -45,6 +52,7 @@ CONNECT_S = 15.0
 """Default time after which a cluster without an answer is unreachable."""
 TIMEOUT_SETTING = "default.api.timeout.ms"
 """The client setting that changes `CONNECT_S`."""
+SERVERS_SETTING = "bootstrap.servers"
 ANSWER_S = 30.0
 """Time for which one broker may work on a request, and for which a failed request is repeated."""
 RETRY_S = 0.2
@@ -60,6 +68,10 @@ _NO_ANSWER = (
 _NOT_TRUSTED = (
     "check the names and dates of the broker's certificate, and the certificate authorities in "
     "ssl.truststore.location of the client settings"
+)
+_REJECTED = (
+    "set ssl.keystore.location to a store whose certificate the broker trusts, and check the dates "
+    "of that certificate"
 )
 _TRANSIENT = (
     kafka_errors.RetriableError,
@@ -79,8 +91,9 @@ def connect(
     `client_config`: settings under Kafka's names, as `read_client_config` returns them. Raises
     `InvalidConfig`, at once `AuthenticationFailed` where one side does not trust the other, or
     `Unreachable` after `timeout_s`; by default that is the setting `default.api.timeout.ms`, else
-    `CONNECT_S`.
+    `CONNECT_S`. Warns with `SettingsWarning` if the settings name other brokers.
     """
+    _warn_of_others(bootstrap, str((client_config or {}).get(SERVERS_SETTING, "")))
     return connect_as(KafkaAdminClient, bootstrap, client_config, timeout_s=timeout_s)
 
 
@@ -135,6 +148,19 @@ def bootstrap_servers(text: str) -> list[str]:
                 hint="for example --bootstrap-server kafka-1.internal:9092",
             )
     return servers
+
+
+def _warn_of_others(bootstrap: str, configured: str) -> None:
+    """Warn if no broker of `bootstrap` is in `bootstrap.servers` of the settings, if that is set."""
+    asked, others = ({each.strip() for each in text.split(",")} for text in (bootstrap, configured))
+    if configured.strip() and asked.isdisjoint(others):
+        warnings.warn(
+            f"{SERVERS_SETTING} of the client settings names {escaped(configured)}, "
+            f"--bootstrap-server {escaped(bootstrap)}: --bootstrap-server is used; check that both "
+            "are the same cluster",
+            SettingsWarning,
+            stacklevel=3,
+        )
 
 
 def _timeout_ms_of(settings: Mapping[str, str | Secret]) -> int:
@@ -298,6 +324,14 @@ def _connect_error(bootstrap: str, errors: list[Exception]) -> RackwiseError:
             wanted="a trusted certificate",
             had=last.reason,
             hint=_NOT_TRUSTED,
+        )
+    if isinstance(last, RejectedCertificate):
+        return AuthenticationFailed(
+            f"the broker at {escaped(bootstrap)} rejected the certificate of this client: "
+            f"{escaped(last.reason)}",
+            wanted="a certificate that the broker trusts",
+            had=last.reason,
+            hint=_REJECTED,
         )
     return Unreachable(
         f"no broker answers at {escaped(bootstrap)}: {escaped(str(last))}",

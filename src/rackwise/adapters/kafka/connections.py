@@ -6,12 +6,14 @@
    time for connecting is over.
 3. It waits for the other end of a TLS handshake without a deadline, and leaves the socket of a
    failed handshake open.
-4. A request to a connection that ends at that moment raises a plain `RuntimeError`, as a bug would,
+4. It repeats connections that a broker ends because of the client's certificate.
+5. A request to a connection that ends at that moment raises a plain `RuntimeError`, as a bug would,
    and not the error of a lost connection.
 """
 
 from __future__ import annotations
 
+import re
 import ssl
 from typing import Any, TypeAlias
 
@@ -43,6 +45,28 @@ class UntrustedCertificate(KafkaConnectionError):
     def __init__(self, error: ssl.SSLCertVerificationError) -> None:
         super().__init__(f"Handshake failed: {error}")
         self.reason = str(error.verify_message)
+
+
+class RejectedCertificate(KafkaConnectionError):
+    """A broker ended the connection because of the client's certificate; `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the broker rejected the certificate of this client: {reason}")
+        self.reason = reason
+
+
+_ALERT = re.compile(r".*_ALERT_(.*CERTIFICATE.*|UNKNOWN_CA)")
+"""OpenSSL's names of alerts about certificates, such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`."""
+
+
+def rejection_of(error: Untyped) -> RejectedCertificate | None:
+    """The alert about the client's certificate in an error, or None.
+
+    Under TLS 1.3, it comes after the handshake: kafka-python wraps it.
+    """
+    cause = error.args[0] if isinstance(error, KafkaConnectionError) and error.args else error
+    alert = _ALERT.fullmatch(cause.reason or "") if isinstance(cause, ssl.SSLError) else None
+    return RejectedCertificate(alert[1].replace("_", " ").lower()) if alert else None
 
 
 class CompleteReadTransport(KafkaTCPTransport):
@@ -116,7 +140,9 @@ class Connections(KafkaConnectionManager):
             transport._sock.close()  # noqa: SLF001 (nobody else will)
             if isinstance(error, ssl.SSLCertVerificationError):
                 raise UntrustedCertificate(error) from error
-            raise KafkaConnectionError(f"Handshake failed: {error}") from error
+            raise rejection_of(error) or KafkaConnectionError(
+                f"Handshake failed: {error}"
+            ) from error
         self._has_trusted = True
         return transport
 
@@ -131,7 +157,8 @@ class Connections(KafkaConnectionManager):
         connect: Untyped = super()._connect
         await connect(node, conn, reset_backoff_on_connect, timeout_at)
         error: Untyped = conn.init_future.exception
-        if isinstance(error, LOGIN_ERRORS):
+        error = rejection_of(error) or error
+        if isinstance(error, (*LOGIN_ERRORS, RejectedCertificate)):
             self._auth_failures[node.node_id] = error
         if isinstance(error, UntrustedCertificate):
             self._untrusted[node.node_id] = error
