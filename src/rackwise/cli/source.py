@@ -106,7 +106,8 @@ class ClusterSource:
 
     def __post_init__(self) -> None:
         """Check that exactly one source is given."""
-        if self.client_config is not None and self.snapshot is self.bootstrap_server is None:
+        is_without = self.snapshot is None and self.bootstrap_server is None
+        if self.client_config is not None and is_without:
             raise InvalidConfig(
                 "expected --bootstrap-server with --command-config, got none",
                 wanted="--bootstrap-server",

@@ -151,7 +151,7 @@ def bootstrap_servers(text: str) -> list[str]:
 
 
 def _warn_of_others(bootstrap: str, configured: str) -> None:
-    """Warn if no broker of `bootstrap` is in `bootstrap.servers` of the settings, if that is set."""
+    """Warn if `bootstrap.servers` of the settings has no broker of `bootstrap`."""
     asked, others = ({each.strip() for each in text.split(",")} for text in (bootstrap, configured))
     if configured.strip() and asked.isdisjoint(others):
         warnings.warn(
