@@ -44,7 +44,7 @@ def state_of_all_tests(tmp_path_factory):
         yield
 
 
-SERVERS = ("java", "kafka", "zookeeper", "spark", "prometheus")
+SERVERS = ("java", "kafka", "zookeeper", "spark", "prometheus", "kerberos")
 
 
 def pytest_collection_modifyitems(items):

@@ -10,6 +10,10 @@ RACKWISE_REQUIRE_KAFKA=1          run; whatever is missing fails them, and a ski
 -                                 run; what is missing is fetched (see prometheus_tools); where it
                                   cannot be, they are left out
 RACKWISE_REQUIRE_PROMETHEUS=1     run; whatever is missing fails them
+                                  tests marked kerberos
+-                                 run; what is missing is fetched (see kerberos_realm); where it
+                                  cannot be, they are left out
+RACKWISE_REQUIRE_KERBEROS=1       run; whatever is missing fails them
 ```
 
 The first and the last lines of a run name the tests that are left out, their number and the reason.
@@ -27,6 +31,7 @@ from hashlib import sha256
 
 import pytest
 
+import kerberos_realm
 import prometheus_tools
 from lone_zookeeper import LoneZooKeeper
 from rackwise.adapters.sandbox import DEFAULT_KAFKA, KAFKA_3_9, KRAFT_JARS, Sandbox, resolve
@@ -34,12 +39,13 @@ from rackwise.core.errors import InvalidConfig, MissingDependency
 from rackwise.pipeline.runtime.java import find_java
 
 LEFT_OUT = ("java", "kafka", "zookeeper")
-PROMETHEUS = "prometheus"
-SERVERS = ("server", *LEFT_OUT, "spark", PROMETHEUS)
+FETCHED = {"prometheus": prometheus_tools.missing, "kerberos": kerberos_realm.missing}
+"""Marker -> why its tests cannot run, after an attempt to fetch what they need, or None."""
+SERVERS = ("server", *LEFT_OUT, "spark", *FETCHED)
 KAFKA_VERSION = os.environ.get("KAFKA_VERSION") or DEFAULT_KAFKA
 KRAFT_SET = KRAFT_JARS[KAFKA_VERSION]
 JARS = {"kafka": KRAFT_SET, "zookeeper": KAFKA_3_9}
-IS_PROMETHEUS_REQUIRED = os.environ.get("RACKWISE_REQUIRE_PROMETHEUS") == "1"
+REQUIRED = {name for name in FETCHED if os.environ.get(f"RACKWISE_REQUIRE_{name.upper()}") == "1"}
 CLIENTS_WARN = {
     "(read|open)_text is deprecated": DeprecationWarning,  # at its import, on Python 3.11 and 3.12
     r"unclosed <ssl.SSLSocket": ResourceWarning,  # kazoo drops those that trust nobody
@@ -84,10 +90,11 @@ class Course:
         needs = [name for name in LEFT_OUT if item.get_closest_marker(name)]
         if needs and self.is_refused:
             return "KAFKA=0"
-        if item.get_closest_marker(PROMETHEUS) and not IS_PROMETHEUS_REQUIRED:
-            return prometheus_tools.missing()
-        reasons = [self.looked_for(name) for name in needs]
-        return None if self.is_required else next(filter(None, reasons), None)
+        fetched = [name for name in FETCHED if item.get_closest_marker(name)]
+        reasons = [FETCHED[name]() for name in fetched if name not in REQUIRED]
+        if not self.is_required:
+            reasons += [self.looked_for(name) for name in needs]
+        return next(filter(None, reasons), None)
 
     def looked_for(self, need):
         """What is missing for a marker's tests; looked up once a run, before any test."""

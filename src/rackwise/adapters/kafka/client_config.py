@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI")
 JAAS_SECRETS = ("password", "clientSecret")
 """Options of a JAAS line that are secrets."""
 KERBEROS_MODULE = "Krb5LoginModule"

@@ -35,6 +35,10 @@ def security_arguments(settings: Mapping[str, str | Secret]) -> dict[str, Any]:
 def _login(settings: Mapping[str, str | Secret]) -> dict[str, Any]:
     mechanism = text_of(settings, "sasl.mechanism", "GSSAPI")
     one_of("sasl.mechanism", mechanism, MECHANISMS)
+    if mechanism == "GSSAPI":
+        from rackwise.adapters.kafka.kerberos import kerberos_login
+
+        return kerberos_login(settings)
     options = jaas_options(text_of(settings, "sasl.jaas.config"))
     for option in ("username", "password"):
         if not options.get(option):
