@@ -164,6 +164,13 @@ def test_a_trust_store_without_its_password_is_read_unchecked_if_it_is_jks(trust
     assert "expected ssl.truststore.password, got none" in error.message
 
 
+@pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
+def test_of_a_trust_store_with_a_key_the_key_s_own_certificate_is_trusted(keystores, kind):
+    context = context_of(None, keystores[kind])
+    assert context.cert_store_stats() == {"x509": 1, "crl": 0, "x509_ca": 0}
+    assert context.verify_flags & ssl.VERIFY_X509_PARTIAL_CHAIN
+
+
 def test_a_store_of_another_format_is_named(stores, tmp_path):
     error = refused(stores.keystore("JCEKS", MINE))
     assert "expected JKS or PKCS12 or PEM, got JCEKS" in error.message
@@ -196,13 +203,13 @@ def test_any_change_of_a_jks_store_is_one_refusal(keystores, data):
 def test_no_key_is_written_to_a_disk(keystores, tmp_path):
     """The only file that is written is one in memory: it is opened by its number."""
     script = (
-        "import sys; from rackwise.adapters.kafka.security import security_arguments\n"
+        "import os, sys; from rackwise.adapters.kafka.security import security_arguments\n"
         "opened = []\n"
         "sys.addaudithook(lambda name, words: name == 'open' and opened.append(words))\n"
         "for path in sys.argv[1:]:\n"
         "    security_arguments({'security.protocol': 'SSL', 'ssl.keystore.location': path,"
         f" 'ssl.keystore.password': '{STORE_PASSWORD}', 'ssl.key.password': '{KEY_PASSWORD}'}})\n"
-        "print([path for path, mode, _ in opened if 'w' in str(mode) or '+' in str(mode)])\n"
+        "print([path for path, _, flags in opened if flags & os.O_ACCMODE])\n"
     )
     command = [sys.executable, "-c", script, *map(str, keystores.values())]
     environ = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -22,7 +22,7 @@ The whole structure is read before the digest is checked: a store that was cut i
 damaged, not as a wrong password. Without a password, the digest is not checked, as in Java.
 
 What this does not do: JCEKS (magic CECECECE); secret keys; write stores. SHA-1 and this protector
-are weak: whoever can read the file can guess passwords fast. PKCS12 is better.
+are weak: a reader of the file can guess passwords fast. PKCS12 is better.
 Source: sun.security.provider.JavaKeyStore, sun.security.provider.KeyProtector (formats only).
 """
 
