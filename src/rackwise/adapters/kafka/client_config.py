@@ -111,7 +111,7 @@ def read_client_config(
     settings: dict[str, str | Secret] = {}
     for line, key, value in entries:
         where = f"{name}:{line}"
-        if is_ignored(key, value):
+        if key not in SUPPORTED and is_ignored(key, value):
             continue
         _check_supported(key, where)
         is_secret = _is_secret(key)
@@ -127,7 +127,7 @@ def _is_secret(key: str) -> bool:
 
 def _check_supported(key: str, where: str) -> None:
     name = RENAMED.get(key, key)
-    if key in REASONS or (name.startswith(SECURITY_PREFIXES) and name not in SUPPORTED):
+    if name not in SUPPORTED and (key in REASONS or name.startswith(SECURITY_PREFIXES)):
         raise InvalidConfig(
             f"client setting {escaped(key)} is not supported",
             wanted=", ".join(SUPPORTED),
