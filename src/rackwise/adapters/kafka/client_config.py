@@ -24,6 +24,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from rackwise.adapters.kafka.logins import keys
 from rackwise.adapters.kafka.references import REFERENCE, References
 from rackwise.adapters.kafka.setting_names import (
     REASONS,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", *keys.MECHANISMS)
 JAAS_SECRETS = ("password", "clientSecret")
 """Options of a JAAS line that are secrets."""
 KERBEROS_MODULE = "Krb5LoginModule"
@@ -58,12 +59,14 @@ SECRETS = (
     "ssl.keystore.key",
     "ssl.keystore.password",
     "ssl.truststore.password",
+    *keys.SECRETS,
 )
 SUPPORTED = (
     *SECRETS,
     "security.protocol",
     "sasl.mechanism",
     "sasl.username",
+    *(key for key in keys.SETTINGS if key not in keys.SECRETS),
     "sasl.kerberos.keytab",
     "sasl.kerberos.principal",
     "sasl.kerberos.service.name",
@@ -148,9 +151,10 @@ def _holds_secret(key: str, value: str) -> bool:
     if key != "sasl.jaas.config":
         return True
     options = jaas_options(value)
-    hidden = [options[each] for each in JAAS_SECRETS if each in options]
+    of_token = keys.jaas_secrets(value)
+    hidden = [options[each] for each in of_token or JAAS_SECRETS if each in options]
     if not hidden:
-        return KERBEROS_MODULE not in value
+        return of_token is None and KERBEROS_MODULE not in value
     return not all(REFERENCE.fullmatch(each) for each in hidden)
 
 

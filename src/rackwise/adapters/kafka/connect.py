@@ -20,9 +20,17 @@ from kafka.admin import KafkaAdminClient
 from rackwise.adapters.clock import monotonic_ms
 from rackwise.adapters.kafka.connections import (
     LOGIN_ERRORS,
+    NEW_KEY_S,
     RejectedCertificate,
     UntrustedCertificate,
     net_client,
+)
+from rackwise.adapters.kafka.logins.quiet_logs import quiet_logs
+from rackwise.adapters.kafka.logins.token_login import (
+    TOKENS,
+    TokenDelayed,
+    TokenDenied,
+    check_tokens,
 )
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.security import security_arguments
@@ -56,6 +64,7 @@ SERVERS_SETTING = "bootstrap.servers"
 ANSWER_S = 30.0
 """Time for which one broker may work on a request, and for which a failed request is repeated."""
 RETRY_S = 0.2
+NEW_KEY_TRIES = 3
 IN_FLIGHT = 4
 """Requests that one broker has at a time; kafka-python rejects more than five."""
 MAX_DIGITS = 10
@@ -91,7 +100,8 @@ def connect(
     `client_config`: settings under Kafka's names, as `read_client_config` returns them. Raises
     `InvalidConfig`, at once `AuthenticationFailed` where one side does not trust the other, or
     `Unreachable` after `timeout_s`; by default that is the setting `default.api.timeout.ms`, else
-    `CONNECT_S`. Warns with `SettingsWarning` if the settings name other brokers.
+    `CONNECT_S`. Warns with `SettingsWarning` if the settings name other brokers. A login by
+    a token asks for the first token here, and raises what its source does.
     """
     _warn_of_others(bootstrap, str((client_config or {}).get(SERVERS_SETTING, "")))
     return connect_as(KafkaAdminClient, bootstrap, client_config, timeout_s=timeout_s)
@@ -107,9 +117,10 @@ def connect_as(
     """The same, for the kind of client that `open_client` creates."""
     servers = bootstrap_servers(bootstrap)
     settings = client_config or {}
-    arguments = security_arguments(settings)
+    arguments = security_arguments(settings, servers)
     timeout_ms = _timeout_ms_of(settings) if timeout_s is None else int(timeout_s * 1000)
-    _quiet_logs()
+    quiet_logs("kafka")
+    check_tokens(arguments)
     made: list[Message] = []
 
     def client(**config: Message) -> Message:
@@ -189,9 +200,15 @@ def ask(admin: KafkaAdminClient, call: Callable[[], Answer], *, doing: str) -> A
     `MissingPermission`, `AuthenticationFailed` or `ServerRefused`.
     """
     deadline = time.monotonic() + ANSWER_S
+    rejected: float | None = None
     while True:
         try:
             return call()
+        except LOGIN_ERRORS as error:
+            rejected = rejected or time.monotonic()
+            if time.monotonic() - rejected >= NEW_KEY_S or not _drops_token(admin, error):
+                raise to_rackwise_error(error, doing=doing) from None
+            time.sleep(NEW_KEY_S / NEW_KEY_TRIES)
         except _TRANSIENT as error:
             if time.monotonic() >= deadline:
                 raise to_rackwise_error(error, doing=doing) from None
@@ -199,6 +216,16 @@ def ask(admin: KafkaAdminClient, call: Callable[[], Answer], *, doing: str) -> A
             time.sleep(RETRY_S)
         except kafka_errors.KafkaError as error:
             raise to_rackwise_error(error, doing=doing) from None
+
+
+def _drops_token(admin: KafkaAdminClient, error: kafka_errors.KafkaError) -> bool:
+    """Whether a broker rejected a token, so that the next login has a new one."""
+    manager: Message = admin._manager  # noqa: SLF001 (no public door)
+    tokens = manager.config[TOKENS]
+    if tokens is None or isinstance(error, TokenDenied):
+        return False
+    tokens.forget()
+    return True
 
 
 def send(admin: KafkaAdminClient, request: Message) -> Message:
@@ -278,13 +305,16 @@ def is_transient(error: Exception | int) -> bool:
 def to_rackwise_error(error: Exception, *, doing: str) -> RackwiseError:
     """The error of our tree for an error of kafka-python."""
     name = type(error).__name__
+    if isinstance(error, TokenDenied | TokenDelayed):
+        return error.error
     if isinstance(error, kafka_errors.AuthorizationError):
         return missing_permission(name, doing=doing)
     if isinstance(error, LOGIN_ERRORS):
         return AuthenticationFailed(
             f"the cluster rejected the login: {escaped(str(error))}",
             had=name,
-            hint="check sasl.mechanism, the user name and the password in the client settings",
+            hint="check sasl.mechanism, and the user name and the password in the client settings; "
+            "for a token its issuer, audience and scope",
         )
     if isinstance(error, _TRANSIENT):
         return Unreachable(
@@ -315,7 +345,7 @@ def reason(error: Exception | int) -> str:
 def _connect_error(bootstrap: str, errors: list[Exception]) -> RackwiseError:
     causes = [each for each in errors if not isinstance(each, kafka_errors.KafkaTimeoutError)]
     last = (causes or errors)[-1]
-    if isinstance(last, (*LOGIN_ERRORS, kafka_errors.AuthorizationError)):
+    if isinstance(last, (*LOGIN_ERRORS, TokenDelayed, kafka_errors.AuthorizationError)):
         return to_rackwise_error(last, doing="let us in")
     if isinstance(last, UntrustedCertificate):
         return AuthenticationFailed(
@@ -380,19 +410,3 @@ class _ConnectErrors(logging.Handler):
             return
         arguments = record.args if isinstance(record.args, tuple) else ()
         self.errors += [each for each in arguments if isinstance(each, Exception)]
-
-
-def _above_debug(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.INFO
-
-
-def _quiet_logs() -> None:
-    """Keep kafka-python's loggers from DEBUG, where it logs passwords."""
-    top = logging.getLogger("kafka")
-    if top.level < logging.INFO:
-        top.setLevel(logging.INFO)
-    if not top.handlers:
-        top.addHandler(logging.NullHandler())
-    for name in [*logging.root.manager.loggerDict]:
-        if name == "kafka" or name.startswith("kafka."):
-            logging.getLogger(name).addFilter(_above_debug)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import ssl
+import time
 from typing import Any, TypeAlias
 
 from kafka.errors import (
@@ -30,6 +31,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
+from rackwise.adapters.kafka.logins.token_login import TOKENS, TokenDenied
 from rackwise.core.override import override
 
 Untyped: TypeAlias = Any
@@ -37,6 +39,9 @@ Untyped: TypeAlias = Any
 
 LOGIN_ERRORS = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError)
 """Errors after which a repeated login is useless."""
+NEW_KEY_S = 3.0
+"""For so long a rejected token is not the end: a broker that sees the first token of a new signing
+key rejects it, and reads the issuer's keys."""
 
 
 class UntrustedCertificate(KafkaConnectionError):
@@ -114,6 +119,9 @@ class TlsTransport(CompleteReadTransport, KafkaSSLTransport):
 class Connections(KafkaConnectionManager):
     """Connections with those transports; they remember a rejected login of each broker.
 
+    A token is another one at the next login, so its rejection is remembered only if there was no
+    login before and none in `NEW_KEY_S`.
+
     If all bootstrap servers have untrusted certificates, and none was trusted before, connecting
     ends at once. Later a broker may get another certificate.
     """
@@ -123,6 +131,8 @@ class Connections(KafkaConnectionManager):
         opened(*arguments, **config)
         self._untrusted: dict[Untyped, UntrustedCertificate] = {}
         self._has_trusted = False
+        self._has_logged_in = False
+        self._rejected_s: float | None = None
 
     @override
     async def _build_transport(self, node: Untyped, timeout_at: float | None = None) -> Untyped:
@@ -158,14 +168,25 @@ class Connections(KafkaConnectionManager):
         await connect(node, conn, reset_backoff_on_connect, timeout_at)
         error: Untyped = conn.init_future.exception
         error = rejection_of(error) or error
+        self._has_logged_in |= error is None
         if isinstance(error, (*LOGIN_ERRORS, RejectedCertificate)):
-            self._auth_failures[node.node_id] = error
+            if self._may_take_a_token(error):
+                self._auth_failures.pop(node.node_id, None)
+            else:
+                self._auth_failures[node.node_id] = error
         if isinstance(error, UntrustedCertificate):
             self._untrusted[node.node_id] = error
             servers: Untyped = self.cluster.bootstrap_brokers
             asked = {each.node_id for each in servers()}
             if not self._has_trusted and asked <= self._untrusted.keys():
                 self._auth_failures.update(self._untrusted)
+
+    def _may_take_a_token(self, error: Exception) -> bool:
+        """Whether brokers may accept the next token, after this rejection."""
+        if self.config[TOKENS] is None or isinstance(error, TokenDenied | RejectedCertificate):
+            return False
+        self._rejected_s = self._rejected_s or time.monotonic()
+        return self._has_logged_in or time.monotonic() - self._rejected_s < NEW_KEY_S
 
 
 def net_client(**config: Untyped) -> Untyped:
