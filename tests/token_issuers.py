@@ -11,14 +11,14 @@ import json
 import ssl
 import threading
 from contextlib import suppress
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote_plus
+from urllib.parse import parse_qs, quote_plus
 
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY
+from rackwise.adapters.kafka.logins.token import wall_clock_s
 
 HOST = "127.0.0.1"
 ISSUER, AUDIENCE = "https://issuer.test", "kafka"
@@ -76,7 +76,13 @@ class TokenIssuer:
     def rotate(self):
         """A new signing key; the old one is served no more."""
         self.kid = f"key-{next(self._ids)}"
-        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self._made_key = None
+
+    @property
+    def _key(self):
+        if self._made_key is None:
+            self._made_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        return self._made_key
 
     def jwks(self):
         numbers = self._key.public_key().public_numbers()
@@ -88,7 +94,7 @@ class TokenIssuer:
         return {"keys": [key]}
 
     def token(self, **claims):
-        now = datetime.now(UTC).timestamp()
+        now = wall_clock_s()
         body = {
             "iss": ISSUER,
             "aud": AUDIENCE,
@@ -113,7 +119,7 @@ class TokenIssuer:
         self.asked.append((pair, parse_qs(form)))
         if self.mode != "token":
             MODES[self.mode](self, request, pair)
-        elif pair in (f"{CLIENT}:{self.secret}", unquote_plus(f"{CLIENT}:{self.secret}")):
+        elif pair in {f"{CLIENT}:{text}" for text in (self.secret, quote_plus(self.secret))}:
             self.answer(
                 request,
                 200,

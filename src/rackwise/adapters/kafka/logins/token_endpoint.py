@@ -18,7 +18,7 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode, urlsplit
@@ -55,7 +55,7 @@ _CHECK_CREDENTIALS = (
 class TokenEndpoint:
     """An address, and what the endpoint asks for."""
 
-    url: str
+    url: str = field(repr=False)
     """`https://HOST[:PORT]/PATH`; `http` for this machine alone."""
     client_id: str
     client_secret: Secret
@@ -113,8 +113,8 @@ class TokenEndpoint:
             connection.sock.settimeout(self.read_s)
             path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
             connection.request("POST", path, self._form(), self._headers())
-            response = connection.getresponse()
-            body = response.read(MAX_BYTES + 1)
+            with connection.getresponse() as response:
+                body = response.read(MAX_BYTES + 1)
         except ssl.SSLCertVerificationError as error:
             raise self._untrusted(error) from None
         except (OSError, HTTPException, ValueError) as error:
@@ -205,22 +205,26 @@ class _Connection(HTTPConnection):
     ) -> None:
         super().__init__(host, port or (80 if tls is None else 443), timeout=timeout_s)
         self._tls = tls
+        self._open: socket.socket | None = None
         self.is_cut = False
 
     @override
     def connect(self) -> None:
         super().connect()
+        self._open = self.sock
         if self._tls is not None:
-            self.sock = self._tls.wrap_socket(
+            self._open = self.sock = self._tls.wrap_socket(
                 self.sock, server_hostname=self.host, do_handshake_on_connect=False
             )
             self.sock.do_handshake()
 
     def cut(self) -> None:
         self.is_cut = True
-        with suppress(OSError, AttributeError):
-            # Not the method of an SSL socket: it would send what follows without encryption.
-            socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
+        # `sock` is None while the body of an answer without a length is read.
+        if self._open is not None:
+            with suppress(OSError):
+                # Not the method of an SSL socket: it would send what follows without encryption.
+                socket.socket.shutdown(self._open, socket.SHUT_RDWR)
 
 
 def _json_object(body: bytes) -> dict[str, Any]:

@@ -120,8 +120,9 @@ class TokenLogin(AbstractTokenProvider):
 
     def _new(self, now_s: float) -> Token:
         try:
-            if self._failed is not None and 0 <= now_s - self._failed[0] < AGAIN_S:
-                raise self._failed[1]
+            failed = self._failed if self._source.reuses_tokens else None
+            if failed is not None and 0 <= now_s - failed[0] < AGAIN_S:
+                raise failed[1]
             found = self._source.fetch()
         except RackwiseError as error:
             if self._failed is None or self._failed[1] is not error:
