@@ -14,6 +14,7 @@ from hand_made_plans import lists, plan_file, shown
 from kafka_traffic import create, delete, produce, until
 from oauth_brokers import oauth_cluster, properties_of, settings_of
 from rackwise.adapters.files.journal import parse_journal
+from rackwise.adapters.files.throttle_request import request_path, write_request
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.throttles import read_throttles
 from rackwise.cli.main import run
@@ -89,10 +90,12 @@ def test_an_apply_outlives_its_tokens_and_a_moment_without_an_issuer(
         issuer.mode = "busy"
         until(lambda: len(issuer.asked) > 4, "questions to an issuer that is down")
         issuer.mode = "token"
+        (journal,) = state.glob("*/*.journal")
+        write_request(request_path(journal), 100_000_000, lasts_ms=600_000)
 
     thread = threading.Thread(target=trouble)
     thread.start()
-    code, out, err = rackwise("apply", path, "--throttle", "30kB", "--debug")
+    code, out, err = rackwise("apply", path, "--throttle", "1", "--debug")
     thread.join()
     assert code == 0, (out, err)
     shown(admin, NAME, {0: [0, 2], 1: [1, 0]})
@@ -134,7 +137,7 @@ def test_a_secret_that_is_replaced_ends_the_run_and_the_new_one_goes_on(
     [
         ("snapshot", "--out", "today.json.gz"),
         ("audit",),
-        ("doctor", "--rack", "a"),
+        ("doctor", "--client-rack", "a"),
     ],
     ids=lambda words: words[0],
 )

@@ -82,7 +82,7 @@ def test_a_token_file_logs_in_and_is_read_again_at_each_login(cluster, issuer, t
     [{"aud": "another"}, {"iss": "https://another.test"}, {"sub": ""}],
     ids=["audience", "issuer", "subject"],
 )
-def test_a_token_that_the_broker_rejects_ends_at_once(cluster, issuer, tmp_path, claims):
+def test_a_token_that_the_broker_rejects_ends_soon(cluster, issuer, tmp_path, claims):
     issuer.claims = claims
     with pytest.raises(AuthenticationFailed, match="the cluster rejected the login") as caught:
         connect(cluster.login, settings_of(issuer, tmp_path), timeout_s=3600)
@@ -139,7 +139,7 @@ def test_a_signing_key_that_is_replaced_costs_one_more_login(cluster, issuer, tm
         assert look()["brokers"]
 
 
-def test_an_older_token_that_is_rejected_is_replaced_once(cluster, issuer, tmp_path):
+def test_an_older_token_that_is_rejected_is_replaced(cluster, issuer, tmp_path):
     with closing(connect(cluster.login, settings_of(issuer, tmp_path))) as admin:
         admin.describe_cluster()
         tokens = admin._manager.config["sasl_oauth_token_provider"]

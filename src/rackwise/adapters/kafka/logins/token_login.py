@@ -83,7 +83,6 @@ class TokenLogin(AbstractTokenProvider):
         self._lock = threading.Lock()
         self._kept: Token | None = None
         self._reused_until_s = 0.0
-        self._logins = 0
         self._failed: tuple[float, RackwiseError] | None = None
 
     @override
@@ -108,15 +107,12 @@ class TokenLogin(AbstractTokenProvider):
             kept = self._kept
             if kept is None or now_s >= self._reused_until_s:
                 kept = self._new(now_s)
-            self._logins += 1
             return kept.text.reveal()
 
-    def forget(self) -> bool:
-        """Drop the token after a broker rejected it; whether an earlier login had used it."""
+    def forget(self) -> None:
+        """Drop the token, after a broker rejected it."""
         with self._lock:
-            was_reused = self._kept is not None and self._logins > 1
-            self._kept, self._logins = None, 0
-            return was_reused
+            self._kept = None
 
     def _new(self, now_s: float) -> Token:
         try:
@@ -131,7 +127,7 @@ class TokenLogin(AbstractTokenProvider):
             if kept is not None and now_s + MARGIN_S < (kept.ends_at_s or 0):
                 return kept
             raise
-        self._failed, self._logins = None, 0
+        self._failed = None
         if self._source.reuses_tokens and found.ends_at_s is not None:
             self._kept = found
             self._reused_until_s = now_s + REUSED_SHARE * (found.ends_at_s - now_s)
