@@ -119,6 +119,7 @@ def test_a_secret_that_is_replaced_ends_the_run_and_the_new_one_goes_on(
     thread.join()
     assert code == 3, (out, err)
     assert "got status 401, invalid_client" in out + err
+    assert "throttle" in out + err, "what is left on the cluster is named"
     (journal,) = state.glob("*/*.journal")
     assert [each.type for each in parse_journal(journal.read_bytes(), journal).entries][-1] == "end"
     assert not files_with_secrets(state, issuer)
