@@ -21,7 +21,7 @@ from rackwise.cli.main import run
 from rackwise.core.secret import Secret
 from token_issuers import TokenIssuer
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 NAME = "owned"
 FIRST, SECOND = (secrets.token_hex(16) for _ in range(2))
@@ -131,32 +131,6 @@ def test_a_secret_that_is_replaced_ends_the_run_and_the_new_one_goes_on(
     assert code == 0, (out, err)
     shown(admin, NAME, {0: [0, 2], 1: [1, 0]})
     assert no_throttles(admin)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("snapshot", "--out", "today.json.gz"),
-        ("audit",),
-        ("doctor", "--client-rack", "a"),
-    ],
-    ids=lambda words: words[0],
-)
-def test_every_command_logs_in_and_shows_no_secret(issuer, rackwise, tmp_path, monkeypatch, words):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = rackwise(*words, "--debug")
-    assert code in {0, 2}, (out, err)
-    assert issuer.asked
-    issuer.mode = "echo"
-    code, out, err = rackwise(*words, "--debug")
-    assert code == 1
-    assert "got status 400, invalid_request: secret *** of Basic *** is wrong" in err
-    issuer.claims = {"aud": "another"}
-    issuer.mode = "token"
-    code, out, err = rackwise(*words, "--debug")
-    issuer.claims = {}
-    assert code == 1
-    assert "the cluster rejected the login" in err
 
 
 def no_throttles(admin):

@@ -13,9 +13,10 @@ from kafka.protocol.metadata import MetadataRequest
 from kafka_traffic import until
 from oauth_brokers import MODULE, oauth_cluster, properties_of, settings_of
 from rackwise.adapters.clients.kafka_python.records import Reach, ends
-from rackwise.adapters.kafka import connect
+from rackwise.adapters.kafka import connect, read_cluster
 from rackwise.adapters.kafka.connect import ask, send_in_turn
 from rackwise.adapters.kafka.logins.token import Token
+from rackwise.cli.main import run
 from rackwise.core.errors import AuthenticationFailed, Unreachable
 from rackwise.core.secret import Secret
 from token_issuers import CLIENT, TokenIssuer
@@ -77,13 +78,8 @@ def test_a_token_file_logs_in_and_is_read_again_at_each_login(cluster, issuer, t
     assert issuer.asked == []
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [{"aud": "another"}, {"iss": "https://another.test"}, {"sub": ""}],
-    ids=["audience", "issuer", "subject"],
-)
-def test_a_token_that_the_broker_rejects_ends_soon(cluster, issuer, tmp_path, claims):
-    issuer.claims = claims
+def test_a_token_that_the_broker_rejects_ends_soon(cluster, issuer, tmp_path):
+    issuer.claims = {"aud": "another"}
     with pytest.raises(AuthenticationFailed, match="the cluster rejected the login") as caught:
         connect(cluster.login, settings_of(issuer, tmp_path), timeout_s=3600)
     assert "issuer, audience and scope" in caught.value.hint
@@ -199,6 +195,58 @@ def test_secret_and_token_are_in_no_log_and_no_message(cluster, issuer, tmp_path
     shown = caplog.text + str(caught.value.as_dict()) + repr(caught.value) + repr(settings)
     assert not secrets_in(shown, issuer)
     assert "kafka.net" in {record.name[:9] for record in caplog.records}
+
+
+@pytest.fixture
+def rackwise(capsys, tmp_path, issuer, cluster, monkeypatch):
+    """Run a command with a login: its exit code, stdout and stderr, without a secret in them."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "client.properties"
+    path.touch(0o600)
+    path.write_text(properties_of(settings_of(issuer, tmp_path)))
+
+    def call(*words):
+        code = run([*words, "--bootstrap-server", cluster.login, "--client-config", str(path)])
+        captured = capsys.readouterr()
+        assert not secrets_in(captured.out + captured.err, issuer)
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("snapshot", "--out", "today.json.gz"), ("audit",), ("doctor", "--client-rack", "a")],
+    ids=lambda words: words[0],
+)
+def test_every_command_logs_in_and_shows_no_secret(issuer, rackwise, words):
+    code, out, err = rackwise(*words, "--debug")
+    assert code in {0, 2}, (out, err)
+    assert issuer.asked
+    issuer.mode = "echo"
+    code, out, err = rackwise(*words, "--debug")
+    assert (code, out) == (1, "")
+    assert "got status 400, invalid_request: secret *** of Basic *** is wrong" in err
+
+
+def test_a_snapshot_goes_on_when_its_token_is_revoked_in_the_middle(cluster, issuer, tmp_path):
+    """Its connections end, its token is taken no more, and the signing key is a new one."""
+    with closing(connect(cluster.login, settings_of(issuer, tmp_path))) as admin:
+        tokens = admin._manager.config["sasl_oauth_token_provider"]
+        done = []
+
+        def progress(*seen):
+            done.append(seen)
+            if len(done) == 2:
+                issuer.rotate()
+                tokens._kept = Token(Secret(issuer.token(aud="revoked")), tokens._kept.ends_at_s)
+                for each in connections_of(admin):
+                    admin._manager.call_soon(each.close)
+
+        found = read_cluster(admin, taken_at="2026-11-01T00:00:00Z", progress=progress)
+        assert len(done) > 2
+        assert found.brokers
+        assert found.notes == ()
 
 
 def secrets_in(text, issuer):
