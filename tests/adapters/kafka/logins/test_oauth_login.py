@@ -171,10 +171,11 @@ def test_the_reader_of_telemetry_logs_in_with_the_same_file(cluster, issuer, tmp
     path.write_text(properties_of(settings_of(issuer, tmp_path)))
     with closing(connect(cluster.bootstrap)) as admin:
         admin.create_topics({"read": {"num_partitions": 2, "replication_factor": 1}})
-    assert ends(Reach(bootstrap=cluster.login, client_config=str(path)), "read") == {
-        0: (0, 0),
-        1: (0, 0),
-    }
+    reach = Reach(bootstrap=cluster.login, client_config=str(path))
+    assert ends(reach, "read") == {0: (0, 0), 1: (0, 0)}
+    issuer.mode = "html"
+    with pytest.raises(AuthenticationFailed, match="got text/html"):
+        ends(reach, "read")
 
 
 def test_secret_and_token_are_in_no_log_and_no_message(cluster, issuer, tmp_path, caplog):

@@ -28,6 +28,7 @@ from kafka import KafkaConsumer, TopicPartition
 from rackwise.adapters.clients.rack import detect_rack
 from rackwise.adapters.kafka.client_config import read_client_config
 from rackwise.adapters.kafka.logins.quiet_logs import quiet_logs
+from rackwise.adapters.kafka.logins.token_login import check_tokens
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.core.errors import InvalidConfig, ServerRefused, Unreachable
 from rackwise.core.text import escaped
@@ -136,11 +137,16 @@ def rack_here(reach: Reach) -> str | None:
 
 
 def security_of(reach: Reach) -> dict[str, Any]:
-    """Arguments for a client of kafka-python, from the configured file."""
+    """Arguments for a client of kafka-python, from the configured file.
+
+    Raises `InvalidConfig` for the file, and what its login by a token raises.
+    """
     quiet_logs("kafka")
     config = reach.client_config
     settings = {} if config is None else read_client_config(Path(config))
-    return security_arguments(settings, reach.bootstrap.split(","))
+    arguments = security_arguments(settings, reach.bootstrap.split(","))
+    check_tokens(arguments)
+    return arguments
 
 
 def unreachable(reach: Reach, error: Exception | None) -> Unreachable:

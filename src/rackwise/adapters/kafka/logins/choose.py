@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rackwise.adapters.kafka.logins import keys
 from rackwise.adapters.kafka.logins.msk_iam import msk_login
 from rackwise.adapters.kafka.logins.oauth import oauth_login, unknown_class
+from rackwise.adapters.kafka.logins.token_login import TOKENS
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.secret import Secret
 
@@ -38,7 +39,7 @@ def token_login(
         if _is_iam(texts, mechanism)
         else oauth_login(texts, options, tls=tls)
     )
-    return {"sasl_mechanism": keys.OAUTHBEARER, "sasl_oauth_token_provider": provider}
+    return {"sasl_mechanism": keys.OAUTHBEARER, TOKENS: provider}
 
 
 def _is_iam(settings: Mapping[str, str], mechanism: str) -> bool:

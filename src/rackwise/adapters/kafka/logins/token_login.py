@@ -18,7 +18,7 @@ every source answers in bounded time.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.kafka.logins.token import Token
 
+TOKENS = "sasl_oauth_token_provider"
+"""The argument of a kafka-python client whose value gives it tokens."""
 REUSED_SHARE = 0.8
 """Of a token's time; as `sasl.login.refresh.window.factor` of Java's client."""
 AGAIN_S = 2.0
@@ -64,6 +66,16 @@ class TokenDelayed(KafkaConnectionError):
     def __init__(self, error: RackwiseError) -> None:
         super().__init__(error.message)
         self.error = error
+
+
+def check_tokens(arguments: Mapping[str, Any]) -> None:
+    """Get the first token of a client with these arguments, if it logs in with tokens.
+
+    Without a token it would try to connect until its time is over. Raises the error of the source.
+    """
+    tokens = arguments.get(TOKENS)
+    if tokens is not None:
+        tokens.fetch()
 
 
 class TokenLogin(AbstractTokenProvider):
