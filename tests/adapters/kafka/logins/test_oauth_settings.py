@@ -8,7 +8,7 @@ from kafka_pem import AUTHORITY
 from rackwise.adapters.kafka import read_client_config
 from rackwise.adapters.kafka.logins import keys
 from rackwise.adapters.kafka.security import security_arguments
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import InvalidConfig, RackwiseError
 from rackwise.core.secret import Secret
 
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
@@ -183,6 +183,6 @@ def test_a_file_that_others_may_read_holds_no_secret(tmp_path, line, is_secret):
         found = read_client_config(path, environ={"SECRET": "from-env"})
         assert repr(found).count("***") == 1
         return
-    with pytest.raises(InvalidConfig, match="invalid mode of") as caught:
+    with pytest.raises(RackwiseError, match="invalid mode of") as caught:
         read_client_config(path)
     assert "canary" not in str(caught.value.as_dict())
