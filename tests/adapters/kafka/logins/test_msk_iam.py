@@ -123,6 +123,7 @@ def sts(aws):
         def do_POST(self):
             form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
             asked.append({name: values[0] for name, values in form.items()})
+            server.signed.append(self.headers.get("Authorization", ""))
             action = asked[-1]["Action"]
             found = (
                 f"<{action}Response xmlns='https://sts.amazonaws.com/doc/2011-06-15/'>"
@@ -143,6 +144,7 @@ def sts(aws):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.error = None
     server.asked = asked
+    server.signed = []
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     aws(AWS_ENDPOINT_URL_STS=f"http://127.0.0.1:{server.server_address[1]}")
     yield server
@@ -167,6 +169,18 @@ def test_a_role_is_assumed_with_the_names_of_the_jaas_line(sts):
     assert asked["RoleArn"] == "arn:aws:iam::123456789012:role/audit"
     assert asked["RoleSessionName"] == "nightly"
     assert asked["ExternalId"] == "audit-1"
+
+
+def test_a_role_can_have_a_key_of_its_own(sts):
+    made = login(
+        awsRoleArn="arn:aws:iam::123456789012:role/audit",
+        awsRoleAccessKeyId="AKIAOFROLE",
+        awsRoleSecretAccessKey=CANARY,
+        awsRoleSessionToken=SESSION,
+    )
+    assert CANARY not in repr(made._source)
+    assert fault_of(made.token(), ROLE, REGION, now()) is None
+    assert f"Credential=AKIAOFROLE/{now():%Y%m%d}/{REGION}/sts/aws4_request" in sts.signed[0]
 
 
 def test_a_web_identity_of_kubernetes_is_traded_in(aws, sts, tmp_path):

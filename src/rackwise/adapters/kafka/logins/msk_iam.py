@@ -24,7 +24,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters.kafka.logins.quiet_logs import quiet_logs
@@ -115,7 +115,8 @@ class SignedRequest:
     """What signs a token: AWS's signer, the options of the JAAS line, the region."""
 
     signer: Any
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
+    """A secret key may be among them."""
     region: str
     clock_s: Callable[[], float] = wall_clock_s
 
