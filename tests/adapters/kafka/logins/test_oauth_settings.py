@@ -122,6 +122,7 @@ def test_a_secret_is_not_sent_unencrypted(host):
         ({"CLIENT_ID": None}, "expected sasl.oauthbearer.client.credentials.client.id, or clientI"),
         ({"CLIENT_SECRET": None}, "client.secret, or clientSecret in sasl.jaas.config, got none"),
         ({"CONNECT_TIMEOUT": "0"}, "expected 1 to 300000 milliseconds, got 0"),
+        ({"URL_ENCODE": "yes"}, "expected true or false, got yes"),
         ({"READ_TIMEOUT": "1e3"}, "expected 1 to 300000 milliseconds, got 1e3"),
         ({"LOGIN_HANDLER": "org.x.Mine"}, "class org.x.Mine of sasl.login.callback.handler.class"),
         ({"CLIENT_HANDLER": "org.x.Mine"}, "class org.x.Mine of sasl.client.callback.handler.cl"),

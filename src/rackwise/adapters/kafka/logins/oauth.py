@@ -81,7 +81,7 @@ def oauth_login(
         client_id=_value(settings, options, keys.CLIENT_ID, "clientId"),
         client_secret=Secret(_value(settings, options, keys.CLIENT_SECRET, "clientSecret")),
         scope=settings.get(keys.SCOPE, "") or options.get("scope", ""),
-        encodes_header=settings.get(keys.URL_ENCODE, "").lower() == "true",
+        encodes_header=_is_true(settings, keys.URL_ENCODE),
         connect_s=_timeout_s(settings, keys.CONNECT_TIMEOUT),
         read_s=_timeout_s(settings, keys.READ_TIMEOUT),
         tls=None
@@ -180,6 +180,19 @@ def _value(settings: Mapping[str, str], options: Mapping[str, str], key: str, op
             where=key,
         )
     return found
+
+
+def _is_true(settings: Mapping[str, str], key: str) -> bool:
+    text = settings.get(key, "false").lower()
+    if text not in {"true", "false"}:
+        raise InvalidConfig(
+            f"invalid {key}: expected true or false, got {escaped(text)}",
+            wanted="true or false",
+            had=text,
+            hint=f"for example {key}=true",
+            where=key,
+        )
+    return text == "true"
 
 
 def _timeout_s(settings: Mapping[str, str], key: str) -> float:
