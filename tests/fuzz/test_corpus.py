@@ -11,7 +11,11 @@ from hostile_readers import READERS
 from rackwise.core.errors import InputError
 
 
-@pytest.mark.parametrize("name", READERS)
+REJECTING = {"JKS store"}
+"""Readers of entries and keys that are hostile, whatever they are given."""
+
+
+@pytest.mark.parametrize("name", sorted(READERS.keys() - REJECTING))
 def test_every_reader_reads_its_examples(name):
     for data in examples()[name]:
         READERS[name](data)

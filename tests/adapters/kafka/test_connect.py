@@ -44,6 +44,7 @@ from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
 from rackwise.adapters.kafka.connect import bootstrap_servers, send_in_turn
 from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
 from rackwise.adapters.kafka.messages import UnregisterBrokerRequest
+from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.core.errors import (
     AuthenticationFailed,
     InvalidConfig,

@@ -48,8 +48,6 @@ REASONS = {
     "security.providers": "Python has no security providers; use a JKS, PKCS12 or PEM store",
     "ssl.engine.factory.class": "a class of Java cannot run here; use the settings of stores",
     "sasl.login.class": "a class of Java cannot run here; use sasl.jaas.config",
-    "sasl.login.callback.handler.class": "a class of Java cannot run here; use sasl.jaas.config",
-    "sasl.client.callback.handler.class": "a class of Java cannot run here; use sasl.jaas.config",
     "ssl.crl.location": "revocation lists are not read",
     "enable.ssl.certificate.verification": "certificates are always verified; remove this line, "
     "and set the authority in ssl.ca.location",
