@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,12 @@ from assignments import tps
 from rackwise.adapters.clients.group import FRUITLESS, AssignorRule, Participant, ReportedMember
 from rackwise.core.assignors import Assignment, Member
 from rackwise.core.assignors.watch import RackView
+from rackwise.core.wire.consumer import (
+    LeaderNote,
+    decode_leader_note,
+    encode_blob,
+    encode_leader_note,
+)
 
 VIEW = RackView(brokers={1: "a", 2: "b"}, replicas={"t": [[1], [2]]}, now_ms=0)
 NEITHER = ({"m": tps("t-0"), "n": tps("t-1")}, {"m": tps("t-1"), "n": tps("t-0")})
@@ -134,6 +141,82 @@ def test_user_data_that_cannot_be_read_leave_what_the_subscription_says():
         topics=("t",), rack="a", instance_id="i", owned=tps("t-0"), generation=7
     )
     assert (part.unreadable, part.fallbacks) == (1, 0)
+
+
+class TestAMemberThatComesBack:
+    """A static member joins again without a round, so the leader reads nothing new (KIP-345)."""
+
+    def settled(self, part, note):
+        part.subscription(["t"])
+        return part.settled(tps("t-0"), 1, VIEW, note)
+
+    def come_back(self, rack, travel="no"):
+        return member(
+            rule=AssignorRule(name="r", travel=travel), rack=rack, instance_id="i", is_attached=True
+        )
+
+    @pytest.mark.parametrize("before", ["a", None])
+    def test_in_another_rack_asks_once_with_other_bytes(self, before):
+        part = self.come_back("b")
+        first = part.subscription(["t"])
+        note = encode_leader_note(before, is_leader=False)
+        assert [self.settled(part, note) for _ in range(2)] == [True, False]
+        assert part.subscription(["t"]) != first
+
+    @pytest.mark.parametrize(
+        ("rack", "note"),
+        [
+            ("a", encode_leader_note("a", is_leader=False)),
+            (None, encode_leader_note("a", is_leader=False)),
+            ("b", b""),
+            ("b", None),
+            ("b", b"RA\x01"),
+        ],
+        ids=["same rack", "no rack now", "another leader", "no user data", "unreadable"],
+    )
+    def test_asks_for_nothing(self, rack, note):
+        part = self.come_back(rack)
+        first = part.subscription(["t"])
+        assert not self.settled(part, note)
+        assert part.subscription(["t"]) == first
+        assert part.unreadable == (note == b"RA\x01")
+
+    @pytest.mark.parametrize("is_leader", [True, False])
+    def test_watches_if_it_is_the_leader_from_the_first_whole_view_on(self, is_leader):
+        part = self.come_back("a")
+        part.subscription(["t"])
+        note = encode_leader_note("a", is_leader=is_leader)
+        early, moved = replace(VIEW, replicas={}), replace(VIEW, replicas={"t": [[1], [1]]})
+        assert not part.settled(tps("t-0"), 1, early, note)
+        assert part.is_watching == is_leader
+        assert [part.observe(view) for view in (VIEW, VIEW, moved)] == [False, False, is_leader]
+
+    def test_only_members_of_ours_receive_a_note_and_the_leader_knows_itself_by_its_instance(self):
+        part = member(
+            rule=AssignorRule(name="r"),
+            decide=lambda members, _racks: Assignment.of(dict.fromkeys(members, ())),
+            instance_id="i",
+        )
+        told = [
+            ReportedMember(member_id="m", topics=("t",), user_data=encode_blob("a", "i", -1, ())),
+            ReportedMember(member_id="n", topics=("t",), user_data=encode_blob("b", "j", -1, ())),
+            ReportedMember(member_id="o", topics=("t",), rack="c"),
+        ]
+        part.answer(told, VIEW)
+        notes = {each: decode_leader_note(part.note_for(each)) for each in "mno"}
+        assert notes == {
+            "m": LeaderNote(rack="a", is_leader=True),
+            "n": LeaderNote(rack="b", is_leader=False),
+            "o": None,
+        }
+
+    def test_a_leader_without_an_instance_is_no_leader_of_members_without_one(self):
+        part = member(rule=AssignorRule(name="r"))
+        told = ReportedMember(
+            member_id="m", topics=("t",), user_data=encode_blob("a", None, -1, ())
+        )
+        part.answer([told], VIEW)
+        assert decode_leader_note(part.note_for("m")) == LeaderNote(rack="a", is_leader=False)
 
 
 @pytest.mark.parametrize(

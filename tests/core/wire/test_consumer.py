@@ -13,16 +13,19 @@ from group_messages import GENERATIONS, PARTITIONS, RACKS, SUBSCRIPTIONS
 from rackwise.core.errors import LocalProtocolError, RemoteProtocolError
 from rackwise.core.wire.consumer import (
     Blob,
+    LeaderNote,
     MemberAssignment,
     Subscription,
     decode_assignment,
     decode_blob,
     decode_cooperative_user_data,
+    decode_leader_note,
     decode_sticky_user_data,
     decode_subscription,
     encode_assignment,
     encode_blob,
     encode_cooperative_user_data,
+    encode_leader_note,
     encode_sticky_user_data,
     encode_subscription,
 )
@@ -199,3 +202,30 @@ class TestBlob:
             decode_blob(whole[:-1])
         assert caught.value.offset <= len(whole)
         assert "RW" not in str(caught.value)
+
+
+class TestRackBefore:
+    @given(RACKS, RACKS, GENERATIONS, PARTITIONS)
+    def test_changes_the_bytes_and_nothing_that_a_leader_reads(
+        self, rack, instance, generation, owned
+    ):
+        plain = encode_blob(rack, instance, generation, owned)
+        asking = encode_blob(rack, instance, generation, owned, rack_before="")
+        assert plain != asking
+        assert decode_blob(asking) == decode_blob(plain)
+
+
+class TestLeaderNote:
+    @given(RACKS, st.booleans())
+    def test_is_read_as_it_was_written(self, rack, is_leader):
+        note = encode_leader_note(rack, is_leader=is_leader)
+        assert decode_leader_note(note) == LeaderNote(rack=rack or None, is_leader=is_leader)
+
+    @pytest.mark.parametrize("data", [None, b"", b"RA", b"RA\x02\x00\x01a\x01", b"other"])
+    def test_of_another_leader_is_none(self, data):
+        assert decode_leader_note(data) is None
+
+    @pytest.mark.parametrize("data", [b"RA\x01", b"RA\x01\x00\x01a", b"RA\x01\x00\x01a\x02"])
+    def test_that_cannot_be_read_is_refused(self, data):
+        with pytest.raises(RemoteProtocolError):
+            decode_leader_note(data)

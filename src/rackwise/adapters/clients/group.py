@@ -7,7 +7,7 @@ leader receives what all members sent and computes the assignment of all of them
 client calls      here          what happens
 metadata          subscription  says topics, rack, what it has or had
 assign            answer        leader only: members, racks, assignor, answer
-on_assignment     settled       remembers; leader: shall there be another round?
+on_assignment     settled       remembers; shall there be another round?
 metadata update   observe       leader only: have racks of replicas changed for good?
 ```
 
@@ -27,6 +27,12 @@ then continues without racks: by `cooperative-sticky` where members keep their p
 A leader that withheld partitions requests the next round. The leader also requests another round
 when racks change, during this round or later, but at most one in `min_interval_ms`. A change inside
 that time leads to a request at the first update of metadata after it.
+
+A static member that comes back gets its old partitions without a round, and no leader reads its new
+subscription (KIP-345). So the leader sends each member of ours a note with the rack that it
+assigned for. A member that came back in another rack requests one round, once in its life. Its next
+join says `rack_before`, because the coordinator ignores a join with unchanged bytes. A leader that
+came back is not told by the coordinator that it leads; it learns that from its note, and watches.
 
 Two mistakes are logged, because nothing else shows them. A member that was never attached is
 logged once. A leader that answers many rounds and receives no partitions is logged every
@@ -63,16 +69,19 @@ from rackwise.core.assignors.watch import (
     Rejoin,
     rack_watch_step,
 )
-from rackwise.core.errors import InvalidConfig, RackMismatch, RemoteProtocolError
+from rackwise.core.errors import InvalidConfig, RemoteProtocolError
 from rackwise.core.text import counted, escaped
 from rackwise.core.wire.consumer import (
     Blob,
+    LeaderNote,
     Subscription,
     decode_blob,
     decode_cooperative_user_data,
+    decode_leader_note,
     decode_sticky_user_data,
     encode_blob,
     encode_cooperative_user_data,
+    encode_leader_note,
     encode_sticky_user_data,
     encode_subscription,
 )
@@ -136,9 +145,15 @@ class Participant:
     topics: frozenset[str] = frozenset()
     _owned: tuple[TopicPartition, ...] = ()
     _generation: int = NO_GENERATION
+    _rack_before: str | None = None
+    """The rack that the group assigned for when this member came back in another one."""
+    _ours: set[str] = field(default_factory=set)
+    """Members of the last answer that have our assignors."""
     _is_warned: bool = False
     _leads: bool = False
     _watches: bool = False
+    _resumes: bool = False
+    """Whether it watches from the next view on, as a leader that came back without a round."""
     _watch: RackWatch = field(default_factory=RackWatch)
     _settling: Settling = field(default_factory=Settling)
     _last: tuple[Assignment, Members, ReplicaRacks] | None = None
@@ -165,7 +180,8 @@ class Participant:
         self, topics: Iterable[str], *, has: Iterable[TopicPartition] | None = None
     ) -> bytes:
         """The user data of a join. `has`: partitions of the client now, None if it is unknown."""
-        self._leads = self._watches = False
+        self._leads = self._watches = self._resumes = False
+        self.topics = frozenset(topics)
         owned = self._owned if has is None else tuple(has)
         is_lost = bool(self._owned) and not owned
         generation = NO_GENERATION if is_lost else self._generation
@@ -187,6 +203,7 @@ class Participant:
         self._warn_fruitless()
         self._log_unasked(view)
         self._watch = self._watch.after_assignment(view)
+        self._ours.clear()
         members = {each.member_id: self._member(each) for each in told}
         known = self._watch.known
         racks = {
@@ -201,21 +218,65 @@ class Participant:
         self._last = (made, members, racks)
         return made
 
+    def note_for(self, member_id: str) -> bytes:
+        """The user data of a member's assignment; only members of ours receive any."""
+        if self._last is None or member_id not in self._ours:
+            return b""
+        member = self._last[1][member_id]
+        is_leader = self.instance_id is not None and member.instance_id == self.instance_id
+        return encode_leader_note(member.rack, is_leader=is_leader)
+
     def settled(
-        self, partitions: Iterable[TopicPartition], generation: int, view: RackView | None
+        self,
+        partitions: Iterable[TopicPartition],
+        generation: int,
+        view: RackView | None,
+        user_data: bytes | None = None,
     ) -> bool:
-        """Remember this member's partitions; True if it should request another round."""
+        """Remember this member's partitions; True if it should request another round.
+
+        `user_data`: those of its assignment.
+        """
         self._owned, self._generation, self.fruitless = tuple(partitions), generation, 0
-        if not self._leads or self._last is None:
+        note, is_due = self._note(user_data), False
+        if self._leads and self._last is not None:
+            self._watches = True
+            is_due = view is not None and self.observe(view)
+            is_due |= bool(self._last[0].withheld)
+        elif note is not None and note.is_leader:
+            self._watches = self._resumes = True
+            is_due = view is not None and self.observe(view)
+        return self._is_elsewhere(note) or is_due
+
+    def _note(self, user_data: bytes | None) -> LeaderNote | None:
+        try:
+            return decode_leader_note(user_data)
+        except RemoteProtocolError as error:
+            self.unreadable += 1
+            LOG.warning("%s: user data of the assignment: %s", self.rule.name, error)
+            return None
+
+    def _is_elsewhere(self, note: LeaderNote | None) -> bool:
+        """Whether the group assigned for another rack of this member, and it did not ask yet."""
+        if note is None or self.rack in {None, note.rack} or self._rack_before is not None:
             return False
-        self._watches = True
-        is_due = view is not None and self.observe(view)
-        return bool(self._last[0].withheld) or is_due
+        self._rack_before = note.rack or ""
+        LOG.info(
+            "%s: this member is in rack %s, the group assigned for %s; asking for a new assignment",
+            self.rule.name,
+            escaped(self.rack or ""),
+            escaped(note.rack or "no rack"),
+        )
+        return True
 
     def observe(self, view: RackView) -> bool:
         """Whether the racks that the last answer used have changed permanently."""
         if not self._watches:
             self.saw(view.brokers)
+            return False
+        if self._resumes:
+            self._resumes = view.replicas.keys() != self.topics  # not all metadata may be here yet
+            self._watch = self._watch.after_assignment(view)
             return False
         self._watch, action = rack_watch_step(
             self._watch, view, rack=self.rack, min_interval_ms=self.min_interval_ms
@@ -307,12 +368,16 @@ class Participant:
         elif self.rule.has_java_generation:
             before = encode_cooperative_user_data(generation)
         since = self._generation if memory else NO_GENERATION  # unchanged, a join is no rebalance
-        return before + encode_blob(self.rack, self.instance_id, since, memory)
+        return before + encode_blob(
+            self.rack, self.instance_id, since, memory, rack_before=self._rack_before
+        )
 
     def _member(self, told: ReportedMember) -> Member:
         blob, claim = Blob(), (told.owned, told.generation, False)
         try:
-            blob = decode_blob(told.user_data) or blob
+            if (found := decode_blob(told.user_data)) is not None:
+                blob = found
+                self._ours.add(told.member_id)
             claim = self._owned_by(told, blob)
         except RemoteProtocolError as error:
             self.unreadable += 1
@@ -347,14 +412,3 @@ def plainly(members: Members, racks: ReplicaRacks, mode: Mode) -> Assignment:
     """The assignment of a group whose assignor failed; it ignores all racks."""
     assign = assign_cooperative if mode == "cooperative" else assign_range
     return assign(without_racks(members), racks)
-
-
-def mismatch(told: str | None, fetched: str | None) -> RackMismatch:
-    """The error for a client whose fetch rack differs from the rack that its assignor sends."""
-    wanted, had = escaped(told or ""), escaped(fetched or "")
-    return RackMismatch(
-        f'invalid client_rack: expected "{wanted}" as the assignor reports it, got "{had}"',
-        wanted=told,
-        had=fetched,
-        hint="give the rack once, as client_rack of rack_consumer",
-    )

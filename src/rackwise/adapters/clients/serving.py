@@ -22,14 +22,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwise.adapters.clients import private
-from rackwise.adapters.clients.group import AssignorRule, Participant, mismatch
+from rackwise.adapters.clients.group import AssignorRule, Participant
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative
 from rackwise.core.assignors.kafka.range import assign_range
 from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
 from rackwise.core.assignors.kafka.sticky import assign_sticky
 from rackwise.core.assignors.members import TopicPartition
 from rackwise.core.assignors.watch import RackView
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import InvalidConfig, RackMismatch
 from rackwise.core.text import escaped
 from rackwise.core.wire.consumer import encode_assignment
 
@@ -140,7 +140,8 @@ class Serving(ABC):
             heard = list(told)
             self._participant.topics = frozenset(topic for each in heard for topic in each.topics)
             given = self._participant.answer(heard, self._view(cluster)).partitions
-            return {each: encode_assignment(VERSION, given[each]) for each in ids}
+            note = self._participant.note_for
+            return {each: encode_assignment(VERSION, given[each], note(each)) for each in ids}
         except Exception as error:  # noqa: BLE001, nothing may leave a callback
             self._participant.failed(error)
             return {each: encode_assignment(VERSION, ()) for each in ids}
@@ -154,7 +155,8 @@ class Serving(ABC):
             if consumer is not None:
                 view = self._view(private.cluster_of(consumer, self.client))
             partitions = [TopicPartition(*tp) for tp in assignment.partitions()]
-            if self._participant.settled(partitions, generation, view) and consumer is not None:
+            is_due = self._participant.settled(partitions, generation, view, assignment.user_data)
+            if is_due and consumer is not None:
                 private.request_rejoin(consumer)
         except Exception as error:  # noqa: BLE001, nothing may leave a callback
             self._participant.failed(error)
@@ -193,7 +195,7 @@ def check_free(
     """
     for assignor in assignors:
         if assignor.rack not in {None, rack}:
-            raise mismatch(assignor.rack, rack)
+            raise _mismatch(assignor.rack, rack)
         if assignor.attached() not in {None, consumer}:
             raise InvalidConfig(
                 f"this {assignor.name} is already attached to another consumer",
@@ -240,6 +242,17 @@ def check_strategy(strategy: object, known: type, ours: type) -> list[Theirs]:
             hint=f"write partition_assignment_strategy=[{name}]",
         )
     return entries
+
+
+def _mismatch(told: str | None, fetched: str | None) -> RackMismatch:
+    """The error for a client whose fetch rack differs from the rack that its assignor sends."""
+    wanted, had = escaped(told or ""), escaped(fetched or "")
+    return RackMismatch(
+        f'invalid client_rack: expected "{wanted}" as the assignor reports it, got "{had}"',
+        wanted=told,
+        had=fetched,
+        hint="give the rack once, as client_rack of rack_consumer",
+    )
 
 
 def _called(had: object) -> str:

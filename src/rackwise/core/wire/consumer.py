@@ -17,8 +17,11 @@ User data belongs to the assignor:
 ```
 sticky               owned, generation (Java's; before Kafka 2.3 without generation)
 cooperative-sticky   generation
-any of ours          then a blob: R W 1, rack, instance, generation, owned
+any of ours          then a blob: R W 1, rack, instance, generation, owned | rack before
 ```
+
+A leader of ours answers such a member with user data, too: R A 1, rack that the group assigned for,
+whether this member leads.
 
 Java reads its own fields and ignores the rest, so the blob does no harm. It carries what a client
 cannot say elsewhere: aiokafka drops rack and instance, and an eager member remembers in it what it
@@ -53,6 +56,7 @@ _LEAST_TEXT = 2
 _LEAST_OWNED = 6
 _LEAST_PARTITION = 4
 _MARK = b"RW\x01"
+_NOTE_MARK = b"RA\x01"
 _COOPERATIVE_BYTES = 4
 _KAFKA_PYTHON_VERSION = b"\x00\x01"
 
@@ -90,6 +94,16 @@ class Blob:
     instance_id: str | None = None
     generation: int = NO_GENERATION
     owned: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderNote:
+    """What a leader of ours tells a member of ours beside its partitions."""
+
+    rack: str | None
+    """The rack that the leader assigned for; None if the member had sent none."""
+    is_leader: bool
+    """Whether the member is the leader itself. Only a static one is told."""
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
@@ -196,14 +210,21 @@ def encode_blob(
     instance_id: str | None,
     generation: int,
     owned: Iterable[TopicPartition],
+    rack_before: str | None = None,
 ) -> bytes:
-    """Write what our members append to their user data. Raises `LocalProtocolError`."""
+    """Write what our members append to their user data. Raises `LocalProtocolError`.
+
+    `rack_before`: the rack that the group assigned for, if it is another one. No leader reads it.
+    It makes the bytes differ from those of the last join, and the coordinator then starts a round.
+    """
     writer = Writer()
     writer.raw(_MARK)
     writer.text(rack)
     writer.text(instance_id)
     writer.int32(generation)
     _write_partitions(writer, owned)
+    if rack_before is not None:
+        writer.text(rack_before)
     return bytes(writer.data)
 
 
@@ -224,6 +245,26 @@ def decode_blob(data: bytes | None) -> Blob | None:
                 owned=_read_partitions(reader),
             )
     return None
+
+
+def encode_leader_note(rack: str | None, *, is_leader: bool) -> bytes:
+    """Write the user data of an assignment. Raises `LocalProtocolError`."""
+    writer = Writer()
+    writer.raw(_NOTE_MARK)
+    writer.text(rack)
+    writer.boolean(is_leader)
+    return bytes(writer.data)
+
+
+def decode_leader_note(data: bytes | None) -> LeaderNote | None:
+    """Read the user data of an assignment; None if the leader is not one of ours.
+
+    Raises `RemoteProtocolError` for a note that cannot be read.
+    """
+    reader = Reader(data or b"")
+    if not reader.is_at(_NOTE_MARK):
+        return None
+    return LeaderNote(rack=reader.nullable_text() or None, is_leader=reader.boolean())
 
 
 def _read_sticky(reader: Reader) -> tuple[tuple[TopicPartition, ...], int]:
