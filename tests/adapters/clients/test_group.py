@@ -104,7 +104,49 @@ def test_a_member_says_once_what_it_loses_because_it_is_not_attached(caplog, mod
 
 @pytest.mark.parametrize("mode", ["eager", "cooperative"])
 def test_an_attached_member_says_nothing(caplog, mode):
-    member(rule=AssignorRule(name="r", mode=mode), is_attached=True).subscription(["t"])
+    part = member(rule=AssignorRule(name="r", mode=mode), rack="a", is_attached=True)
+    part.subscription(["t"])
+    part.settled((), 1, VIEW)
+    assert warnings(caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("rack", "brokers", "problem", "cure"),
+    [
+        (None, VIEW.brokers, "has no rack", "set client_rack to the rack of this process"),
+        (
+            "A",
+            VIEW.brokers,
+            "is in rack A, and no broker is",
+            'racks are compared with their case: write "a"',
+        ),
+        (
+            "z",
+            VIEW.brokers,
+            "is in rack z, and no broker is",
+            "set client_rack to a rack of the brokers: a, b",
+        ),
+        (
+            "a",
+            {1: None, 2: None},
+            "is in rack a, and no broker has a rack",
+            "set broker.rack on the brokers",
+        ),
+    ],
+)
+def test_a_consumer_in_an_unknown_rack_says_so_once(caplog, rack, brokers, problem, cure):
+    part = member(rule=AssignorRule(name="r"), rack=rack, is_attached=True)
+    for generation in (1, 2):
+        part.subscription(["t"])
+        part.settled((), generation, replace(VIEW, brokers=brokers))
+    told = f"r: this consumer {problem}, so it reads from any rack; {cure}"
+    assert warnings(caplog) == [told]
+
+
+def test_a_rack_whose_brokers_are_away_is_not_unknown(caplog):
+    part = member(rule=AssignorRule(name="r"), rack="a", is_attached=True)
+    part.saw(VIEW.brokers)
+    part.settled((), 1, replace(VIEW, brokers={2: "b"}))
     assert warnings(caplog) == []
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from rackwise.core.errors import PartitionerConfigError
-from rackwise.core.partitioner.options import split_options
+from rackwise.core.partitioner.options import read_options, split_options
 
 CLIENT = ("bootstrap_servers", "linger_ms", "max_batch_size")
 
@@ -47,3 +47,27 @@ def test_an_option_with_two_values_is_rejected():
     told = "invalid client.rack: expected one value, got client.rack and client_rack"
     with pytest.raises(PartitionerConfigError, match=re.escape(told)):
         split(client_rack="a", **{"client.rack": "a"})
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("client.rak", "client.rack"),
+        ("client_rack", "client.rack"),
+        ("Client.Rack", "client.rack"),
+        ("batch.siz", "batch.size"),
+        ("partitioner_ignore_keys", "partitioner.ignore.keys"),
+        ("rackwise.ep", "rackwise.eps"),
+    ],
+)
+def test_a_misspelt_option_of_kafka_is_rejected_with_the_nearest(name, nearest):
+    told = re.escape(f"unknown option {name}: did you mean {nearest}?")
+    with pytest.raises(PartitionerConfigError, match=told):
+        read_options({name: "1"})
+
+
+def test_options_of_other_parts_are_ignored():
+    """The options of Java's, librdkafka's and kafka-python's producers that are most similar."""
+    names = "client.id client_id client.dns.lookup rack.id transaction.timeout.ms partitioner.class"
+    others = (*names.split(), "partitioner", "partition.assignment.strategy", "linger.ms", "")
+    assert read_options(dict.fromkeys(others, "1")) == {}

@@ -34,9 +34,10 @@ assigned for. A member that came back in another rack requests one round, once i
 join says `rack_before`, because the coordinator ignores a join with unchanged bytes. A leader that
 came back is not told by the coordinator that it leads; it learns that from its note, and watches.
 
-Two mistakes are logged, because nothing else shows them. A member that was never attached is
-logged once. A leader that answers many rounds and receives no partitions is logged every
-`FRUITLESS` rounds: its client discards joins that end between two short polls.
+Three mistakes are logged, because nothing else shows them. A member that was never attached is
+logged once, and so is one without a rack or in a rack of no broker. A leader that answers many
+rounds and receives no partitions is logged every `FRUITLESS` rounds: its client discards joins that
+end between two short polls.
 
 What this does not do: input and output, threads, or anything with a client.
 
@@ -50,6 +51,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from rackwise.adapters.clients.member_warnings import (
+    warn_fruitless,
+    warn_rack,
+    warn_unattached,
+)
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative
 from rackwise.core.assignors.kafka.range import assign_range
 from rackwise.core.assignors.measure.evaluate import AssignmentReport, evaluate
@@ -150,6 +156,7 @@ class Participant:
     _ours: set[str] = field(default_factory=set)
     """Members of the last answer that have our assignors."""
     _is_warned: bool = False
+    _is_rack_judged: bool = False
     _leads: bool = False
     _watches: bool = False
     _resumes: bool = False
@@ -238,6 +245,9 @@ class Participant:
         `user_data`: those of its assignment.
         """
         self._owned, self._generation, self.fruitless = tuple(partitions), generation, 0
+        if view is not None:
+            self.saw(view.brokers)
+            self._warn_rack()
         note, is_due = self._note(user_data), False
         if self._leads and self._last is not None:
             self._watches = True
@@ -317,30 +327,19 @@ class Participant:
         self.last_error = error.with_traceback(None)  # its frames would keep the consumer alive
 
     def _warn_unattached(self) -> None:
-        """Log once what this member does not do because no consumer is attached."""
-        if self.is_attached or self._is_warned:
-            return
-        self._is_warned = True
-        lost = ["this member sends no rack"] if self.rack is None else []
-        if self.rule.mode == "cooperative":
-            lost.append("what a round withholds may stay unread until the next one")
-        lost.append("changed racks of replicas lead to no new assignment")
-        LOG.warning(
-            "%s is not attached to its consumer: %s; create the consumer with rack_consumer, or "
-            "call attach before the first poll",
-            self.rule.name,
-            ", ".join(lost),
-        )
+        if not (self.is_attached or self._is_warned):
+            self._is_warned = True
+            warn_unattached(self.rule.name, self.rack, is_cooperative=self.rule.mode != "eager")
+
+    def _warn_rack(self) -> None:
+        if self.is_attached and not self._is_rack_judged:
+            self._is_rack_judged = True
+            warn_rack(self.rule.name, self.rack, self._watch.known.values())
 
     def _warn_fruitless(self) -> None:
         """Count this answer; log a warning after many in a row without an assignment."""
         if self.fruitless and self.fruitless % FRUITLESS == 0:
-            LOG.warning(
-                "%s: %s in a row, and this member was given nothing; poll for a second at a time: "
-                "a join that ends between two polls is thrown away",
-                self.rule.name,
-                counted(self.fruitless, "round"),
-            )
+            warn_fruitless(self.rule.name, self.fruitless)
         self.fruitless += 1
 
     def _log_unasked(self, view: RackView) -> None:

@@ -27,7 +27,7 @@ from rackwise.core.partitioner.options import PARTITIONER_CLASS, split_options
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
 PARTITIONER = "partitioner"
 """The option of kafka-python and of aiokafka that takes a partitioner of the user's own."""
@@ -62,6 +62,16 @@ def producer_configs(
     for finding in config.problems():
         warn(finding)
     return config, theirs
+
+
+def check_keywords(given: Sequence[object], door: str) -> None:
+    """Reject options that are not keyword arguments; `door`: the module of the producer.
+
+    Raises `PartitionerConfigError`.
+    """
+    if given:
+        hint = f'write {door}.RackAwareProducer(client_rack="use1-az1", **options)'
+        raise invalid_option("options", "keyword arguments", given[0], hint)
 
 
 def checked_config(config: object) -> PartitionerConfig:

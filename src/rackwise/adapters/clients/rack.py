@@ -71,7 +71,8 @@ def check_rack(rack: object, plain: str) -> None:
             "invalid client_rack: expected the rack of this process, got none",
             wanted="the rack of this process",
             had=rack,
-            hint=f"give the client.rack of this machine, as detect_rack() finds it, or use {plain}",
+            hint="give the client.rack of this machine; detect_rack() is None where no source has "
+            f"it: set KAFKA_CLIENT_RACK, or use {plain}",
         )
 
 

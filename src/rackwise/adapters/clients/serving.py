@@ -218,6 +218,23 @@ def check_listed(assignors: Iterable[Serving], listed: Sequence[Theirs]) -> None
             )
 
 
+def check_topics(topics: Iterable[object]) -> None:
+    """Check that each topic is a text. Raises `InvalidConfig`, for example for a dict of options.
+
+    The error names the class of the object only: options may hold a password.
+    """
+    for topic in topics:
+        if not isinstance(topic, str):
+            had = f"an object of class {type(topic).__name__}"
+            raise InvalidConfig(
+                f"invalid topic: expected a text, got {had}",
+                wanted="a text",
+                had=had,
+                hint="topics are arguments, options are keyword arguments: write "
+                'rack_consumer("orders", client_rack="use1-az1", **options)',
+            )
+
+
 def check_strategy(strategy: object, known: type, ours: type) -> list[Theirs]:
     """The entries of a `partition_assignment_strategy`: assignor classes or objects.
 

@@ -112,11 +112,6 @@ def test_a_second_client_has_the_connection_alone_and_is_silent():
             'write RackAwareProducer({"bootstrap.servers": "..."}, client_rack="use1-az1")',
         ),
         (
-            (SERVERS, None, None),
-            "invalid client.rack: expected the rack of this client, got none",
-            'write RackAwareProducer({"bootstrap.servers": "..."}, client_rack="use1-az1")',
-        ),
-        (
             (SERVERS, AWARE, "az1"),
             "invalid options: expected none beside a PartitionerConfig, got client.rack",
             'write RackAwareProducer({"bootstrap.servers": "..."}, client_rack="use1-az1")',

@@ -51,6 +51,7 @@ from rackwise.adapters.clients.serving import (
     check_free,
     check_listed,
     check_strategy,
+    check_topics,
     join_all,
 )
 from rackwise.core.assignors.members import NO_GENERATION, TopicPartition
@@ -182,9 +183,10 @@ def rack_consumer(
     `partition_assignment_strategy`: assignor classes or objects, best first. Assignors of aiokafka
     may be among them, as for a restart that changes the assignor. `configs`: all other options of
     AIOKafkaConsumer. Call it where an event loop runs. Raises as `attach` does, and `InvalidConfig`
-    without a rack, or for a list that is none.
+    without a rack, for a topic that is no text, or for a list that is none.
     """
     private.check_version(CLIENT, __version__)
+    check_topics(topics)
     check_rack(client_rack, "AIOKafkaConsumer")
     entries = check_strategy(partition_assignment_strategy, AbstractPartitionAssignor, RackAssignor)
     assignors = [

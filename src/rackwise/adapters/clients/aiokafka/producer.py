@@ -30,9 +30,9 @@ import time
 from asyncio import CancelledError
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
-from rackwise.adapters.clients.producer_options import producer_configs
+from rackwise.adapters.clients.producer_options import check_keywords, producer_configs
 from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
 from rackwise.core.errors import MissingClientError
 from rackwise.core.override import override
@@ -80,12 +80,13 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
 
     def __init__(
         self,
-        *,
+        *given: Never,
         client_rack: str | None = None,
         rng: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
         **configs: Theirs,
     ) -> None:
+        check_keywords(given, "rackwise.aiokafka")
         config, theirs = producer_configs(
             client_rack,
             configs,

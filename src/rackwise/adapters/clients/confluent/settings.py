@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rackwise.adapters.clients.producer_options import checked_config, invalid_option
+from rackwise.adapters.clients.rack import check_rack
 from rackwise.core.partitioner import PartitionerConfig
-from rackwise.core.partitioner.choice.rack_levels import is_blank
 from rackwise.core.partitioner.options import BATCH_SIZE, OWN_PREFIXES
 
 LIBRDKAFKA_BATCH_BYTES: Final = 1_000_000
@@ -92,7 +92,10 @@ class ProducerSettings:
 
 
 def read_settings(conf: object, config: object, client_rack: str | None) -> ProducerSettings:
-    """Check and divide what a producer was given. Raises `PartitionerConfigError`."""
+    """Check and divide what a producer was given.
+
+    Raises `PartitionerConfigError`, and `InvalidConfig` without a rack.
+    """
     if not isinstance(conf, Mapping):
         raise invalid_option("conf", "a dict of librdkafka's settings", conf, WRITE)
     own = {
@@ -122,8 +125,8 @@ def read_settings(conf: object, config: object, client_rack: str | None) -> Prod
 def _config_of(own: Mapping[str, object], rack: object) -> PartitionerConfig:
     """The configuration by Kafka's option names, rack-aware unless it says otherwise."""
     config = PartitionerConfig.from_kafka({"partitioner.rack.aware": True, **own, RACK: rack})
-    if config.rack_aware and is_blank(config.rack):
-        raise invalid_option(RACK, "the rack of this client", rack or "none", WRITE)
+    if config.rack_aware:
+        check_rack(config.rack, "Producer")
     return config
 
 

@@ -65,6 +65,7 @@ from rackwise.adapters.clients.serving import (
     check_free,
     check_listed,
     check_strategy,
+    check_topics,
     join_all,
 )
 from rackwise.core.assignors.members import TopicPartition
@@ -247,6 +248,7 @@ def rack_consumer(
     is none, or whose assignors have different modes.
     """
     private.check_version(CLIENT, __version__)
+    check_topics(topics)
     check_rack(client_rack, "KafkaConsumer")
     assignors = _assignors(partition_assignment_strategy, client_rack)
     ours = [each for each in assignors if isinstance(each, RackAssignor)]

@@ -39,10 +39,11 @@ from __future__ import annotations
 import time
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
 from rackwise.adapters.clients.producer_options import (
     PARTITIONER,
+    check_keywords,
     checked_config,
     invalid_option,
     producer_configs,
@@ -235,13 +236,14 @@ class RackAwareProducer(SteersTopics, KafkaProducer):
 
     def __init__(
         self,
-        *,
+        *given: Never,
         client_rack: str | None = None,
         rng: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
         **configs: Theirs,
     ) -> None:
         self.config = dict(self.DEFAULT_CONFIG)  # the client's `__del__` reads it
+        check_keywords(given, "rackwise.kafka_python")
         if isinstance(configs.get(PARTITIONER), SteeringPartitioner):
             raise invalid_option(
                 PARTITIONER,
