@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 import threading
 from contextlib import closing, contextmanager
 
@@ -14,12 +16,12 @@ from kafka.partitioner import Partitioner
 import rackwise.aiokafka
 import rackwise.kafka_python
 from consumer_groups import POLL_MS, QUICK, topic_on
-from kafka_traffic import PATIENCE_S, until
+from kafka_traffic import PATIENCE_S, delete, until
 from producers import read_values
 from rackwise import PartitionerConfig
 from rackwise.adapters.kafka import connect
 from rackwise.core.errors import PartitionerConfigError
-from shown_commands import ROOT, blocks_of
+from shown_commands import ROOT, blocks_of, shown_commands
 
 pytestmark = pytest.mark.kafka
 
@@ -81,6 +83,32 @@ def test_the_consumer_of_the_guide_reads(bootstrap, client):
         exec(compile(text, "consumers.md", "exec"), names)  # noqa: S102 (our own text)
     if client == "confluent-kafka":
         names["consumer"].close()
+
+
+@pytest.mark.parametrize(
+    ("guide", "heading", "said"),
+    [
+        ("consumers.md", "From the sandbox to a first record", r"\d b'first'"),
+        (
+            "producers.md",
+            "From the sandbox to first records",
+            r"(\d{6}) of \1 bytes to leaders in the own rack",
+        ),
+    ],
+)
+def test_the_first_steps_of_the_guide(kraft_cluster, capsys, guide, heading, said):
+    """The sandbox runs already; racks a and use1-az1 are the same."""
+    steps = [each for each in shown_commands(ROOT / "docs/guides" / guide) if heading == each[0]]
+    assert [each.words[:2] for each in steps] == [["sandbox", "--brokers"], ["topic", "create"]]
+    words = [word.replace("kafka-1:9092", kraft_cluster.bootstrap) for word in steps[1].words]
+    with closing(connect(kraft_cluster.bootstrap)) as admin:
+        try:
+            subprocess.run([sys.executable, "-m", "rackwise.cli", *words], check=True)
+            (text,) = shown(guide, heading, kraft_cluster.bootstrap)
+            exec(compile(text, guide, "exec"), {})  # noqa: S102 (our own text)
+        finally:
+            delete(admin, "orders")
+    assert re.fullmatch(said, capsys.readouterr().out.splitlines()[-1])
 
 
 def test_the_attached_consumer_of_the_guide_sends_its_rack(bootstrap, caplog):

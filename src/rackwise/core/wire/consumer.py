@@ -103,7 +103,7 @@ class LeaderNote:
     rack: str | None
     """The rack that the leader assigned for; None if the member had sent none."""
     is_leader: bool
-    """Whether the member is the leader itself. Only a static one is told."""
+    """Whether the member is the leader itself; false for a member without an instance id."""
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
