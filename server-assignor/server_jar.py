@@ -30,6 +30,8 @@ OPTIONS = ("-source", "17", "-target", "17", "-g:lines,source", "-encoding", "UT
 WARNINGS = ("-warn:+unused,uselessTypeCheck,unnecessaryElse", "-failOnWarning")
 COMPILE_S = 120.0
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+UNIX = 3
+"""What an entry says of the system that wrote it, on every system."""
 MANIFEST = (
     "Manifest-Version: 1.0\r\n"
     "Automatic-Module-Name: io.rackwise.assignor\r\n"
@@ -71,6 +73,7 @@ def pack(classes: Path, jar: Path) -> None:
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_STORED) as archive:
         for name, content in entries.items():
             entry = zipfile.ZipInfo(name, FIXED_TIME)
+            entry.create_system = UNIX
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
 

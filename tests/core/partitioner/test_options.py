@@ -55,7 +55,7 @@ def test_an_option_with_two_values_is_rejected():
         ("client.rak", "client.rack"),
         ("client_rack", "client.rack"),
         ("Client.Rack", "client.rack"),
-        ("batch.siz", "batch.size"),
+        ("batchsize", "batch.size"),
         ("partitioner_ignore_keys", "partitioner.ignore.keys"),
         ("rackwise.ep", "rackwise.eps"),
     ],
