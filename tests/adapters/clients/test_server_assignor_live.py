@@ -15,6 +15,7 @@ from at_least_once import CommittingCrew, load
 from consumer_groups import Crew, racks_of, topic_on
 from kafka_servers import KAFKA_VERSION, or_failed
 from kafka_traffic import until
+from locality_table import PARTITIONS, measured, printed
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.assignors import TopicPartition
@@ -111,6 +112,17 @@ def test_rack_sticky_is_local_too(cluster, admin):
         for name, rack in MEMBERS.items():
             crew.join_by_brokers(name, "rack-sticky", rack)
         settled(crew, racks, 12)
+
+
+@pytest.mark.parametrize("replication", [1, 2])
+@pytest.mark.parametrize("assignor", [OPTIMAL, "rack-sticky"])
+def test_its_rows_of_the_locality_table_in_the_guide(cluster, assignor, replication):
+    def join(crew, name, rack):
+        crew.join_by_brokers(name, assignor, rack)
+
+    topic = f"table-{assignor}-{replication}"
+    found = measured(cluster, join, topic, replication, settled=PARTITIONS)
+    assert found == printed(f"`{assignor}` of Rackwise on the broker", replication)
 
 
 def _poll(bootstrap, group, topic, rack, has):
