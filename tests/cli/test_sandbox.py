@@ -15,7 +15,7 @@ import pytest
 
 from process_states import is_alive
 from rackwise.adapters.kafka import connect
-from rackwise.adapters.sandbox.cluster import SERVER_ASSIGNORS
+from rackwise.adapters.sandbox.cluster import ASSIGNORS_WITH_JAR
 from rackwise.adapters.sandbox.ports import is_open
 from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.cli.sandbox import LOOK_EVERY_S, show
@@ -190,7 +190,7 @@ def test_brokers_with_server_side_assignors(run, tmp_path):
     process = run("--server-assignor", str(jar), "--folder", str(folder))
     assert process.stdout.readline().startswith("bootstrap-server ")
     lines = (folder / "broker-0" / "server.properties").read_text().splitlines()
-    assert f"group.consumer.assignors={SERVER_ASSIGNORS}" in lines
+    assert f"group.consumer.assignors={ASSIGNORS_WITH_JAR}" in lines
 
 
 def test_a_jar_of_server_side_assignors_that_is_not_there(run):

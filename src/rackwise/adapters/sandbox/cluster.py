@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 BlueprintBuilder = Callable[[ClusterSpec, Path], Blueprint]
 RACKS = ("a", "b", "c")
 HEAP_MIB = 256
-SERVER_ASSIGNORS = (
+ASSIGNORS_WITH_JAR = (
     "uniform,range,io.rackwise.assignor.RackOptimalAssignor,io.rackwise.assignor.RackStickyAssignor"
 )
 """`group.consumer.assignors` of brokers with the jar of the server-side assignors; the first one is
@@ -119,7 +119,7 @@ class Sandbox:
         jars = resolve(KRAFT_JARS[version])
         if server_assignor is not None:
             jars.append(server_assignor.absolute())
-            overrides = {"group.consumer.assignors": SERVER_ASSIGNORS, **overrides}
+            overrides = {"group.consumer.assignors": ASSIGNORS_WITH_JAR, **overrides}
         request = ClusterSpec(
             brokers=brokers,
             racks=racks,

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 CLASSIC, STABLE = "classic", "Stable"
 CONSUMER, SHARE, STREAMS = "consumer", "share", "streams"
+BROKER_ASSIGNORS = ("uniform", "range")
+"""Kafka's own assignors of the consumer protocol, by their names on the broker."""
 WITHOUT_CHOICE = frozenset((SHARE, STREAMS))
 """The protocols whose assignments nobody can choose."""
 ENDED = ("Empty", "Dead")

@@ -91,7 +91,9 @@ class Distance:
         return common
 
 
-def read_rack(rack: str | None, replicas: Sequence[str | None], target: Target) -> str | None:
+def rack_of_read_replica(
+    rack: str | None, replicas: Sequence[str | None], target: Target
+) -> str | None:
     """The rack of the replica that a member in `rack` reads; None if it is not known.
 
     `replicas`: the rack of each replica, leader first.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.assignors.described import (
     CONSUMER,
+    STABLE,
     WITHOUT_CHOICE,
     describe_group,
     target_of,
@@ -22,7 +23,6 @@ from rackwise.core.assignors.measure.evaluate import evaluate
 from rackwise.core.assignors.measure.migration import server_outcomes
 from rackwise.core.assignors.measure.review import review
 from rackwise.core.fetch_diagnosis.facts import GroupBest
-from rackwise.core.fetch_diagnosis.groups import STABLE
 
 if TYPE_CHECKING:
     from rackwise.core.assignors.described import DescribedGroup

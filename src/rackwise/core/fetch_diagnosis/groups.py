@@ -22,7 +22,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.assignors.described import CONSUMER, SHARE, STREAMS, WITHOUT_CHOICE
+from rackwise.core.assignors.described import (
+    BROKER_ASSIGNORS,
+    CONSUMER,
+    SHARE,
+    STABLE,
+    STREAMS,
+    WITHOUT_CHOICE,
+)
 from rackwise.core.fetch_diagnosis.view import finding, rule
 from rackwise.core.findings import Severity, Unchecked
 from rackwise.core.text import counted, escaped, names_text
@@ -34,10 +41,7 @@ if TYPE_CHECKING:
     from rackwise.core.fetch_diagnosis.view import FetchView, Results
     from rackwise.core.model import Group, GroupMember
 
-STABLE = "Stable"
 RACK_AWARE_ASSIGNORS = ("range", "sticky", "cooperative-sticky", "rack-optimal")
-SERVER_ASSIGNORS = ("uniform", "range")
-"""Kafka's own assignors of the consumer protocol."""
 GROUP_RULES = (
     "reading-member-rack",
     "reading-protocol",
@@ -321,7 +325,7 @@ def _shows_rack(group: Group, member: GroupMember) -> bool:
 
 
 def _has_server_assignor(group: Group) -> bool:
-    return group.assignor is None or group.assignor in SERVER_ASSIGNORS
+    return group.assignor is None or group.assignor in BROKER_ASSIGNORS
 
 
 def _is_rack_aware(group: Group) -> bool:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rackwise.core.assignors.distance import read_rack
+from rackwise.core.assignors.distance import rack_of_read_replica
 from rackwise.core.assignors.measure.migration import likely_reads
 from rackwise.core.errors import InvalidRack
 from rackwise.core.savings.tariff import NO_COST
@@ -96,7 +96,7 @@ class ReadPricing:
         # (rack of the replica, rack of the reader) -> bytes in 30 days
         routes: defaultdict[tuple[str | None, str | None], Fraction] = defaultdict(Fraction)
         for (rack, replicas), rate in likely_reads(readers, members, racks, weights).items():
-            routes[read_rack(rack, replicas, self.target), rack] += rate * MONTH_S
+            routes[rack_of_read_replica(rack, replicas, self.target), rack] += rate * MONTH_S
         return self._priced(self.tariff, routes)
 
     def _priced(

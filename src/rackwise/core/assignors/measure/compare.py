@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rackwise.core.assignors.described import BROKER_ASSIGNORS
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative
 from rackwise.core.assignors.kafka.range import assign_range
 from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
@@ -61,9 +62,9 @@ OPTIMAL = "rack-optimal"
 COOPERATIVE = "cooperative-sticky"
 ASSIGNORS = ("range", "roundrobin", "sticky", COOPERATIVE, OPTIMAL)
 """The assignors of the classic protocol."""
-SERVER_UNIFORM, SERVER_RANGE = "server-uniform", "server-range"
+SERVER_UNIFORM, SERVER_RANGE = (f"server-{each}" for each in BROKER_ASSIGNORS)
 SERVER_ASSIGNORS = (SERVER_UNIFORM, SERVER_RANGE)
-"""Kafka's own assignors of the consumer protocol."""
+"""Kafka's own assignors of the consumer protocol, by their names in a simulation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
