@@ -88,6 +88,7 @@ COMMANDS = {
         "producer.commands", "Simulate partitioners and split traffic between racks"
     ),
     "broker-id": Command("broker_id.commands", "Keep a broker id when a broker loses its disk"),
+    "racks": Command("racks.commands", "Write the racks of addresses, from Kubernetes or a cloud"),
     "upgrade": Command("audit.upgrade", "Plan KIP-36's rolling upgrade of a ZooKeeper cluster"),
 }
 """In the order of the help."""

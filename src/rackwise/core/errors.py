@@ -4,7 +4,8 @@
 RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream=None)
 ├─ InputError (also ValueError)        an argument, option or file is wrong
 │  ├─ InvalidRack  InvalidSnapshot  InvalidPolicy  InvalidPlan  InvalidConfig
-│  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
+│  ├─ InvalidFlows  InvalidSubnets  InvalidAddresses  InvalidPrices  InvalidRates
+│  ├─ InvalidSummary
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
 │  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
 │  ├─ UnknownTopic  InvalidProperties  InvalidOwners  InvalidBilled  InvalidFleetFile
@@ -139,6 +140,10 @@ class InvalidFlows(InputError):
 
 class InvalidSubnets(InputError):
     """A subnet table is malformed or gives one network two racks."""
+
+
+class InvalidAddresses(InputError):
+    """An address table, or a listing of Kubernetes or a cloud that one is made from, is invalid."""
 
 
 class InvalidPrices(InputError):

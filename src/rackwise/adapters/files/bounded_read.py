@@ -6,7 +6,9 @@ below the limit, also for a gzip bomb; errors name the file and a remedy.
 A gzip file is recognised by its first bytes. If its content could exceed the limit, it is
 decompressed twice: first to count the bytes, then to keep them.
 
-What this does not do: read standard input; follow a growing file.
+Standard input is read only where a caller asks for it, with the same limit.
+
+What this does not do: follow a growing file.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     from rackwise.core.errors import InputError
 
@@ -75,6 +78,14 @@ def read_bytes(path: str | Path, *, error: type[InputError], max_bytes: int = MA
             hint="a path holds no NUL",
             where=escaped(name),
         ) from None
+
+
+def read_stream(stream: BinaryIO, *, name: str, max_bytes: int = MAX_BYTES) -> bytes:
+    """All bytes of a stream. Raises `InvalidConfig` if there are more than `max_bytes`."""
+    data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise _too_large(name, max_bytes, "more")
+    return data
 
 
 def _read(path: Path, name: str, error: type[InputError], max_bytes: int) -> bytes:

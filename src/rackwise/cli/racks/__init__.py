@@ -1,0 +1,1 @@
+"""`rackwise racks`: tables of addresses and subnets from Kubernetes and clouds."""

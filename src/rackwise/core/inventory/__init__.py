@@ -1,0 +1,1 @@
+"""Inventories: addresses and their racks, from what Kubernetes and clouds list."""
