@@ -83,11 +83,11 @@ def facts_in(spark, folder, fleet, *, flow_format, **options):
     return flow_facts(rows, fleet, buckets_of(fleet), format=flow_format, **options).collect()
 
 
-def buckets_of(fleet):
-    """The subnets above, with the rack codes of the fleet."""
+def buckets_of(fleet, addresses=()):
+    """The subnets above and rows of addresses, with the rack codes of the fleet."""
     from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 
-    return subnet_buckets(parse_subnets(SUBNETS), fleet.codes.racks)
+    return subnet_buckets(parse_subnets(SUBNETS), fleet.codes.racks, addresses)
 
 
 def at_once(df, name):  # noqa: ARG001 (the shape of `Persist`)
@@ -95,14 +95,14 @@ def at_once(df, name):  # noqa: ARG001 (the shape of `Persist`)
     return df.localCheckpoint()
 
 
-def collect_facts(spark, rows, fleet, *, has_direction=True, **options):
+def collect_facts(spark, rows, fleet, *, has_direction=True, addresses=(), **options):
     """Facts of the rows in their order."""
     from rackwise.pipeline.ingest.formats import flow_facts
 
     facts = flow_facts(
         bronze(spark, rows, has_direction=has_direction),
         fleet,
-        buckets_of(fleet),
+        buckets_of(fleet, addresses),
         format="vpc",
         **{"persist": at_once} | options,
     )

@@ -42,6 +42,7 @@ from pyspark.sql import SparkSession  # noqa: TC002 (says that PySpark is missin
 
 from rackwise.core.billed.comparison import notes as billed_notes
 from rackwise.core.history import StandingDay, covered_time, merge_days, rename_clusters
+from rackwise.core.inventory.addresses import constant_racks
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
@@ -330,6 +331,7 @@ class _AnalyzeRun:
     def _fleet(self, found: FoundNames, folder: str) -> Fleet:
         request = self.request
         racks = [*found.racks, *(subnet.rack for subnet in request.subnets)]
+        racks += [row.rack for row in request.addresses]
         racks += zone_racks(found.zones, request.snapshots)
         racks += [rack for racks_of in request.clients.values() for rack in racks_of.values()]
         fleet = fleet_of_snapshots(
@@ -362,7 +364,7 @@ class _AnalyzeRun:
             is_exact=request.dedupe == "exact",
             count_rows=self.jobs.count_rows(),
         )
-        buckets = subnet_buckets(request.subnets, fleet.codes.racks)
+        buckets = subnet_buckets(request.subnets, fleet.codes.racks, request.addresses)
         silver = write_silver(
             self.engine,
             flows.fact_input(fleet, buckets, options),
@@ -626,10 +628,13 @@ class _AnalyzeRun:
     def _member_rack(self) -> Callable[[Group, GroupMember], Rack | None]:
         clients, classes = self.request.clients, length_classes(self.request.subnets)
         by_id, by_group = clients.get("client_id", {}), clients.get("client_group", {})
+        addresses = constant_racks(self.request.addresses)
 
         def rack(group: Group, member: GroupMember) -> Rack | None:
             known = by_id.get(member.client_id) or by_group.get(group.group) or member.rack
-            return known or (rack_of(member.address, classes) if member.address else None)
+            if known or not member.address:
+                return known
+            return addresses.get(member.address) or rack_of(member.address, classes)
 
         return rack
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from rackwise.core.history import StandingDay
+    from rackwise.core.inventory.addresses import AddressRow
     from rackwise.core.model import Cluster
     from rackwise.core.racks import Rack
     from rackwise.core.subnets import Subnet
@@ -76,6 +77,8 @@ class AnalyzeRequest:
     billed_region: str | None = None
     """The region, in the bill, of racks that do not name one."""
     subnets: tuple[Subnet, ...] = ()
+    addresses: tuple[AddressRow, ...] = ()
+    """Racks of single addresses, each for a time."""
     clients: Mapping[str, Mapping[str, Rack]] = field(default_factory=lambda: MappingProxyType({}))
     """`client_id`, `client_group` or `principal` -> name -> rack."""
     rates: tuple[RateRow, ...] = ()

@@ -6,8 +6,9 @@ import gzip
 import random
 import zlib
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,9 +21,11 @@ from rackwise.adapters import files
 from rackwise.core.errors import InvalidConfig, InvalidFlows, RackwiseError
 from rackwise.core.fleet import FleetOptions, FlowFormat, Shape
 from rackwise.core.history import StandingDay
+from rackwise.core.inventory.addresses import AddressRow, canonical_address
 from rackwise.core.owners import OwnerGlob, Owners
 from rackwise.core.policy import Policy, RackPolicy
 from rackwise.core.racks import Rack
+from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import RateRow
 from rackwise.pipeline.engines.local import LocalEngine, LocalFlows, LocalRows
 from rackwise.pipeline.engines.spark import SessionEngine
@@ -142,6 +145,61 @@ def test_both_engines_replace_the_same_windows(spark, tmp_path):
     rows = {row["reason"]: row["rows"] for row in by_us.summary["method"]["outcomes"]}
     assert rows["superseded"] > 100
     assert rows["kept"] > 100
+
+
+def of_subnets(request, folder):
+    """The request with rows of the clients' addresses, by hour, in place of its subnets."""
+    classes = length_classes(request.subnets)
+    seen = set()
+    for path in sorted(folder.glob("*.parquet")):
+        table = parquet.read_table(path)
+        for name in {"srcaddr", "dstaddr", "client_address"} & {*table.column_names}:
+            seen |= {*table[name].drop_null().to_pylist()}
+    known = {text: canonical_address(text) for text in seen}
+    racks = {at: rack_of(at, classes) for at in known.values() if at is not None}
+    # Each address moves to its true rack at the first hour, and leaves at the last one.
+    times = [None, *(datetime(2026, 11, day, tzinfo=UTC) for day in range(10, 30)), None]
+    rows = tuple(
+        AddressRow(address=at, rack=rack, start=start, end=end)
+        for at, rack in sorted(racks.items())
+        if rack is not None
+        for start, end in pairwise(times)
+    )
+    return replace(request, subnets=(), addresses=rows)
+
+
+@pytest.mark.parametrize("flow_format", [FlowFormat.VPC, FlowFormat.CANONICAL])
+def test_a_table_of_addresses_gives_the_truth_without_subnets(tmp_path, flow_format):
+    options = replace(FLEET, seed=7, looks=1, days=1, flow_format=flow_format, ipv6=0.1)
+    told, request = write_fleet(options, tmp_path)
+    made = analyze_on(LocalEngine(), of_subnets(request, tmp_path / "flows"))
+    check_told(told, made.summary, f"{made.tables}/gold")
+
+
+@pytest.mark.spark
+@pytest.mark.classic
+@pytest.mark.parametrize("flow_format", [FlowFormat.VPC, FlowFormat.CANONICAL])
+def test_both_engines_take_the_same_racks_from_addresses_and_times(spark, tmp_path, flow_format):
+    """Half of the rows name another rack, so both differ from the bill by subnets."""
+    options = replace(FLEET, seed=7, looks=1, days=1, flows=1_000, flow_format=flow_format)
+    _, request = write_fleet(options, tmp_path)
+    given = of_subnets(request, tmp_path / "flows")
+    racks = sorted({row.rack for row in given.addresses})
+    draws = random.Random(3)
+    rows = tuple(
+        replace(row, rack=draws.choice(racks)) for row in given.addresses if draws.random() < 0.8
+    )
+    by_spark, by_us, by_subnet = (
+        analyze_on(engine, replace(request, tables=str(tmp_path / name), addresses=addresses))
+        for name, engine, addresses in (
+            ("spark", SessionEngine(spark), rows),
+            ("local", LocalEngine(), rows),
+            ("subnets", LocalEngine(), ()),
+        )
+    )
+    for one, other in zip(values(by_spark), values(by_us), strict=True):
+        assert one == other
+    assert by_us.summary["matrix"] != by_subnet.summary["matrix"]
 
 
 @pytest.mark.parametrize("flow_format", [FlowFormat.VPC, FlowFormat.CANONICAL])

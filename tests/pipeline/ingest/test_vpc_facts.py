@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -20,6 +20,8 @@ from flow_rows import (
     collect_facts,
     fleet_of,
 )
+from rackwise.core.inventory.addresses import AddressRow
+from rackwise.core.racks import Rack
 from small_fleets import cluster, group
 
 pytestmark = pytest.mark.spark
@@ -244,4 +246,39 @@ def test_the_zone_of_the_interface_is_the_rack_of_the_end_that_it_is(spark):
     fleet = fleet_of({"demo.json": cluster(groups=[READERS])})
     rows = [{"interface_id": f"eni-{n}"} | row for n, (row, _) in enumerate(cases)]
     facts = collect_facts(spark, rows, fleet, side="egress")
+    assert [fact.client_rack for fact in facts] == [rack for _, rack in cases]
+
+
+def address_row(address, rack, start_s=None, end_s=None):
+    start, end = (s and datetime.fromtimestamp(s, UTC) for s in (start_s, end_s))
+    return AddressRow(address=address, rack=Rack(rack), start=start, end=end)
+
+
+def test_the_row_of_an_address_wins_while_it_applies(spark):
+    """A member in /eu/c and a client of a subnet in /eu/a have other racks for an hour."""
+    addresses = [
+        address_row(MEMBER, "/eu/b", NOON, NOON + HOUR_S),
+        address_row(LOGGED, "/eu/b", NOON, NOON + HOUR_S),
+        address_row("2001:db8::7", "/eu/a"),
+        address_row(BROKER, "/eu/c"),
+    ]
+
+    def at(second, **fields):
+        return fields | {"start": str(NOON + second), "end": str(NOON + second + 60)}
+
+    cases = [
+        (at(0, srcaddr=MEMBER), B),
+        (at(HOUR_S, srcaddr=MEMBER), C),
+        (at(-60, srcaddr=MEMBER), C),
+        (at(-30, srcaddr=MEMBER), B),
+        (at(0), B),
+        (at(HOUR_S), A),
+        (answer(**at(0)), B),
+        (at(0, srcaddr="2001:db8::7"), A),
+        (at(0, srcaddr="2001:db8::8"), B),
+        (at(0, srcaddr=SECOND), 0),  # a copy between brokers has no client
+    ]
+    fleet = fleet_of({"demo.json": cluster(groups=[READERS])})
+    rows = [{"interface_id": f"eni-{n}"} | row for n, (row, _) in enumerate(cases)]
+    facts = collect_facts(spark, rows, fleet, side="egress", addresses=addresses)
     assert [fact.client_rack for fact in facts] == [rack for _, rack in cases]

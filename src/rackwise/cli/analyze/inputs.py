@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rackwise.adapters import files
+from rackwise.adapters.files.tables.addresses import parse_addresses
 from rackwise.adapters.files.tables.subnets import read_subnets
 from rackwise.cli.shell import installed
 from rackwise.core.errors import (
     InputError,
+    InvalidAddresses,
     InvalidBilled,
     InvalidOwners,
     InvalidPolicy,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from rackwise.cli.analyze.options import AnalyzeOptions
     from rackwise.cli.shell import Shell
+    from rackwise.core.inventory.addresses import AddressRow
     from rackwise.core.racks import Rack
     from rackwise.core.subnets import Subnet
     from rackwise.core.traffic import Price, RateRow
@@ -53,6 +56,8 @@ class Inputs:
     """Paths, globs or URIs of the provider's own bill, which Spark reads."""
     subnets: tuple[Subnet, ...]
     """Networks and their racks."""
+    addresses: tuple[AddressRow, ...]
+    """Racks of single addresses, each for a time."""
     clients: Mapping[str, Mapping[str, Rack]]
     """Column (`client_id`, `client_group` or `principal`) -> name -> rack."""
     rates: tuple[RateRow, ...]
@@ -114,6 +119,7 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
         flows=tuple(flows),
         billed=_billed(options.billed or ()),
         subnets=_subnets(reader, options.subnets),
+        addresses=_addresses(reader, options.addresses),
         clients=_clients(shell, reader, options.clients, used),
         rates=_rates(reader, options.rates),
         owners=_owners(reader, options.owners),
@@ -194,6 +200,12 @@ def _subnets(reader: _FileReader, path: Path | None) -> tuple[Subnet, ...]:
         return ()
     data = reader.read("subnets", path, InvalidSubnets)
     return read_subnets(path, max_bytes=len(data))
+
+
+def _addresses(reader: _FileReader, path: Path | None) -> tuple[AddressRow, ...]:
+    if path is None:
+        return ()
+    return parse_addresses(reader.read("addresses", path, InvalidAddresses), where=str(path))
 
 
 def _clients(

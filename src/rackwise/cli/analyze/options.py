@@ -72,6 +72,14 @@ class BillOptions:
             "rack@cidr<>rack@cidr.",
         ),
     ] = None
+    addresses: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Read the racks of single addresses from this CSV file, with the times from which "
+            "and to which they apply; rackwise racks writes it.",
+        ),
+    ] = None
     clients: Annotated[
         Path | None,
         typer.Option(

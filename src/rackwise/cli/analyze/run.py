@@ -153,6 +153,7 @@ def _request(
         billed_region=settings.billed_region,
         flow_format=settings.flow_format,
         subnets=inputs.subnets,
+        addresses=inputs.addresses,
         clients=inputs.clients,
         rates=inputs.rates,
         parse=parse,

@@ -147,6 +147,14 @@ def check_one_rack(rows: Iterable[AddressRow]) -> None:
         last[row.address] = row
 
 
+def constant_racks(rows: Iterable[AddressRow]) -> dict[str, Rack]:
+    """Address -> rack, of the addresses that have the same rack in all their rows."""
+    racks: dict[str, set[Rack]] = {}
+    for row in rows:
+        racks.setdefault(row.address, set()).add(row.rack)
+    return {address: found.pop() for address, found in racks.items() if len(found) == 1}
+
+
 def _overlaps(earlier: AddressRow, later: AddressRow) -> bool:
     """Whether a row still applies when a later one begins."""
     return earlier.end is None or later.start is None or later.start < earlier.end

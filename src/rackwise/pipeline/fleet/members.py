@@ -1,4 +1,7 @@
-"""Racks of clients: from the group members at their addresses, their subnets, or their zones.
+"""Racks of clients: from an address table, group members, subnets, or zones.
+
+A row of an address table that applies at the time of a flow takes precedence: it says where the
+address was then. A group member is known at the time of a snapshot alone.
 
 A member has an address and reports its rack. If all members of a cluster at one address report the
 same rack, every client at that address has that rack. The members at an address are those of the
@@ -24,6 +27,7 @@ import numpy as np
 
 from rackwise.core.racks import Rack
 from rackwise.pipeline.columns.addresses import NONE, PairIndex, address_number
+from rackwise.pipeline.fleet.address_times import AddressTimes
 from rackwise.pipeline.fleet.subnet_racks import RackLookup
 
 if TYPE_CHECKING:
@@ -45,6 +49,7 @@ class ClientRacks:
         self._members = PairIndex((ip for ip, _ in members), (cluster for _, cluster in members))
         self._racks = np.array(list(members.values()), dtype=np.int64)
         self._subnets = RackLookup(buckets)
+        self._addresses = AddressTimes(buckets.addresses, buckets.codes)
 
     def by_subnet(self, ip: NDArray[np.int64], prefix: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rack codes of clients at addresses, from subnets alone; the same for each cluster."""
@@ -60,6 +65,22 @@ class ClientRacks:
         rows = self._members.find(ip, cluster)
         racks[rows >= 0] = self._racks[rows[rows >= 0]]
         return racks
+
+    def by_address(
+        self,
+        ip: NDArray[np.int64],
+        start_s: NDArray[np.int64],
+        end_s: NDArray[np.int64],
+        else_: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Rack codes of addresses that the address table has in these windows; `else_` for others.
+
+        `start_s`, `end_s`: seconds since 1970.
+        """
+        if not len(self._addresses):
+            return else_
+        found = self._addresses.find(ip, start_s, end_s)
+        return np.where(found == 0, else_, found)
 
 
 def zone_codes(fleet: Fleet) -> dict[str, int]:

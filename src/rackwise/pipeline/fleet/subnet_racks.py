@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from rackwise.core.inventory.addresses import AddressRow
     from rackwise.core.subnets import Subnet
 
 V4 = 4
@@ -51,17 +52,26 @@ class Buckets:
     """Finest first."""
     codes: Mapping[str, int]
     """Rack text -> code."""
+    addresses: tuple[AddressRow, ...] = ()
+    """Rows of an address table, which take precedence while they apply."""
 
 
-def subnet_buckets(subnets: Sequence[Subnet], codes: Mapping[str, int] | None = None) -> Buckets:
+def subnet_buckets(
+    subnets: Sequence[Subnet],
+    codes: Mapping[str, int] | None = None,
+    addresses: Sequence[AddressRow] = (),
+) -> Buckets:
     """Buckets of a subnet table; `codes`: rack text -> code; if None, dense from 1 in text order.
+
+    `addresses`: rows of an address table, for `members.ClientRacks`.
 
     Raises `InvalidSubnets`, like `core.subnets.length_classes`.
     """
     if codes is None:
-        texts = sorted({subnet.rack.text for subnet in subnets})
+        racks = [*(row.rack for row in subnets), *(row.rack for row in addresses)]
+        texts = sorted({rack.text for rack in racks})
         codes = {text: code for code, text in enumerate(texts, start=1)}
-    return Buckets(classes=length_classes(subnets), codes=codes)
+    return Buckets(classes=length_classes(subnets), codes=codes, addresses=tuple(addresses))
 
 
 def with_rack(df: DataFrame, address: str, buckets: Buckets, *, into: str) -> DataFrame:

@@ -18,7 +18,8 @@ the lower ones: those are superseded. A missing revision is 0. Tasks that read f
 with a first pass over the files (`revisions`), Spark finds them in a frame with a join.
 
 The client's rack is the first of these that is known: the row's own, the table of clients (by
-client id, then by group, then by principal), a group member at the client's address, its subnet.
+client id, then by group, then by principal), the address table, a group member at the client's
+address, its subnet.
 
 ```
 client_rack    client id        group          principal    member at 10.1.5.20    subnet
@@ -323,12 +324,14 @@ class _CanonicalBuilder(FactBuilder):
                 continue
             found = rows.texts[name].numbers(known)
             client_rack = np.where(client_rack == 0, found, client_rack)
+        window_s = np.maximum(rows.numbers["window_s"], 0)
         found = self.client_racks.by_member(rows.ip, cluster, rows.subnet_rack)
+        found = self.client_racks.by_address(rows.ip, start_s, start_s + window_s, found)
         client_rack = np.where(client_rack == 0, found, client_rack)
         return {
             "kind": rows.codes["kind"],
             "quality": np.where(is_guess, ESTIMATED, MEASURED),
-            "window_s": np.maximum(rows.numbers["window_s"], 0),
+            "window_s": window_s,
             "cluster": cluster,
             "broker": rows.codes["broker"],
             "broker_rack": near.rack,

@@ -20,11 +20,12 @@ listener -> other end     fetch         or replicate, sender = the listener's br
 ```
 
 Bytes are wire bytes, so what clients send with fetch requests counts as produce. The client's rack
-is that of a group member at its address, else that of its subnet, else that of the zone that the
-row names (for the interface, the zone of the end that has its address), else unknown.
+is that of its address in the address table at that time, else that of a group member at its
+address, else that of its subnet, else that of the zone that the row names (for the interface, the
+zone of the end that has its address), else unknown.
 
 All of this except the duplicates happens in numpy, batch by batch, by lookups in tables that fit in
-memory: the listeners and addresses of brokers, the addresses of group members, the subnets.
+memory: the listeners and addresses of brokers, the address table, group members, subnets.
 
 What this does not do: find the topic (`traffic.apportion` spreads bytes over topics).
 """
@@ -292,12 +293,14 @@ class _VpcBuilder(FactBuilder):
         ip = known.ip.take(ends)
         client_rack = known.by_code("subnet", self.client_racks.by_subnet).take(ends)
         client_rack = self.client_racks.by_member(ip, cluster, client_rack)
+        end_s = rows.numbers["end"].take(places)
+        client_rack = self.client_racks.by_address(ip, start_s, end_s, client_rack)
         is_unknown = (client_rack == 0) & ~is_copy
         if is_unknown.any() and any(rows.texts[name].names for name in ZONES):
             client_rack[is_unknown] = self._zone_rack(rows, places[is_unknown], is_to[is_unknown])
         client_rack *= ~is_copy
         packed = self._packed(near, far, client_rack, is_to, is_guess)
-        window_s = rows.numbers["end"].take(places) - start_s
+        window_s = end_s - start_s
         key, shift, _ = place_of(self.bits, "window_s")
         packed[key] |= window_s << shift
         return places, packed | {
