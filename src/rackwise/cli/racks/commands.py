@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rackwise.cli.app import reject_combined, with_option_groups
-from rackwise.cli.racks.options import TableOptions, ZoneOptions, read_input, write_addresses
+from rackwise.cli.racks.options import (
+    OutFile,
+    TableOptions,
+    ZoneOptions,
+    read_input,
+    write_addresses,
+    write_table,
+)
 from rackwise.cli.shell import Shell, installed
 from rackwise.core.errors import InvalidAddresses
+from rackwise.core.inventory.kubernetes import ZONE_LABEL, InventoryRows
+from rackwise.core.inventory.zones import ZoneForm
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
     from rackwise.core.inventory.kubernetes import KubernetesListing
 
-ZONE_LABEL = "topology.kubernetes.io/zone"
+Listing = Annotated[
+    str, typer.Argument(metavar="FILE|-", help="The JSON that the command line of the cloud wrote.")
+]
 
 app = typer.Typer(
     help="Write the racks of addresses and subnets, from Kubernetes or a cloud.",
@@ -53,11 +66,7 @@ def kubernetes(
     Reads only the cluster. Exit codes: 0 written, 1 error.
     """
     shell: Shell = context.obj
-    from rackwise.core.inventory.kubernetes import (
-        InventoryRows,
-        is_of_namespace,
-        kubernetes_rows,
-    )
+    from rackwise.core.inventory.kubernetes import is_of_namespace, kubernetes_rows
 
     if file is not None:
         reject_combined(
@@ -94,3 +103,85 @@ def _of_cluster(shell: Shell, context: str | None, namespace: str | None) -> Kub
         from rackwise.adapters.kubernetes import open_kubernetes, read_kubernetes
     with shell.progress("listing nodes and pods"):
         return read_kubernetes(open_kubernetes(context), namespace=namespace)
+
+
+@app.command()
+def aws(
+    context: typer.Context,
+    file: Listing,
+    as_: Annotated[
+        ZoneForm,
+        typer.Option("--as", help="Write racks as ids of zones, as MSK has them, or as names."),
+    ] = "id",
+    out: OutFile = None,
+) -> int:
+    """Write the zone of each subnet in the output of `aws ec2 describe-subnets`.
+
+    Exit codes: 0 written, 1 error.
+    """
+    shell: Shell = context.obj
+    from rackwise.adapters.files.tables.clouds.aws import parse_aws_subnets
+    from rackwise.adapters.files.writing import csv_text
+    from rackwise.cli.racks.documents import SubnetRowDocument, SubnetsDocument
+    from rackwise.core.inventory.clouds import subnet_rows
+
+    data, where = read_input(shell, file, InvalidAddresses)
+    rows = subnet_rows(parse_aws_subnets(data, where=where), as_)
+    document = SubnetsDocument(
+        file=None if out is None else str(out),
+        rows=tuple(SubnetRowDocument(cidr=str(row.network), rack=row.rack.text) for row in rows),
+    )
+    text = csv_text(["cidr", "rack"], [(str(row.network), row.rack.text) for row in rows])
+    write_table(shell, out, text, document, counted(len(rows), "subnet"))
+    return 0
+
+
+@app.command()
+@with_option_groups()
+def gcp(context: typer.Context, file: Listing, zones: ZoneOptions, table: TableOptions) -> int:
+    """Write the zone of each address in the output of `gcloud compute instances list`.
+
+    A subnet of Google Cloud belongs to a region, so a list of subnets is rejected.
+    Exit codes: 0 written, 1 error.
+    """
+    shell: Shell = context.obj
+    from rackwise.adapters.files.tables.clouds.gcp import parse_gcp_instances
+    from rackwise.core.inventory.clouds import machine_rows
+
+    data, where = read_input(shell, file, InvalidAddresses)
+    found = machine_rows(parse_gcp_instances(data, where=where))
+    rows = InventoryRows(rows=zones.convert(shell, found.rows), notes=found.notes)
+    return write_addresses(shell, rows, table)
+
+
+@app.command()
+@with_option_groups()
+def azure(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="NICS", help="Output of `az network nic list`.")],
+    zones: ZoneOptions,
+    table: TableOptions,
+    vms: Annotated[Path, typer.Option(metavar="FILE", help="Output of `az vm list`.")],
+) -> int:
+    """Write the zone of each address in the output of `az network nic list`.
+
+    A virtual network of Azure spans all zones, so a list of them is rejected. The number of a zone
+    means another place in another subscription: convert it by --zones.
+    Exit codes: 0 written, 1 error.
+    """
+    shell: Shell = context.obj
+    from rackwise.adapters.files.tables.clouds.azure import parse_azure
+    from rackwise.core.inventory.clouds import machine_rows
+
+    nics, where = read_input(shell, file, InvalidAddresses)
+    data, vms_where = read_input(shell, str(vms), InvalidAddresses)
+    machines, missing = parse_azure(nics, data, nics_where=where, vms_where=vms_where)
+    found = machine_rows(machines)
+    notes = found.notes
+    if missing:
+        names = names_text([escaped(name) for name in missing])
+        notes += (
+            f"{counted(len(missing), 'interface')} of machines not in --vms ({names}): no row",
+        )
+    rows = InventoryRows(rows=zones.convert(shell, found.rows), notes=notes)
+    return write_addresses(shell, rows, table)

@@ -13,8 +13,9 @@ Source: the Kubernetes API, core/v1 Node and Pod, batch/v1 Job.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
+from rackwise.adapters.files.tables.listings import Address, Instant, open_codec
 from rackwise.core.errors import InvalidAddresses
 from rackwise.core.inventory.addresses import canonical_address, instant
 from rackwise.core.inventory.kubernetes import (
@@ -24,8 +25,7 @@ from rackwise.core.inventory.kubernetes import (
     KubernetesNode,
     KubernetesPod,
 )
-from rackwise.core.json.codec import Codec, ObjectRules
-from rackwise.core.json.declare import OMITTED, Checked, Key, NameText
+from rackwise.core.json.declare import OMITTED, Key, NameText
 from rackwise.core.json.faults import Fault, Faults, quoted
 from rackwise.core.json.node import JsonNode
 from rackwise.core.json.strict import parse
@@ -37,18 +37,6 @@ if TYPE_CHECKING:
 KINDS = ("Node", "Pod", "Job")
 LISTS = {f"{kind}List": kind for kind in KINDS}
 HINT = "write the file with `kubectl get nodes,pods -A -o json`"
-
-
-def _instant_hint(text: str) -> str | None:
-    return None if instant(text) is not None else ""
-
-
-def _address_hint(text: str) -> str | None:
-    return None if canonical_address(text) is not None else ""
-
-
-Instant: TypeAlias = Annotated[str, Checked(_instant_hint, "a time such as 2026-11-26T09:00:00Z")]
-Address: TypeAlias = Annotated[str, Checked(_address_hint, "an IP address")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,28 +163,22 @@ class ObjectList:
     metadata: Annotated[ListMetadata | None, OMITTED] = None
 
 
-_OPEN = ObjectRules(is_open=True)
-KUBERNETES = Codec(
-    rules=dict.fromkeys(
-        (
-            OwnerReference,
-            ObjectMetadata,
-            NodeAddress,
-            NodeStatus,
-            NodeObject,
-            PodSpec,
-            PodAddress,
-            ContainerEnd,
-            ContainerState,
-            ContainerStatus,
-            PodStatus,
-            PodObject,
-            JobObject,
-            ListMetadata,
-            ObjectList,
-        ),
-        _OPEN,
-    )
+KUBERNETES = open_codec(
+    OwnerReference,
+    ObjectMetadata,
+    NodeAddress,
+    NodeStatus,
+    NodeObject,
+    PodSpec,
+    PodAddress,
+    ContainerEnd,
+    ContainerState,
+    ContainerStatus,
+    PodStatus,
+    PodObject,
+    JobObject,
+    ListMetadata,
+    ObjectList,
 )
 OBJECTS = {"Node": NodeObject, "Pod": PodObject, "Job": JobObject}
 
