@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rackwise.cli.app import with_option_groups
-from rackwise.cli.shell import Shell
+from rackwise.cli.app import reject_combined, with_option_groups
+from rackwise.cli.shell import Shell, version
 from rackwise.cli.source import ClusterSource, PolicyFile, utc_now
 from rackwise.core.errors import Infeasible, InvalidConfig, PartialRacks
 from rackwise.core.text import escaped
@@ -26,6 +26,8 @@ STEPS = 4
 
 FailOn = Literal["error", "warning", "info", "never"]
 """The lowest severity that makes the exit code 2."""
+GateFormat = Literal["junit", "sarif", "github"]
+"""Formats of CI services."""
 
 
 @with_option_groups()
@@ -54,6 +56,13 @@ def audit(
             help="Also write the main figures to this file, in the text format of Prometheus.",
         ),
     ] = None,
+    format: Annotated[
+        GateFormat | None,
+        typer.Option(
+            help="Print the findings for a CI service: JUnit XML, SARIF 2.1.0, or workflow "
+            "commands of GitHub Actions."
+        ),
+    ] = None,
 ) -> int:
     """Check replica placement against racks and policy; report what the loss of each rack does.
 
@@ -64,6 +73,12 @@ def audit(
     from rackwise.adapters.files.writing import check_places, write_text
     from rackwise.core.audit import audit as check_placement
 
+    if format is not None:
+        reject_combined(
+            "--format",
+            ["--json"] if shell.is_json else [],
+            hint="--format sarif is JSON; --json prints the document of Rackwise",
+        )
     check_places([metrics])
     with shell.progress("audit", total=STEPS) as advance:
         cluster = source.read(shell)
@@ -84,7 +99,9 @@ def audit(
         figures = _figures(source.name_of(cluster), cluster, findings, losses, is_whole=not rule)
         write_text(metrics, audit_metrics(figures, now=utc_now()))
     threshold = fail_on or checked_policy.audit.fail_on
-    if shell.is_json:
+    if format is not None:
+        shell.text(_gate_text(format, source.name_of(cluster), source, findings, threshold))
+    elif shell.is_json:
         shell.document(_document(cluster, findings, losses, threshold, has_names=bool(lose)))
     else:
         from rackwise.cli.audit.text import audit_text
@@ -93,6 +110,35 @@ def audit(
             audit_text(cluster, findings, losses, has_names=bool(lose), has_color=shell.has_color())
         )
     return 2 if len(findings.at_least(threshold)) else 0
+
+
+def _gate_text(
+    format: GateFormat, name: str, source: ClusterSource, findings: Findings, fail_on: FailOn
+) -> str:
+    from rackwise.core.findings import NOT_ASKED_FOR, Severity
+    from rackwise.core.rules import RULES
+    from rackwise.report.gate.github import github_text
+    from rackwise.report.gate.junit import junit_text
+    from rackwise.report.gate.model import GateReport
+    from rackwise.report.gate.sarif import sarif_text
+
+    worst_first = [*Severity]
+    count = 0 if fail_on == "never" else worst_first.index(Severity(fail_on)) + 1
+    render = {"junit": junit_text, "sarif": sarif_text, "github": github_text}[format]
+    return render(
+        GateReport(
+            version=version(),
+            source=name if source.snapshot is None else str(source.snapshot),
+            rules={
+                name: rule
+                for name, rule in RULES.items()
+                if findings.not_checked.get(name) != NOT_ASKED_FOR
+            },
+            findings=findings,
+            not_checked=findings.not_checked,
+            failing=frozenset(worst_first[:count]),
+        )
+    )
 
 
 def read_policy(shell: Shell, path: Path | None, cluster: Cluster) -> Policy:

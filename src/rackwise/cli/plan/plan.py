@@ -145,6 +145,12 @@ def plan(
             "consequence; the plan lists the other moves as later, for the next plan.",
         ),
     ] = None,
+    fail_on_moves: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Exit with 2 only if the plan moves more than N partitions."
+        ),
+    ] = 0,
     price_rules: Annotated[
         bool, typer.Option("--price-rules", help="Report what each soft rule costs.")
     ] = False,
@@ -173,8 +179,8 @@ def plan(
 ) -> int:
     """Plan the cheapest moves in replicas, bytes or dollars; prove that no plan is cheaper.
 
-    Reads only. Exit codes: 0 nothing to move, 2 moves found, 1 error, 3 a cluster of --fleet
-    failed, 4 above the price cap.
+    Reads only. Exit codes: 0 nothing to move, 2 moves found (see --fail-on-moves), 1 error, 3 a
+    cluster of --fleet failed, 4 above the price cap.
     """
     shell: Shell = context.obj
     from rackwise.adapters.files.writing import check_places
@@ -183,6 +189,7 @@ def plan(
 
     check_time_limit(time_limit)
     _check_max_moves(max_moves)
+    _check_fail_on_moves(fail_on_moves)
     cap_nano = parse_price_cap(price_cap)
     check_places((out, kafka_json, rollback_json))
     parsed_goal = parse_goal(goal, words or [], rebalance=rebalance, repair=repair)
@@ -251,7 +258,7 @@ def plan(
     for text in (*notes, *kept_notes(result, cluster)):
         shell.warn(text)
     _show(shell, sealed, priced, is_kept=is_kept)
-    return 2 if result.moves else 0
+    return 2 if len(result.moves) > fail_on_moves else 0
 
 
 def check_time_limit(seconds: float | None) -> None:
@@ -263,6 +270,16 @@ def check_time_limit(seconds: float | None) -> None:
             wanted=f"0..{LONGEST_S}",
             had=seconds,
             hint="for example --time-limit 60",
+        )
+
+
+def _check_fail_on_moves(count: int) -> None:
+    if count < 0:
+        raise InvalidConfig(
+            f"invalid --fail-on-moves: expected 0 or more, got {count}",
+            wanted="0 or more",
+            had=count,
+            hint="0 exits with 2 at the first move",
         )
 
 

@@ -1,0 +1,1 @@
+"""An audit in the formats that CI services read."""
