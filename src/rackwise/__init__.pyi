@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+from rackwise.adapters.clients.rack import detect_rack as detect_rack
 from rackwise.core.assignors import Member as Member
 from rackwise.core.assignors import assign_optimal as assign_optimal
 from rackwise.core.assignors import evaluate as evaluate

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -13,6 +14,7 @@ from rackwise.adapters.clients import detect_rack, inkless_client_id
 AWS = {
     ("PUT", "/latest/api/token"): "token",
     ("GET", "/latest/meta-data/placement/availability-zone-id"): "use1-az4",
+    ("GET", "/latest/meta-data/placement/availability-zone"): "us-east-1a",
 }
 GOOGLE = {("GET", "/computeMetadata/v1/instance/zone"): "projects/7/zones/europe-west1-b"}
 AZURE = {
@@ -22,6 +24,7 @@ AZURE = {
 HEADERS = {
     "token": "X-aws-ec2-metadata-token-ttl-seconds",
     "use1-az4": "X-aws-ec2-metadata-token",
+    "us-east-1a": "X-aws-ec2-metadata-token",
     "projects/7/zones/europe-west1-b": "Metadata-Flavor",
 }
 
@@ -70,7 +73,24 @@ def test_variables_of_other_names(monkeypatch):
     assert detect_rack(env=("NODE_ZONE", "ZONE")) == "z"
 
 
-@pytest.mark.parametrize("text", [None, "", " \n"])
+LABELS = 'app="cart"\ntopology.kubernetes.io/region="eu"\ntopology.kubernetes.io/zone="eu-a"\n'
+
+
+def test_the_zone_among_the_labels_of_the_pod(tmp_path):
+    """KEP-4742: a kubelet writes a line key="value" for each label of the pod."""
+    file = tmp_path / "labels"
+    file.write_text(LABELS)
+    assert detect_rack(file=file) == "eu-a"
+
+
+def test_a_file_that_cannot_be_read_says_nothing(tmp_path):
+    file = tmp_path / "rack"
+    file.write_bytes(b"\xff")
+    assert detect_rack(file=file) is None
+    assert detect_rack(file=tmp_path) is None
+
+
+@pytest.mark.parametrize("text", [None, "", " \n", 'app="cart"\n', "a\nb\n"])
 def test_a_file_that_says_nothing(tmp_path, text):
     file = tmp_path / "rack"
     if text is not None:
@@ -99,6 +119,34 @@ def test_a_service_that_is_not_there_says_nothing():
     with service({}) as address:
         pass
     assert detect_rack(metadata_service=True, address=address) is None
+
+
+def test_aws_gives_the_name_of_the_zone_if_asked():
+    with service(AWS) as address:
+        found = detect_rack(metadata_service=True, aws_zone="name", address=address)
+    assert found == "us-east-1a"
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"])
+def test_a_service_that_never_ends_its_answer_does_not_hold_up_the_client(answer):
+    """It sends a byte often enough for every timeout of a socket, as long as it is asked."""
+    is_over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip():
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(answer)
+                while not is_over.wait(0.1):
+                    connection.sendall(b"H")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            assert detect_rack(metadata_service=True, address=server.getsockname()) is None
+        finally:
+            is_over.set()
+            thread.join()
 
 
 def test_a_client_id_tells_diskless_topics_where_the_client_is():

@@ -4,35 +4,50 @@ The sources are tried in this order. The first one with a value is used:
 
 ```
 environment        KAFKA_CLIENT_RACK, or the variables that you name
-file               one line, as Kubernetes' downward API writes a label of the node
-metadata service   only when asked: the zone, by AWS (an id, not a name), Google Cloud or Azure
+file               one line, or the labels of the pod; Kubernetes' downward API writes both
+metadata service   only when asked: the zone, by AWS (its id or name), Google Cloud or Azure
 ```
+
+Kubernetes copies the zone of the node to the labels of the pod (KEP-4742). A file of labels has a
+line `topology.kubernetes.io/zone="use1-az4"`; without this line it has no value.
+
+A client must start where there is no metadata service. All questions together take at most
+`TOTAL_S`: they are asked on a thread that is not waited for any longer.
 
 The services usually return what brokers on the same cloud have as `broker.rack`. An AWS zone NAME
 means a different place in each account; an AWS zone ID means the same place in all accounts.
 
 What this does not do: compare the rack with the brokers' racks; `rackwise doctor` does.
 
-Source: AWS IMDSv2 `placement/availability-zone-id`; Google Cloud `instance/zone`; Azure IMDS
-`instance/compute`.
+Source: AWS IMDSv2 `placement/availability-zone-id` and `placement/availability-zone`; Google Cloud
+`instance/zone`; Azure IMDS `instance/compute`; Kubernetes, KEP-4742.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import threading
 from http.client import HTTPConnection, HTTPException
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.inventory.zones import ZONE_LABEL, azure_zone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+AwsZone: TypeAlias = Literal["id", "name"]
 ADDRESS = ("169.254.169.254", 80)
-TIMEOUT_S = 1.0
+TOTAL_S = 0.9
+"""Maximum time for all questions to the metadata service."""
+_LABEL = re.compile(r'^([^\s=]+)="((?:[^"\\]|\\.)*)"$', re.MULTILINE)
 _OK = 200
-_ZONE_ID = "/latest/meta-data/placement/availability-zone-id"
+_AWS_ZONES = {
+    "id": "/latest/meta-data/placement/availability-zone-id",
+    "name": "/latest/meta-data/placement/availability-zone",
+}
 _GOOGLE_ZONE = "/computeMetadata/v1/instance/zone"
 _AZURE = "/metadata/instance/compute/{}?api-version=2021-02-01&format=text"
 
@@ -42,20 +57,22 @@ def detect_rack(
     env: Sequence[str] = ("KAFKA_CLIENT_RACK",),
     file: Path | None = None,
     metadata_service: bool = False,
+    aws_zone: AwsZone = "id",
     address: tuple[str, int] = ADDRESS,
 ) -> str | None:
-    """The rack, or None if no source has a value.
+    """The rack, or None if no source has a value. Raises nothing.
 
-    `env`: names of variables; the first one that is set and not blank is used. `file`: a missing or
-    blank file has no value. `metadata_service`: query the cloud at `address`, with a timeout of one
-    second for each of the three services.
+    `env`: names of variables; the first one that is set and not blank is used. `file`: one line, or
+    the labels of a pod; a file that is missing, not readable or blank has no value.
+    `metadata_service`: ask the cloud at `address`, for less than a second in all. `aws_zone`: an id
+    such as `use1-az4`, which MSK has as `broker.rack`, or a name such as `us-east-1a`.
     """
     for name in env:
         if found := os.environ.get(name, "").strip():
             return found
-    if file is not None and file.is_file() and (found := file.read_text("utf-8").strip()):
-        return found
-    return _asked(address) if metadata_service else None
+    if file is not None and (of_file := _of_file(file)):
+        return of_file
+    return _asked(address, aws_zone) if metadata_service else None
 
 
 def check_rack(rack: object, plain: str) -> None:
@@ -88,16 +105,36 @@ def inkless_client_id(client_id: str, az: str) -> str:
     return f"{client_id},diskless_az={az}"
 
 
-def _asked(address: tuple[str, int]) -> str | None:
-    return _aws(address) or _google(address) or _azure(address)
+def _of_file(file: Path) -> str | None:
+    try:
+        text = file.read_text("utf-8").strip() if file.is_file() else ""
+    except (OSError, UnicodeDecodeError):
+        return None
+    if labels := dict(_LABEL.findall(text)):
+        return labels.get(ZONE_LABEL) or None
+    return None if "\n" in text else text or None
 
 
-def _aws(address: tuple[str, int]) -> str | None:
+def _asked(address: tuple[str, int], aws_zone: AwsZone) -> str | None:
+    """The answer of the first service that has one, within `TOTAL_S`."""
+    found: list[str | None] = []
+
+    def ask() -> None:
+        found.append(_aws(address, aws_zone) or _google(address) or _azure(address))
+
+    # A service may send a byte now and then, which no timeout of a socket ends.
+    thread = threading.Thread(target=ask, name="rackwise-detect-rack", daemon=True)
+    thread.start()
+    thread.join(TOTAL_S)
+    return found[0] if found else None
+
+
+def _aws(address: tuple[str, int], zone: AwsZone) -> str | None:
     lifetime = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
     token = _answer(address, "PUT", "/latest/api/token", lifetime)
     if token is None:
         return None
-    return _answer(address, "GET", _ZONE_ID, {"X-aws-ec2-metadata-token": token})
+    return _answer(address, "GET", _AWS_ZONES[zone], {"X-aws-ec2-metadata-token": token})
 
 
 def _google(address: tuple[str, int]) -> str | None:
@@ -109,14 +146,14 @@ def _azure(address: tuple[str, int]) -> str | None:
     headers = {"Metadata": "true"}
     location = _answer(address, "GET", _AZURE.format("location"), headers)
     zone = location and _answer(address, "GET", _AZURE.format("zone"), headers)
-    return f"{location}-{zone}" if zone else None
+    return azure_zone(location, zone) if location and zone else None
 
 
 def _answer(
     address: tuple[str, int], method: str, path: str, headers: Mapping[str, str]
 ) -> str | None:
     """The answer of a service; None if it is empty, or the service is not available."""
-    connection = HTTPConnection(*address, timeout=TIMEOUT_S)
+    connection = HTTPConnection(*address, timeout=TOTAL_S)
     try:
         connection.request(method, path, headers=dict(headers))
         response = connection.getresponse()

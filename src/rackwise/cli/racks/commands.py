@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,8 +20,7 @@ from rackwise.cli.racks.options import (
 )
 from rackwise.cli.shell import Shell, installed
 from rackwise.core.errors import InvalidAddresses
-from rackwise.core.inventory.kubernetes import ZONE_LABEL, InventoryRows
-from rackwise.core.inventory.zones import ZoneForm
+from rackwise.core.inventory.zones import ZONE_LABEL, ZoneForm
 from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def kubernetes(
     else:
         listing = _of_cluster(shell, kube_context, namespace)
     found = kubernetes_rows(listing, label=label)
-    rows = InventoryRows(rows=zones.convert(shell, found.rows), notes=found.notes)
+    rows = zones.convert(shell, found)
     if namespace is None:
         return write_addresses(shell, rows, table)
     return write_addresses(
@@ -88,8 +88,6 @@ def kubernetes(
 
 
 def _of_file(data: bytes, where: str, namespace: str | None) -> KubernetesListing:
-    from dataclasses import replace
-
     from rackwise.adapters.files.tables.kubernetes import parse_kubernetes
 
     listing = parse_kubernetes(data, where=where)
@@ -150,7 +148,7 @@ def gcp(context: typer.Context, file: Listing, zones: ZoneOptions, table: TableO
 
     data, where = read_input(shell, file, InvalidAddresses)
     found = machine_rows(parse_gcp_instances(data, where=where))
-    rows = InventoryRows(rows=zones.convert(shell, found.rows), notes=found.notes)
+    rows = zones.convert(shell, found)
     return write_addresses(shell, rows, table)
 
 
@@ -183,5 +181,5 @@ def azure(
         notes += (
             f"{counted(len(missing), 'interface')} of machines not in --vms ({names}): no row",
         )
-    rows = InventoryRows(rows=zones.convert(shell, found.rows), notes=notes)
+    rows = zones.convert(shell, replace(found, notes=notes))
     return write_addresses(shell, rows, table)

@@ -17,7 +17,7 @@ from rackwise.core.inventory.zones import ZoneForm
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
     from rackwise.core.errors import InputError
@@ -55,16 +55,21 @@ class ZoneOptions:
                 hint="for example --zones zones.csv --as id",
             )
 
-    def convert(self, shell: Shell, rows: Sequence[AddressRow]) -> tuple[AddressRow, ...]:
-        """Rows whose racks are in the form of `--as`. Raises `InvalidAddresses`."""
+    def convert(self, shell: Shell, found: InventoryRows) -> InventoryRows:
+        """The same rows with racks in the form of `--as`. Raises `InvalidAddresses`."""
         if self.zones is None or self.as_ is None:
-            return tuple(rows)
+            return found
         from rackwise.adapters.files.tables.zones import read_zones
         from rackwise.core.racks import Rack
 
         zones = read_zones(self.zones, max_bytes=shell.max_input)
         form = self.as_
-        return tuple(replace(row, rack=Rack(zones.converted(row.rack.text, form))) for row in rows)
+        return replace(
+            found,
+            rows=tuple(
+                replace(row, rack=Rack(zones.converted(row.rack.text, form))) for row in found.rows
+            ),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,15 +56,6 @@ class CloudMachine:
     created: datetime | None
 
 
-def azure_zone(location: str, number: str) -> str:
-    """The name of a zone of Azure, as Kubernetes labels nodes there.
-
-    >>> azure_zone("westeurope", "1")
-    'westeurope-1'
-    """
-    return f"{location.lower()}-{number}"
-
-
 def subnet_rows(subnets: Iterable[AwsSubnet], form: ZoneForm) -> tuple[Subnet, ...]:
     """The rows of a subnet table, in order of the networks.
 

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwise.core.inventory.addresses import AddressRow
+from rackwise.core.inventory.zones import ZONE_LABEL
 from rackwise.core.racks import Rack
 from rackwise.core.text import counted, escaped, names_text
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-ZONE_LABEL = "topology.kubernetes.io/zone"
 FINISHED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that have given their address back."""
 

@@ -23,7 +23,18 @@ from rackwise.core.text import escaped, names_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+ZONE_LABEL = "topology.kubernetes.io/zone"
+"""The label that has the zone of a node of Kubernetes, and of its pods (KEP-4742)."""
 ZoneForm: TypeAlias = Literal["id", "name"]
+
+
+def azure_zone(location: str, number: str) -> str:
+    """The name of a zone of Azure, as Kubernetes labels nodes there.
+
+    >>> azure_zone("westeurope", "1")
+    'westeurope-1'
+    """
+    return f"{location.lower()}-{number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

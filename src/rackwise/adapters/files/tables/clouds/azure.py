@@ -21,7 +21,8 @@ from rackwise.adapters.files.tables.listings import (
     open_codec,
 )
 from rackwise.core.inventory.addresses import canonical_address, instant
-from rackwise.core.inventory.clouds import CloudMachine, azure_zone, joined_machines
+from rackwise.core.inventory.clouds import CloudMachine, joined_machines
+from rackwise.core.inventory.zones import azure_zone
 from rackwise.core.json.declare import OMITTED, Key, NameText
 
 NICS_HINT = "write the file with `az network nic list --output json`"
