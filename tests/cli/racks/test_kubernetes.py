@@ -62,7 +62,7 @@ class TestRows:
             (("ReplicaSet", "cart-6b7f"), {"pod-template-hash": "6b7f"}, "shop/cart"),
             (("ReplicaSet", "cart-6b7f"), {}, "shop/cart-6b7f"),
             (("ReplicaSet", "cart-6b7f"), {"pod-template-hash": "11"}, "shop/cart-6b7f"),
-            (("StatefulSet", "store"), {}, "shop/store"),
+            (("StatefulSet", "store-6b7f"), {"pod-template-hash": "6b7f"}, "shop/store-6b7f"),
             (("DaemonSet", "agent"), {"pod-template-hash": "6b7f"}, "shop/agent"),
             (("StrimziPodSet", "kafka-broker"), {}, "shop/kafka-broker"),
             (("Node", "n1"), {}, "shop/p"),

@@ -105,8 +105,7 @@ def merged(
         if row.identity in found:
             continue
         is_gone = row.end is None and is_listed(row)
-        end = at if row.start is None else max(at, row.start)
-        kept.append(replace(row, end=end) if is_gone else row)
+        kept.append(replace(row, end=at) if is_gone else row)
     return in_order([*kept, *found.values()])
 
 
