@@ -11,8 +11,8 @@ Source: SARIF 2.1.0 (OASIS Standard), sections 3.13, 3.14, 3.19, 3.27, 3.28, 3.3
 from __future__ import annotations
 
 import json
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from rackwise.core.findings import Severity
 from rackwise.core.text import escaped, escaped_json
@@ -28,6 +28,8 @@ SCHEMA = (
 PROJECT = "https://github.com/rackwise/rackwise"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 FINGERPRINT = "rackwiseFinding/v1"
+UNRESERVED = {*ascii_letters, *digits, *"-._~", "/"}
+"""Characters that stay in a path of a URI (RFC 3986)."""
 
 
 def sarif_text(report: GateReport) -> str:
@@ -67,9 +69,19 @@ def sarif_text(report: GateReport) -> str:
     return escaped_json(json.dumps(document, ensure_ascii=False, sort_keys=True))
 
 
+def path_uri(path: str) -> str:
+    """A path as a relative URI.
+
+    >>> path_uri("a b/é.json")
+    'a%20b/%C3%A9.json'
+    """
+    octets = path.encode("utf-8", "surrogateescape")
+    return "".join(chr(o) if chr(o) in UNRESERVED else f"%{o:02X}" for o in octets)
+
+
 def _result(report: GateReport, finding: Finding, numbers: dict[str, int]) -> dict[str, Any]:
     place = escaped(place_text(finding))
-    artifact = {"uri": quote(report.source, safe="/")}
+    artifact = {"uri": path_uri(report.source)}
     return {
         "ruleId": finding.rule,
         "ruleIndex": numbers[finding.rule],
