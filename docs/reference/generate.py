@@ -13,6 +13,7 @@ from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from runpy import run_path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
@@ -153,7 +154,8 @@ def cli() -> str:
             shown = ", ".join(f"`{o}`" for o in parameter.opts if o.startswith("-"))
             shown = shown or f"`{parameter.metavar or parameter.name.upper()}`"
             lines.append(f"| {shown} | {_cell(getattr(parameter, 'help', None))} |")
-        lines.append("")
+        examples = (command.epilog or "").partition("\n")[2].partition("\n")[2]
+        lines += ["", "```sh", dedent(examples), "```", ""]
     return "\n".join(lines)
 
 

@@ -14,7 +14,6 @@ import rackwise
 from rackwise import pipeline
 from rackwise.adapters import files
 from rackwise.cli.app import COMMANDS
-from rackwise.cli.main import run
 
 HEAVY = [
     *["aiokafka", "confluent_kafka", "jinja2", "kafka", "kazoo", "numpy", "ortools"],
@@ -88,15 +87,9 @@ def test_a_command_loads_no_other_one():
     assert MODULES & set(found) == {"rackwise.cli.broker_id.commands"}
 
 
-def test_the_list_of_commands_loads_none_and_cuts_no_line_short(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+def test_the_list_of_commands_loads_none():
     quiet = "sys.stdout = io.StringIO(); run(['--help']); sys.stdout = sys.__stdout__"
     assert not MODULES & set(loaded(f"import io, sys; from rackwise.cli.main import run; {quiet}"))
-    assert run(["--help"]) == 0
-    listed = capsys.readouterr().out.split("Commands:\n")[1].splitlines()[: len(COMMANDS)]
-    assert [line.split(maxsplit=1) for line in listed] == [
-        [name, command.summary] for name, command in COMMANDS.items()
-    ]
 
 
 def test_what_starts_a_broker_loads_no_tables():

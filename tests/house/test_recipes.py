@@ -276,7 +276,7 @@ def hello(
     tree.insert(
         "cli/app.py",
         "COMMANDS = {\n",
-        '    "hello": Command("audit.hello", "Greet"),\n',
+        '    "hello": Command("audit.hello", "Greet", Group.LOOK, "hello --name rack"),\n',
     )
     done = tree.rackwise("hello", "--name", "rack")
     assert (done.returncode, done.stdout) == (0, "hello rack\n"), done.stderr
@@ -284,7 +284,8 @@ def hello(
     assert (done.returncode, done.stdout) == (0, '{"format": "hello/1", "name": "rack"}\n'), (
         done.stderr
     )
-    assert "hello" in tree.rackwise("--help").stdout
+    shown = tree.rackwise("--help").stdout
+    assert "\nLook:\n  hello        Greet\n    rackwise hello --name rack\n" in shown
 
 
 def test_an_option_of_a_command_that_exists(tree):
