@@ -151,9 +151,9 @@ def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
     if shell.is_json:
         shell.document(document(cluster, keeper))
     else:
-        shell.text(f"bootstrap-server {cluster.bootstrap}")
+        shell.data(f"bootstrap-server {cluster.bootstrap}")
         if keeper is not None:
-            shell.text(f"zookeeper-connect {keeper}")
+            shell.data(f"zookeeper-connect {keeper}")
     sys.stdout.flush()
 
 

@@ -45,6 +45,14 @@ class Terminated(BaseException):
         self.number = number
 
 
+def terminal_width(*, stderr: bool = False) -> int | None:
+    """Return the columns of the terminal; None if the stream goes elsewhere."""
+    try:
+        return os.get_terminal_size((sys.stderr if stderr else sys.stdout).fileno()).columns or None
+    except (AttributeError, OSError, ValueError):  # a stream may be any object
+        return None
+
+
 class Color(StrEnum):
     """When to use colour."""
 
@@ -114,10 +122,7 @@ class Shell:
     @property
     def width(self) -> int:
         """Columns of the terminal; 100 without a terminal."""
-        try:
-            return os.get_terminal_size(sys.stdout.fileno()).columns
-        except (OSError, ValueError):
-            return 100
+        return terminal_width() or 100
 
     def document(self, document: object, codec: Codec | None = None) -> None:
         """Print one JSON document on stdout, keys sorted.
@@ -130,10 +135,19 @@ class Shell:
 
             document = as_json(document, codec or DOCUMENTS)
         text = json.dumps(document, ensure_ascii=False, sort_keys=True, allow_nan=False)
-        self.text(escaped_json(text))
+        self.data(escaped_json(text))
+
+    def data(self, text: str) -> None:
+        """Print data for programs on stdout, unchanged."""
+        print(text, flush=True)
 
     def text(self, text: str) -> None:
-        """Print data for people on stdout."""
+        """Print text for people on stdout. On a terminal its lines fit."""
+        width = terminal_width()
+        if width is not None:
+            from rackwise.cli.tables import fitted
+
+            text = fitted(text, width)
         print(text, flush=True)
 
     def note(self, text: str) -> None:
@@ -190,7 +204,12 @@ def drop_stdout() -> None:
 
 
 def _say(text: str) -> None:
-    """Print on stderr. A closed stderr is no error."""
+    """Print on stderr, on a terminal wrapped at spaces. A closed stderr is no error."""
+    width = terminal_width(stderr=True)
+    if width is not None:
+        from rackwise.cli.tables import fitted
+
+        text = fitted(text, width, has_cuts=False)
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
 

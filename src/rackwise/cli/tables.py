@@ -1,11 +1,18 @@
-"""Text output for people: columns, labelled lines, sizes, findings, unchecked rules, colours."""
+"""Text output for people: columns, labelled lines, sizes, findings, unchecked rules, colours.
+
+On a terminal, tables and lines fit its width. Text is wrapped at spaces; a name that has no room is
+cut in the middle, as in `payments..events-12`. Documents of `--json` keep whole names.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from rackwise.cli.shell import terminal_width
 from rackwise.core.findings import NOT_ASKED_FOR, Severity
 from rackwise.core.text import escaped
+from rackwise.report.formats import columns, cut, wrapped_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,6 +32,17 @@ COLORS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
 
 LABEL = 9
 """Width of the labels of `labelled_text`."""
+GAP = 2
+"""Columns between two columns of a table."""
+LONG_NAME, SHORT_NAME = 24, 8
+"""Columns that a table keeps for a longer name: if its other columns have room, and if not."""
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+HEAD = re.compile(
+    r" *(?:(?:\x1b\[[0-9;]*m)?(?:(?:error|warning|info|hint)\b:? *|[~!?] )(?:\x1b\[[0-9;]*m)? *"
+    r"|[^ \x1b]+  +)?"
+)
+"""The start of a line that its rest stands below: spaces, a label or a severity."""
+COMMAND = re.compile(r"(?:^|[ `])rackwise [a-z]")
 
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -41,32 +59,135 @@ def size_text(size: int) -> str:
 
 
 def columns_text(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int]
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Collection[int],
+    mark: str = "",
+    width: int | None = None,
 ) -> str:
     """Align columns, two spaces apart. `numbers`: the columns to align to the right.
+
+    `mark` and `width` as in `aligned_lines`.
 
     >>> print(columns_text(("rack", "lost"), [("/eu/a", "3"), ("/eu/b", "12")], numbers=[1]))
     rack   lost
     /eu/a     3
     /eu/b    12
     """
-    return "\n".join(aligned_lines([header, *rows], numbers=numbers))
+    return "\n".join(aligned_lines([header, *rows], numbers=numbers, mark=mark, width=width))
 
 
 def aligned_lines(
-    rows: Sequence[Sequence[str]], *, numbers: Collection[int] = (), mark: str = ""
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Collection[int] = (),
+    mark: str = "",
+    width: int | None = None,
 ) -> list[str]:
     """Align columns without a header, two spaces apart. `mark`: the start of each line.
+
+    `width`: fit lines into this many columns; default: those of the terminal, if there is one.
 
     >>> aligned_lines([("orders-4", "1,2 -> 1,3", "rack"), ("a-0", "1 -> 2", "fair")], mark="~ ")
     ['~ orders-4  1,2 -> 1,3  rack', '~ a-0       1 -> 2      fair']
     """
+    if not rows:
+        return []
+    width = width or terminal_width()
+    if width is not None:
+        return _fitted_rows(rows, width - columns(_plain(mark)), numbers=numbers, mark=mark)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     # One format of a whole row: a diff has a row for each of up to a million partitions.
     template = "  ".join(
         f"%{width}s" if index in numbers else f"%-{width}s" for index, width in enumerate(widths)
     )
     return [mark + (template % tuple(row)).rstrip() for row in rows]
+
+
+def _fitted_rows(
+    rows: Sequence[Sequence[str]], width: int, *, numbers: Collection[int], mark: str
+) -> list[str]:
+    """Align columns in `width`; a cell that has too little room takes several lines."""
+    cells_of = list(zip(*rows, strict=True))
+    widths = [max(map(columns, cells)) for cells in cells_of]
+    room = width - GAP * (len(widths) - 1)
+    if sum(widths) > room:
+        words = [
+            max(columns(word) for cell in cells for word in cell.split(" ")) for cells in cells_of
+        ]
+        # Long names are cut first, then cells are wrapped at spaces, then shorter names are cut.
+        widths = _narrowed(widths, [min(each, LONG_NAME) for each in widths], room)
+        widths = _narrowed(widths, words, room)
+        widths = _narrowed(widths, [min(each, SHORT_NAME) for each in words], room)
+    lines = []
+    for row in rows:
+        cells = [wrapped_lines(cell, size) for cell, size in zip(row, widths, strict=True)]
+        for index in range(max(map(len, cells))):
+            parts = []
+            for column, (cell, size) in enumerate(zip(cells, widths, strict=True)):
+                text = cell[index] if index < len(cell) else ""
+                gap = " " * (size - columns(text))
+                parts.append(gap + text if column in numbers else text + gap)
+            start = mark if not index else " " * columns(_plain(mark))
+            lines.append((start + (" " * GAP).join(parts)).rstrip())
+    return lines
+
+
+def _narrowed(widths: list[int], least: Sequence[int], room: int) -> list[int]:
+    """Take from the widest column first, and from none more than down to `least`."""
+    widths = widths.copy()
+    while sum(widths) > room:
+        wide = [index for index, size in enumerate(widths) if size > least[index]]
+        if not wide:
+            break
+        widest = max(wide, key=lambda index: widths[index])
+        others = [widths[index] for index in wide if widths[index] < widths[widest]]
+        floor = max([least[widest], *others])
+        # Down to the next column at once: a name may have hundreds of characters.
+        taken = min(max(widths[widest] - floor, 1), sum(widths) - room)
+        widths[widest] -= taken
+    return widths
+
+
+def fitted(text: str, width: int, *, has_cuts: bool = True) -> str:
+    """Wrap lines that are longer than `width`; the rest of a line stands below its start.
+
+    A line with a command is kept as it is, so that people can copy it. `has_cuts` as in
+    `wrapped_lines`.
+
+    >>> print(fitted("goal     repair, fewest replicas, of a hypothetical cluster", 32))
+    goal     repair, fewest
+             replicas, of a
+             hypothetical cluster
+    """
+    return "\n".join(
+        piece for line in text.split("\n") for piece in _fitted_line(line, width, has_cuts=has_cuts)
+    )
+
+
+def _fitted_line(line: str, width: int, *, has_cuts: bool) -> list[str]:
+    if len(line) <= width or columns(_plain(line)) <= width or COMMAND.search(line):
+        return [line]
+    head = HEAD.match(line)
+    start = "" if head is None else head[0]
+    hang = columns(_plain(start))
+    if hang > width // 2:
+        start, hang = "", 0
+    room = width - hang
+    fitting: list[str] = []
+    for piece in wrapped_lines(line[len(start) :], room, has_cuts=False):
+        before = " " * hang if fitting else start
+        if fitting and room < columns(piece) <= width:
+            fitting.append(piece)  # a word that fits alone is kept: it may be a setting to copy
+        else:
+            fitting.append(before + (cut(piece, room) if has_cuts else piece))
+    return fitting
+
+
+def _plain(text: str) -> str:
+    """The text without colours."""
+    return COLOR.sub("", text)
 
 
 def arrow_column(pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -50,6 +50,7 @@ from rackwise.report.formats import (
     share_of,
     share_text,
     usd_text,
+    wrapped_lines,
 )
 from rackwise.report.history import week_changes
 from rackwise.report.plans import outcome
@@ -136,13 +137,7 @@ class _Lines:
 
 def _wrap(text: str, width: int, most: int) -> list[str]:
     """Lines of at most `width` columns, wrapped at words."""
-    lines = [""]
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else cut(word, width)
-        if columns(longer) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(cut(word, width))
+    lines = wrapped_lines(text, width)
     if len(lines) > most:
         last = lines[most - 1]
         while columns(last) + len(_DOTS) > width:

@@ -172,7 +172,7 @@ def show_fleet(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[P
         if noun != "looks" or count > 1
     )
     shell.text(f"{escaped(str(out))}: {text}")
-    shell.text(escaped(shlex.join(command)))
+    shell.data(escaped(shlex.join(command)))
 
 
 def _inputs(fleet: GeneratedFleet, out: Path) -> list[str]:

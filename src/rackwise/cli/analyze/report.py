@@ -70,5 +70,5 @@ def report(
         shell.document(published.summary)
         return 0
     shell.text(terminal.render(published.summary, width=shell.width, color=shell.has_color()))
-    shell.text(escaped(str(out or folder / REPORT)))
+    shell.data(escaped(str(out or folder / REPORT)))
     return 0

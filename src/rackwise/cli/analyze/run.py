@@ -244,7 +244,7 @@ def show(shell: Shell, found: Analysis, out: Path) -> None:
     from rackwise.report import terminal
 
     shell.text(terminal.render(found.summary, width=shell.width, color=shell.has_color()))
-    shell.text(escaped(str(out / REPORT)))
+    shell.data(escaped(str(out / REPORT)))
 
 
 def exit_code(found: Analysis, inputs: Inputs, *, is_requested: bool) -> int:

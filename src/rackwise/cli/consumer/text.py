@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
 
 NO_RACK = "(no rack)"
+INDENT = "  "
 _ADVICE = {
     SHARE: (
         "a share group reads from leaders alone (KIP-932), and the broker assigns it without racks",
@@ -49,7 +50,7 @@ def evaluation_text(
     outlook: Sequence[PricedOutcome],
 ) -> str:
     """Format a group: a headline, a row per rack, what limits locality, assignors on the broker."""
-    rows = [_headline(group, found), _indented(_racks(found.now))]
+    rows = [_headline(group, found), _racks(found.now)]
     rows += _levels(found)
     if (busiest := _busiest(brokers)) is not None:
         rows.append(f"  {busiest}")
@@ -86,7 +87,7 @@ def simulation_text(
         for each in rows
     ]
     header = ("assignor", "local", "share", "smallest", "largest", "moves", "rounds")
-    return f"{title}\n{_indented(columns_text(header, table, numbers=range(1, 7)))}"
+    return f"{title}\n{columns_text(header, table, numbers=range(1, 7), mark=INDENT)}"
 
 
 def percent(share: Fraction) -> str:
@@ -207,7 +208,7 @@ def _racks(report: AssignmentReport) -> str:
         for row in report.by_rack
     ]
     header = ("rack", "members", "local", "cross", "unknown")
-    return columns_text(header, rows, numbers=range(1, 5))
+    return columns_text(header, rows, numbers=range(1, 5), mark=INDENT)
 
 
 def _levels(found: Review) -> list[str]:
@@ -249,7 +250,3 @@ def _row(report: AssignmentReport) -> tuple[str, ...]:
         str(report.largest),
         str(report.moves),
     )
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())

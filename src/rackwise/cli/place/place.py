@@ -130,7 +130,7 @@ def place(
     if output_format == "json":
         shell.document(document)
     else:
-        shell.text(_text(rows, topic if output_format == "reassignment" else None))
+        shell.data(_text(rows, topic if output_format == "reassignment" else None))
     return 0
 
 
@@ -175,7 +175,7 @@ def _place_all(
         shell.document(_placements(documents, found.failed, left_out))
     elif found.rows or not found.failed:
         lists = {(name, each): rows[each] for name, rows in found.rows.items() for each in rows}
-        shell.text(files.reassignment_text(lists))
+        shell.data(files.reassignment_text(lists))
     _check_placed(shell, found)
     return 0
 

@@ -361,7 +361,7 @@ def _show(
 
 def _show_document(shell: Shell, sealed: SealedPlan, priced: Sequence[RuleCost] | None) -> None:
     if priced is None:
-        shell.text(sealed.data.decode().removesuffix("\n"))
+        shell.data(sealed.data.decode().removesuffix("\n"))
         return
     from rackwise.cli.plan.documents import CODEC, PricedPlanDocument, RuleCostDocument
 
