@@ -14,7 +14,8 @@ from consumer_snapshots import group, member
 from producer_snapshots import rates_text
 from rackwise.adapters.files import write_snapshot
 from rackwise.cli.main import run
-from rackwise.cli.tables import COLOR, aligned_lines, columns_text, fitted
+from rackwise.cli.tables import aligned_lines, columns_text
+from rackwise.cli.terminal import fitted, plain
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
 from rackwise.report.formats import columns
@@ -90,7 +91,7 @@ def printed(*words, width=WIDTH):
         changed.setattr(sys, "stdout", stdout)
         code = run(words)
     assert code in {0, 2}
-    return [COLOR.sub("", line) for line in screen.lines]
+    return [plain(line) for line in screen.lines]
 
 
 def check(lines, width=WIDTH):

@@ -45,14 +45,6 @@ class Terminated(BaseException):
         self.number = number
 
 
-def terminal_width(*, stderr: bool = False) -> int | None:
-    """Return the columns of the terminal; None if the stream goes elsewhere."""
-    try:
-        return os.get_terminal_size((sys.stderr if stderr else sys.stdout).fileno()).columns or None
-    except (AttributeError, OSError, ValueError):  # a stream may be any object
-        return None
-
-
 class Color(StrEnum):
     """When to use colour."""
 
@@ -122,6 +114,8 @@ class Shell:
     @property
     def width(self) -> int:
         """Columns of the terminal; 100 without a terminal."""
+        from rackwise.cli.terminal import terminal_width
+
         return terminal_width() or 100
 
     def document(self, document: object, codec: Codec | None = None) -> None:
@@ -143,12 +137,9 @@ class Shell:
 
     def text(self, text: str) -> None:
         """Print text for people on stdout. On a terminal its lines fit."""
-        width = terminal_width()
-        if width is not None:
-            from rackwise.cli.tables import fitted
+        from rackwise.cli.terminal import fitted, terminal_width
 
-            text = fitted(text, width)
-        print(text, flush=True)
+        print(fitted(text, terminal_width()), flush=True)
 
     def note(self, text: str) -> None:
         """Print a note on stderr, unless `--quiet`."""
@@ -205,11 +196,9 @@ def drop_stdout() -> None:
 
 def _say(text: str) -> None:
     """Print on stderr, on a terminal wrapped at spaces. A closed stderr is no error."""
-    width = terminal_width(stderr=True)
-    if width is not None:
-        from rackwise.cli.tables import fitted
+    from rackwise.cli.terminal import fitted, terminal_width
 
-        text = fitted(text, width, has_cuts=False)
+    text = fitted(text, terminal_width(stderr=True), has_cuts=False)
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
 

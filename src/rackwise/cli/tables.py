@@ -6,13 +6,12 @@ cut in the middle, as in `payments..events-12`. Documents of `--json` keep whole
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from rackwise.cli.shell import terminal_width
+from rackwise.cli.terminal import plain, terminal_width
 from rackwise.core.findings import NOT_ASKED_FOR, Severity
 from rackwise.core.text import escaped
-from rackwise.report.formats import columns, cut, wrapped_lines
+from rackwise.report.formats import columns, wrapped_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -36,13 +35,6 @@ GAP = 2
 """Columns between two columns of a table."""
 LONG_NAME, SHORT_NAME = 24, 8
 """Columns that a table keeps for a longer name: if its other columns have room, and if not."""
-COLOR = re.compile(r"\x1b\[[0-9;]*m")
-HEAD = re.compile(
-    r" *(?:(?:\x1b\[[0-9;]*m)?(?:(?:error|warning|info|hint)\b:? *|[~!?] )(?:\x1b\[[0-9;]*m)? *"
-    r"|[^ \x1b]+  +)?"
-)
-"""The start of a line that its rest stands below: spaces, a label or a severity."""
-COMMAND = re.compile(r"(?:^|[ `])rackwise [a-z]")
 
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -56,6 +48,11 @@ def size_text(size: int) -> str:
     """
     power = min(max(size.bit_length() - 1, 0) // 10, len(UNITS) - 1)
     return f"{size / 2 ** (10 * power):.1f} {UNITS[power]}" if power else f"{size} B"
+
+
+def ids(brokers: Iterable[int]) -> str:
+    """Format broker ids: `1,2,4`."""
+    return ",".join(map(str, brokers))
 
 
 def columns_text(
@@ -96,7 +93,7 @@ def aligned_lines(
         return []
     width = width or terminal_width()
     if width is not None:
-        return _fitted_rows(rows, width - columns(_plain(mark)), numbers=numbers, mark=mark)
+        return _fitted_rows(rows, width - columns(plain(mark)), numbers=numbers, mark=mark)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     # One format of a whole row: a diff has a row for each of up to a million partitions.
     template = "  ".join(
@@ -129,7 +126,7 @@ def _fitted_rows(
                 text = cell[index] if index < len(cell) else ""
                 gap = " " * (size - columns(text))
                 parts.append(gap + text if column in numbers else text + gap)
-            start = mark if not index else " " * columns(_plain(mark))
+            start = mark if not index else " " * columns(plain(mark))
             lines.append((start + (" " * GAP).join(parts)).rstrip())
     return lines
 
@@ -148,46 +145,6 @@ def _narrowed(widths: list[int], least: Sequence[int], room: int) -> list[int]:
         taken = min(max(widths[widest] - floor, 1), sum(widths) - room)
         widths[widest] -= taken
     return widths
-
-
-def fitted(text: str, width: int, *, has_cuts: bool = True) -> str:
-    """Wrap lines that are longer than `width`; the rest of a line stands below its start.
-
-    A line with a command is kept as it is, so that people can copy it. `has_cuts` as in
-    `wrapped_lines`.
-
-    >>> print(fitted("goal     repair, fewest replicas, of a hypothetical cluster", 32))
-    goal     repair, fewest
-             replicas, of a
-             hypothetical cluster
-    """
-    return "\n".join(
-        piece for line in text.split("\n") for piece in _fitted_line(line, width, has_cuts=has_cuts)
-    )
-
-
-def _fitted_line(line: str, width: int, *, has_cuts: bool) -> list[str]:
-    if len(line) <= width or columns(_plain(line)) <= width or COMMAND.search(line):
-        return [line]
-    head = HEAD.match(line)
-    start = "" if head is None else head[0]
-    hang = columns(_plain(start))
-    if hang > width // 2:
-        start, hang = "", 0
-    room = width - hang
-    fitting: list[str] = []
-    for piece in wrapped_lines(line[len(start) :], room, has_cuts=False):
-        before = " " * hang if fitting else start
-        if fitting and room < columns(piece) <= width:
-            fitting.append(piece)  # a word that fits alone is kept: it may be a setting to copy
-        else:
-            fitting.append(before + (cut(piece, room) if has_cuts else piece))
-    return fitting
-
-
-def _plain(text: str) -> str:
-    """The text without colours."""
-    return COLOR.sub("", text)
 
 
 def arrow_column(pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -245,8 +245,7 @@ def _throttle_lines(status: Status, *, show_all: bool) -> list[str]:
 
 def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
     """`~ orders-4  moving  1,2,4 -> 1,3,4  2.10 GiB of 12.4 GiB copied` for each running move."""
-    from rackwise.cli.plan.text import ids
-    from rackwise.cli.tables import aligned_lines
+    from rackwise.cli.tables import aligned_lines, ids
 
     moves = {(move.topic, move.partition): move for move in session.plan.moves}
     rows = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.plan.text import MONTH_DAYS, amount, dollars, ids
+from rackwise.cli.plan.text import MONTH_DAYS, amount, dollars
+from rackwise.cli.tables import ids
 from rackwise.core.planning.model import is_limited
 from rackwise.core.text import counted, escaped
 

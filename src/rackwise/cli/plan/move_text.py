@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.cli.plan.text import ids
-from rackwise.cli.tables import aligned_lines, arrow_column, size_text
+from rackwise.cli.tables import aligned_lines, arrow_column, ids, size_text
 from rackwise.core.planning.outcome.move_columns import columns_of
 from rackwise.core.text import escaped
 

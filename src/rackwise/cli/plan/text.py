@@ -11,7 +11,7 @@ from rackwise.core.text import counted, escaped, names_text
 from rackwise.core.traffic import NANO, exact_dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rackwise.core.planning.model import (
         BrokerGroup,
@@ -37,11 +37,6 @@ def plan_text(plan: Plan, *, has_color: bool) -> str:
     return "\n".join(
         filter(None, (moves_text(plan.moves, has_color=has_color), summary_text(plan)))
     )
-
-
-def ids(brokers: Iterable[int]) -> str:
-    """Format broker ids: `1,2,4`."""
-    return ",".join(map(str, brokers))
 
 
 def summary_text(plan: Plan) -> str:
