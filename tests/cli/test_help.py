@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 from rackwise.cli.app import COMMANDS, build_app
-from rackwise.cli.help import Group
+from rackwise.cli.help import Heading
 from rackwise.cli.main import run
 from rackwise.cli.shell import Shell
 from rackwise.core.json.strict import parse
@@ -53,14 +53,14 @@ def shown(capsys, monkeypatch):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_has_a_heading_and_an_example(name):
     command = COMMANDS[name]
-    assert command.group != Group.OTHER, "name the group of the command in COMMANDS"
+    assert command.group != Heading.OTHER, "name the group of the command in COMMANDS"
     assert command.example, "write an example of the command in COMMANDS"
     assert all(f"{each} ".startswith(f"{name} ") for each in command.examples)
 
 
 def test_commands_stand_in_the_order_of_the_headings(shown):
     groups = [command.group for command in COMMANDS.values()]
-    assert sorted(groups, key=list(Group).index) == groups
+    assert sorted(groups, key=list(Heading).index) == groups
     headings = re.findall(r"^([A-Z][a-z]+):$", shown(), re.MULTILINE)
     assert headings == ["Options", *dict.fromkeys(groups)]
 

@@ -276,7 +276,7 @@ def hello(
     tree.insert(
         "cli/app.py",
         "COMMANDS = {\n",
-        '    "hello": Command("audit.hello", "Greet", Group.LOOK, "hello --name rack"),\n',
+        '    "hello": Command("audit.hello", "Greet", Heading.LOOK, "hello --name rack"),\n',
     )
     done = tree.rackwise("hello", "--name", "rack")
     assert (done.returncode, done.stdout) == (0, "hello rack\n"), done.stderr

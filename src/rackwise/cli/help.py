@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Group(StrEnum):
+class Heading(StrEnum):
     """What a command is for: a heading of `rackwise --help`."""
 
     LOOK = "Look"
@@ -33,7 +33,7 @@ class Command(NamedTuple):
     """Below `rackwise.cli`."""
     summary: str
     """One line of `rackwise --help`."""
-    group: Group = Group.OTHER
+    group: Heading = Heading.OTHER
     """Its heading in `rackwise --help`. A test rejects `OTHER`."""
     example: str = ""
     """A command line for `rackwise --help`, without `rackwise`; lines of at most 67 columns."""

@@ -128,6 +128,30 @@ class TestApply:
         until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
         assert not [*state.glob("*/*.journal")]
 
+    def test_check_says_how_much_how_long_and_where(self, admin, called, cluster, tmp_path, state):
+        """Partition 0 is copied from broker 0 to 2, partitions 1 and 3 to 0 and 2."""
+        create(admin, NAME, BEFORE)
+        produce(cluster.bootstrap, {(NAME, 0): 60, (NAME, 1): 30, (NAME, 3): 10})
+        path = plan_file(tmp_path / "p.json", admin, AFTER)
+        code, out, err = called("apply", path, "--check", "--throttle", "1kB", "--json")
+        printed = document(out)
+        copied = printed["bytes_to_copy"]
+        assert code == 0, err
+        assert copied > 100_000 * 9 // 10
+        assert printed["unknown_sizes"] == 0
+        assert printed["throttle"] == 1000
+        most = printed["busiest"]
+        assert copied // 2 < most["bytes"] < copied
+        assert printed["least_seconds"] == -(-most["bytes"] // 1000)
+        code, out, err = called("apply", path, "--check", "--throttle", "1kB")
+        assert out.splitlines()[0] == "3 moves: may run"
+        assert out.splitlines()[2].endswith(" or more at 1,000 bytes/s at each broker")
+        assert out.splitlines()[3].startswith(f"busiest  broker {most['broker']}: ")
+        code, out, err = called("apply", path, "--check")
+        assert out.splitlines()[2] == "time     not known without a throttle: give --throttle"
+        shown(admin, NAME, {0: [0, 1], 1: [1, 2], 2: [2, 0], 3: [0, 1]})
+        assert not [*state.glob("*/*.journal")]
+
 
 class Watching:
     """Keeps what the throttles were, as often as it can look, until the block ends."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from applied_plans import move
 from rackwise.core.applying.model import ApplyState, Caps, ObservedPartition, Progress, Sample
 from rackwise.core.applying.progress import (
     BrokerRates,
+    Busiest,
     Eta,
+    Remaining,
+    busiest,
     eta,
     eta_at,
     observed_rates,
@@ -47,6 +53,25 @@ def test_the_vector():
     assert eta_at(left, VECTOR["throttle_bytes_per_s"]) == Eta(
         seconds=VECTOR["eta_s"], bound_by=VECTOR["bound_by"]
     )
+
+
+@given(
+    st.dictionaries(st.integers(0, 4), st.integers(0, 5)),
+    st.dictionaries(st.integers(0, 4), st.integers(0, 5)),
+)
+def test_the_busiest_broker_is_the_one_that_limits_the_time(incoming, outgoing):
+    left = Remaining(incoming=incoming, outgoing=outgoing, total=sum(incoming.values()), unknown=0)
+    found, limit = busiest(left), eta_at(left, 1)
+    if found is None:
+        assert limit == Eta(seconds=0, bound_by=None)
+    else:
+        bound_by = f"{found.way} of broker {found.broker}"
+        assert limit == Eta(seconds=found.bytes, bound_by=bound_by)
+
+
+def test_of_equal_brokers_the_receiver_with_the_lowest_id_is_the_busiest():
+    left = Remaining(incoming={5: 9, 4: 9}, outgoing={1: 9}, total=18, unknown=0)
+    assert busiest(left) == Busiest(broker=4, way="incoming", bytes=9)
 
 
 def test_arrived_bytes_are_subtracted_and_never_below_0():

@@ -9,6 +9,7 @@ import typer
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.budget import BudgetOptions, CommandStart
 from rackwise.cli.apply.options import ApplyOptions, Target
+from rackwise.cli.apply.preflight import run_preflight, show_check
 from rackwise.cli.apply.run import (
     budget_of,
     has_ended,
@@ -17,9 +18,7 @@ from rackwise.cli.apply.run import (
     open_session,
     print_budget,
     run,
-    run_preflight,
     show,
-    show_check,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def apply(
         found = run_preflight(shell, session, options, limits, is_new=True)
         is_done = found.is_done and has_ended(session)
         if options.check or is_done:
-            show_check(shell, len(session.plan.moves), len(found.dropped), is_done=is_done)
+            show_check(shell, len(session.plan.moves), found, is_done=is_done)
             return 0
         print_budget(shell, session, limits)
         state = initial_state(

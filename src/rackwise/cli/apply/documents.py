@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from rackwise.core.applying.progress import Way
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -92,6 +94,28 @@ class CheckedDocument:
     """Stale moves that `--allow-partial` leaves out."""
     is_done: bool
     """Whether nothing is left to do."""
+    bytes_to_copy: int
+    """Bytes of the copies of known size that the run may begin, and of those in progress."""
+    unknown_sizes: int
+    """Partitions of unknown size to copy, which no other number contains."""
+    throttle: int | None
+    """Bytes per second at each broker; null: no throttle."""
+    least_seconds: int | None
+    """The shortest time of the run at the throttle; null: no throttle, or no known size."""
+    busiest: BusiestDocument | None
+    """The broker with the most bytes; null if no size is known, or nothing is copied."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusiestDocument:
+    """The broker that limits a run if all brokers are equally fast."""
+
+    broker: int
+    """Id of the broker."""
+    way: Way
+    """Whether the bytes come into it or leave it."""
+    bytes: int
+    """Bytes to copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,12 @@ Down = Annotated[
     ),
 ]
 Check = Annotated[
-    bool, typer.Option("--check", help="Check whether the plan may run, and write nothing.")
+    bool,
+    typer.Option(
+        "--check",
+        help="Check whether the plan may run; show the bytes to copy, the shortest time and the "
+        "busiest broker; write nothing.",
+    ),
 ]
 
 

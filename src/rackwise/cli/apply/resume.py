@@ -9,6 +9,7 @@ import typer
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.budget import BudgetOptions, CommandStart
 from rackwise.cli.apply.options import ApplyOptions, Target
+from rackwise.cli.apply.preflight import run_preflight, show_check
 from rackwise.cli.apply.run import (
     budget_of,
     has_ended,
@@ -18,9 +19,7 @@ from rackwise.cli.apply.run import (
     print_budget,
     require_journal,
     run,
-    run_preflight,
     show,
-    show_check,
 )
 from rackwise.core.errors import NothingToResume
 
@@ -57,7 +56,7 @@ def resume(
                 raise _nothing(
                     session, target, "completed it, and replica lists changed since; it ended"
                 )
-            show_check(shell, len(session.plan.moves), len(found.dropped), is_done=True)
+            show_check(shell, len(session.plan.moves), found, is_done=True)
             return 0
         print_budget(shell, session, limits)
         state = initial_state(

@@ -10,6 +10,7 @@ import typer
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.apply.budget import BudgetOptions, CommandStart
 from rackwise.cli.apply.options import ApplyOptions, Target
+from rackwise.cli.apply.preflight import run_preflight
 from rackwise.cli.apply.run import (
     ApplySession,
     budget_of,
@@ -19,7 +20,6 @@ from rackwise.cli.apply.run import (
     open_session,
     print_budget,
     run,
-    run_preflight,
     show,
     show_nothing,
 )

@@ -1,4 +1,4 @@
-"""A plan on a running cluster: its session, the preflight check, the run and its output."""
+"""A plan on a running cluster: its session, the run and its output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.apply.journal_lines import read_lines
 from rackwise.cli.apply.meter import RunMeter
-from rackwise.cli.apply.text import budget_lines, outcome_document, outcome_text, throttle_text
+from rackwise.cli.apply.text import budget_lines, outcome_document, outcome_text
 from rackwise.cli.shell import drop_stdout, installed
 from rackwise.cli.source import utc_now
 from rackwise.cli.stopping import STOPPED, Stopping
@@ -19,7 +19,7 @@ from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from rackwise.adapters.files.journal import Journal
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rackwise.cli.apply.budget import BudgetOptions, CommandStart
     from rackwise.cli.apply.options import ApplyOptions, Target
     from rackwise.cli.shell import Shell
-    from rackwise.core.applying.budget import Budget, BudgetRoom
+    from rackwise.core.applying.budget import Budget
     from rackwise.core.applying.journal.lines import Line
     from rackwise.core.applying.model import (
         ApplyState,
@@ -39,15 +39,12 @@ if TYPE_CHECKING:
         PartitionId,
         RequestStatus,
     )
-    from rackwise.core.applying.preflight import ClusterFacts, PreflightResult
-    from rackwise.core.planning.model import Move, Plan
+    from rackwise.core.planning.model import Plan
 
 REQUESTED_AGAIN: frozenset[PartitionClass] = frozenset(
     {"refused", "cancelled_externally", "target_dead"}
 )
 """Classes of failed moves that the next run requests again."""
-LONGEST_S = 30 * 86_400
-"""A longer run is probably a mistake in the throttle, so it causes a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,104 +182,6 @@ def _world(stack: ExitStack, target: Target) -> World:
 
     settings = {} if target.client_config is None else read_client_config(target.client_config)
     return World(admin=stack.enter_context(closing(connect(target.bootstrap_server, settings))))
-
-
-def run_preflight(
-    shell: Shell,
-    session: ApplySession,
-    options: ApplyOptions,
-    budget: Budget,
-    *,
-    is_new: bool = False,
-) -> PreflightResult:
-    """Check whether the plan may run now; warn about each move that is left out.
-
-    `budget`: of the run that follows. `is_new`: see `initial_state`.
-    """
-    from rackwise.adapters.files import plan_policy
-    from rackwise.adapters.kafka.applying.preflight import READINGS, read_facts
-    from rackwise.core.applying.foreign import NOT_OURS, is_foreign
-    from rackwise.core.applying.preflight import check_plan, moves_to_copy
-    from rackwise.core.applying.start import history_of
-
-    with shell.progress("reading the cluster", total=READINGS) as advance:
-        facts = read_facts(session.world, session.plan, progress=advance)
-    found = check_plan(
-        session.plan,
-        facts,
-        names=plan_policy(session.plan, where="the plan").racks.map,
-        sent=journalled_requests(session),
-        has_begun=_has_begun(session),
-        allow_partial=options.allow_partial,
-        alongside=options.alongside,
-        room=_room(session, budget),
-    )
-    if is_foreign(session.plan):
-        shell.note(f"proof    {NOT_OURS}")
-    if session.plan.later:
-        later = counted(len(session.plan.later), "move")
-        shell.note(f"later    {later} of the goal: make the next plan from a new snapshot")
-    for difference in found.differences:
-        shell.warn(f"left out, {escaped(difference)}")
-    kept = history_of(session.lines).kept_throttle(is_new=is_new)
-    rate = kept if options.rate is None else options.rate
-    if rate is not None:
-        gone = frozenset(found.dropped)
-        moves = [each for each in session.plan.moves if (each.topic, each.partition) not in gone]
-        to_copy = moves_to_copy(moves, facts, _room(session, budget))
-        end_ms = budget.end_ms
-        lasts_s = None if end_ms is None else max(0, end_ms - session.world.clock_ms()) / 1000
-        _print_throttle(shell, options, rate, facts, to_copy, lasts_s)
-    return found
-
-
-def _room(session: ApplySession, budget: Budget) -> BudgetRoom:
-    """What a run with this budget may begin now."""
-    from rackwise.core.applying.budget import room_of
-    from rackwise.core.applying.start import history_of
-
-    begun = history_of(session.lines).begun_in(budget)
-    moves = {(move.topic, move.partition): move for move in session.plan.moves}
-    return room_of(budget, begun, moves, session.world.clock_ms())
-
-
-def _print_throttle(
-    shell: Shell,
-    options: ApplyOptions,
-    rate: int,
-    facts: ClusterFacts,
-    to_copy: Iterable[Move],
-    lasts_s: float | None,
-) -> None:
-    """Print the throttle with its unit, and the shortest time of the run.
-
-    `lasts_s`: seconds in which the run starts moves; None: no limit.
-    """
-    from rackwise.core.applying.model import Progress
-    from rackwise.core.applying.progress import eta_at, remaining
-    from rackwise.core.applying.stop_conditions import may_cause_stall
-
-    left = remaining(
-        (move, Progress(seen=facts.partitions.get((move.topic, move.partition))))
-        for move in to_copy
-    )
-    if not left.total and not left.unknown:
-        return
-    eta = eta_at(left, rate)
-    has_end = lasts_s is not None and (eta.seconds or 0) > lasts_s
-    text = throttle_text(rate, left, eta, in_one_run=not has_end)
-    if may_cause_stall(rate, options.caps) or (eta.seconds or 0) > LONGEST_S:
-        shell.warn(f"{text}; for more, set a larger rate with rackwise throttle")
-    else:
-        shell.note(text)
-
-
-def _has_begun(session: ApplySession) -> bool:
-    """Whether an earlier run did a part of the plan, and nothing undid it."""
-    from rackwise.core.applying.start import history_of
-
-    history = history_of(session.lines)
-    return history.begin is not None and not history.was_cancelled and not history.is_finished
 
 
 def journalled_requests(session: ApplySession) -> Mapping[PartitionId, RequestStatus]:
@@ -467,18 +366,6 @@ def may_continue(outcome: Outcome) -> bool:
         return False
     is_left = outcome.skipped or outcome.not_elected or outcome.of(REQUESTED_AGAIN)
     return bool(is_left) or outcome.stop is not None
-
-
-def show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None:
-    """Print whether the plan may run, or that nothing is left to do."""
-    if shell.is_json:
-        from rackwise.cli.apply.documents import CheckedDocument
-
-        shell.document(CheckedDocument(moves=moves, dropped=dropped, is_done=is_done))
-        return
-    left = f", {dropped} left out" if dropped else ""
-    what = "nothing to do" if is_done else "may run"
-    shell.text(f"{counted(moves, 'move')}{left}: {what}")
 
 
 def show_nothing(shell: Shell, session: ApplySession, text: str, *, mode: Mode) -> None:

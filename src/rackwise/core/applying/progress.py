@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rackwise.core.applying.model import FAILED
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import Move
 
 _MS = 1_000
+Way = Literal["incoming", "outgoing"]
+"""Into a broker, or out of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,33 @@ class Eta:
     """None: unknown."""
     bound_by: str | None
     """The limit, such as `outgoing of broker 1`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Busiest:
+    """The broker with the most bytes to copy."""
+
+    broker: int
+    way: Way
+    bytes: int
+
+
+def busiest(left: Remaining) -> Busiest | None:
+    """The broker with the most bytes of known size into it or out of it; None without bytes.
+
+    It is the one that `eta_at` names.
+    """
+    ways: tuple[tuple[Way, Mapping[int, int]], ...] = (
+        ("incoming", left.incoming),
+        ("outgoing", left.outgoing),
+    )
+    found = [
+        Busiest(broker=broker, way=way, bytes=count)
+        for way, by_broker in ways
+        for broker, count in sorted(by_broker.items())
+        if count
+    ]
+    return max(found, key=lambda each: each.bytes, default=None)
 
 
 def remaining(pairs: Iterable[tuple[Move, Progress]]) -> Remaining:
