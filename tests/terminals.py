@@ -7,7 +7,10 @@ import os
 import struct
 import termios
 import threading
+import time
 from contextlib import contextmanager
+
+PATIENCE_S = 60
 
 
 class Screen:
@@ -28,6 +31,17 @@ class Screen:
             if not found:
                 return
             self._read += found
+
+    def type(self, keys):
+        """Press these keys."""
+        os.write(self._main, keys.encode())
+
+    def wait_for(self, wanted, *, times=1):
+        """Wait until the text was written this many times."""
+        end = time.monotonic() + PATIENCE_S
+        while self.text.count(wanted) < times:
+            assert time.monotonic() < end, f"{wanted!r} is not in {self.text!r}"
+            time.sleep(0.02)
 
     def finish(self):
         """Wait until all is read that was written before the other side was closed."""

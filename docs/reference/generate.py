@@ -121,6 +121,17 @@ TOML_TABLES = {
     "RackCount": "`{ rack = R, exactly = N }` or `{ rack = R, min = N, max = N }`",
 }
 """Class of a small table of a policy -> how it is written."""
+COMPLETION = [
+    "To complete commands, options and values with Tab, add one line to the file that your shell",
+    "reads at its start:",
+    "",
+    "| shell | file | line |",
+    "|---|---|---|",
+    '| bash | `~/.bashrc` | `eval "$(rackwise --show-completion bash)"` |',
+    '| zsh | `~/.zshrc`, below `compinit` | `eval "$(rackwise --show-completion zsh)"` |',
+    "| fish | `~/.config/fish/config.fish` | `rackwise --show-completion fish \\| source` |",
+    "",
+]
 REFUSALS = [
     "# Rejections",
     "",
@@ -141,6 +152,7 @@ def cli() -> str:
     ]
     lines += ["`--color auto|always|never --max-input SIZE`. Exit codes: 0 done, 1 error, 2"]
     lines += ["differences found, 3 stopped half-way, 4 rejected before the first write.", ""]
+    lines += COMPLETION
     for name, command in sorted(_commands(get_command(build_app(*COMMANDS))).items()):
         lines += [
             f"## rackwise {name}",

@@ -12,9 +12,9 @@ import pytest
 from typer.main import get_command
 
 from rackwise.cli.app import COMMANDS, build_app
-from rackwise.cli.help import Heading
 from rackwise.cli.main import run
 from rackwise.cli.shell import Shell
+from rackwise.cli.usage.help import Heading
 from rackwise.core.json.strict import parse
 
 ROOT = Path(__file__).parents[2]

@@ -15,9 +15,9 @@ from producer_snapshots import rates_text
 from rackwise.adapters.files import write_snapshot
 from rackwise.cli.main import run
 from rackwise.cli.tables import aligned_lines, columns_text
-from rackwise.cli.terminal import fitted, plain
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
+from rackwise.report.fitting import fitted, plain
 from rackwise.report.formats import columns
 from terminals import terminal
 

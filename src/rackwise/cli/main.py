@@ -22,15 +22,14 @@ from rackwise.cli.app import COMMANDS, build_app, build_help_app
 from rackwise.cli.fleet.options import bare_fleet_with_value
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
 from rackwise.cli.stopping import not_ignored
+from rackwise.cli.usage.completion import COMPLETE, complete
+from rackwise.cli.usage.global_options import global_options, globals_first, split_globals
 from rackwise.core.errors import RackwiseError, SettingsWarning, WorldError
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
-
-SWITCHES = ("--json", "--quiet", "--debug")
-VALUED = ("--color", "--max-input")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -39,6 +38,8 @@ def run(arguments: Sequence[str]) -> int:
         signal.signal(number, _terminate)
     _open_streams()
     shell = Shell.of(global_options(arguments))
+    if COMPLETE in os.environ:
+        return complete(os.environ, COMMANDS, build_app)
     try:
         with _own_warnings(shell):
             code = _call(globals_first(arguments), shell)
@@ -54,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _call(arguments: list[str], shell: Shell) -> int:
-    names = [each for each in _split(arguments)[1][:1] if each in COMMANDS]
+    names = [each for each in split_globals(arguments)[1][:1] if each in COMMANDS]
     try:
         command = typer.main.get_command(build_app(*names) if names else build_help_app())
         arguments = bare_fleet_with_value(arguments)
@@ -158,30 +159,3 @@ def _open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def globals_first(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments, global options first. Users may write them anywhere before `--`."""
-    front, rest = _split(arguments)
-    return [*front, *rest]
-
-
-def global_options(arguments: Sequence[str]) -> list[str]:
-    """Return only the global options, unchanged."""
-    return _split(arguments)[0]
-
-
-def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    front: list[str] = []
-    rest: list[str] = []
-    pending = iter(arguments)
-    for argument in pending:
-        if argument == "--":
-            rest += [argument, *pending]
-        elif argument in SWITCHES or argument.startswith(tuple(f"{name}=" for name in VALUED)):
-            front.append(argument)
-        elif argument in VALUED and (value := next(pending, None)) is not None:
-            front += [argument, value]
-        else:
-            rest.append(argument)
-    return front, rest

@@ -45,6 +45,14 @@ class Terminated(BaseException):
         self.number = number
 
 
+def terminal_width(*, stderr: bool = False) -> int | None:
+    """Return the columns of the terminal; None if the stream goes elsewhere."""
+    try:
+        return os.get_terminal_size((sys.stderr if stderr else sys.stdout).fileno()).columns or None
+    except (AttributeError, OSError, ValueError):  # a stream may be any object
+        return None
+
+
 class Color(StrEnum):
     """When to use colour."""
 
@@ -114,8 +122,6 @@ class Shell:
     @property
     def width(self) -> int:
         """Columns of the terminal; 100 without a terminal."""
-        from rackwise.cli.terminal import terminal_width
-
         return terminal_width() or 100
 
     def document(self, document: object, codec: Codec | None = None) -> None:
@@ -137,7 +143,7 @@ class Shell:
 
     def text(self, text: str) -> None:
         """Print text for people on stdout. On a terminal its lines fit."""
-        from rackwise.cli.terminal import fitted, terminal_width
+        from rackwise.report.fitting import fitted
 
         print(fitted(text, terminal_width()), flush=True)
 
@@ -196,7 +202,7 @@ def drop_stdout() -> None:
 
 def _say(text: str) -> None:
     """Print on stderr, on a terminal wrapped at spaces. A closed stderr is no error."""
-    from rackwise.cli.terminal import fitted, terminal_width
+    from rackwise.report.fitting import fitted
 
     text = fitted(text, terminal_width(stderr=True), has_cuts=False)
     with suppress(OSError):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.terminal import plain, terminal_width
+from rackwise.cli.shell import terminal_width
 from rackwise.core.findings import NOT_ASKED_FOR, Severity
 from rackwise.core.text import escaped
-from rackwise.report.formats import columns, wrapped_lines
+from rackwise.report.fitting import plain, wrapped_lines
+from rackwise.report.formats import columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -170,24 +170,6 @@ def cut(text: str, width: int) -> str:
     return f"{head}{ELLIPSIS}{tail[::-1]}"
 
 
-def wrapped_lines(text: str, width: int, *, has_cuts: bool = True) -> list[str]:
-    """Lines of at most `width` columns, wrapped at spaces; a longer word is cut in the middle.
-
-    `has_cuts`: with False a longer word keeps all its characters, and its line is longer.
-
-    >>> wrapped_lines("losing /eu/a takes 24 partitions offline", 16)
-    ['losing /eu/a', 'takes 24', 'partitions', 'offline']
-    """
-    lines: list[str] = []
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines else ""
-        if lines and columns(longer) <= width:
-            lines[-1] = longer
-        elif word or not lines:
-            lines.append(cut(word, width) if has_cuts else word)
-    return [line.rstrip(" ") for line in lines]
-
-
 def _taken(characters: Iterable[str], width: int) -> str:
     taken: list[str] = []
     used = 0

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rackwise.report.actions import sentence as first_action
 from rackwise.report.billed import sentence as billed
+from rackwise.report.fitting import wrapped_lines
 from rackwise.report.formats import (
     NOT_KNOWN,
     NOT_THERE,
@@ -50,7 +51,6 @@ from rackwise.report.formats import (
     share_of,
     share_text,
     usd_text,
-    wrapped_lines,
 )
 from rackwise.report.history import week_changes
 from rackwise.report.plans import outcome

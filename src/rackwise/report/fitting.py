@@ -1,13 +1,11 @@
-"""The width of the terminal, and lines that fit it."""
+"""Lines that fit a width: wrapped at spaces, long names cut in the middle."""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from typing import Final
 
-from rackwise.report.formats import columns, cut, wrapped_lines
+from rackwise.report.formats import columns, cut
 
 COLOR: Final = re.compile(r"\x1b\[[0-9;]*m")
 HEAD: Final = re.compile(
@@ -18,12 +16,22 @@ HEAD: Final = re.compile(
 COMMAND: Final = re.compile(r"(?:^|[ `])rackwise [a-z]")
 
 
-def terminal_width(*, stderr: bool = False) -> int | None:
-    """Return the columns of the terminal; None if the stream goes elsewhere."""
-    try:
-        return os.get_terminal_size((sys.stderr if stderr else sys.stdout).fileno()).columns or None
-    except (AttributeError, OSError, ValueError):  # a stream may be any object
-        return None
+def wrapped_lines(text: str, width: int, *, has_cuts: bool = True) -> list[str]:
+    """Lines of at most `width` columns, wrapped at spaces; a longer word is cut in the middle.
+
+    `has_cuts`: with False a longer word keeps all its characters, and its line is longer.
+
+    >>> wrapped_lines("losing /eu/a takes 24 partitions offline", 16)
+    ['losing /eu/a', 'takes 24', 'partitions', 'offline']
+    """
+    lines: list[str] = []
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines else ""
+        if lines and columns(longer) <= width:
+            lines[-1] = longer
+        elif word or not lines:
+            lines.append(cut(word, width) if has_cuts else word)
+    return [line.rstrip(" ") for line in lines]
 
 
 def fitted(text: str, width: int | None, *, has_cuts: bool = True) -> str:

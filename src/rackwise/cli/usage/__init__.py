@@ -1,0 +1,1 @@
+"""How the command line is used: global options, help, completion in shells."""

@@ -1,0 +1,39 @@
+"""Global options, which users may write anywhere on the command line before `--`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SWITCHES = ("--json", "--quiet", "--debug")
+VALUED = ("--color", "--max-input")
+
+
+def globals_first(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments, global options first. Users may write them anywhere before `--`."""
+    front, rest = split_globals(arguments)
+    return [*front, *rest]
+
+
+def global_options(arguments: Sequence[str]) -> list[str]:
+    """Return only the global options, unchanged."""
+    return split_globals(arguments)[0]
+
+
+def split_globals(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the global options, and the other arguments."""
+    front: list[str] = []
+    rest: list[str] = []
+    pending = iter(arguments)
+    for argument in pending:
+        if argument == "--":
+            rest += [argument, *pending]
+        elif argument in SWITCHES or argument.startswith(tuple(f"{name}=" for name in VALUED)):
+            front.append(argument)
+        elif argument in VALUED and (value := next(pending, None)) is not None:
+            front += [argument, value]
+        else:
+            rest.append(argument)
+    return front, rest
