@@ -17,7 +17,7 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long fuzz sbom check bench golden lock
+.PHONY: docs help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long fuzz sbom check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -33,6 +33,11 @@ server-assignor: venv ## the jar of the server-side assignors for brokers, and i
 
 demo: venv ## the main job on bundled data, no broker needed; ends with a report
 	@$(BIN)/python examples/demo.py
+
+docs: ## the docs site in build/site, with search; every link is checked
+	@$(PYTHON) requirements/locks.py install build/docs-venv docs.txt
+	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --strict --quiet --clean
+	@echo build/site/index.html
 
 live: venv ## the same on real Kafka brokers; a repair there and back; one that loses its disk
 	@$(BIN)/python examples/live.py

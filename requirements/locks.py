@@ -29,6 +29,8 @@ MINIMAL = (
     "hatchling",
     "editables",
 )
+DOCS = ("mkdocs-material",)
+"""The docs site is built without the package, in an environment of its own."""
 RELEASES_WAIT = "7 days"
 
 
@@ -48,10 +50,12 @@ def missing() -> list[str]:
     return lines
 
 
-def digest() -> str:
-    """SHA-256 of the dependency tables of `pyproject.toml`."""
+def digest(name: str) -> str:
+    """SHA-256 of what the lock of this name was compiled from: tables of `pyproject.toml`."""
     import tomllib
 
+    if name == "docs":
+        return hashlib.sha256(json.dumps(DOCS).encode()).hexdigest()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     tables = {
         "build": project["build-system"]["requires"],
@@ -68,7 +72,7 @@ def check() -> int:
     stale = [
         lock.name
         for lock in sorted(LOCKS.glob("*.txt"))
-        if not lock.read_text().startswith(MARK + digest())
+        if not lock.read_text().startswith(MARK + digest(lock.stem))
     ]
     for name in stale:
         print(f"requirements/{name} is older than pyproject.toml; hint: make lock", file=sys.stderr)
@@ -81,12 +85,16 @@ def compile_locks() -> int:
     if uv is None:
         print("uv is missing; hint: python3 -m pip install uv", file=sys.stderr)
         return 1
-    for name in ("dev", "minimal"):
+    wanted_by = {
+        "dev": f"rackwise[dev] @ {ROOT.as_uri()}",
+        "minimal": "\n".join(MINIMAL),
+        "docs": "\n".join(DOCS),
+    }
+    for name, wanted in wanted_by.items():
         lock = LOCKS / f"{name}.txt"
         command = [uv, "pip", "compile", "-", "--universal", "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "--quiet"]
         command += ["--python-version", "3.11", "--exclude-newer", RELEASES_WAIT]
-        wanted = "\n".join(MINIMAL) if name == "minimal" else f"rackwise[dev] @ {ROOT.as_uri()}"
         done = subprocess.run(command, input=wanted, text=True, capture_output=True, check=False)
         if done.returncode:
             print(done.stderr, file=sys.stderr)
@@ -96,12 +104,15 @@ def compile_locks() -> int:
             for line in done.stdout.splitlines(keepends=True)
             if not line.startswith("rackwise")
         )
-        lock.write_text(f"{MARK}{digest()}\n{body}")
+        lock.write_text(f"{MARK}{digest(name)}\n{body}")
     return 0
 
 
 def install(venv: Path, lock: Path) -> int:
-    """Make `venv` from `lock` and install this checkout into it; a stamp makes a rerun free."""
+    """Make `venv` from `lock` and install this checkout into it; a stamp makes a rerun free.
+
+    An environment that builds the docs site needs no checkout.
+    """
     stamp = venv / "rackwise.stamp"
     state = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text() == state:
@@ -124,6 +135,8 @@ def install(venv: Path, lock: Path) -> int:
         [*pip, "--require-hashes", "--requirement", str(lock)],
         [*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)],
     ]
+    if lock.stem == "docs":
+        steps.pop()
     for step in steps:
         if subprocess.run(step, check=False, env={**os.environ, "PIP_NO_INPUT": "1"}).returncode:
             print(f"could not run {' '.join(step)}", file=sys.stderr)
