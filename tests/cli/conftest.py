@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 
 
 @pytest.fixture
@@ -69,3 +72,23 @@ def declared_documents(monkeypatch):
         return written
 
     monkeypatch.setattr(documents, "as_json", write_and_read)
+
+
+@pytest.fixture(autouse=True)
+def documents_with_schemas(monkeypatch):
+    """Check that each document that a command of this process prints has a schema in the docs."""
+    from dataclasses import is_dataclass
+
+    from rackwise.cli.shell import Shell
+
+    show = Shell.document
+
+    def show_described(shell, document, codec=None):
+        is_declared = is_dataclass(document)
+        title = document.format if is_declared else document.get("format")
+        if is_declared or title is not None:
+            name = title.removeprefix("rackwise.").removesuffix("/1")
+            assert (SCHEMAS / f"{name}.schema.json").exists(), f"no schema of {title}"
+        show(shell, document, codec)
+
+    monkeypatch.setattr(Shell, "document", show_described)
