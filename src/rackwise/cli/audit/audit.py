@@ -100,7 +100,7 @@ def audit(
         write_text(metrics, audit_metrics(figures, now=utc_now()))
     threshold = fail_on or checked_policy.audit.fail_on
     if format is not None:
-        shell.text(_gate_text(format, source.name_of(cluster), source, findings, threshold))
+        shell.data(_gate_text(format, source.name_of(cluster), source, findings, threshold))
     elif shell.is_json:
         shell.document(_document(cluster, findings, losses, threshold, has_names=bool(lose)))
     else:

@@ -186,6 +186,6 @@ def write_table(shell: Shell, file: Path | None, text: str, document: object, co
     if shell.is_json:
         shell.document(document)
     elif file is None:
-        shell.text(text.removesuffix("\n"))
+        shell.data(text.removesuffix("\n"))
     else:
         shell.text(f"{escaped(str(file))}: {counts}")
