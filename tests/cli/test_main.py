@@ -455,7 +455,7 @@ def test_the_command_line_without_its_packages_says_what_to_install():
     assert done.returncode == 1
     assert done.stderr == (
         "error: typer is required by the command line, but it is not installed\n"
-        "hint: pip install 'rackwise[cli]'\n"
+        "hint: pip install rackwise\n"
     )
 
 

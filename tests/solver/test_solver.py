@@ -70,7 +70,7 @@ def test_missing_solver_names_its_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
     with pytest.raises(MissingDependency, match="ortools is not installed") as caught:
         require_solver()
-    assert caught.value.hint == "pip install 'rackwise[plan]'"
+    assert caught.value.hint == "pip install rackwise"
 
 
 @given(

@@ -163,7 +163,7 @@ def test_a_missing_solver_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(MissingDependency, match="ortools is not installed") as error:
         in_time()(network())
-    assert error.value.hint == "pip install 'rackwise[plan]'"
+    assert error.value.hint == "pip install rackwise"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ except errors.InvalidMember:
     print("input is looked at first")
 """
 SAID = "ortools is not installed; plans and optimal assignments require it"
-HINT = "pip install 'rackwise[plan]'"
+HINT = "pip install rackwise"
 
 
 @pytest.fixture(scope="module")

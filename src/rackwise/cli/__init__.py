@@ -32,5 +32,5 @@ def main() -> NoReturn:
         print(
             "error: typer is required by the command line, but it is not installed", file=sys.stderr
         )
-        print("hint: pip install 'rackwise[cli]'", file=sys.stderr)
+        print("hint: pip install rackwise", file=sys.stderr)
         sys.exit(1)

@@ -132,6 +132,6 @@ def _ortools() -> ModuleType:
         raise MissingDependency(
             "ortools is not installed; plans and optimal assignments require it",
             wanted="ortools",
-            hint="pip install 'rackwise[plan]'",
+            hint="pip install rackwise",
         ) from error
     return min_cost_flow  # type: ignore[no-any-return]

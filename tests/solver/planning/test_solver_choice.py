@@ -55,7 +55,7 @@ def test_a_plan_requires_ortools(cluster: Cluster, solver: Solver) -> None:
     assert solver_version() is None
     with pytest.raises(MissingDependency, match="ortools is not installed") as caught:
         plan(cluster, solver=solver)
-    assert caught.value.hint == "pip install 'rackwise[plan]'"
+    assert caught.value.hint == "pip install rackwise"
 
 
 @pytest.mark.usefixtures("no_ortools")

@@ -41,7 +41,7 @@ def report(
     shell: Shell = context.obj
     from rackwise.adapters import files
 
-    with installed("spark", "render a report"):
+    with installed("report", "render a report"):
         from rackwise.report import html, terminal
         from rackwise.report.metrics.run import run_metrics
 

@@ -128,7 +128,7 @@ def evaluate(
     for each, result, _, _ in found:
         warn_of_unknowns(shell, each.described, result.now)
     if any(result.best is None and result.explanation is not None for _, result, _, _ in found):
-        shell.warn("the number of moves is unknown without ortools: pip install 'rackwise[plan]'")
+        shell.warn("the number of moves is unknown without ortools: pip install rackwise")
     if shell.is_json:
         from rackwise.cli.consumer.documents import CODEC, evaluation_document
 

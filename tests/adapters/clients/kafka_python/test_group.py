@@ -448,7 +448,7 @@ def test_without_a_solver_rack_optimal_says_so_at_once(monkeypatch):
     hide_solver(monkeypatch)
     with pytest.raises(MissingDependency, match="ortools") as caught:
         RackOptimal("a")
-    assert caught.value.hint == "pip install 'rackwise[plan]'"
+    assert caught.value.hint == "pip install rackwise"
 
 
 def test_weights_of_other_topics_are_left_out():
