@@ -1,4 +1,4 @@
-"""promtool and node_exporter: the first on PATH, or those of Debian's packages, fetched once.
+"""Prometheus, promtool and node_exporter: those on PATH, or of Debian's packages, fetched once.
 
 `python tests/prometheus_tools.py` fetches them into `build/prometheus`, or the folder that
 `RACKWISE_PROMETHEUS` names. It needs apt-get with the lists of Debian, and no root. Nothing is
@@ -17,6 +17,7 @@ from debian_packages import fetch
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(os.environ.get("RACKWISE_PROMETHEUS") or ROOT / "build" / "prometheus")
 PACKAGES = ("prometheus", "prometheus-node-exporter")
+PROMETHEUS = ("prometheus",)
 PROMTOOL = ("promtool",)
 NODE_EXPORTER = ("prometheus-node-exporter", "node_exporter")
 
@@ -31,16 +32,16 @@ def found(names: tuple[str, ...]) -> str | None:
 @cache
 def missing() -> str | None:
     """Why the tests with Prometheus cannot run, after an attempt to fetch it; None if they can."""
-    if not has_both():
+    if not has_all():
         reason = fetch(PACKAGES, FOLDER)
-        if not has_both():
-            return f"promtool and node_exporter are not on PATH and cannot be fetched: {reason}"
+        if not has_all():
+            return f"Prometheus and node_exporter are not on PATH and cannot be fetched: {reason}"
     return None
 
 
-def has_both() -> bool:
-    """Whether both programs are there."""
-    return None not in {found(PROMTOOL), found(NODE_EXPORTER)}
+def has_all() -> bool:
+    """Whether all programs are there."""
+    return None not in {found(PROMETHEUS), found(PROMTOOL), found(NODE_EXPORTER)}
 
 
 if __name__ == "__main__":

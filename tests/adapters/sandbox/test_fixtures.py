@@ -147,7 +147,7 @@ def test_required_and_refused_at_once_is_a_usage_error(run):
 class TestPrometheus:
     @pytest.fixture
     def without(self, tmp_path):
-        """An environment in which promtool and node_exporter cannot be had."""
+        """An environment in which Prometheus and node_exporter cannot be had."""
         return {
             "RACKWISE_PROMETHEUS": str(tmp_path / "prometheus"),
             "PATH": str(Path(sys.executable).parent),
@@ -157,7 +157,7 @@ class TestPrometheus:
         ran = run(PLAIN, COLLECTOR, **without)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         line = (
-            "left out: 1 test on real servers: promtool and node_exporter are not on PATH and "
+            "left out: 1 test on real servers: Prometheus and node_exporter are not on PATH and "
             "cannot be fetched: there is no apt-get"
         )
         assert line in first_lines(ran)

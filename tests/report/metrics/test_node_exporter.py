@@ -4,18 +4,14 @@ Debian's packages have both programs; see `prometheus_tools`.
 """
 
 import json
-import re
-import socket
 import subprocess
 import threading
-import time
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 
 import prometheus_tools
+from prometheus_servers import Exporter, program
 from rackwise.adapters.files import publish
 from rackwise.cli.main import run
 from rackwise.report.metrics.producer import producer_metrics
@@ -28,7 +24,6 @@ from report.summaries import summary
 pytestmark = [pytest.mark.prometheus, pytest.mark.timeout(300)]
 
 SNAPSHOT = Path(__file__).parents[3] / "examples" / "demo" / "snapshot.json.gz"
-START_S = 30
 WRITES = 20
 
 
@@ -43,72 +38,12 @@ def checked(text):
     return (done.stdout + done.stderr).decode(), done.returncode
 
 
-def program(names):
-    path = prometheus_tools.found(names)
-    assert path is not None, prometheus_tools.missing()
-    return path
-
-
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
     """The file that `rackwise audit --metrics` writes about the bundled snapshot."""
     file = tmp_path_factory.mktemp("audit") / "audit.prom"
     assert run(["--quiet", "audit", "--snapshot", str(SNAPSHOT), "--metrics", str(file)]) == 2
     return file.read_text()
-
-
-class Exporter:
-    """A node_exporter that reads the files of one folder, and nothing of the host."""
-
-    def __init__(self, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            address = f"127.0.0.1:{free.getsockname()[1]}"
-        self.url = f"http://{address}/metrics"
-        self._log = (folder / "node_exporter.log").open("wb")
-        self._process = subprocess.Popen(
-            [
-                program(prometheus_tools.NODE_EXPORTER),
-                f"--web.listen-address={address}",
-                "--web.disable-exporter-metrics",
-                "--collector.disable-defaults",
-                "--collector.textfile",
-                f"--collector.textfile.directory={folder}",
-            ],
-            stdout=self._log,
-            stderr=self._log,
-        )
-
-    def scraped(self):
-        """(name, labels) -> value of all that it serves, and whether it could read each file."""
-        end = time.monotonic() + START_S
-        while True:
-            try:
-                with urlopen(self.url, timeout=START_S) as answer:  # noqa: S310 (a loopback address)
-                    text = answer.read().decode()
-                break
-            except URLError:
-                assert self._process.poll() is None, "node_exporter has ended"
-                assert time.monotonic() < end, "node_exporter does not answer"
-                time.sleep(0.05)
-        fault = re.search(r"^node_textfile_scrape_error (\S+)$", text, re.MULTILINE)
-        ours = re.findall(r"^(rackwise_\w+)(?:\{(.*)\})? (\S+)$", text, re.MULTILINE)
-        return {
-            (name, labels_of(labels)): float(value) for name, labels, value in ours
-        }, fault is not None and fault[1] == "0"
-
-    def close(self):
-        self._process.terminate()
-        self._process.wait(START_S)
-        self._log.close()
-
-
-def labels_of(text):
-    pairs = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', text)
-    plain = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
-    return tuple(
-        sorted((key, re.sub(r"\\.", lambda code: plain[code[0]], value)) for key, value in pairs)
-    )
 
 
 @pytest.fixture

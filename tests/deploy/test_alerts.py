@@ -1,0 +1,134 @@
+"""The alert rules and the dashboard, on a real Prometheus that scrapes a real node_exporter."""
+
+import json
+import re
+import shutil
+import subprocess
+from contextlib import closing
+
+import pytest
+
+import prometheus_tools
+from kafka_traffic import create, delete, until
+from prometheus_servers import Exporter, Prometheus, program
+from rackwise.adapters.files import publish
+from rackwise.adapters.kafka import connect
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.strict import parse
+from refusals import called
+from report.summaries import summary
+from shown_commands import ROOT
+
+pytestmark = [pytest.mark.prometheus, pytest.mark.timeout(300)]
+
+RULES = ROOT / "deploy" / "prometheus" / "alerts.yml"
+RULES_TEST = RULES.with_name("alerts_test.yml")
+DASHBOARD = ROOT / "deploy" / "grafana" / "rackwise.json"
+METRICS = (ROOT / "docs" / "reference" / "metrics.md").read_text()
+NAME = re.compile(r"\brackwise_\w+")
+TOPIC = "one-rack"
+ONE_RACK = [[0, 3], [3, 0]]
+"""Brokers 0 and 3 are both in rack a."""
+UNSAFE = ("RackwisePartitionsUnsafe", "one-rack")
+OFFLINE = ("RackwiseOfflineOnRackLoss", "one-rack")
+
+
+def promtool(*words, cwd=None):
+    done = subprocess.run(
+        [program(prometheus_tools.PROMTOOL), *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def queries():
+    """(title of the panel, query with every cluster) of the dashboard."""
+    board = parse(DASHBOARD.read_bytes(), where="dashboard", error=InvalidConfig)
+    for panel in board["panels"]:
+        for target in panel.get("targets", ()):
+            yield panel["title"], target["expr"].replace("$cluster", ".*")
+
+
+class TestFiles:
+    def test_promtool_finds_no_fault_in_the_rules(self):
+        code, told = promtool("check", "rules", "--lint-fatal", RULES)
+        assert code == 0, told
+
+    def test_each_rule_fires_when_it_says_and_not_before(self):
+        code, told = promtool("test", "rules", RULES_TEST)
+        assert code == 0, told
+
+    def test_each_rule_has_a_case(self):
+        alerts = re.findall(r"- alert: (\w+)", RULES.read_text())
+        cases = RULES_TEST.read_text()
+        fired = {
+            name
+            for name, found in re.findall(r"alertname: (\w+)\n +exp_alerts:(.*)\n", cases)
+            if not found
+        }
+        assert fired == set(alerts)
+
+    def test_a_rule_that_fires_too_early_fails_its_case(self, tmp_path):
+        text = RULES.read_text().replace("partitions_unsafe > 0", "partitions_unsafe >= 0")
+        (tmp_path / RULES.name).write_text(text)
+        shutil.copy(RULES_TEST, tmp_path)
+        assert promtool("test", "rules", RULES_TEST.name, cwd=tmp_path)[0] != 0
+
+    @pytest.mark.parametrize("file", [RULES, DASHBOARD], ids=lambda file: file.name)
+    def test_each_metric_is_one_of_the_reference(self, file):
+        named = set(NAME.findall(file.read_text()))
+        documented = set(NAME.findall(METRICS))
+        assert named - documented == set()
+        assert len(named) > 4
+
+
+def audit(cluster, file):
+    """Write the metrics of the topic's audit; its exit code."""
+    seen = file.parent / "one-rack.json"
+    words = ("--bootstrap-server", cluster.bootstrap, "--topics", TOPIC)
+    assert called("snapshot", *words, "--out", seen)[0] == 0
+    code, _, err = called("audit", "--snapshot", seen, "--metrics", file)
+    assert code in {0, 2}, err
+    return code
+
+
+@pytest.mark.kafka
+def test_the_alert_fires_for_a_cluster_made_unsafe_and_stops_after_the_repair(
+    kraft_cluster, tmp_path, monkeypatch
+):
+    """On the way, each query of the dashboard returns data."""
+    monkeypatch.setenv("RACKWISE_STATE", str(tmp_path / "state"))
+    folder = tmp_path / "textfile"
+    folder.mkdir()
+    document = summary(topics=70, clusters=2)
+    bill = tmp_path / "bill"
+    files = {"summary.json": json.dumps(document).encode()}
+    publish(bill, run_id=document["run_id"], files=files, tables="tables")
+    assert called("report", bill, "--metrics", folder / "bill.prom")[0] == 0
+    audited, plan = folder / "audit.prom", tmp_path / "plan.json"
+    with closing(connect(kraft_cluster.bootstrap)) as admin, closing(Exporter(folder)) as exporter:
+        create(admin, TOPIC, ONE_RACK)
+        try:
+            assert audit(kraft_cluster, audited) == 2
+            targets = [exporter.address]
+            with closing(Prometheus(tmp_path, targets=targets, rules=RULES)) as prometheus:
+                until(lambda: prometheus.firing() >= {UNSAFE, OFFLINE}, "the alerts to fire")
+                empty = [each for each in queries() if not prometheus.samples(each[1])]
+                assert empty == []
+                clusters = {
+                    each["cluster"] for each, _ in prometheus.samples("rackwise_partitions")
+                }
+                assert "one-rack" in clusters
+
+                source = ("--bootstrap-server", kraft_cluster.bootstrap)
+                assert called("plan", "repair", *source, "--topics", TOPIC, "--out", plan)[0] == 2
+                assert called("apply", plan, *source)[0] == 0
+                until(lambda: audit(kraft_cluster, audited) == 0, "the audit to find nothing")
+                until(
+                    lambda: not prometheus.firing() & {UNSAFE, OFFLINE}, "the alerts to stop firing"
+                )
+        finally:
+            delete(admin, TOPIC)
