@@ -46,7 +46,7 @@ class Server:
                 with urlopen(url, timeout=START_S) as answer:  # noqa: S310 (a loopback address)
                     return answer.read().decode()
             except HTTPError as error:
-                if error.code != 503:  # noqa: PLR2004 (it is starting)
+                if error.code != 503:
                     raise
             except URLError:
                 assert self._process.poll() is None, f"{self._process.args[0]} has ended"
