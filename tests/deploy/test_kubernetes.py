@@ -1,0 +1,173 @@
+"""The manifests: valid for the API's schemas, built by kustomize, with commands that exist."""
+
+import shutil
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+
+from command_lines import of_shell, parsed
+from rackwise.adapters.files.fleet_file import read_fleet_file
+from shown_commands import ROOT
+
+FOLDER = ROOT / "deploy" / "kubernetes"
+PARTS = ("base", "apply", "metrics")
+VERSIONS = ("1.30.0", "1.37.0")
+MANIFESTS = sorted(each for each in FOLDER.glob("*/*.yaml") if each.name != "kustomization.yaml")
+SECRET_MODE = 0o440
+
+
+def read(file):
+    return [each for each in yaml.safe_load_all(file.read_text()) if each]
+
+
+OBJECTS = list(chain.from_iterable(map(read, MANIFESTS)))
+
+
+def of_kind(*kinds):
+    return [each for each in OBJECTS if each["kind"] in kinds]
+
+
+def pod_of(item):
+    """The specification of the pods of a CronJob, Job or Deployment."""
+    spec = item["spec"]
+    if item["kind"] == "CronJob":
+        spec = spec["jobTemplate"]["spec"]
+    return spec["template"]["spec"]
+
+
+WORKLOADS = of_kind("CronJob", "Job", "Deployment")
+OURS = [each for each in WORKLOADS if pod_of(each)["containers"][0]["image"].startswith("rackwise")]
+
+
+def named(item):
+    return item["metadata"]["name"]
+
+
+def validated(version, files):
+    validate = Path(sys.executable).with_name("kubernetes-validate")
+    return subprocess.run(
+        [validate, "--strict", "-k", version, *files], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+class TestSchema:
+    def test_each_object_is_valid(self, version):
+        done = validated(version, MANIFESTS)
+        told = done.stdout + done.stderr
+        assert done.returncode == 0, told
+        assert told.count(" passed for resource ") == len(OBJECTS) > 8
+
+    def test_a_key_that_does_not_exist_is_found(self, version, tmp_path):
+        text = (FOLDER / "base" / "nightly.yaml").read_text()
+        (tmp_path / "x.yaml").write_text(text.replace("concurrencyPolicy", "concurrency", 1))
+        assert validated(version, [tmp_path / "x.yaml"]).returncode != 0
+
+
+@pytest.mark.parametrize("part", PARTS)
+class TestKustomize:
+    def test_it_lists_each_file_of_its_folder(self, part):
+        (listed,) = read(FOLDER / part / "kustomization.yaml")
+        names = set(listed["resources"]) | {
+            file for each in listed.get("configMapGenerator", ()) for file in each["files"]
+        }
+        assert names | {"kustomization.yaml"} == {each.name for each in (FOLDER / part).iterdir()}
+
+    def test_kubectl_builds_what_the_files_have(self, part):
+        if shutil.which("kubectl") is None:
+            return  # the files are read by the other tests
+        command = ["kubectl", "kustomize", FOLDER / part]
+        built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        objects = list(yaml.safe_load_all(built))
+        kinds = sorted((each["kind"], named(each)) for each in objects)
+        files = [each for each in MANIFESTS if each.parent.name == part]
+        wanted = sorted(
+            (each["kind"], named(each)) for each in chain.from_iterable(map(read, files))
+        )
+        assert [each for each in kinds if each[0] != "ConfigMap"] == wanted
+        assert (part == "base") == any(kind == "ConfigMap" for kind, _ in kinds)
+
+
+class TestCommands:
+    def test_nightly_is_a_command_with_these_options(self):
+        (nightly,) = of_kind("CronJob")
+        (container,) = pod_of(nightly)["containers"]
+        assert container["command"] == ["/bin/sh", "-c"]
+        name, options = parsed(of_shell(container["args"][0]))
+        assert name == "nightly"
+        assert (str(options["fleet"]), str(options["out"])) == (
+            "/etc/rackwise/fleet/rackwise.toml",
+            "/data",
+        )
+
+    @pytest.mark.parametrize(("code", "wanted"), [(0, 0), (1, 1), (2, 0), (3, 3), (4, 4)])
+    def test_only_exit_code_2_becomes_0(self, tmp_path, code, wanted):
+        (nightly,) = of_kind("CronJob")
+        (container,) = pod_of(nightly)["containers"]
+        (tmp_path / "rackwise").write_text(f"#!/bin/sh\nexit {code}\n")
+        (tmp_path / "rackwise").chmod(0o755)
+        command = [*container["command"], *container["args"]]
+        done = subprocess.run(command, env={"PATH": f"{tmp_path}:/bin"}, check=False)
+        assert done.returncode == wanted
+
+    def test_apply_is_a_command_with_a_window(self):
+        (job,) = of_kind("Job")
+        (container,) = pod_of(job)["containers"]
+        assert container["command"] == ["rackwise"]
+        name, options = parsed(container["args"])
+        assert name == "apply"
+        assert options["until"] == "05:00"
+
+    def test_the_fleet_file_is_one_whose_paths_are_mounted(self):
+        fleet = read_fleet_file(FOLDER / "base" / "rackwise.toml", environ={})
+        (nightly,) = of_kind("CronJob")
+        mounts = [each["mountPath"] for each in pod_of(nightly)["containers"][0]["volumeMounts"]]
+        for cluster in fleet.clusters:
+            assert str(Path(cluster.command_config).parent) in mounts
+
+
+class TestHardening:
+    @pytest.mark.parametrize("item", WORKLOADS, ids=named)
+    def test_no_pod_is_root_or_writes_outside_its_volumes(self, item):
+        pod = pod_of(item)
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["runAsUser"] > 0
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["automountServiceAccountToken"] is False
+        for container in pod["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert set(container["resources"]) == {"requests", "limits"}
+
+    @pytest.mark.parametrize("item", OURS, ids=named)
+    def test_secrets_are_files_that_only_the_group_of_the_pod_reads(self, item):
+        pod = pod_of(item)
+        (secret,) = [each["secret"] for each in pod["volumes"] if "secret" in each]
+        assert secret["defaultMode"] == SECRET_MODE
+        assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
+        assert "valueFrom" not in str(pod)
+
+    @pytest.mark.parametrize("item", OURS, ids=named)
+    def test_the_network_policy_selects_its_pods(self, item):
+        spec = item["spec"]["jobTemplate"]["spec"] if item["kind"] == "CronJob" else item["spec"]
+        labels = spec["template"]["metadata"]["labels"]
+        (policy,) = [each for each in of_kind("NetworkPolicy") if named(each) == "rackwise"]
+        assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+        assert policy["spec"]["ingress"] == []
+
+    def test_two_nights_never_run_at_once(self):
+        (nightly,) = of_kind("CronJob")
+        assert nightly["spec"]["concurrencyPolicy"] == "Forbid"
+
+    def test_the_role_only_reads_nodes_and_pods(self):
+        (role,) = of_kind("ClusterRole")
+        assert role["rules"] == [
+            {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list"]}
+        ]
