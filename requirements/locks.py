@@ -31,6 +31,17 @@ MINIMAL = (
 )
 DOCS = ("mkdocs-material",)
 """The docs site is built without the package, in an environment of its own."""
+BUILD = ("hatchling==1.32.0", "editables==0.5")
+IMAGE = "kafka,msk-iam,stores,zookeeper,kubernetes,report"
+WANTS = {
+    "dev": ("rackwise[dev]",),
+    "minimal": MINIMAL,
+    "docs": DOCS,
+    "build": BUILD,
+    "image": (f"rackwise[{IMAGE}]",),
+    "image-spark": (f"rackwise[{IMAGE},connect]",),
+}
+"""Lock -> what is locked; the versions of `dev` are those of all others, too."""
 RELEASES_WAIT = "7 days"
 
 
@@ -62,7 +73,7 @@ def digest(name: str) -> str:
         "python": project["project"]["requires-python"],
         "required": project["project"]["dependencies"],
         "extras": project["project"]["optional-dependencies"],
-        "minimal": MINIMAL,
+        "locks": {lock: wants for lock, wants in WANTS.items() if lock != "docs"},
     }
     return hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()
 
@@ -85,16 +96,16 @@ def compile_locks() -> int:
     if uv is None:
         print("uv is missing; hint: python3 -m pip install uv", file=sys.stderr)
         return 1
-    wanted_by = {
-        "dev": f"rackwise[dev] @ {ROOT.as_uri()}",
-        "minimal": "\n".join(MINIMAL),
-        "docs": "\n".join(DOCS),
-    }
-    for name, wanted in wanted_by.items():
+    for name, wants in WANTS.items():
         lock = LOCKS / f"{name}.txt"
         command = [uv, "pip", "compile", "-", "--universal", "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "--quiet"]
         command += ["--python-version", "3.11", "--exclude-newer", RELEASES_WAIT]
+        if name not in {"dev", "docs"}:
+            command += ["--constraint", str(LOCKS / "dev.txt")]
+        wanted = "\n".join(
+            f"{each} @ {ROOT.as_uri()}" if each.startswith("rackwise") else each for each in wants
+        )
         done = subprocess.run(command, input=wanted, text=True, capture_output=True, check=False)
         if done.returncode:
             print(done.stderr, file=sys.stderr)
