@@ -108,7 +108,7 @@ check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/codespell src tests docs examples requirements *.md Makefile
+	@$(BIN)/codespell src tests docs examples requirements deploy *.md Makefile Containerfile
 	@$(PYTHON) requirements/locks.py check
 
 bench: venv ## pairs and ratios; fails where a gate is missed
