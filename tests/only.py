@@ -43,6 +43,7 @@ CAPABILITIES = {
         core/fleet core/meter core/billed adapters/kafka/logs adapters/kafka/test_commits.py
         pipeline report cli/analyze
     """,
+    "deploy": "deploy house/test_wheel.py house/test_installed_wheel.py",
     "fleet": """
         core/test_fleet_file.py adapters/files/test_fleet_file.py cli/fleet
         core/nightly core/notices adapters/test_nightly_steps.py adapters/test_webhook.py
