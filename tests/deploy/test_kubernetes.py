@@ -120,6 +120,9 @@ class TestCommands:
         name, options = parsed(container["args"])
         assert name == "apply"
         assert options["until"] == "05:00"
+        fleet = read_fleet_file(FOLDER / "base" / "rackwise.toml", environ={})
+        assert fleet.cluster(options["cluster"]).throttle == "50MB"
+        assert options["fleet"] == "/etc/rackwise/fleet/rackwise.toml"
 
     def test_the_fleet_file_is_one_whose_paths_are_mounted(self):
         fleet = read_fleet_file(FOLDER / "base" / "rackwise.toml", environ={})
