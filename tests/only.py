@@ -48,7 +48,7 @@ CAPABILITIES = {
         core/test_fleet_file.py adapters/files/test_fleet_file.py cli/fleet
         core/nightly core/notices adapters/test_nightly_steps.py adapters/test_webhook.py
     """,
-    "racks": "core/inventory cli/racks",
+    "racks": "core/inventory cli/analyze/racks",
     "house": "house",
 }
 """Capability -> files and folders of `tests`."""

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from rackwise.adapters.files import write_snapshot
-from rackwise.cli.stopping import SIGNALS, Stopping, end_on_signal
+from rackwise.cli.usage.stopping import SIGNALS, Stopping, end_on_signal
 from small_clusters import small_cluster
 
 
@@ -56,7 +56,7 @@ def test_under_nohup_a_closed_terminal_stops_nothing():
 def test_the_second_signal_ends_at_once(writes, code):
     script = (
         "import os, signal, sys\n"
-        "from rackwise.cli.stopping import Stopping\n"
+        "from rackwise.cli.usage.stopping import Stopping\n"
         "with Stopping() as stop:\n"
         f"    stop.wrote() if {writes} else None\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"

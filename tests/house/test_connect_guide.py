@@ -10,13 +10,23 @@ from shown_commands import ROOT, blocks_of
 
 GUIDE = ROOT / "docs" / "guides" / "connect.md"
 FILES = [text for _, text in blocks_of(GUIDE, "properties")]
-ENVIRONMENT = {"KEY_PASSWORD": "a", "KAFKA_PASSWORD": "b", "CLIENT_SECRET": "c"}
+ENVIRONMENT = {
+    "KEY_PASSWORD": "a",
+    "KAFKA_PASSWORD": "b",
+    "CLIENT_SECRET": "c",
+    "TRUSTSTORE_PASSWORD": "d",
+    "KEYSTORE_PASSWORD": "e",
+}
+SECRETS = "/etc/kafka/secrets.properties"
 
 
 @pytest.mark.parametrize("text", FILES)
 def test_every_file_shown_is_read(tmp_path, text):
     path = tmp_path / "client.properties"
-    path.write_text(text)
+    secrets = tmp_path / "secrets.properties"
+    secrets.write_text("truststore.password=f\n")
+    secrets.chmod(0o600)
+    path.write_text(text.replace(SECRETS, str(secrets)))
     path.chmod(0o600)
     settings = read_client_config(path, environ=ENVIRONMENT)
     if "/etc/" not in text:  # the others name files of a machine

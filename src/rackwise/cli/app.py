@@ -196,7 +196,7 @@ COMMANDS = {
         "nightly --fleet rackwise.toml --out /data",
     ),
     "racks": Command(
-        "racks.commands",
+        "analyze.racks.commands",
         "Write the racks of addresses, from Kubernetes or a cloud",
         Heading.COST,
         "racks kubernetes --out addresses.csv",

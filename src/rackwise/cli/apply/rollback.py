@@ -24,7 +24,7 @@ from rackwise.cli.apply.run import (
     show_nothing,
 )
 from rackwise.cli.apply.text import name_of
-from rackwise.cli.stopping import STOPPED
+from rackwise.cli.usage.stopping import STOPPED
 from rackwise.core.errors import PartialFailure, RackwiseError
 from rackwise.core.text import are, counted, escaped
 

@@ -14,7 +14,7 @@ from rackwise.cli.apply.meter import RunMeter
 from rackwise.cli.apply.text import budget_lines, outcome_document, outcome_text
 from rackwise.cli.shell import drop_stdout, installed
 from rackwise.cli.source import utc_now
-from rackwise.cli.stopping import STOPPED, Stopping
+from rackwise.cli.usage.stopping import STOPPED, Stopping
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
 

@@ -31,7 +31,7 @@ from rackwise.cli.apply.run import (
 )
 from rackwise.cli.apply.text import rate_text
 from rackwise.cli.shell import Shell
-from rackwise.cli.stopping import STOPPED
+from rackwise.cli.usage.stopping import STOPPED
 from rackwise.core.errors import InvalidPlan, Locked, WorldError
 from rackwise.core.json.strict import parse
 from rackwise.core.text import escaped

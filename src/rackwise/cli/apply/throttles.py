@@ -14,7 +14,7 @@ from rackwise.cli.apply.options import Bootstrap
 from rackwise.cli.apply.text import key_text
 from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import ClientConfig, utc_now
-from rackwise.cli.stopping import STOPPED, Stopping
+from rackwise.cli.usage.stopping import STOPPED, Stopping
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rackwise.cli.broker_id.options import (
     open_cluster,
 )
 from rackwise.cli.shell import Shell, Terminated
-from rackwise.cli.stopping import not_ignored
+from rackwise.cli.usage.stopping import not_ignored
 from rackwise.core.errors import Unreachable
 from rackwise.core.text import escaped
 

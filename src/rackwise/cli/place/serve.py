@@ -53,7 +53,7 @@ from rackwise.cli.place.serve_options import (
 from rackwise.cli.placer_options import PlacerOptions, Seed
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
-from rackwise.cli.stopping import not_ignored
+from rackwise.cli.usage.stopping import not_ignored
 from rackwise.core.errors import PartialRacks
 from rackwise.core.text import escaped
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rackwise.cli.stopping import end_on_signal
+from rackwise.cli.usage.stopping import end_on_signal
 from rackwise.core.errors import Infeasible
 from rackwise.core.text import escaped
 

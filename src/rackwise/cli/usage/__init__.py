@@ -1,1 +1,1 @@
-"""How the command line is used: global options, help, completion in shells."""
+"""How the command line is used: global options, help, completion in shells, signals."""

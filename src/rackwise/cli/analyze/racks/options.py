@@ -139,7 +139,7 @@ def write_addresses(
         time_text,
     )
     from rackwise.adapters.files.writing import csv_text
-    from rackwise.cli.racks.documents import AddressesDocument, AddressRowDocument
+    from rackwise.cli.analyze.racks.documents import AddressesDocument, AddressRowDocument
     from rackwise.core.inventory.addresses import in_order, merged
 
     at = options.time

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.app import reject_combined, with_option_groups
-from rackwise.cli.racks.options import (
+from rackwise.cli.analyze.racks.options import (
     OutFile,
     TableOptions,
     ZoneOptions,
@@ -18,6 +17,7 @@ from rackwise.cli.racks.options import (
     write_addresses,
     write_table,
 )
+from rackwise.cli.app import reject_combined, with_option_groups
 from rackwise.cli.shell import Shell, installed
 from rackwise.core.errors import InvalidAddresses
 from rackwise.core.inventory.zones import ZONE_LABEL, ZoneForm
@@ -120,7 +120,7 @@ def aws(
     shell: Shell = context.obj
     from rackwise.adapters.files.tables.clouds.aws import parse_aws_subnets
     from rackwise.adapters.files.writing import csv_text
-    from rackwise.cli.racks.documents import SubnetRowDocument, SubnetsDocument
+    from rackwise.cli.analyze.racks.documents import SubnetRowDocument, SubnetsDocument
     from rackwise.core.inventory.clouds import subnet_rows
 
     data, where = read_input(shell, file, InvalidAddresses)
