@@ -372,6 +372,26 @@ class TestWorkers:
             assert response_of(received(first))[1].error_code == 0
             check_serves(server)
 
+    def test_a_request_over_the_limit_is_rejected_while_large_ones_are_in_work(self):
+        may_go, begun = threading.Event(), []
+
+        def held(request, seed):
+            begun.append(request.num_partitions)
+            if request.num_partitions == 5000:
+                may_go.wait(PATIENCE_S)
+            return placed(request, seed)
+
+        with (
+            running(held, guards=Guards(workers=2)) as server,
+            closing(connected(server.port)) as first,
+        ):
+            first.sendall(framed(assignment(5000, 3)))
+            eventually(lambda: begun == [5000])
+            (answer,) = said(server.port, framed(assignment(2**31 - 1, 3)))
+            assert response_of(answer)[1].error_code == 42
+            may_go.set()
+            assert response_of(received(first))[1].error_code == 0
+
     @pytest.mark.parametrize("leaves", ["closed", "half closed", "reset"])
     def test_the_request_of_a_client_that_left_is_not_begun(self, leaves):
         may_go, begun = threading.Event(), []

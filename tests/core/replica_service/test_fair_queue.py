@@ -66,6 +66,35 @@ def test_owners_that_wait_share_the_work_equally(of_a, of_b):
         assert abs(done["a"] - done["b"]) <= of_a + of_b
 
 
+@given(COSTS, COSTS)
+def test_an_owner_that_asks_again_after_each_answer_has_its_share_and_no_more(of_a, of_b):
+    """A has one connection: it waits with nothing while its request is answered."""
+    found = filled(queue(most_waiting=10**3), [("b", of_b)] * 100)
+    found.add(("a", 0), owner="a", cost=of_a)
+    done = Counter()
+    while (each := found.next()) is not None:
+        done[each.owner] += each.cost
+        ended(found, each)
+        if done["b"] == 100 * of_b:
+            break
+        assert abs(done["a"] - done["b"]) <= 2 * (of_a + of_b)
+        if each.owner == "a":
+            found.add(("a", 0), owner="a", cost=of_a)
+
+
+def test_no_large_request_passes_a_larger_one_that_has_no_room():
+    found = filled(queue(workers=8), [("b", MOST_UNTAKEN // 2), ("b", LARGE)])
+    first = found.next()
+    assert first.owner == "b"
+    filled(found, [("a", MOST_UNTAKEN)])
+    assert found.next() is None
+    filled(found, [("d", 1)])
+    assert found.next().owner == "d"
+    ended(found, first)
+    assert found.next().owner == "a"
+    assert found.next() is None
+
+
 def test_an_owner_that_was_away_does_not_catch_up():
     found = filled(queue(), [("a", 100)] * 20)
     for _ in range(10):

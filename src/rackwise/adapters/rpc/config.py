@@ -67,6 +67,8 @@ class Guards:
     """The longest timeout of a request."""
     waiting: int = 64
     """Requests that wait for a worker."""
+    request_replicas: int = 2_000_000
+    """Replicas of the largest request that is placed. A larger one is rejected without work."""
     replicas_in_work: int = 4_000_000
     """Replicas that one client may have waiting and in work; one request alone may exceed it."""
     workers: int = field(default_factory=_worker_count)

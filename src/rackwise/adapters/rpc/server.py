@@ -303,10 +303,11 @@ class Server:
 
     async def _outcome(self, call: Call, seed: int, connection: Connection) -> _Outcome:
         guards, request = self._config.guards, call.request
+        replicas = request.num_partitions * request.replication_factor
         job = self._workers.submit(
             partial(_placed, self._answer, call, seed, guards.answer_bytes),
             owner=connection.owner,
-            cost=request.num_partitions * request.replication_factor,
+            cost=replicas if replicas <= guards.request_replicas else 1,
         )
         connection.release = partial(self._workers.release, job)
         limit_ms = wait_ms(request, guards.wait_ms)

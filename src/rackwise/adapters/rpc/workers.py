@@ -80,7 +80,7 @@ class Workers(Generic[Outcome]):
             begun, job.begun, job.is_released = job.begun, None, True
             if begun is not None:
                 self._jobs.end(begun)
-                self._has_changed.notify()
+                self._has_changed.notify_all()
 
     def close(self) -> None:
         """Let each thread end after its current job; waiting jobs are cancelled."""
@@ -105,7 +105,7 @@ class Workers(Generic[Outcome]):
                     self._jobs.end(begun)
                 else:
                     begun.job.begun = begun
-                self._has_changed.notify()
+                self._has_changed.notify_all()
             del begun
 
     def _next(self) -> Waiting[PlacingJob[Outcome]] | None:

@@ -142,6 +142,7 @@ def serve(
             frame_bytes=max_frame,
             answer_bytes=max_answer,
             waiting=max_waiting,
+            request_replicas=max_replicas,
             replicas_in_work=max_in_work,
             wait_ms=int(max_wait * MS_PER_S),
             idle_s=idle_timeout,

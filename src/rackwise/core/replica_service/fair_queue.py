@@ -21,8 +21,8 @@ B   start 0: next
 ```
 
 Large requests are in work in all workers but one, so that a small request never waits for the end
-of a large one. They also wait while large answers that clients have not taken are in memory. Two
-limits reject a request before any work: the cost that one owner may have waiting, in work and not
+of a large one. They also wait, in order, while large answers that clients have not taken are in
+memory. Two limits reject a request before any work: the cost that one owner may have waiting, in work and not
 taken, and the number of waiting requests. If that number is reached, the last request of the owner
 with the most is rejected instead of one from an owner with fewer.
 
@@ -124,12 +124,16 @@ class FairQueue(Generic[Job]):
 
     def next(self) -> Waiting[Job] | None:
         """The request to begin; None if none may. Give it to `answered`, and then to `end`."""
-        ready = (each for each in self._waiting if not each.is_large or self._has_room(each.cost))
-        found = min(ready, key=lambda each: each.order, default=None)
+        found = self._first_ready()
         if found is None:
             return None
         self._waiting.remove(found)
         self._time = max(self._time, found.start)
+        self._last_end = {
+            owner: end
+            for owner, end in self._last_end.items()
+            if end > self._time or owner in self._held
+        }
         if found.is_large:
             self._large += 1
             self._untaken += found.cost
@@ -151,6 +155,15 @@ class FairQueue(Generic[Job]):
         for each in dropped:
             self._remove(each)
         return tuple(each.job for each in dropped)
+
+    def _first_ready(self) -> Waiting[Job] | None:
+        """The first that may begin. No large one passes a large one that has no room."""
+        is_held_back = False
+        for each in sorted(self._waiting, key=lambda each: each.order):
+            if not each.is_large or (not is_held_back and self._has_room(each.cost)):
+                return each
+            is_held_back = True
+        return None
 
     def _has_room(self, cost: int) -> bool:
         """Whether a large request may begin; one may always if no other is in memory."""
@@ -175,4 +188,4 @@ class FairQueue(Generic[Job]):
     def _release(self, waiting: Waiting[Job]) -> None:
         self._held[waiting.owner] -= waiting.cost
         if not self._held[waiting.owner]:
-            del self._held[waiting.owner], self._last_end[waiting.owner]
+            del self._held[waiting.owner]
