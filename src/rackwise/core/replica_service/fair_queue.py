@@ -22,9 +22,9 @@ B   start 0: next
 
 Large requests are in work in all workers but one, so that a small request never waits for the end
 of a large one. They also wait, in order, while large answers that clients have not taken are in
-memory. Two limits reject a request before any work: the cost that one owner may have waiting, in work and not
-taken, and the number of waiting requests. If that number is reached, the last request of the owner
-with the most is rejected instead of one from an owner with fewer.
+memory. Two limits reject a request before any work: the cost that one owner may have waiting, in
+work and not taken, and the number of waiting requests. If that number is reached, the last request
+of the owner with the most is rejected instead of one from an owner with fewer.
 
 ```
 add ──> waiting ── next ──> in work ── answered ──> answer in memory ── end
