@@ -14,6 +14,7 @@ from rackwise.core.partitioner.simulate.replay import (
     ProducerScenario,
     simulate_producers,
 )
+from rackwise.core.text import with_short_words
 
 VIEW = TopicView(
     tuple(number % 6 for number in range(12)), {node: "abc"[node % 3] for node in range(6)}
@@ -210,9 +211,8 @@ class TestBadScenarios:
     def test_numbers_must_be_above_0(self, name, value):
         with pytest.raises(SplitError) as raised:
             simulate(**{name: value})
-        assert (
-            raised.value.message
-            == f"invalid {name}: expected a number above 0, up to 2^63, got {value}"
+        assert raised.value.message == with_short_words(
+            f"invalid {name}: expected a number above 0, up to 2^63, got {value}"
         )
         assert raised.value.hint
 
