@@ -10,6 +10,7 @@ import pytest
 from rackwise.cli.apply import rollback
 from rackwise.cli.main import run
 from rackwise.core.errors import ForeignReassignment
+from rackwise.core.text import with_short_words
 
 ODD_RACKS_HINT = (
     "give all brokers racks of one form, or map them with --policy FILE ([racks.map]), or place "
@@ -30,7 +31,8 @@ def check_refused(command, message, hint, *, file=None):
     before = file and file.read_bytes()
     code, out, err = called(*command)
     assert (code, out) == (1, ""), "law of refusals: exit 1, nothing on stdout"
-    assert err == f"error: {message}\n" + (f"hint: {hint}\n" if hint else ""), "law of refusals"
+    lines = [f"error: {message}", *([f"hint: {hint}"] if hint else [])]
+    assert err == with_short_words("\n".join([*lines, ""])), "law of refusals"
     assert (file and file.read_bytes()) == before, "law of refusals: the file was changed"
 
 
