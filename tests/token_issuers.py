@@ -33,6 +33,7 @@ class TokenIssuer:
         self.secret = secret
         self.lives_s = 3600
         self.mode = "token"
+        self.said = {}
         self.claims = {}
         self.asked = []
         self.tokens = []
@@ -163,6 +164,7 @@ def _echo(issuer, request, pair):
 
 
 MODES = {
+    "says": lambda issuer, request, _: issuer.answer(request, 400, issuer.said),
     "hang": lambda issuer, _request, _: issuer.released.wait(),
     "drip": _drip,
     "endless": _endless,

@@ -1,12 +1,16 @@
 """A webhook gets the document or the error says why, never with the URL."""
 
+import socket
 import ssl
+import threading
+import warnings
 
 import pytest
 import trustme
 
 from rackwise.adapters.webhook import post, read_webhook
 from rackwise.core.errors import InvalidConfig, RackwiseError, ServerRefused, Unreachable
+from rackwise.core.identity.refusals import SecretExposed
 from rackwise.core.secret import Secret
 from webhooks import free_port, webhook
 
@@ -52,6 +56,30 @@ def test_a_webhook_that_does_not_answer_ends_after_the_limit(hook, answer):
     hook.answer = answer
     with pytest.raises(Unreachable, match=r"no answer within 0\.3 s") as raised:
         post(secret(hook), DOCUMENT, limit_s=0.3)
+    no_secret_in(raised.value)
+
+
+def test_a_webhook_that_shakes_no_hands_ends_after_the_limit():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = Secret(f"https://127.0.0.1:{silent.getsockname()[1]}/canary-5f0c9a7d")
+        with pytest.raises(Unreachable, match=r"no answer within 0\.3 s"):
+            post(url, DOCUMENT, limit_s=0.3)
+
+
+def test_a_name_that_is_looked_up_for_ever_ends_after_the_limit(monkeypatch):
+    released = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(30) and [])
+    try:
+        with pytest.raises(Unreachable, match=r"no answer within 0\.3 s"):
+            post(Secret("https://hooks.example/canary-5f0c9a7d"), DOCUMENT, limit_s=0.3)
+    finally:
+        released.set()
+
+
+@pytest.mark.parametrize("host", ["exa..mple", f"{'a' * 64}.example"])
+def test_a_name_that_is_no_host_is_a_failed_call(host):
+    with pytest.raises(Unreachable) as raised:
+        post(Secret(f"https://{host}/canary-5f0c9a7d"), DOCUMENT)
     no_secret_in(raised.value)
 
 
@@ -101,7 +129,14 @@ class TestReference:
     def test_a_file_holds_the_url(self, tmp_path, hook):
         path = tmp_path / "url"
         path.write_text(f"{hook.url}\n")
-        assert read_webhook(f"${{file:{path}}}", environ={}).reveal() == hook.url
+        path.chmod(0o600)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert read_webhook(f"${{file:{path}}}", environ={}).reveal() == hook.url
+        path.chmod(0o644)
+        with pytest.raises(SecretExposed, match="holds the URL of a webhook") as raised:
+            read_webhook(f"${{file:{path}}}", environ={})
+        no_secret_in(raised.value)
 
     @pytest.mark.parametrize(
         "text",
@@ -111,6 +146,9 @@ class TestReference:
             "",
             "${canary-5f0c9a7d",
             "x${env:HOOK}",
+            "${env:https://hooks.example/canary-5f0c9a7d}",
+            "${env:canary-5f0c9a7d}",
+            "${file:https://hooks.example/canary-5f0c9a7d}",
         ],
     )
     def test_a_url_on_the_command_line_is_rejected_and_not_repeated(self, text):
@@ -130,6 +168,8 @@ class TestReference:
             "https://hooks.example:99999/canary-5f0c9a7d",
             "https://hooks.example/canary-5f0c9a7d\r\nX: y",
             "https://[::1/canary-5f0c9a7d",
+            "https://exa..mple/canary-5f0c9a7d",
+            f"https://{'a' * 64}.example/canary-5f0c9a7d",
         ],
     )
     def test_a_url_that_cannot_be_called_is_rejected_and_not_repeated(self, url):

@@ -51,6 +51,8 @@ FLEET_FILE = "rackwise.toml"
 
 REFERENCE = re.compile(r"\$\{(?:(env|file):([^{}]+)\})?")
 """A reference in a text; without groups where `${` begins something else."""
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""The name of an environment variable in a reference."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SERVER = re.compile(r"[^\s,]+:([0-9]{1,5})")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from rackwise.adapters.kafka.setting_text import entries_of, utf8_text
 from rackwise.adapters.secret_files import check_private, read_regular
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.fleet_file import VARIABLE
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 REFERENCE = re.compile(r"\$\{([A-Za-z0-9_.-]++):([^}$]++)\}")
 """A name and what to look up. Without `$` in it, the time of a long text stays linear."""
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KINDS = {"env": "env", "file": "file", "dir": "dir", "directory": "dir"}
 _CLASSES = {
     "EnvVarConfigProvider": "env",
@@ -79,7 +79,7 @@ class References:
             kind, rest = self._kinds.get(reference[1]), reference[2]
             path, _, entry = rest.partition(":")
             holds = key if is_secret else None
-            if kind == "env" and _VARIABLE.fullmatch(rest):
+            if kind == "env" and VARIABLE.fullmatch(rest):
                 return self._variable(rest, where)
             if kind == "file" and path and entry:
                 return self._entry(path, entry, where, holds)

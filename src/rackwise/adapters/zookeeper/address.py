@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwise.adapters.https import is_this_machine
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.override import override
 from rackwise.core.text import escaped
@@ -81,18 +81,11 @@ class Address:
     @property
     def is_loopback(self) -> bool:
         """Whether all hosts are this machine, so that no traffic leaves it."""
-        return all(_is_loopback(host) for host in self.hosts)
+        return all(is_this_machine(host) for host in self.hosts)
 
     @override
     def __str__(self) -> str:
         return SCHEME + self.connect
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _invalid(url: str) -> InvalidConfig:

@@ -7,17 +7,18 @@ import secrets
 import socket
 import ssl
 from contextlib import closing
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus
 
 import pytest
 
 from kafka_pem import AUTHORITY, STRANGER
+from rackwise.adapters.kafka.logins.token import LAST_S
 from rackwise.adapters.kafka.logins.token_endpoint import MAX_BYTES, TokenEndpoint
 from rackwise.core.errors import AuthenticationFailed, Unreachable
 from rackwise.core.secret import Secret
 from token_issuers import CLIENT, TokenIssuer
 
-CANARY = f"canary:%+/{secrets.token_hex(8)}"
+CANARY = f"canary: %+/{secrets.token_hex(8)}"
 """With characters that a header and a form encode."""
 SOON_S = 0.5
 
@@ -50,7 +51,7 @@ def failure_of(asked):
     error = caught.value
     shown = f"{error} {error.as_dict()} {error!r} {asked!r} {error.__cause__!r}"
     header = base64.b64encode(f"{CLIENT}:{CANARY}".encode()).decode()
-    for form in (CANARY, quote_plus(CANARY), header, "canary"):
+    for form in (CANARY, quote_plus(CANARY), quote(CANARY), header, "canary"):
         assert form not in shown
     assert error.message.startswith(f"cannot get a token from {asked.name}: ") or (
         " token of " in error.message
@@ -86,6 +87,20 @@ def test_the_end_is_that_of_the_token_or_else_of_the_answer(issuer):
     assert token.ends_at_s > 1.7e9, "a JWT names its end itself"
     issuer.token = lambda: "opaque"
     assert endpoint(issuer, clock_s=lambda: 1000.0).fetch().ends_at_s == 1100
+
+
+@pytest.mark.parametrize("lives_s", [-1e15, -1, 0])
+def test_a_lifetime_that_is_over_is_an_expired_token(issuer, lives_s):
+    issuer.token, issuer.lives_s = (lambda: "opaque"), lives_s
+    found = failure_of(endpoint(issuer, clock_s=lambda: 1e9))
+    assert "expired token of" in found.message
+    assert "it ended at 2001-09-09T01:46:40Z" in found.message
+
+
+@pytest.mark.parametrize("lives_s", [1e300, 10**18])
+def test_a_lifetime_without_an_end_ends_with_the_last_date(issuer, lives_s):
+    issuer.token, issuer.lives_s = (lambda: "opaque"), lives_s
+    assert endpoint(issuer, clock_s=lambda: 1e9).fetch().ends_at_s == LAST_S
 
 
 @pytest.mark.parametrize(
@@ -128,6 +143,13 @@ def test_an_endpoint_that_shakes_no_hands_is_left_in_bounded_time(issuer):
             issuer, url=f"https://127.0.0.1:{silent.getsockname()[1]}/", whole_s=SOON_S
         )
         assert isinstance(failure_of(asked), Unreachable)
+
+
+@pytest.mark.parametrize("encoded", [quote, lambda text: quote(text, safe="")])
+def test_a_secret_that_the_issuer_encoded_is_not_shown(issuer, encoded):
+    issuer.mode = "says"
+    issuer.said = {"error": "invalid_request", "error_description": f"got {encoded(CANARY)}"}
+    assert "got status 400, invalid_request: got ***" in failure_of(endpoint(issuer)).message
 
 
 def test_wrong_credentials_are_named_by_the_issuers_word(issuer):

@@ -19,11 +19,11 @@ Source: KIP-768, KIP-1139, KIP-1258, `OAuthBearerLoginCallbackHandler`.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from rackwise.adapters.https import is_this_machine
 from rackwise.adapters.kafka.logins import keys
 from rackwise.adapters.kafka.logins.token_endpoint import TokenEndpoint
 from rackwise.adapters.kafka.logins.token_file import TokenFile
@@ -151,7 +151,7 @@ def _url(text: str) -> SplitResult:
             hint=_ENDPOINT_HINT,
             where=keys.ENDPOINT_URL,
         )
-    if parts.scheme == "http" and not _is_this_machine(parts.hostname or ""):
+    if parts.scheme == "http" and not is_this_machine(parts.hostname or ""):
         raise InvalidConfig(
             f"invalid {keys.ENDPOINT_URL}: expected https, got http to "
             f"{escaped(parts.hostname or '')}: it would send the client secret unencrypted",
@@ -161,13 +161,6 @@ def _url(text: str) -> SplitResult:
             where=keys.ENDPOINT_URL,
         )
     return parts
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _value(settings: Mapping[str, str], options: Mapping[str, str], key: str, option: str) -> str:

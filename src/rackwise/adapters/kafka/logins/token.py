@@ -58,7 +58,7 @@ def read_token(text: str, *, now_s: float, origin: str, lives_s: float | None = 
         )
     ends_at_s = _end_of(bare)
     if ends_at_s is None and lives_s is not None:
-        ends_at_s = now_s + lives_s
+        ends_at_s = min(now_s + min(max(lives_s, 0), LAST_S), LAST_S)
     if ends_at_s is not None and ends_at_s <= now_s:
         raise AuthenticationFailed(
             f"expired token of {origin}: it ended at {_shown(ends_at_s)}, and the clock of this "

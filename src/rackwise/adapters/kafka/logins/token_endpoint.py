@@ -14,20 +14,17 @@ Source: RFC 6749 2.3.1, 4.4 and 5.2; KIP-768, `ClientCredentialsJwtRetriever`.
 from __future__ import annotations
 
 import base64
-import socket
 import ssl
-import threading
-from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
+from rackwise.adapters.https import connected, target_of
 from rackwise.adapters.kafka.logins.keys import ENDPOINT_URL
 from rackwise.adapters.kafka.logins.token import Token, read_token, wall_clock_s
 from rackwise.core.errors import AuthenticationFailed, RackwiseError, Unreachable
 from rackwise.core.json.strict import NotStrict, read_object
-from rackwise.core.override import override
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -103,29 +100,19 @@ class TokenEndpoint:
     def _answer(self) -> tuple[int, dict[str, str], bytes]:
         """Status, headers with names in lower case, body."""
         parts = urlsplit(self.url)
-        host, whole_s = parts.hostname or "", self.connect_s + self.read_s
-        connection = _Connection(host, parts.port, self.connect_s, self.tls)
-        cut = threading.Timer(whole_s, connection.cut)
-        cut.daemon = True
-        cut.start()
+        whole_s = self.connect_s + self.read_s
         try:
-            connection.connect()
-            connection.sock.settimeout(self.read_s)
-            path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            connection.request("POST", path, self._form(), self._headers())
-            with connection.getresponse() as response:
-                body = response.read(MAX_BYTES + 1)
+            with connected(parts, self.tls, wait_s=self.connect_s, limit_s=whole_s) as connection:
+                connection.sock.settimeout(self.read_s)
+                connection.request("POST", target_of(parts), self._form(), self._headers())
+                with connection.getresponse() as response:
+                    body = response.read(MAX_BYTES + 1)
         except ssl.SSLCertVerificationError as error:
             raise self._untrusted(error) from None
+        except TimeoutError:
+            raise self._silent(f"no answer within {whole_s:g} s") from None
         except (OSError, HTTPException, ValueError) as error:
-            is_late = connection.is_cut or isinstance(error, TimeoutError)
-            late = f"no answer within {whole_s:g} s"
-            raise self._silent(late if is_late else _reason(error)) from None
-        finally:
-            cut.cancel()
-            connection.close()
-        if connection.is_cut:
-            raise self._silent(f"no whole answer within {whole_s:g} s")
+            raise self._silent(_reason(error)) from None
         if len(body) > MAX_BYTES:
             raise self._failed(
                 f"expected at most {MAX_BYTES} bytes, got more", had="more", hint=_CHECK_URL
@@ -170,7 +157,8 @@ class TokenEndpoint:
 
     def _without_secrets(self, text: str) -> str:
         secret = self.client_secret.reveal()
-        for form in {secret, quote_plus(secret), self._credentials()}:
+        forms = {secret, quote_plus(secret), quote(secret), quote(secret, safe="")}
+        for form in {*forms, self._credentials()}:
             text = text.replace(form, "***") if form else text
         return escaped(text[:SHOWN])
 
@@ -195,36 +183,6 @@ class TokenEndpoint:
             hint="name the authority of the endpoint in sasl.jaas.config, as Java does: "
             'ssl.truststore.type="PEM" ssl.truststore.location="/etc/ssl/issuer.pem"',
         )
-
-
-class _Connection(HTTPConnection):
-    """A connection that another thread can cut, in the middle of a TLS handshake too."""
-
-    def __init__(
-        self, host: str, port: int | None, timeout_s: float, tls: ssl.SSLContext | None
-    ) -> None:
-        super().__init__(host, port or (80 if tls is None else 443), timeout=timeout_s)
-        self._tls = tls
-        self._open: socket.socket | None = None
-        self.is_cut = False
-
-    @override
-    def connect(self) -> None:
-        super().connect()
-        self._open = self.sock
-        if self._tls is not None:
-            self._open = self.sock = self._tls.wrap_socket(
-                self.sock, server_hostname=self.host, do_handshake_on_connect=False
-            )
-            self.sock.do_handshake()
-
-    def cut(self) -> None:
-        self.is_cut = True
-        # `sock` is None while the body of an answer without a length is read.
-        if self._open is not None:
-            with suppress(OSError):
-                # Not the method of an SSL socket: it would send what follows without encryption.
-                socket.socket.shutdown(self._open, socket.SHUT_RDWR)
 
 
 def _json_object(body: bytes) -> dict[str, Any]:
