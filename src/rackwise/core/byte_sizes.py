@@ -5,6 +5,8 @@ from __future__ import annotations
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
+_LONGEST = 40
+"""Characters of a size; Python's `int` rejects thousands of digits."""
 UNITS = {
     "": 1,
     "B": 1,
@@ -23,11 +25,13 @@ def size_in_bytes(text: str) -> int:
     """Parse `256MiB` to 268435456. Raises `InvalidConfig` for another unit, and for 0 or less."""
     digits = text.rstrip("BkKMGTi")
     unit = text[len(digits) :]
-    if not digits.isascii() or not digits.isdigit() or unit not in UNITS or int(digits) == 0:
+    is_number = len(digits) <= _LONGEST and digits.isascii() and digits.isdigit()
+    if not is_number or unit not in UNITS or int(digits) == 0:
+        had = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
         raise InvalidConfig(
-            f"expected a size such as 256MiB, got {escaped(text)!r}",
+            f"expected a size such as 256MiB, got {escaped(had)!r}",
             wanted=" ".join(filter(None, UNITS)),
-            had=text,
+            had=had,
             hint=f"units: {' '.join(filter(None, UNITS))}; a bare number is bytes",
         )
     return int(digits) * UNITS[unit]
