@@ -112,7 +112,7 @@ def _load_own(context: ssl.SSLContext, settings: Settings) -> None:
         pem = text_of(settings, "ssl.keystore.key")
         pem += text_of(settings, "ssl.keystore.certificate.chain")
         with _loading("ssl.keystore.key and ssl.keystore.certificate.chain", ""):
-            load_key(context, well_formed(pem), text_of(settings, "ssl.key.password"))
+            load_key(context, well_formed(pem).encode(), text_of(settings, "ssl.key.password"))
     elif given:
         _load_pair(context, settings)
 
@@ -124,7 +124,7 @@ def _load_store(context: ssl.SSLContext, settings: Settings, name: StoreName) ->
     key_password = text_of(settings, "ssl.key.password")
     if is_pem(data, kind, name):
         with _loading("ssl.keystore.location", name.path):
-            context.load_cert_chain(name.path, password=lambda: key_password)
+            load_key(context, data, key_password, paths=[name.path])
         return
     password = _password(settings, name)
     content = read_store(data, password=password, key_password=key_password or password, name=name)
@@ -132,33 +132,29 @@ def _load_store(context: ssl.SSLContext, settings: Settings, name: StoreName) ->
     if not key.pkcs8:
         raise name.no_password()
     with _loading("ssl.keystore.location", name.path):
-        load_key(context, pem_of(key), "")
+        load_key(context, pem_of(key).encode(), "")
 
 
 def _load_pair(context: ssl.SSLContext, settings: Settings) -> None:
-    certificate, key = (
-        text_of(settings, f"ssl.{each}.location") for each in ("certificate", "key")
-    )
-    _, status = read_regular(
-        key,
-        what="ssl.key.location",
-        hint="set the path of a PEM file",
-        where="ssl.key.location",
-        max_bytes=MAX_STORE_BYTES,
-    )
-    check_private(status, key, holds="a private key")
-    with _loading("ssl.certificate.location with ssl.key.location", certificate):
-        context.load_cert_chain(
-            certificate, key, password=lambda: text_of(settings, "ssl.key.password")
-        )
+    names = ("ssl.certificate.location", "ssl.key.location")
+    paths = [text_of(settings, name) for name in names]
+    read = [_read_setting(*each, "a PEM file") for each in zip(names, paths, strict=True)]
+    (certificates, _), (key, status) = read
+    check_private(status, paths[1], holds="a private key")
+    with _loading(" with ".join(names), paths[0]):
+        password = text_of(settings, "ssl.key.password")
+        load_key(context, certificates, password, key=key, paths=paths)
 
 
 def _read(name: StoreName) -> tuple[bytes, os.stat_result]:
-    setting = f"{name.setting}.location"
+    return _read_setting(f"{name.setting}.location", name.path, "a store")
+
+
+def _read_setting(setting: str, path: str, of: str) -> tuple[bytes, os.stat_result]:
     return read_regular(
-        name.path,
+        path,
         what=setting,
-        hint=f"set {setting} to the path of a store",
+        hint=f"set {setting} to the path of {of}",
         where=setting,
         max_bytes=MAX_STORE_BYTES,
     )
@@ -196,6 +192,8 @@ def _loading(key: str, path: str) -> Iterator[None]:
     """Turn an error of OpenSSL into `InvalidConfig`."""
     try:
         yield
+    except InvalidConfig:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         shown = f"{key} {escaped(path)}".strip()

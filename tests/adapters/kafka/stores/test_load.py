@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from java_stores import KEY_PASSWORD, STORE_PASSWORD, JavaStores
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, STRANGER
+from rackwise.adapters.kafka import tls
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.adapters.kafka.stores.jks import read_jks
 from rackwise.adapters.kafka.stores.load import only_key, pem_of, read_store
@@ -51,7 +52,8 @@ def settings_of(keystore=None, truststore=None, **more):
     if keystore is not None:
         settings["ssl.keystore.location"] = str(keystore)
         settings["ssl.keystore.password"] = Secret(STORE_PASSWORD)
-        settings["ssl.key.password"] = Secret(KEY_PASSWORD)
+        if "PKCS12" not in str(keystore):  # whose key has the password of the store
+            settings["ssl.key.password"] = Secret(KEY_PASSWORD)
     if truststore is not None:
         settings["ssl.truststore.location"] = str(truststore)
         settings["ssl.truststore.password"] = Secret(STORE_PASSWORD)
@@ -83,7 +85,7 @@ class TestEitherFormat:
         content = read_store(
             keystores[kind].read_bytes(),
             password=STORE_PASSWORD,
-            key_password=KEY_PASSWORD,
+            key_password=KEY_PASSWORD if kind == "JKS" else STORE_PASSWORD,
             name=KEYSTORE,
         )
         key = only_key(content, KEYSTORE)
@@ -131,7 +133,7 @@ class TestEitherFormat:
         assert "-srcalias NAME" in error.hint
 
     def test_the_mode_of_a_store_with_a_key_counts(self, keystores, kind, tmp_path):
-        path = tmp_path / "mine"
+        path = tmp_path / f"mine.{kind}"
         path.write_bytes(keystores[kind].read_bytes())
         path.chmod(0o644)
         assert isinstance(refused(path), SecretExposed)
@@ -155,7 +157,34 @@ def test_a_key_has_the_password_of_its_store_unless_another_is_set(keystores):
     assert "ssl.key.password does not" in refused(keystores["JKS"], ssl_key_password="").message
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        context_of(keystores["PKCS12"], ssl_key_password="")
+        for password in ("", STORE_PASSWORD):
+            context_of(keystores["PKCS12"], ssl_key_password=password)
+    error = refused(keystores["PKCS12"], **wrong)
+    assert "expected the value of ssl.keystore.password as ssl.key.password" in error.message
+
+
+def test_a_pem_key_is_loaded_from_the_bytes_whose_mode_was_checked(tmp_path, monkeypatch):
+    path = tmp_path / "client.pem"
+    path.write_text(KEY + CERTIFICATE)
+    path.chmod(0o600)
+    check = tls.check_private
+
+    def replaced(status, name, *, holds):
+        check(status, name, holds=holds)
+        path.write_text("another file")
+
+    monkeypatch.setattr(tls, "check_private", replaced)
+    context_of(ssl_keystore_location=str(path))
+    assert path.read_text() == "another file"
+
+
+def test_a_pem_key_is_loaded_by_its_path_without_files_in_memory(keystores, tmp_path, monkeypatch):
+    path = tmp_path / "client.pem"
+    path.write_text(KEY + CERTIFICATE)
+    path.chmod(0o600)
+    monkeypatch.delattr(os, "memfd_create")
+    context_of(ssl_keystore_location=str(path))
+    assert "no files in memory" in refused(keystores["JKS"]).message
 
 
 def test_a_trust_store_without_its_password_is_read_unchecked_if_it_is_jks(truststores):
@@ -202,16 +231,18 @@ def test_any_change_of_a_jks_store_is_one_refusal(keystores, data):
 
 def test_no_key_is_written_to_a_disk(keystores, tmp_path):
     """The only file that is written is one in memory: it is opened by its number."""
+    passwords = dict.fromkeys(map(str, keystores.values()), STORE_PASSWORD)
+    passwords[str(keystores["JKS"])] = KEY_PASSWORD
     script = (
         "import os, sys; from rackwise.adapters.kafka.security import security_arguments\n"
         "opened = []\n"
         "sys.addaudithook(lambda name, words: name == 'open' and opened.append(words))\n"
-        "for path in sys.argv[1:]:\n"
+        f"for path, password in {passwords!r}.items():\n"
         "    security_arguments({'security.protocol': 'SSL', 'ssl.keystore.location': path,"
-        f" 'ssl.keystore.password': '{STORE_PASSWORD}', 'ssl.key.password': '{KEY_PASSWORD}'}})\n"
+        f" 'ssl.keystore.password': '{STORE_PASSWORD}', 'ssl.key.password': password}})\n"
         "print([path for path, _, flags in opened if flags & os.O_ACCMODE])\n"
     )
-    command = [sys.executable, "-c", script, *map(str, keystores.values())]
+    command = [sys.executable, "-c", script]
     environ = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
     numbers = done.stdout.strip().strip("[]").split(", ")

@@ -8,7 +8,8 @@
 
 A private key is decrypted in memory only. Python's `ssl` takes client keys from files alone, so the
 key is in an anonymous file in memory (`memfd_create`) while it is loaded. It has no name, and it is
-gone when it is closed.
+gone when it is closed. PEM goes the same way, so the bytes whose file mode was checked are loaded.
+Where there are no files in memory (macOS), PEM is loaded by its path, and other stores are not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
+from contextlib import ExitStack, contextmanager
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,7 @@ from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Iterator, Sequence
 
     from rackwise.adapters.kafka.stores.material import PrivateKey, StoreContent, StoreName
 
@@ -75,7 +78,7 @@ def read_store(
     """The entries of a JKS or PKCS12 store. Raises `InvalidConfig` and `MissingDependency`."""
     if data.startswith(MAGIC):
         return read_jks(data, password=password, key_password=key_password, name=name)
-    return read_pkcs12(data, password=password, name=name)
+    return read_pkcs12(data, password=password, key_password=key_password, name=name)
 
 
 def only_key(content: StoreContent, name: StoreName) -> PrivateKey:
@@ -113,12 +116,32 @@ def _block(label: str, base64: str) -> str:
     )
 
 
-def load_key(context: ssl.SSLContext, pem: str, password: str) -> None:
+def load_key(
+    context: ssl.SSLContext,
+    pem: bytes,
+    password: str,
+    *,
+    key: bytes | None = None,
+    paths: Sequence[str] = (),
+) -> None:
     """Load a private key and its certificates into the context, without a file on a disk.
 
-    Raises `ssl.SSLError` for PEM that cannot be loaded, and `InvalidConfig` where the operating
-    system has no files in memory.
+    `key`: PEM with the key, if `pem` has the certificates alone. `paths`: the files that the PEM is
+    from, which are loaded where the operating system has no files in memory. Raises `ssl.SSLError`
+    for PEM that cannot be loaded, and `InvalidConfig` where there are neither.
     """
+    with ExitStack() as stack:
+        if paths and not hasattr(os, "memfd_create"):
+            certificates, *keys = paths
+        else:
+            certificates = stack.enter_context(_in_memory(pem))
+            keys = [] if key is None else [stack.enter_context(_in_memory(key))]
+        context.load_cert_chain(certificates, keys[0] if keys else None, lambda: password)
+
+
+@contextmanager
+def _in_memory(data: bytes) -> Iterator[str]:
+    """The path of a file in memory with these bytes."""
     if not hasattr(os, "memfd_create"):
         raise InvalidConfig(
             "cannot load the private key: this operating system has no files in memory",
@@ -127,6 +150,6 @@ def load_key(context: ssl.SSLContext, pem: str, password: str) -> None:
             hint="set ssl.keystore.type=PEM and ssl.keystore.location to a PEM file",
         )
     with os.fdopen(os.memfd_create("rackwise", os.MFD_CLOEXEC), "wb") as file:
-        file.write(pem.encode())
+        file.write(data)
         file.flush()
-        context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=lambda: password)
+        yield f"/proc/self/fd/{file.fileno()}"

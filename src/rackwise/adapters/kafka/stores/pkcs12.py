@@ -18,8 +18,10 @@ _HEAD = 2
 _LONG = 0x80
 
 
-def read_pkcs12(data: bytes, *, password: str | None, name: StoreName) -> StoreContent:
-    """The entries of a store. The password protects store and key.
+def read_pkcs12(
+    data: bytes, *, password: str | None, key_password: str | None, name: StoreName
+) -> StoreContent:
+    """The entries of a store. The password protects store and key; a key has no other, as in Java.
 
     `certificates` has those that belong to no key. A store with several keys is rejected: the
     package returns one of them. Raises `InvalidConfig`, and `MissingDependency` without
@@ -56,6 +58,13 @@ def read_pkcs12(data: bytes, *, password: str | None, name: StoreName) -> StoreC
         ) from None
     except ValueError:
         raise (name.no_password() if password is None else name.wrong_password()) from None
+    if key_password is not None and key_password != password:
+        raise name.error(
+            f"expected the value of {name.setting}.password as ssl.key.password, got another one",
+            wanted="one password",
+            had="two",
+            hint="remove ssl.key.password: a PKCS12 store has one password",
+        )
     found = [each.certificate for each in store.additional_certs]
     if store.key is None:
         own = [] if store.cert is None else [store.cert.certificate]
