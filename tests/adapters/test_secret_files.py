@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
+from pathlib import Path
 
 import pytest
 
-from rackwise.adapters.secret_files import read_regular, read_secret
+from rackwise.adapters.secret_files import check_own, read_regular, read_secret
 from rackwise.core.errors import InvalidConfig, SettingsWarning
 from rackwise.core.identity.refusals import SecretExposed
 
@@ -55,6 +56,15 @@ def test_a_file_that_others_may_use_or_the_group_may_write_is_refused(secret, mo
         read(secret(mode))
     assert "defaultMode: 0440 and fsGroup" in caught.value.hint
     assert "canary" not in str(caught.value.as_dict())
+
+
+def test_a_file_that_others_may_write_is_not_its_owners(secret):
+    for mode in (0o400, 0o600, 0o644, 0o444):
+        check_own(Path(secret(mode)).stat(), "token", holds="a token")
+    for mode in (0o620, 0o602, 0o666, 0o664):
+        with pytest.raises(SecretExposed, match=f"expected 0600 or 0644, got {mode:04o}") as caught:
+            check_own(Path(secret(mode)).stat(), "token", holds="a token")
+        assert caught.value.hint == "run chmod go-w token"
 
 
 def test_only_small_regular_files_are_read(tmp_path, secret):

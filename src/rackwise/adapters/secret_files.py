@@ -7,7 +7,10 @@
 | group may write, or others may do anything | rejected |
 
 The mode is that of the open file, so no other file can take its place between check and read. The
-warning is a `SettingsWarning`.
+exception is a keytab, which Kerberos opens again by its path. The warning is a `SettingsWarning`.
+
+`check_own` is for tokens. Kubernetes projects a token with mode 0644 and replaces it before it
+ends, so others may read one. A file that group or others may write is rejected.
 
 What this does not do: check owners, access lists, or the folders above a file.
 """
@@ -25,6 +28,7 @@ from rackwise.core.text import escaped
 MAX_BYTES = 1 << 20
 """The largest file that is read."""
 _REJECTED = stat.S_IWGRP | stat.S_IRWXO
+_WRITTEN_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_private(status: os.stat_result, name: str, *, holds: str) -> None:
@@ -34,14 +38,8 @@ def check_private(status: os.stat_result, name: str, *, holds: str) -> None:
     """
     mode = stat.S_IMODE(status.st_mode)
     if mode & _REJECTED:
-        raise SecretExposed(
-            f"invalid mode of {escaped(name)}, which holds {escaped(holds)}: expected 0600 or "
-            f"0440, got {mode:04o}",
-            wanted="0600 or 0440",
-            had=f"{mode:04o}",
-            hint=f"run chmod 600 {escaped(name)}; on Kubernetes set defaultMode: 0440 and fsGroup",
-            where=name,
-        )
+        hint = f"run chmod 600 {escaped(name)}; on Kubernetes set defaultMode: 0440 and fsGroup"
+        raise _exposed(name, holds, wanted="0600 or 0440", mode=mode, hint=hint)
     if mode & stat.S_IRGRP:
         warnings.warn(
             f"{escaped(name)} holds {escaped(holds)} and its group may read it (mode {mode:04o}): "
@@ -49,6 +47,14 @@ def check_private(status: os.stat_result, name: str, *, holds: str) -> None:
             SettingsWarning,
             stacklevel=2,
         )
+
+
+def check_own(status: os.stat_result, name: str, *, holds: str) -> None:
+    """Check that only the owner may write a file. Raises `SecretExposed`."""
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & _WRITTEN_BY_OTHERS:
+        hint = f"run chmod go-w {escaped(name)}"
+        raise _exposed(name, holds, wanted="0600 or 0644", mode=mode, hint=hint)
 
 
 def read_regular(
@@ -97,3 +103,14 @@ def read_secret(
     data, status = read_regular(name, what=what, hint=hint, max_bytes=max_bytes)
     check_private(status, name, holds=holds)
     return data
+
+
+def _exposed(name: str, holds: str, *, wanted: str, mode: int, hint: str) -> SecretExposed:
+    return SecretExposed(
+        f"invalid mode of {escaped(name)}, which holds {escaped(holds)}: expected {wanted}, got "
+        f"{mode:04o}",
+        wanted=wanted,
+        had=f"{mode:04o}",
+        hint=hint,
+        where=name,
+    )

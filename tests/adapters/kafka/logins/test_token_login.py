@@ -18,6 +18,7 @@ from rackwise.adapters.kafka.logins.token_login import (
     TokenLogin,
 )
 from rackwise.core.errors import AuthenticationFailed, InvalidConfig, Unreachable
+from rackwise.core.identity.refusals import SecretExposed
 from rackwise.core.secret import Secret
 
 LIVES_S = 1000.0
@@ -152,9 +153,20 @@ def test_another_text_is_no_token_and_is_not_shown(text, tmp_path):
     assert "aaaa" not in shown
 
 
+def test_a_token_that_others_may_write_is_not_sent(tmp_path):
+    path = tmp_path / "token"
+    path.write_text("canary")
+    path.chmod(0o644)
+    assert TokenFile(str(path)).fetch().text.reveal() == "canary"
+    path.chmod(0o664)
+    with pytest.raises(SecretExposed, match="which holds a token") as caught:
+        TokenFile(str(path)).fetch()
+    assert "canary" not in str(caught.value.as_dict())
+
+
 def test_what_is_no_file_is_no_token(tmp_path):
     for path in (str(tmp_path), "/dev/zero"):
-        with pytest.raises(InvalidConfig, match=r"folder|device"):
+        with pytest.raises(InvalidConfig, match="expected a regular file"):
             TokenFile(path).fetch()
     (tmp_path / "large").write_bytes(b"a" * (2 * MAX_BYTES + 1))
     with pytest.raises(InvalidConfig, match="large"):

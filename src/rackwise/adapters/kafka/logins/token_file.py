@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.files.bounded_read import read_bytes
+from rackwise.adapters.kafka.logins.keys import ENDPOINT_URL
 from rackwise.adapters.kafka.logins.token import MAX_BYTES, Token, read_token, wall_clock_s
-from rackwise.core.errors import InputError
+from rackwise.adapters.secret_files import check_own, read_regular
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -30,10 +30,17 @@ class TokenFile:
     def fetch(self) -> Token:
         """The token of this moment.
 
-        Raises `InvalidConfig` for a file that cannot be read or is not regular, and
-        `AuthenticationFailed` for a text that is no token and for an expired token.
+        Raises `InvalidConfig` for a file that cannot be read or is not regular, `SecretExposed` for
+        one that others may write, and `AuthenticationFailed` for a text that is no token and for an
+        expired token.
         """
-        raw = read_bytes(self.path, error=InputError, max_bytes=2 * MAX_BYTES)
+        raw, status = read_regular(
+            self.path,
+            what="token file",
+            hint=f"correct the path in {ENDPOINT_URL}",
+            max_bytes=2 * MAX_BYTES,
+        )
+        check_own(status, self.path, holds="a token")
         return read_token(
             raw.decode("latin-1"), now_s=self.clock_s(), origin=f"file {escaped(self.path)}"
         )
