@@ -100,11 +100,19 @@ def test_settings_of_java_alone_have_no_effect(settings_of):
         ("sasl.username=u\n", "or sasl.jaas.config, got sasl.username"),
         ("sasl.username=u\nsasl.password=p\nsasl.jaas.config=M required;\n", "got sasl.username"),
         ("sasl.mechanism=PLAIN\nsasl.mechanisms=GSSAPI\n", "are one setting"),
+        ("sasl.mechanisms=GSSAPI\nsasl.mechanism=PLAIN\n", "are one setting"),
+        ("ssl.key.pem=canary\nssl.keystore.key=k\n", r"ssl\.key\.pem and ssl\.keystore\.key are"),
     ],
 )
 def test_lines_that_contradict_each_other_are_refused(settings_of, text, said):
     with pytest.raises(InvalidConfig, match=said):
         settings_of(text)
+
+
+def test_two_names_of_one_setting_may_have_one_value(settings_of):
+    for names in (("sasl.mechanism", "sasl.mechanisms"), ("sasl.mechanisms", "sasl.mechanism")):
+        text = "".join(f"{name}=PLAIN\n" for name in names)
+        assert settings_of(text) == {"sasl.mechanism": "PLAIN"}
 
 
 @pytest.mark.parametrize("names", ["java", "librdkafka", "files"])

@@ -29,6 +29,8 @@ from rackwise.adapters.kafka.references import REFERENCE, References
 from rackwise.adapters.kafka.setting_names import (
     REASONS,
     RENAMED,
+    TLS_SECRETS,
+    TLS_SETTINGS,
     add,
     add_login,
     is_hidden,
@@ -55,10 +57,7 @@ KERBEROS_MODULE = "Krb5LoginModule"
 SECRETS = (
     "sasl.jaas.config",
     "sasl.password",
-    "ssl.key.password",
-    "ssl.keystore.key",
-    "ssl.keystore.password",
-    "ssl.truststore.password",
+    *TLS_SECRETS,
     *keys.SECRETS,
 )
 SUPPORTED = (
@@ -70,16 +69,7 @@ SUPPORTED = (
     "sasl.kerberos.keytab",
     "sasl.kerberos.principal",
     "sasl.kerberos.service.name",
-    "ssl.truststore.type",
-    "ssl.truststore.location",
-    "ssl.truststore.certificates",
-    "ssl.keystore.type",
-    "ssl.keystore.location",
-    "ssl.keystore.certificate.chain",
-    "ssl.certificate.location",
-    "ssl.key.location",
-    "ssl.endpoint.identification.algorithm",
-    "ssl.enabled.protocols",
+    *(key for key in TLS_SETTINGS if key not in TLS_SECRETS),
 )
 SECURITY_PREFIXES = ("security.", "sasl.", "ssl.")
 
@@ -112,7 +102,8 @@ def read_client_config(
     if held:
         check_private(status, name, holds=held[0])
     settings: dict[str, str | Secret] = {}
-    for line, key, value in entries:
+    last = {key: (line, value) for line, key, value in entries}
+    for key, (line, value) in last.items():
         where = f"{name}:{line}"
         if key not in SUPPORTED and is_ignored(key, value):
             continue

@@ -7,14 +7,13 @@ may have cannot be obeyed. Every other security setting that is not supported is
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.secret import Secret
 from rackwise.core.text import escaped
 
 Settings: TypeAlias = dict[str, str | Secret]
-Standing: TypeAlias = Literal["used", "ignored", "rejected"]
 
 RENAMED = {
     "sasl.mechanisms": "sasl.mechanism",
@@ -26,6 +25,27 @@ RENAMED = {
 }
 """librdkafka's name -> Java's name."""
 
+TLS_SECRETS = (
+    "ssl.key.password",
+    "ssl.keystore.key",
+    "ssl.keystore.password",
+    "ssl.truststore.password",
+)
+TLS_SETTINGS = (
+    *TLS_SECRETS,
+    "ssl.truststore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.certificates",
+    "ssl.keystore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.certificate.chain",
+    "ssl.certificate.location",
+    "ssl.key.location",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.enabled.protocols",
+)
+"""What `tls` reads: settings for the brokers, and options of a JAAS line for a token endpoint."""
+
 IGNORED = (
     "ssl.protocol",
     "ssl.keymanager.algorithm",
@@ -35,10 +55,6 @@ IGNORED = (
     "sasl.kerberos.min.time.before.relogin",
     "sasl.kerberos.ticket.renew.jitter",
     "sasl.kerberos.ticket.renew.window.factor",
-    "sasl.login.refresh.buffer.seconds",
-    "sasl.login.refresh.min.period.seconds",
-    "sasl.login.refresh.window.factor",
-    "sasl.login.refresh.window.jitter",
 )
 """Security settings without effect: a file for Java may have them, and nothing is less safe."""
 
@@ -73,15 +89,16 @@ def is_hidden(key: str) -> bool:
 
 
 def add(settings: Settings, key: str, value: str | Secret, where: str) -> None:
-    """Set one setting under Java's name.
+    """Set one setting under Java's name; each name is added once.
 
-    Raises `InvalidConfig` if librdkafka's name of it has given it another value.
+    Raises `InvalidConfig` if its other name has given it another value.
     """
     name = RENAMED.get(key, key)
     had = settings.get(name)
-    if name != key and had is not None and _plain(had) != _plain(value):
+    if had is not None and _plain(had) != _plain(value):
         raise InvalidConfig(
-            f"{escaped(key)} and {escaped(name)} are one setting: expected one value, got two",
+            f"{escaped(_other_name(name))} and {escaped(name)} are one setting: expected one "
+            "value, got two",
             wanted="one value",
             had="two",
             hint=f"remove one of the two lines; {escaped(name)} is Java's name",
@@ -110,6 +127,11 @@ def add_login(settings: Settings, name: str) -> None:
         )
     user, password = (_quoted(_plain(settings.pop(each))) for each in given)
     settings["sasl.jaas.config"] = Secret(f"login required username={user} password={password};")
+
+
+def _other_name(name: str) -> str:
+    """The name of a setting in librdkafka, or the name itself."""
+    return next((theirs for theirs, ours in RENAMED.items() if ours == name), name)
 
 
 def _plain(value: str | Secret) -> str:

@@ -29,11 +29,8 @@ def login_of(**changes):
 
 
 def jaas(options, **changes):
-    settings = {
-        k: v
-        for k, v in SETTINGS.items()
-        if k not in {getattr(keys, name) for name, value in changes.items() if value is None}
-    }
+    changed = {getattr(keys, name): value for name, value in changes.items()}
+    settings = {k: v for k, v in (SETTINGS | changed).items() if v is not None}
     line = {"sasl.jaas.config": Secret(f"{MODULE} {options};")}
     return security_arguments(settings | line)["sasl_oauth_token_provider"]
 
@@ -152,6 +149,27 @@ def test_options_of_other_logins_are_named(options, message, hint):
     assert hint in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("ssl.cipher.suites", "use ssl.enabled.protocols"),
+        ("ssl.crl.location", "revocation lists are not read"),
+        ("ssl.provider", "no security providers"),
+        ("ssl.trustore.location", "use one of ssl.key.password, "),
+    ],
+)
+def test_an_option_of_tls_that_cannot_be_obeyed_is_named(option, hint):
+    for url in ("https://issuer.test/token", "http://localhost/token", "file:/token"):
+        with pytest.raises(InvalidConfig, match=f"option {option} of sasl.jaas.config") as caught:
+            jaas(f'{option}="canary"', ENDPOINT_URL=url)
+        assert hint in caught.value.hint
+        assert "canary" not in str(caught.value.as_dict())
+
+
+def test_an_option_of_java_alone_has_no_effect():
+    assert jaas('ssl.protocol="TLSv1.3" ssl.endpoint.identification.algorithm="https"')
+
+
 def test_a_setting_for_an_assertion_is_named(tmp_path):
     path = tmp_path / "client.properties"
     path.write_text("sasl.oauthbearer.assertion.private.key.file=/key.pem\n")
@@ -172,6 +190,7 @@ SECRET = "sasl.oauthbearer.client.credentials.client.secret"  # noqa: S105 (a na
         (f'sasl.jaas.config={MODULE} clientId="a" clientSecret="${{env:SECRET}}";', False),
         (f"sasl.jaas.config={MODULE};", False),
         (f'sasl.jaas.config={MODULE} ssl.truststore.password="canary";', True),
+        (f'sasl.jaas.config={MODULE} ssl.keystore.key="canary";', True),
         (f"{IAM};", False),
         (f'{IAM} awsRoleSecretAccessKey="canary";', True),
     ],

@@ -6,6 +6,8 @@ classes whose work is known here. Source: KIP-768, KIP-1139, KIP-1258, `aws-msk-
 
 from __future__ import annotations
 
+from rackwise.adapters.kafka.setting_names import TLS_SECRETS
+
 OAUTHBEARER, AWS_MSK_IAM = "OAUTHBEARER", "AWS_MSK_IAM"
 MECHANISMS = (OAUTHBEARER, AWS_MSK_IAM)
 
@@ -68,9 +70,7 @@ _SECRET_OPTIONS = (
     "clientSecret",
     "awsRoleSecretAccessKey",
     "awsRoleSessionToken",
-    "ssl.key.password",
-    "ssl.keystore.password",
-    "ssl.truststore.password",
+    *TLS_SECRETS,
 )
 
 

@@ -28,6 +28,7 @@ from rackwise.adapters.kafka.logins import keys
 from rackwise.adapters.kafka.logins.token_endpoint import TokenEndpoint
 from rackwise.adapters.kafka.logins.token_file import TokenFile
 from rackwise.adapters.kafka.logins.token_login import TokenLogin
+from rackwise.adapters.kafka.setting_names import REASONS, TLS_SETTINGS, is_ignored
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.secret import Secret
 from rackwise.core.text import escaped
@@ -115,7 +116,16 @@ def _check_options(options: Mapping[str, str]) -> None:
                     had=name,
                     where="sasl.jaas.config",
                 )
-        elif name not in _OPTIONS and not name.startswith("ssl."):
+        elif name.startswith("ssl."):
+            if name not in TLS_SETTINGS and not is_ignored(name, value):
+                raise InvalidConfig(
+                    f"option {escaped(name)} of sasl.jaas.config is not supported",
+                    wanted=", ".join(TLS_SETTINGS),
+                    had=name,
+                    hint=REASONS.get(name, f"use one of {', '.join(TLS_SETTINGS)}"),
+                    where="sasl.jaas.config",
+                )
+        elif name not in _OPTIONS:
             is_strimzi = name.startswith(_STRIMZI)
             raise InvalidConfig(
                 f"option {escaped(name)} of sasl.jaas.config is not supported",
