@@ -3,9 +3,11 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
+from datetime import datetime
 
 import pytest
 import yaml
@@ -18,6 +20,9 @@ ALERTS = ROOT / "docs" / "guides" / "alerts.md"
 KUBERNETES = ROOT / "docs" / "guides" / "kubernetes.md"
 RULES = ROOT / "deploy" / "prometheus" / "alerts.yml"
 SERVICE = ROOT / "deploy" / "systemd" / "rackwise-nightly.service"
+OVERLAYS = [text for _, text in blocks_of(KUBERNETES, "yaml")]
+"""Of the nightly run and of apply."""
+needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 PATHS = re.compile(r"\bdeploy/[\w./-]+\w")
 
 
@@ -62,8 +67,7 @@ def test_the_fleet_of_the_guide_finds_the_login_of_the_service(tmp_path):
 
 
 def test_the_overlay_replaces_what_the_base_has():
-    ((_, text),) = blocks_of(KUBERNETES, "yaml")
-    overlay = yaml.safe_load(text)
+    overlay = yaml.safe_load(OVERLAYS[0])
     base = yaml.safe_load(
         (ROOT / "deploy" / "kubernetes" / "base" / "kustomization.yaml").read_text()
     )
@@ -74,6 +78,64 @@ def test_the_overlay_replaces_what_the_base_has():
     for each in overlay["resources"]:
         folder = re.search(r"//(deploy/\S+)\?ref=main", each)[1]
         assert (ROOT / folder / "kustomization.yaml").is_file()
+
+
+@pytest.fixture
+def built(tmp_path):
+    """What kubectl makes of an overlay of the guide, with the folders of this repository."""
+
+    def build(text):
+        here = os.path.relpath(ROOT, tmp_path)
+        text = text.replace("https://github.com/rackwise/rackwise//", f"{here}/")
+        (tmp_path / "kustomization.yaml").write_text(text.replace("?ref=main", ""))
+        shutil.copy(ROOT / "deploy" / "kubernetes" / "base" / "rackwise.toml", tmp_path)
+        command = ["kubectl", "kustomize", tmp_path]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return [each for each in yaml.safe_load_all(done.stdout) if each]
+
+    return build
+
+
+def test_the_commands_on_the_plan_are_commands():
+    blocks = "".join(text for _, text in blocks_of(KUBERNETES, "text"))
+    lines = re.findall(r"^rackwise (.*)", blocks, re.MULTILINE)
+    assert lines
+    for line in lines:
+        parsed(shlex.split(line))
+
+
+@needs_kubectl
+class TestOverlays:
+    def test_no_image_and_no_namespace_of_ours_is_left(self, built):
+        for text in OVERLAYS:
+            objects = built(text)
+            images = re.findall(r"'image': '([^']*rackwise[^']*)'", str(objects))
+            assert images
+            assert all(each.startswith("registry.example/rackwise:") for each in images)
+            namespaces = {each["metadata"].get("namespace") for each in objects}
+            assert namespaces - {None} == {"rackwise"}
+
+    def test_apply_gets_its_plan_cluster_and_window(self, built):
+        (job,) = built(OVERLAYS[1])
+        (container,) = job["spec"]["template"]["spec"]["containers"]
+        assert (container["image"], container["command"]) == (
+            "registry.example/rackwise:0.1.0",
+            ["rackwise"],
+        )
+        name, options = parsed(container["args"])
+        assert (name, options["cluster"]) == ("apply", "prod")
+        assert str(options["plan"]) in KUBERNETES.read_text()
+        assert datetime.fromisoformat(options["until"]).tzinfo is not None
+
+    def test_apply_mounts_what_the_first_overlay_makes(self, built):
+        made = {(each["kind"], each["metadata"]["name"]) for each in built(OVERLAYS[0])}
+        (job,) = built(OVERLAYS[1])
+        volumes = {each["name"]: each for each in job["spec"]["template"]["spec"]["volumes"]}
+        assert {
+            ("ConfigMap", volumes["fleet"]["configMap"]["name"]),
+            ("PersistentVolumeClaim", volumes["data"]["persistentVolumeClaim"]["claimName"]),
+        } <= made
 
 
 def test_prometheus_reads_the_settings_of_the_guide():

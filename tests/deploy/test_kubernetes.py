@@ -3,6 +3,8 @@
 import shutil
 import subprocess
 import sys
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
 
@@ -10,7 +12,11 @@ import pytest
 import yaml
 
 from command_lines import of_shell, parsed
+from hand_made_plans import lists, plan_file
+from kafka_traffic import create, delete
 from rackwise.adapters.files.fleet_file import read_fleet_file
+from rackwise.adapters.kafka import connect
+from refusals import called
 from shown_commands import ROOT
 
 FOLDER = ROOT / "deploy" / "kubernetes"
@@ -18,6 +24,9 @@ PARTS = ("base", "apply", "metrics")
 VERSIONS = ("1.30.0", "1.37.0")
 MANIFESTS = sorted(each for each in FOLDER.glob("*/*.yaml") if each.name != "kustomization.yaml")
 SECRET_MODE = 0o440
+TOPIC = "in-a-window"
+BEFORE = [[0, 1]]
+AFTER = [2, 1]
 
 
 def read(file):
@@ -119,7 +128,9 @@ class TestCommands:
         assert container["command"] == ["rackwise"]
         name, options = parsed(container["args"])
         assert name == "apply"
-        assert options["until"] == "05:00"
+        assert datetime.fromisoformat(options["until"]) < datetime.now(UTC), (
+            "a file that nobody edited moves nothing"
+        )
         fleet = read_fleet_file(FOLDER / "base" / "rackwise.toml", environ={})
         assert fleet.cluster(options["cluster"]).throttle == "50MB"
         assert options["fleet"] == "/etc/rackwise/fleet/rackwise.toml"
@@ -130,6 +141,59 @@ class TestCommands:
         mounts = [each["mountPath"] for each in pod_of(nightly)["containers"][0]["volumeMounts"]]
         for cluster in fleet.clusters:
             assert str(Path(cluster.command_config).parent) in mounts
+
+
+@pytest.mark.kafka
+class TestRestartedApply:
+    """What the command line of the Job does on a real cluster."""
+
+    @pytest.fixture
+    def admin(self, kraft_cluster):
+        with closing(connect(kraft_cluster.bootstrap)) as admin:
+            create(admin, TOPIC, BEFORE)
+            yield admin
+            delete(admin, TOPIC)
+
+    @pytest.fixture
+    def job(self, admin, kraft_cluster, tmp_path, monkeypatch):
+        """Run the Job with an end of its window."""
+        state = tmp_path / "state"
+        monkeypatch.setenv("RACKWISE_STATE", str(state))
+        plan = plan_file(tmp_path / "plan.json", admin, {(TOPIC, 0): AFTER})
+        fleet = tmp_path / "rackwise.toml"
+        fleet.write_text(
+            f'[clusters.prod]\nbootstrap = "{kraft_cluster.bootstrap}"\nthrottle = "50MB"\n'
+        )
+        (item,) = of_kind("Job")
+        (container,) = pod_of(item)["containers"]
+        verb, _, _, *rest = container["args"]
+
+        def run(until=None):
+            words = [verb, plan, f"--fleet={fleet}", *rest]
+            if until is not None:
+                words[-1] = f"--until={until:%Y-%m-%dT%H:%M:%SZ}"
+            return called(*words)
+
+        run.journals = lambda: {
+            each: each.read_bytes() for each in state.rglob("*.journal") if each.stat().st_size
+        }
+        return run
+
+    def test_the_file_as_it_is_writes_nothing(self, admin, job):
+        code, out, err = job()
+        assert (code, out) == (1, "")
+        assert err.startswith("error: invalid --until: expected a time after ")
+        assert (lists(admin, TOPIC), job.journals()) == (dict(enumerate(BEFORE)), {})
+
+    def test_it_moves_inside_the_window_and_a_restart_after_it_writes_nothing(self, admin, job):
+        now = datetime.now(UTC)
+        code, _, err = job(now + timedelta(hours=1))
+        assert code == 0, err
+        assert lists(admin, TOPIC) == {0: AFTER}
+        written = job.journals()
+        assert written
+        assert job(now - timedelta(minutes=5))[0] == 1
+        assert job.journals() == written
 
 
 class TestHardening:

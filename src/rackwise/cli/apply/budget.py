@@ -226,7 +226,7 @@ def end_of(text: str, now: datetime, zone: tzinfo | None = None) -> datetime:
                 f"{escaped(text)}",
                 wanted="a later time",
                 had=text,
-                hint="a clock time alone, such as 05:00, is the next such time",
+                hint="set the date and time at which the next window ends",
                 where="--until",
             )
         return end
