@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 
@@ -14,16 +14,20 @@ import yaml
 from command_lines import of_shell, parsed
 from hand_made_plans import lists, plan_file
 from kafka_traffic import create, delete
+from kubernetes_api import StandInApi, node, served
+from kubernetes_api import pod as pod_on_n1
 from rackwise.adapters.files.fleet_file import read_fleet_file
 from rackwise.adapters.kafka import connect
+from rackwise.cli.source import utc_now
 from refusals import called
 from shown_commands import ROOT
 
 FOLDER = ROOT / "deploy" / "kubernetes"
-PARTS = ("base", "apply", "metrics")
+PARTS = ("base", "apply", "metrics", "racks")
 VERSIONS = ("1.30.0", "1.37.0")
 MANIFESTS = sorted(each for each in FOLDER.glob("*/*.yaml") if each.name != "kustomization.yaml")
 SECRET_MODE = 0o440
+CANARY = "canary-of-the-api"
 TOPIC = "in-a-window"
 BEFORE = [[0, 1]]
 AFTER = [2, 1]
@@ -54,6 +58,11 @@ OURS = [each for each in WORKLOADS if pod_of(each)["containers"][0]["image"].sta
 
 def named(item):
     return item["metadata"]["name"]
+
+
+def cron_job(name):
+    (found,) = [each for each in of_kind("CronJob") if named(each) == name]
+    return found
 
 
 def validated(version, files):
@@ -102,7 +111,7 @@ class TestKustomize:
 
 class TestCommands:
     def test_nightly_is_a_command_with_these_options(self):
-        (nightly,) = of_kind("CronJob")
+        nightly = cron_job("rackwise-nightly")
         (container,) = pod_of(nightly)["containers"]
         assert container["command"] == ["/bin/sh", "-c"]
         name, options = parsed(of_shell(container["args"][0]))
@@ -114,7 +123,7 @@ class TestCommands:
 
     @pytest.mark.parametrize(("code", "wanted"), [(0, 0), (1, 1), (2, 0), (3, 3), (4, 4)])
     def test_only_exit_code_2_becomes_0(self, tmp_path, code, wanted):
-        (nightly,) = of_kind("CronJob")
+        nightly = cron_job("rackwise-nightly")
         (container,) = pod_of(nightly)["containers"]
         (tmp_path / "rackwise").write_text(f"#!/bin/sh\nexit {code}\n")
         (tmp_path / "rackwise").chmod(0o755)
@@ -128,16 +137,36 @@ class TestCommands:
         assert container["command"] == ["rackwise"]
         name, options = parsed(container["args"])
         assert name == "apply"
-        assert datetime.fromisoformat(options["until"]) < datetime.now(UTC), (
-            "a file that nobody edited moves nothing"
-        )
+        assert options["until"] < utc_now(), "a file that nobody edited moves nothing"
         fleet = read_fleet_file(FOLDER / "base" / "rackwise.toml", environ={})
         assert fleet.cluster(options["cluster"]).throttle == "50MB"
         assert options["fleet"] == "/etc/rackwise/fleet/rackwise.toml"
 
+    def test_racks_asks_the_api_and_merges_into_a_table_on_the_volume(self, tmp_path, monkeypatch):
+        pod = pod_of(cron_job("rackwise-racks"))
+        (container,) = pod["containers"]
+        assert container["command"] == ["rackwise"]
+        name, options = parsed(container["args"])
+        assert (name, options["file"]) == ("kubernetes", None)
+        folders = {each["mountPath"] for each in container["volumeMounts"]}
+        table = Path(options["merge"])
+        assert str(table.parent) in folders
+
+        written = tmp_path / table.name
+        words = [each.replace(str(table), str(written)) for each in container["args"]]
+        api = StandInApi([node("n1", "a"), pod_on_n1("p1")], token=CANARY)
+        with served(api, tmp_path) as kubeconfig:
+            monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+            for _ in range(2):
+                assert called(*words)[0] == 0
+        assert '"10.1.0.7","a"' in written.read_text()
+        (role,) = of_kind("ClusterRole")
+        may_list = {kind for rule in role["rules"] for kind in rule["resources"]}
+        assert {path.rpartition("/")[2] for path, _ in api.asked} == may_list
+
     def test_the_fleet_file_is_one_whose_paths_are_mounted(self):
         fleet = read_fleet_file(FOLDER / "base" / "rackwise.toml", environ={})
-        (nightly,) = of_kind("CronJob")
+        nightly = cron_job("rackwise-nightly")
         mounts = [each["mountPath"] for each in pod_of(nightly)["containers"][0]["volumeMounts"]]
         for cluster in fleet.clusters:
             assert str(Path(cluster.command_config).parent) in mounts
@@ -186,7 +215,7 @@ class TestRestartedApply:
         assert (lists(admin, TOPIC), job.journals()) == (dict(enumerate(BEFORE)), {})
 
     def test_it_moves_inside_the_window_and_a_restart_after_it_writes_nothing(self, admin, job):
-        now = datetime.now(UTC)
+        now = datetime.fromisoformat(utc_now())
         code, _, err = job(now + timedelta(hours=1))
         assert code == 0, err
         assert lists(admin, TOPIC) == {0: AFTER}
@@ -203,7 +232,8 @@ class TestHardening:
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["runAsUser"] > 0
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert pod["automountServiceAccountToken"] is False
+        asks_the_api = pod.get("serviceAccountName") == "rackwise-racks"
+        assert pod["automountServiceAccountToken"] is asks_the_api
         for container in pod["containers"]:
             assert container["securityContext"] == {
                 "allowPrivilegeEscalation": False,
@@ -215,8 +245,9 @@ class TestHardening:
     @pytest.mark.parametrize("item", OURS, ids=named)
     def test_secrets_are_files_that_only_the_group_of_the_pod_reads(self, item):
         pod = pod_of(item)
-        (secret,) = [each["secret"] for each in pod["volumes"] if "secret" in each]
-        assert secret["defaultMode"] == SECRET_MODE
+        secrets = [each["secret"] for each in pod["volumes"] if "secret" in each]
+        assert len(secrets) == (named(item) != "rackwise-racks")
+        assert all(each["defaultMode"] == SECRET_MODE for each in secrets)
         assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
         assert "valueFrom" not in str(pod)
 
@@ -229,11 +260,19 @@ class TestHardening:
         assert policy["spec"]["ingress"] == []
 
     def test_two_nights_never_run_at_once(self):
-        (nightly,) = of_kind("CronJob")
+        nightly = cron_job("rackwise-nightly")
         assert nightly["spec"]["concurrencyPolicy"] == "Forbid"
 
-    def test_the_role_only_reads_nodes_and_pods(self):
+    def test_the_role_only_lists_and_only_the_part_racks_has_one(self):
         (role,) = of_kind("ClusterRole")
         assert role["rules"] == [
-            {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list"]}
+            {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]},
+            {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list"]},
         ]
+        granting = [
+            file.parent.name
+            for file in MANIFESTS
+            for each in read(file)
+            if "Role" in each["kind"] or each["metadata"]["name"] == "rackwise-racks"
+        ]
+        assert set(granting) == {"racks"}
