@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from datetime import datetime
 
@@ -14,6 +13,8 @@ import yaml
 
 from command_lines import parsed
 from rackwise.adapters.files.fleet_file import read_fleet_file
+from rackwise.adapters.webhook import read_webhook
+from refusals import called
 from shown_commands import ROOT, blocks_of
 
 ALERTS = ROOT / "docs" / "guides" / "alerts.md"
@@ -40,21 +41,42 @@ def test_each_file_that_a_guide_names_exists(page):
     assert [each for each in named if not (ROOT / each).exists()] == []
 
 
-def test_the_commands_that_write_metrics_write_them(tmp_path):
+def samples(file):
+    return set(re.findall(r"^rackwise_\w+(?:\{.*?\})?", file.read_text(), re.MULTILINE))
+
+
+def test_the_command_that_writes_metrics_writes_them_and_a_report_has_them_too(
+    tmp_path, monkeypatch
+):
     ((_, block),) = blocks_of(ALERTS, "sh")
-    audit, report = [shlex.split(line)[1:] for line in block.splitlines()]
-    assert parsed(report)[0] == "report"
-    (tmp_path / "textfile").mkdir()
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    done = subprocess.run(
-        [sys.executable, "-m", "rackwise.cli", *audit],
-        cwd=tmp_path,
-        env=dict(os.environ),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "rackwise_partitions_unsafe{" in (tmp_path / "textfile" / "shop.prom").read_text()
+    monkeypatch.chdir(tmp_path)
+    folders, audit = [shlex.split(line) for line in block.splitlines()]
+    subprocess.run(folders, check=True)
+    assert called(*audit[1:])[0] == 2
+    audited = samples(tmp_path / audit[-1])
+    assert 'rackwise_partitions_unsafe{cluster="shop"}' in audited
+    demo = ROOT / "examples" / "demo"
+    looks = (demo / "earlier.json.gz", demo / "snapshot.json.gz")
+    bill = ("--flows", demo / "flows", "--subnets", demo / "subnets.csv", "--provider", "aws")
+    assert called("analyze", *looks, *bill, "--engine", "local", "--out", "bill")[0] == 0
+    assert called("report", "bill", "--metrics", "bill.prom")[0] == 0
+    placement = {each for each in audited if "findings" not in each}
+    assert placement <= samples(tmp_path / "bill.prom")
+
+
+def test_the_service_posts_notices_with_the_lines_of_the_guide(tmp_path):
+    ((_, block),) = blocks_of(ALERTS, "ini")
+    (command,) = re.findall("^ExecStart=(.+)$", block, re.MULTILINE)
+    (own,) = re.findall("^ExecStart=(.+)$", SERVICE.read_text(), re.MULTILINE)
+    assert command.startswith(f"{own} --notify ")
+    (name,) = re.findall("^LoadCredential=([^:]+):", block, re.MULTILINE)
+    url = "https://hooks.example/canary"
+    (tmp_path / name).write_text(f"{url}\n")
+    # What systemd makes of the line.
+    words = shlex.split(command.replace("$$", "$").replace("%d", str(tmp_path)))
+    _, options = parsed(words[1:])
+    assert read_webhook(options["notify"], environ={}).reveal() == url
 
 
 def test_the_fleet_of_the_guide_finds_the_login_of_the_service(tmp_path):

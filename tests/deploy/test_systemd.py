@@ -12,12 +12,13 @@ import pytest
 
 from command_lines import parsed
 from rackwise.adapters.files.fleet_file import read_fleet_file
-from shown_commands import ROOT
+from shown_commands import ROOT, blocks_of
 
 FOLDER = ROOT / "deploy" / "systemd"
 SERVICE = FOLDER / "rackwise-nightly.service"
 TIMER = FOLDER / "rackwise-nightly.timer"
 USERS = FOLDER / "rackwise.conf"
+ALERTS = ROOT / "docs" / "guides" / "alerts.md"
 DEMO = ROOT / "examples" / "demo"
 MOST_EXPOSURE = 14
 """Tenths, of 0 to 100; a service without hardening has 96."""
@@ -50,6 +51,14 @@ class TestSystemd:
         return [tmp_path / SERVICE.name, tmp_path / TIMER.name]
 
     def test_it_finds_no_fault_in_the_units(self, copies):
+        assert systemd("systemd-analyze", "verify", *copies) == (0, "")
+
+    def test_it_finds_no_fault_in_the_lines_that_add_notices(self, copies):
+        ((_, lines),) = blocks_of(ALERTS, "ini")
+        folder = copies[0].with_name(f"{SERVICE.name}.d")
+        folder.mkdir()
+        program = shlex.split(value("ExecStart"))[0]
+        (folder / "override.conf").write_text(lines.replace(program, sys.executable))
         assert systemd("systemd-analyze", "verify", *copies) == (0, "")
 
     def test_it_finds_a_key_that_does_not_exist(self, copies):
