@@ -11,7 +11,7 @@ from datetime import datetime
 import pytest
 import yaml
 
-from command_lines import parsed
+from command_lines import of_shell, parsed
 from rackwise.adapters.files.fleet_file import read_fleet_file
 from rackwise.adapters.webhook import read_webhook
 from refusals import called
@@ -21,8 +21,8 @@ ALERTS = ROOT / "docs" / "guides" / "alerts.md"
 KUBERNETES = ROOT / "docs" / "guides" / "kubernetes.md"
 RULES = ROOT / "deploy" / "prometheus" / "alerts.yml"
 SERVICE = ROOT / "deploy" / "systemd" / "rackwise-nightly.service"
-OVERLAYS = [text for _, text in blocks_of(KUBERNETES, "yaml")]
-"""Of the nightly run and of apply."""
+NIGHTLY, NOTICES, APPLY = (text for _, text in blocks_of(KUBERNETES, "yaml"))
+"""Overlays; that of notices is added to that of the nightly run."""
 needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 PATHS = re.compile(r"\bdeploy/[\w./-]+\w")
 
@@ -89,7 +89,7 @@ def test_the_fleet_of_the_guide_finds_the_login_of_the_service(tmp_path):
 
 
 def test_the_overlay_replaces_what_the_base_has():
-    overlay = yaml.safe_load(OVERLAYS[0])
+    overlay = yaml.safe_load(NIGHTLY)
     base = yaml.safe_load(
         (ROOT / "deploy" / "kubernetes" / "base" / "kustomization.yaml").read_text()
     )
@@ -130,7 +130,7 @@ def test_the_commands_on_the_plan_are_commands():
 @needs_kubectl
 class TestOverlays:
     def test_no_image_and_no_namespace_of_ours_is_left(self, built):
-        for text in OVERLAYS:
+        for text in (NIGHTLY, APPLY):
             objects = built(text)
             images = re.findall(r"'image': '([^']*rackwise[^']*)'", str(objects))
             assert images
@@ -139,7 +139,7 @@ class TestOverlays:
             assert namespaces - {None} == {"rackwise"}
 
     def test_apply_gets_its_plan_cluster_and_window(self, built):
-        (job,) = built(OVERLAYS[1])
+        (job,) = built(APPLY)
         (container,) = job["spec"]["template"]["spec"]["containers"]
         assert (container["image"], container["command"]) == (
             "registry.example/rackwise:0.1.0",
@@ -150,9 +150,19 @@ class TestOverlays:
         assert str(options["plan"]) in KUBERNETES.read_text()
         assert datetime.fromisoformat(options["until"]).tzinfo is not None
 
+    def test_the_nightly_run_gets_the_webhook_of_the_secret(self, built):
+        (nightly,) = [each for each in built(NIGHTLY + NOTICES) if each["kind"] == "CronJob"]
+        pod = nightly["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        (own,) = [each for each in built(NIGHTLY) if each["kind"] == "CronJob"]
+        args = own["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"]
+        notify = " --notify '${file:/etc/rackwise/clients/webhook}'"
+        assert [each.replace(notify, "") for each in container["args"]] == args
+        assert parsed(of_shell(container["args"][0]))[1]["notify"] in notify
+
     def test_apply_mounts_what_the_first_overlay_makes(self, built):
-        made = {(each["kind"], each["metadata"]["name"]) for each in built(OVERLAYS[0])}
-        (job,) = built(OVERLAYS[1])
+        made = {(each["kind"], each["metadata"]["name"]) for each in built(NIGHTLY)}
+        (job,) = built(APPLY)
         volumes = {each["name"]: each for each in job["spec"]["template"]["spec"]["volumes"]}
         assert {
             ("ConfigMap", volumes["fleet"]["configMap"]["name"]),

@@ -1,5 +1,6 @@
 """The manifests: valid for the API's schemas, built by kustomize, with commands that exist."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -258,6 +259,22 @@ class TestHardening:
         (policy,) = [each for each in of_kind("NetworkPolicy") if named(each) == "rackwise"]
         assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
         assert policy["spec"]["ingress"] == []
+
+    def test_each_rule_that_is_a_comment_is_valid_and_in_the_guide(self, tmp_path):
+        file = FOLDER / "base" / "networkpolicy.yaml"
+        text = re.sub(r"^    # (- |    |  )", r"    \1", file.read_text(), flags=re.MULTILINE)
+        (policy,) = yaml.safe_load_all(text)
+        (tmp_path / file.name).write_text(text)
+        assert validated(VERSIONS[0], [tmp_path / file.name]).returncode == 0
+        (active,) = read(file)
+        added = policy["spec"]["egress"][len(active["spec"]["egress"]) :]
+        guide = (ROOT / "docs" / "guides" / "kubernetes.md").read_text()
+        ports = [str(each["port"]) for rule in added for each in rule["ports"]]
+        assert ports == ["80", "80", "9198", "88", "88", "8443"]
+        blocks = [each["ipBlock"]["cidr"] for rule in added for each in rule.get("to", ())]
+        assert len(blocks) == 2
+        for each in (*(block.removesuffix("/32") for block in blocks), "TCP 9198", "UDP 88"):
+            assert each in guide
 
     def test_two_nights_never_run_at_once(self):
         nightly = cron_job("rackwise-nightly")
