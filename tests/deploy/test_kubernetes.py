@@ -138,7 +138,8 @@ class TestCommands:
         assert container["command"] == ["rackwise"]
         name, options = parsed(container["args"])
         assert name == "apply"
-        assert options["until"] < utc_now(), "a file that nobody edited moves nothing"
+        end, now = map(datetime.fromisoformat, (options["until"], utc_now()))
+        assert end < now, "a file that nobody edited moves nothing"
         fleet = read_fleet_file(FOLDER / "base" / "rackwise.toml", environ={})
         assert fleet.cluster(options["cluster"]).throttle == "50MB"
         assert options["fleet"] == "/etc/rackwise/fleet/rackwise.toml"
