@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from rackwise.core.model import Cluster, GroupMember, Rack
+    from rackwise.core.model import Cluster, Group, GroupMember, Rack
     from rackwise.pipeline.fleet.snapshots import Snapshot
 
 CLUSTERS, LOOKS, CORES, GATE = 20, 24, 2, 4
@@ -59,7 +59,7 @@ def named(cluster: Cluster, number: int) -> Cluster:
     return replace(cluster, name=None, cluster_id=f"id-{number}")
 
 
-def own_rack(_: Cluster, member: GroupMember) -> Rack | None:
+def own_rack(_cluster: Cluster, _group: Group, member: GroupMember) -> Rack | None:
     """The rack that a member sends."""
     return member.rack
 

@@ -172,7 +172,7 @@ def main(rows: int) -> None:
     """Write the inputs, then measure each side."""
     with tempfile.TemporaryDirectory() as folder:
         feather.write_feather(cross_rack(rows), f"{folder}/left.arrow", compression="uncompressed")
-        layout = layout_table([snapshot()], lambda _, member: member.rack)
+        layout = layout_table([snapshot()], lambda _cluster, _group, member: member.rack)
         feather.write_feather(layout, f"{folder}/right.arrow", compression="uncompressed")
         floor, _ = measured("lists", folder)
         ours, most = measured("savings", folder)

@@ -42,7 +42,7 @@ from pyspark.sql import SparkSession  # noqa: TC002 (says that PySpark is missin
 
 from rackwise.core.billed.comparison import notes as billed_notes
 from rackwise.core.history import StandingDay, covered_time, merge_days, rename_clusters
-from rackwise.core.inventory.addresses import constant_racks
+from rackwise.core.inventory.addresses import RacksAtTimes
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
@@ -113,13 +113,13 @@ from rackwise.pipeline.summary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
     from rackwise.core.billed.comparison import BilledComparison
-    from rackwise.core.model import Group, GroupMember
+    from rackwise.core.model import Cluster, Group, GroupMember
     from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
     from rackwise.pipeline.audit.findings import ClusterFindings
@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.bill.model import Bill, CsvTable
     from rackwise.pipeline.engines.job_engine import JobEngine, OpenedFlows
     from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.layouts import RackOf
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.silver import Silver
     from rackwise.pipeline.request import AnalyzeRequest
@@ -625,16 +626,21 @@ class _AnalyzeRun:
         policy, levels = self.request.policy, self.request.levels
         return replace(policy, racks=replace(policy.racks, levels=levels)) if levels else policy
 
-    def _member_rack(self) -> Callable[[Group, GroupMember], Rack | None]:
+    def _member_rack(self) -> RackOf:
         clients, classes = self.request.clients, length_classes(self.request.subnets)
         by_id, by_group = clients.get("client_id", {}), clients.get("client_group", {})
-        addresses = constant_racks(self.request.addresses)
+        addresses = RacksAtTimes(self.request.addresses)
 
-        def rack(group: Group, member: GroupMember) -> Rack | None:
-            known = by_id.get(member.client_id) or by_group.get(group.group) or member.rack
+        def rack(cluster: Cluster, group: Group, member: GroupMember) -> Rack | None:
+            known = by_id.get(member.client_id) or by_group.get(group.group)
             if known or not member.address:
-                return known
-            return addresses.get(member.address) or rack_of(member.address, classes)
+                return known or member.rack
+            at = datetime.fromisoformat(cluster.taken_at)
+            return (
+                addresses.find(member.address, at)
+                or member.rack
+                or rack_of(member.address, classes)
+            )
 
         return rack
 

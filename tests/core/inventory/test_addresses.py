@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.errors import InvalidAddresses
-from rackwise.core.inventory.addresses import AddressRow, check_one_rack, in_order, merged
+from rackwise.core.inventory.addresses import (
+    AddressRow,
+    RacksAtTimes,
+    check_one_rack,
+    in_order,
+    instant,
+    merged,
+)
 from rackwise.core.racks import Rack
 
 
@@ -54,8 +61,27 @@ class TestMerging:
         found = merged(old, [], at=at(12), is_listed=lambda each: each.owner == "shop/cart")
         assert [each.end for each in found] == [at(12), None]
 
-    def test_a_listing_from_before_the_start_leaves_no_row(self):
-        assert merged([row("10.1.0.7", "a", 9)], [], at=at(8)) == ()
+    @pytest.mark.parametrize("hour", [8, 9])
+    def test_an_older_listing_ends_no_row_that_begins_after_it(self, hour):
+        table = (row("10.1.0.7", "a", 1, 9), row("10.1.0.7", "b", 9, owner="shop/pay"))
+        assert merged(table, [], at=at(hour)) == table
+        assert merged(table, [row("10.1.0.7", "a", 1)], at=at(hour)) == table
+
+    def test_a_row_without_start_that_ended_stays_ended(self):
+        rows = [row("10.1.0.7", "a", None, 5), row("10.1.0.7", "a", owner="shop/pay")]
+        assert {each.owner: each.end for each in in_order(rows)} == {
+            "shop/cart": at(5),
+            "shop/pay": None,
+        }
+
+    def test_a_new_row_without_start_begins_at_the_listing_and_stays(self):
+        old, new = row("10.1.0.7", "a", None, 5), row("10.1.0.7", "b", owner="shop/pay")
+        expected = (old, row("10.1.0.7", "b", 9, owner="shop/pay"))
+        assert merged([old], [new], at=at(9)) == expected
+        assert merged(expected, [new], at=at(11)) == expected
+        open_row = row("10.1.0.7", "a")
+        assert merged([open_row], [new], at=at(9)) == (row("10.1.0.7", "a", None, 9), expected[1])
+        assert merged([open_row], [open_row], at=at(9)) == (open_row,)
 
     def test_addresses_are_in_numeric_order_ipv4_first(self):
         rows = [row("fd00::7", "a"), row("10.0.0.10", "a"), row("10.0.0.9", "a")]
@@ -83,6 +109,19 @@ class TestOneRackAtATime:
     def test_two_racks_from_the_same_moment_are_rejected(self):
         with pytest.raises(InvalidAddresses, match=r"got a in t.csv:2 and b in t.csv:2"):
             in_order([row("10.1.0.7", "a", 1), row("10.1.0.7", "b", 1)])
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_utc_cannot_express_is_none(text):
+    assert instant(text) is None
+
+
+def test_the_rack_of_an_address_is_that_of_the_row_that_applies():
+    racks = RacksAtTimes([row("fd00::7", "a", None, 5), row("fd00::7", "b", 7), row("::1", "c")])
+    found = [racks.find("FD00:0::7", at(hour)) for hour in (0, 5, 6, 7)]
+    assert found == [Rack("a"), None, None, Rack("b")]
+    assert racks.find("10.0.0.1", at(7)) is None
+    assert racks.find("no address", at(7)) is None
 
 
 rows = st.lists(

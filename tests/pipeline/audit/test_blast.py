@@ -24,7 +24,9 @@ def rows_of(spark, clusters):
     from rackwise.pipeline.fleet.snapshots import read_snapshots
 
     fleet = fleet_of_snapshots(read_snapshots(*parsed(clusters))[0])
-    rows = blast_rows(fleet, LEVELS, prices=PRICES, day=DAY, rack_of=lambda _, member: member.rack)
+    rows = blast_rows(
+        fleet, LEVELS, prices=PRICES, day=DAY, rack_of=lambda _cluster, _group, member: member.rack
+    )
     table = [row.asDict() for row in blast_radius(spark, rows).collect()]
     assert table == [row | {"usd_to_restore": nine(row["usd_to_restore"])} for row in rows]
     return table

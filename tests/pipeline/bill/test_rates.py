@@ -114,7 +114,7 @@ def test_the_rack_of_a_member_comes_from_the_given_function():
     fleet = fleet_of(cluster(topics={"orders": [(1, 2), (2, 3)]}, groups=[group_]))
     where = {"m": Rack("/eu/c"), "n": Rack("/eu/b")}
     rates = [rate("orders", None, "g", 2)]
-    found = modelled(fleet, rates, lambda _, member: where[member.member_id])
+    found = modelled(fleet, rates, lambda _cluster, _group, member: where[member.member_id])
     assert {(row.partition, row.client_rack) for row in found} == {
         (0, fleet.codes.racks["/eu/c"]),
         (1, fleet.codes.racks["/eu/b"]),

@@ -80,7 +80,7 @@ def test_rows_equal_those_of_core_for_each_cluster(spark):
             eps=(0.1, math.inf),
         ),
     )
-    layouts = layout_table(fleet.latest, lambda _, member: member.rack)
+    layouts = layout_table(fleet.latest, lambda _cluster, _group, member: member.rack)
     engine = SessionEngine(spark)
     found = all_results(engine, engine.table(cross_rack(given), CROSS_RACK), layouts, options)
     assert sum(len(part) for part in found["places"]) == 3 * 3
@@ -249,7 +249,9 @@ def test_a_cluster_as_a_row_has_the_same_layout():
     }
     made = replace(made, configs=Configs(brokers=dict.fromkeys((1, 2, 3, 4), selector)))
     snapshot = Named("demo", made)
-    table = layout_table([snapshot], lambda _, m: Rack(B) if m.member_id == "m3" else m.rack)
+    table = layout_table(
+        [snapshot], lambda _cluster, _group, m: Rack(B) if m.member_id == "m3" else m.rack
+    )
     (row,) = table.to_pylist()
     again = Layout.of(cluster_of(row), lambda _, member: member.rack)
     wanted = Layout.of(made, lambda _, m: Rack(B) if m.member_id == "m3" else m.rack)

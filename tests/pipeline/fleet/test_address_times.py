@@ -72,6 +72,12 @@ def test_a_row_within_a_longer_row_of_the_same_rack_does_not_end_it():
     assert found(rows, [(5 * HOUR, 5 * HOUR)]) == [1]
 
 
+def test_a_row_that_ends_where_it_begins_decides_nothing():
+    rows = [row("a", 9 * HOUR, 9 * HOUR), row("b", 9 * HOUR + 300, None)]
+    assert found(rows, [(9 * HOUR - 120, 9 * HOUR + 600)]) == [2]
+    assert found([row("a", 300, 300), row("c", 300.2, 300.7)], [(0, 600)]) == [0]
+
+
 def naive(rows, address, start, end):
     own = [each for each in rows if each.address == address]
     for each in own:

@@ -18,6 +18,11 @@ merged     10.1.0.7  a  shop/cart   09:00 .. 11:30
 An address that is used again between two listings may have had a third owner in between: nobody saw
 it, so the first row has that time. More frequent listings make the gap smaller.
 
+A listing may be older than the table. It ends no row that begins after it, and it opens no row that
+ends after it. A listed row without a start takes that of the table's row that applies then and has
+the same rack and owner. If the table has only other rows of the address, it begins at the time of
+the listing.
+
 What this does not do: read files; decide which rack a pod has (`kubernetes`), or a machine
 (`clouds`).
 """
@@ -34,7 +39,7 @@ from rackwise.core.errors import InvalidAddresses
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from rackwise.core.racks import Rack
 
@@ -82,9 +87,10 @@ def instant(text: str) -> datetime | None:
     """
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        # The first and the last day of the calendar are not all within it as UTC: OverflowError.
+        return found.astimezone(UTC) if "T" in text and found.tzinfo is not None else None
+    except (ValueError, OverflowError):
         return None
-    return found.astimezone(UTC) if "T" in text and found.tzinfo is not None else None
 
 
 def merged(
@@ -99,13 +105,19 @@ def merged(
     `is_listed`: whether a listing can contain a row; open rows that it cannot contain stay open.
     Raises `InvalidAddresses`, as `in_order` does.
     """
-    found = {row.identity: row for row in listing}
+    by_address = _by_address(table)
+    found = {
+        each.identity: each
+        for each in (_with_start(row, by_address.get(row.address, ()), at) for row in listing)
+    }
     kept: list[AddressRow] = []
-    for row in table:
-        if row.identity in found:
-            continue
-        is_gone = row.end is None and is_listed(row)
-        kept.append(replace(row, end=at) if is_gone else row)
+    for row in (each for rows in by_address.values() for each in rows):
+        listed = found.get(row.identity)
+        if listed is None:
+            is_gone = row.end is None and is_listed(row) and (row.start is None or row.start < at)
+            kept.append(replace(row, end=at) if is_gone else row)
+        elif listed.end is None and row.end is not None and at < row.end:
+            found[row.identity] = row
     return in_order([*kept, *found.values()])
 
 
@@ -126,7 +138,7 @@ def in_order(rows: Iterable[AddressRow]) -> tuple[AddressRow, ...]:
             continue
         if following.start == row.start and following.rack != row.rack:
             raise _two_racks(row, following)
-        if _overlaps(row, following):
+        if _overlaps(row, following) and (row.end is None or following.start is not None):
             row = replace(row, end=following.start)  # noqa: PLW2901 (the row that is kept)
         if row.start is None or _lasts(row):
             result.append(row)
@@ -146,12 +158,35 @@ def check_one_rack(rows: Iterable[AddressRow]) -> None:
         last[row.address] = row
 
 
-def constant_racks(rows: Iterable[AddressRow]) -> dict[str, Rack]:
-    """Address -> rack, of the addresses that have the same rack in all their rows."""
-    racks: dict[str, set[Rack]] = {}
+class RacksAtTimes:
+    """The rack of an address at a time."""
+
+    def __init__(self, rows: Iterable[AddressRow]) -> None:
+        self._rows = _by_address(rows)
+
+    def find(self, address: str, at: datetime) -> Rack | None:
+        """The rack of the row that applies; None if none does, or if the text is no address."""
+        own = self._rows.get(canonical_address(address) or "", ())
+        return next((row.rack for row in own if _applies(row, at)), None)
+
+
+def _by_address(rows: Iterable[AddressRow]) -> dict[str, list[AddressRow]]:
+    found: dict[str, list[AddressRow]] = {}
     for row in rows:
-        racks.setdefault(row.address, set()).add(row.rack)
-    return {address: found.pop() for address, found in racks.items() if len(found) == 1}
+        found.setdefault(row.address, []).append(row)
+    return found
+
+
+def _with_start(row: AddressRow, own: Sequence[AddressRow], at: datetime) -> AddressRow:
+    """A listed row; one without a start takes it from the table's rows `own` of its address."""
+    if row.start is not None or not own or not _applies(row, at):
+        return row
+    same = (each for each in own if (each.rack, each.owner) == (row.rack, row.owner))
+    return replace(row, start=next((each.start for each in same if _applies(each, at)), at))
+
+
+def _applies(row: AddressRow, at: datetime) -> bool:
+    return (row.start is None or row.start <= at) and (row.end is None or at < row.end)
 
 
 def _overlaps(earlier: AddressRow, later: AddressRow) -> bool:

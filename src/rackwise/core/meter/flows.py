@@ -114,12 +114,18 @@ class MeteredFlows:
     """Partitions whose bytes are not known: produce before fetch, by topic and group."""
 
 
-def metered_flows(pair: LookPair, rack_of: RackOf) -> MeteredFlows:
-    """The flows between two snapshots; `rack_of` returns the rack of a group's member."""
+def metered_flows(
+    pair: LookPair, rack_of: RackOf, earlier_rack_of: RackOf | None = None
+) -> MeteredFlows:
+    """The flows between two snapshots; `rack_of` returns the rack of a group's member.
+
+    `earlier_rack_of` returns it at the time of the first snapshot, if it may differ then.
+    """
     written = growth(pair)
     read = reads(pair, written)
     names = MeterCodes(pair)
-    early, late = (LookPlaces(pair, each, rack_of, names) for each in (pair.first, pair.second))
+    early = LookPlaces(pair, pair.first, earlier_rack_of or rack_of, names)
+    late = LookPlaces(pair, pair.second, rack_of, names)
     parts = [
         *_produced(pair, written, early, late),
         *_replicated(pair, written, early, late),

@@ -9,6 +9,7 @@ What this does not do: lose more than one rack at a time.
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,18 +19,17 @@ from rackwise.core.restore import rack_restores
 from rackwise.pipeline.schemas import BLAST, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.blast import RackLoss
-    from rackwise.core.model import Group, GroupMember
     from rackwise.core.policy import Policy
-    from rackwise.core.racks import Rack
     from rackwise.core.restore import RackRestore
     from rackwise.core.traffic import Price
     from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.layouts import RackOf
 
 
 def blast_rows(
@@ -38,7 +38,7 @@ def blast_rows(
     *,
     prices: Sequence[Price],
     day: date,
-    rack_of: Callable[[Group, GroupMember], Rack | None],
+    rack_of: RackOf,
 ) -> list[dict[str, Any]]:
     """Rows of BLAST, by cluster name, then rack path.
 
@@ -49,7 +49,9 @@ def blast_rows(
     rows: list[dict[str, Any]] = []
     for snapshot in fleet.latest:
         cluster = snapshot.cluster
-        restores = rack_restores(cluster, policy, prices=prices, day=day, rack_of=rack_of)
+        restores = rack_restores(
+            cluster, policy, prices=prices, day=day, rack_of=partial(rack_of, cluster)
+        )
         leaders = int((cluster.partitions.leader >= 0).sum())
         rows += [
             {"cluster": snapshot.name, **_row(loss, restores[loss.rack], leaders)}

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ def meter_flows(
     parse: Callable[[bytes], Cluster],
     rack_of: RackOf,
 ) -> Rows:
-    """METERED_FLOW of all pairs; `rack_of`: the rack of a member of a group."""
+    """METERED_FLOW of all pairs; `rack_of`: the rack of a member at the time of a snapshot."""
     rows = [
         {"run": number, "cluster": run.cluster, "packed": [one.packed for one in run.snapshots]}
         for number, run in enumerate(runs)
@@ -159,7 +160,7 @@ def _pair_batches(
     name: str, first: Cluster, second: Cluster, rack_of: RackOf
 ) -> Iterator[pa.RecordBatch]:
     pair = look_pair(first, second)
-    flows = metered_flows(pair, rack_of)
+    flows = metered_flows(pair, partial(rack_of, second), partial(rack_of, first))
     start_s, end_s = pair.start_ms // 1000, pair.end_ms // 1000
     for part in day_parts(flows.bytes, start_s, end_s):
         kept = np.flatnonzero(part.bytes > 0)

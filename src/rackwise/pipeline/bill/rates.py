@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.model import Group, GroupMember
+    from rackwise.core.model import Cluster, Group, GroupMember
     from rackwise.core.racks import Rack
     from rackwise.core.traffic import Rates
     from rackwise.pipeline.fleet.fleet import Fleet
@@ -62,7 +62,7 @@ FLOW = (
 _NO_FLOW = pa.table({name: np.zeros(0, dtype=np.int64) for name in ("cluster", *FLOW)})
 
 
-def own_rack(_group: Group, member: GroupMember) -> Rack | None:
+def own_rack(_cluster: Cluster, _group: Group, member: GroupMember) -> Rack | None:
     """The rack that a member reports."""
     return member.rack
 
@@ -255,12 +255,12 @@ class _ModelledCluster:
 
     def _assigned(self, rack_of: RackOf) -> dict[tuple[int, int, int], int]:
         """(client, topic, partition) -> code of the rack of the first member that reads it."""
-        codes = self._fleet.codes
+        codes, cluster = self._fleet.codes, self._snapshot.cluster
         found: dict[tuple[int, int, int], tuple[str, int]] = {}
-        for group in self._snapshot.cluster.groups:
+        for group in cluster.groups:
             client = codes.clients[group.group]
             for member in group.members:
-                reader = (member.member_id, codes.rack(rack_of(group, member)))
+                reader = (member.member_id, codes.rack(rack_of(cluster, group, member)))
                 for topic, number in member.partitions:
                     key = (client, codes.topics[topic], number)
                     found[key] = min(found.get(key, reader), reader)

@@ -11,7 +11,8 @@ window  09:10 .. 09:20   a         11:29 .. 11:39   a, also for the bytes of the
         11:32 .. 11:39   none      11:35 .. 11:45   b        08:00 .. 08:10   none
 ```
 
-Times count in whole seconds. Rows of one rack that touch or overlap are one span.
+Times count in whole seconds, and a row that ends in the second of its start never applies. Rows of
+one rack that touch or overlap are one span.
 
 What this does not do: split the bytes of a flow whose window has two racks; read the table.
 """
@@ -84,8 +85,9 @@ class AddressTimes:
 def _spans(rows: Iterable[AddressRow], codes: Mapping[str, int]) -> list[tuple[str, int, int, int]]:
     """Address, begin, end and rack code of each span, in order of address and begin."""
     every = sorted(
-        (int(ip_address(row.address)), row.address, _second(row.start, 0), _end(row), row.rack.text)
+        (int(ip_address(row.address)), row.address, begin, end, row.rack.text)
         for row in rows
+        if (begin := _second(row.start, 0)) < (end := _second(row.end, LAST_S))
     )
     spans: list[tuple[str, int, int, int]] = []
     for _, address, begin, end, rack in every:
@@ -97,10 +99,6 @@ def _spans(rows: Iterable[AddressRow], codes: Mapping[str, int]) -> list[tuple[s
                 continue
         spans.append((address, begin, end, code))
     return spans
-
-
-def _end(row: AddressRow) -> int:
-    return _second(row.end, LAST_S)
 
 
 def _second(at: datetime | None, unknown: int) -> int:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.snapshots import Snapshot
 
-    RackOf: TypeAlias = Callable[[Group, GroupMember], Rack | None]
+    RackOf: TypeAlias = Callable[[Cluster, Group, GroupMember], Rack | None]
 
 _BROKER = pa.struct(
     [("id", pa.int32()), ("rack", pa.string()), ("is_live", pa.bool_()), ("selector", pa.string())]
@@ -78,7 +78,7 @@ LAYOUT = from_arrow_schema(SCHEMA)
 
 
 def layout_table(snapshots: Iterable[Snapshot], rack_of: RackOf) -> pa.Table:
-    """One row per cluster; `rack_of`: function from a group's member to its rack."""
+    """One row per cluster; `rack_of`: the rack of a member at the time of a snapshot."""
     rows = [_row(one.name, one.cluster, rack_of) for one in snapshots]
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
@@ -140,13 +140,14 @@ def _row(name: str, cluster: Cluster, rack_of: RackOf) -> dict[str, Any]:
         "offsets": placed.offsets,
         "replicas": placed.values,
         "members": [
-            _member(group, member, rack_of) for group in cluster.groups for member in group.members
+            _member(group, member, rack_of(cluster, group, member))
+            for group in cluster.groups
+            for member in group.members
         ],
     }
 
 
-def _member(group: Group, member: GroupMember, rack_of: RackOf) -> dict[str, Any]:
-    rack = rack_of(group, member)
+def _member(group: Group, member: GroupMember, rack: Rack | None) -> dict[str, Any]:
     return {
         "group": group.group,
         "protocol": group.protocol,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -132,9 +133,8 @@ def _metered_change(
     has_rates = (cluster.partitions.bytes_in_per_s >= 0).any()
     view = View(cluster if has_rates else with_rates(pair, written), planning.policy)
     prices = copy_prices(view, _usable_prices(cluster, planning))
-    metered = MeteredReads(
-        pair=pair, written=written, rack_of=planning.rack_of, prices=planning.prices
-    )
+    racks = partial(planning.rack_of, cluster)
+    metered = MeteredReads(pair=pair, written=written, rack_of=racks, prices=planning.prices)
     lists = lists_after(view, result.moves)
     found = monthly_change(view, lists, prices)
     reads = moved_reads(view, lists, metered)

@@ -8,7 +8,7 @@ from canonical_flows import flow, write_flows
 from kubernetes_api import kubectl_list, node, pod
 from rackwise.adapters.files import write_snapshot
 from rackwise.cli.main import run
-from small_fleets import GIB, cluster
+from small_fleets import GIB, cluster, group
 
 NODES = (node("n1", "/eu/a"), node("n2", "/eu/b", "10.9.0.2"))
 POD = {"owner": ("StatefulSet", "reader"), "start": "2026-11-01T00:00:00Z"}
@@ -48,6 +48,41 @@ def test_the_bill_has_the_zone_of_the_pod_while_it_runs(analyzed, tmp_path, star
     (tmp_path / "list.json").write_bytes(kubectl_list(*NODES, reader))
     assert run(["racks", "kubernetes", str(tmp_path / "list.json"), "--out", str(table)]) == 0
     assert told in analyzed("--addresses", str(table))
+
+
+ENDED = "10.1.0.7,/eu/a,,,2026-01-02T00:00:00Z\n"
+SUCCESSION = "10.1.0.7,/eu/b,,,2026-01-10T00:00:00Z\n10.1.0.7,/eu/a,,2026-01-10T00:00:00Z,\n"
+
+
+@pytest.mark.parametrize(
+    ("reported", "rows", "told"),
+    [
+        (None, SUCCESSION, "0 bytes of 84.4 KiB cross racks (0 %), 84.4 KiB local"),
+        ("/eu/b", SUCCESSION, "0 bytes of 84.4 KiB cross racks (0 %), 84.4 KiB local"),
+        (None, ENDED, "84.4 KiB of 84.4 KiB cross racks (100 %)"),
+        ("/eu/b", ENDED, "84.4 KiB of 84.4 KiB cross racks (100 %)"),
+        ("/eu/a", ENDED, "0 bytes of 84.4 KiB cross racks (0 %), 84.4 KiB local"),
+    ],
+)
+def test_a_member_has_the_rack_of_its_row_at_the_snapshot(tmp_path, capsys, reported, rows, told):
+    """The leader is in /eu/a; the subnet of the member is in /eu/c."""
+    reader = group("g", ("m", reported, "10.1.0.7", [("orders", 0)]))
+    made = cluster(
+        topics={"orders": [(1,)]}, groups=[reader], taken_at="2026-01-20T00:00:00Z", min_isr=1
+    )
+    write_snapshot(made, tmp_path / "demo.json")
+    for name, text in (
+        ("rates.csv", "cluster,topic,client_group,bytes_out_per_s\ndemo,orders,g,1\n"),
+        ("subnets.csv", "cidr,rack\n10.1.0.0/16,/eu/c\n"),
+        ("addresses.csv", f"address,rack,owner,from,to\n{rows}"),
+    ):
+        (tmp_path / name).write_text(text)
+    command = ["analyze", str(tmp_path / "demo.json"), "--out", str(tmp_path / "out")]
+    command += ["--engine", "local", "--levels", "region,zone"]
+    for option in ("rates", "subnets", "addresses"):
+        command += [f"--{option}", str(tmp_path / f"{option}.csv")]
+    assert run(command) == 0
+    assert told in capsys.readouterr().out
 
 
 def test_without_the_table_the_rack_is_not_known(analyzed):
