@@ -79,18 +79,18 @@ def machine_rows(machines: Iterable[CloudMachine]) -> InventoryRows:
     """The rows of the addresses of machines. Raises `InvalidAddresses` for an address of two."""
     rows: list[AddressRow] = []
     without: list[str] = []
-    owners: dict[str, str] = {}
+    owners: dict[str, CloudMachine] = {}
     for machine in machines:
         if machine.zone is None:
             without.append(machine.name)
             continue
         for address in machine.addresses:
-            first = owners.setdefault(address, machine.name)
-            if first != machine.name:
+            first = owners.setdefault(address, machine)
+            if first != machine:  # a name is unique in a zone or a resource group alone
                 raise InvalidAddresses(
-                    f"invalid machines: expected {address} once, got it in {escaped(first)} and in "
-                    f"{escaped(machine.name)}",
-                    wanted=first,
+                    f"invalid machines: expected {address} once, got it in {_text(first)} and in "
+                    f"{_text(machine)}",
+                    wanted=first.name,
                     had=machine.name,
                     hint="list one network at a time: addresses of two networks may be equal",
                 )
@@ -108,6 +108,10 @@ def machine_rows(machines: Iterable[CloudMachine]) -> InventoryRows:
         names = names_text([escaped(name) for name in without])
         notes = (f"{counted(len(without), 'machine')} without a zone ({names}): no row",)
     return InventoryRows(rows=tuple(rows), notes=notes)
+
+
+def _text(machine: CloudMachine) -> str:
+    return escaped(f"{machine.name} in {machine.zone}")
 
 
 def joined_machines(

@@ -223,7 +223,12 @@ def test_a_wrong_table_of_zones(racks, zones, message):
         (
             "gcp",
             [instance("a", "z", "10.0.0.1"), instance("b", "y", "10.0.0.1")],
-            "expected 10.0.0.1 once, got it in a and in b",
+            "expected 10.0.0.1 once, got it in a in z and in b in y",
+        ),
+        (
+            "gcp",
+            [instance("a", "z", "10.0.0.1"), instance("a", "y", "10.0.0.1")],
+            "expected 10.0.0.1 once, got it in a in z and in a in y",
         ),
         ("gcp", [instance("a", "z", "10.0.0.300")], "networkIP: expected an IP address"),
         ("azure", VNETS, "got virtual networks, which span all zones"),
