@@ -11,7 +11,7 @@ from rackwise.core.findings import Finding, Rule, Severity
 from rackwise.report.gate.github import data_text, github_text, property_text
 from rackwise.report.gate.junit import junit_text
 from rackwise.report.gate.model import GateReport
-from rackwise.report.gate.sarif import FINGERPRINT, sarif_text
+from rackwise.report.gate.sarif import FINGERPRINT, GITHUB_FINGERPRINT, sarif_text
 
 RULES = {
     "offline": Rule("offline", Severity.ERROR, "a partition has no leader"),
@@ -112,7 +112,15 @@ class TestSarif:
         texts = [sarif_text(report(finding("offline", had=had))) for had in ("none", "broker 2")]
         runs = [json.JSONDecoder().decode(text)["runs"][0] for text in texts]
         one, other = (run["results"][0]["partialFingerprints"] for run in runs)
-        assert one == other == {FINGERPRINT: "offline/orders-1"}
+        assert one == other
+        assert one[FINGERPRINT] == "offline/orders-1"
+        assert set(one) == {FINGERPRINT, GITHUB_FINGERPRINT}
+
+    def test_github_sees_another_fingerprint_for_each_rule_and_place(self):
+        found = [finding("offline"), finding("offline", partition=2), finding("size")]
+        (run,) = json.JSONDecoder().decode(sarif_text(report(*found)))["runs"]
+        hashes = {each["partialFingerprints"][GITHUB_FINGERPRINT] for each in run["results"]}
+        assert len(hashes) == 3
 
     def test_no_control_character_leaves(self):
         text = sarif_text(report(finding("offline", topic=EVIL, had=EVIL), source="\u202ea"))

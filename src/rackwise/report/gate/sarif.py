@@ -2,8 +2,10 @@
 
 A result names the rule, its level, and two places: the snapshot as an artifact, because services
 show results at files, and the partition, topic or broker as a logical location. Its fingerprint is
-rule and place, so that a finding that stays is one alert and no new one. A rule that was not
-checked is a notification of the invocation.
+rule and place, so that a finding that stays is one alert and no new one. GitHub reads the
+fingerprint `primaryLocationLineHash` alone, and would otherwise compute one from the line of the
+snapshot, which is the same for all findings. A rule that was not checked is a notification of the
+invocation.
 
 Source: SARIF 2.1.0 (OASIS Standard), sections 3.13, 3.14, 3.19, 3.27, 3.28, 3.33.
 """
@@ -11,6 +13,7 @@ Source: SARIF 2.1.0 (OASIS Standard), sections 3.13, 3.14, 3.19, 3.27, 3.28, 3.3
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +31,8 @@ SCHEMA = (
 PROJECT = "https://github.com/rackwise/rackwise"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 FINGERPRINT = "rackwiseFinding/v1"
+GITHUB_FINGERPRINT = "primaryLocationLineHash"
+"""The fingerprint that GitHub reads."""
 UNRESERVED = {*ascii_letters, *digits, *"-._~", "/"}
 """Characters that stay in a path of a URI (RFC 3986)."""
 
@@ -81,6 +86,7 @@ def path_uri(path: str) -> str:
 
 def _result(report: GateReport, finding: Finding, numbers: dict[str, int]) -> dict[str, Any]:
     place = escaped(place_text(finding))
+    identity = f"{finding.rule}/{place}"
     artifact = {"uri": path_uri(report.source)}
     return {
         "ruleId": finding.rule,
@@ -93,5 +99,8 @@ def _result(report: GateReport, finding: Finding, numbers: dict[str, int]) -> di
                 "logicalLocations": [{"fullyQualifiedName": place, "kind": "resource"}],
             }
         ],
-        "partialFingerprints": {FINGERPRINT: f"{finding.rule}/{place}"},
+        "partialFingerprints": {
+            FINGERPRINT: identity,
+            GITHUB_FINGERPRINT: sha256(identity.encode()).hexdigest()[:32],
+        },
     }
