@@ -148,6 +148,8 @@ class StandInApi:
         self.asked = []
         self.url = None
         """Where it is served."""
+        self.cuts_answers = False
+        """Whether it closes the connection in the middle of an answer."""
         self.page = 2
         """Objects per answer, however many the client asks for."""
 
@@ -227,7 +229,7 @@ def _handler(api):
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            self.wfile.write(data[: len(data) // 2] if api.cuts_answers else data)
 
         def log_message(self, *_):
             """Say nothing: the tests read stderr."""

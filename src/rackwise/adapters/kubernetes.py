@@ -15,11 +15,13 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
+from yaml import MarkedYAMLError, YAMLError
 
 from rackwise.adapters.files.tables.kubernetes import check_nodes, joined, parse_list
 from rackwise.core.errors import (
@@ -43,33 +45,39 @@ PAGE = 500
 """Objects in one answer, as kubectl asks for them."""
 TIMEOUT_S = (10.0, 60.0)
 """Maximum time to connect, and to wait for bytes of an answer."""
+DEFAULT_KUBECONFIG = "~/.kube/config"
 SETUP = "set KUBECONFIG or --context, or run in a pod with a service account"
 
 
 def open_kubernetes(context: str | None) -> Connection:
     """A client of the cluster: of a context of the kubeconfig, by default the current one.
 
-    Without a kubeconfig, the service account of the pod that runs this process is used.
+    If there is no kubeconfig, the service account of the pod that runs this process is used.
 
-    Raises `InvalidConfig` if there is no such context, or no configuration.
+    Raises `InvalidConfig` if there is no such context, no configuration, or a damaged one.
     """
     settings = client.Configuration()
     settings.retries = False  # a retry is logged to stderr, and the next run is one anyway
+    # The client reads the variable only when it is imported.
+    files = os.environ.get("KUBECONFIG") or DEFAULT_KUBECONFIG
+    has_file = any(Path(each).expanduser().exists() for each in files.split(os.pathsep) if each)
     try:
-        config.load_kube_config(
-            # The client reads the variable only when it is imported.
-            config_file=os.environ.get("KUBECONFIG") or None,
-            context=context,
-            client_configuration=settings,
-            persist_config=False,
-        )
-    except config.ConfigException as error:
-        if context is not None:
-            raise _no_config(str(error)) from None
-        try:
+        if has_file or context is not None:
+            config.load_kube_config(
+                config_file=files,
+                context=context,
+                client_configuration=settings,
+                persist_config=False,
+            )
+        else:
             config.load_incluster_config(client_configuration=settings)
-        except config.ConfigException as other:
-            raise _no_config(str(other)) from None
+    except config.ConfigException as error:
+        raise _no_config(str(error)) from None
+    except OSError as error:
+        raise _no_config(f"{files}: {error.strerror}") from None
+    except (YAMLError, TypeError, KeyError, AttributeError, ValueError) as error:
+        # The client does not check what it reads. The text of the error may quote a token.
+        raise _no_config(f"{files} is no kubeconfig{_line(error)}") from None
     return client.ApiClient(settings)
 
 
@@ -104,11 +112,12 @@ def _pages(
         page = {"limit": PAGE, **({"_continue": token} if token else {})}
         try:
             answer = ask(**own, **page, _preload_content=False, _request_timeout=TIMEOUT_S)
+            data = answer.data
         except ApiException as error:
             raise _refused(what, error, where) from None
         except HTTPError as error:
             raise _unreachable(where, str(error)) from None
-        listing, token = parse_list(answer.data, where=where)
+        listing, token = parse_list(data, where=where)
         yield listing
         if not token:
             return
@@ -147,6 +156,11 @@ def _refused(what: str, error: ApiException, where: str) -> Exception:
         had=error.status,
         hint="run `kubectl get nodes,pods -A` to see whether the API works",
     )
+
+
+def _line(error: Exception) -> str:
+    mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
+    return "" if mark is None else f": line {mark.line + 1} is no YAML"
 
 
 def _no_config(reason: str) -> InvalidConfig:

@@ -271,6 +271,37 @@ class TestCluster:
         assert CANARY not in shown.err
         assert cluster.asked == []
 
+    def test_an_answer_that_is_cut_off_is_an_error(self, cluster, capsys):
+        cluster.cuts_answers = True
+        assert run(["racks", "kubernetes"]) == 1
+        said = capsys.readouterr().err
+        assert "cannot get the answer of https://127.0.0.1:" in said
+        assert "internal error" not in said
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            (f"users:\n- token: *{CANARY}\n", "is no kubeconfig: line 2 is no YAML"),
+            ("a: [b", "is no kubeconfig: line 1 is no YAML"),
+            ("\0", "is no kubeconfig"),
+            ("[]", "is no kubeconfig"),
+            (f"{{clusters: 7, users: {CANARY}}}", "is no kubeconfig"),
+            ("", "is empty"),
+            ("{current-context: gone, contexts: [], clusters: [], users: []}", "gone"),
+        ],
+    )
+    def test_a_damaged_kubeconfig_is_an_error_that_names_the_cause(
+        self, tmp_path, monkeypatch, capsys, text, reason
+    ):
+        path = tmp_path / "config"
+        path.write_text(text)
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        assert run(["racks", "kubernetes", "--debug"]) == 1
+        said = capsys.readouterr().err
+        assert "cannot find a Kubernetes cluster" in said
+        assert reason in said
+        assert CANARY not in said
+
     @pytest.mark.parametrize("options", [[], ["--context", "elsewhere"]])
     def test_no_configuration_is_an_error(self, tmp_path, monkeypatch, capsys, options):
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
