@@ -94,7 +94,38 @@ def test_the_manifests_are_valid(version):
             if "strimzi" not in document["apiVersion"]:  # a resource of an operator
                 kubernetes_validate.validate(document, version, strict=True)
             kinds.append(document["kind"])
-    assert kinds == ["Deployment", "Pod", "ClusterRole", "Pod", "Kafka", "KafkaConnect"]
+    access = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"]
+    assert kinds == ["Deployment", "Pod", *access, "Pod", "Kafka", "KafkaConnect"]
+
+
+def test_only_the_init_container_has_the_token_of_an_account_that_may_read_nodes():
+    (text,) = (text for _, text in blocks_of(CLIENTS, "yaml") if "ServiceAccount" in text)
+    account, role, binding, pod = yaml.safe_load_all(text)
+    (subject,) = binding["subjects"]
+    assert subject == {"kind": account["kind"]} | {
+        key: account["metadata"][key] for key in ("name", "namespace")
+    }
+    assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (
+        role["kind"],
+        role["metadata"]["name"],
+    )
+    spec = pod["spec"]
+    assert pod["metadata"]["namespace"] == account["metadata"]["namespace"]
+    assert spec["serviceAccountName"] == account["metadata"]["name"]
+    assert spec["automountServiceAccountToken"] is False
+    (name,) = (each["name"] for each in spec["volumes"] if "projected" in each)
+    mounted = {
+        each["name"]: name in [mount["name"] for mount in each["volumeMounts"]]
+        for each in [*spec["initContainers"], *spec["containers"]]
+    }
+    assert mounted == {"rack": True, "main": False}
+
+
+def test_each_step_after_the_audit_runs_if_the_audit_fails():
+    (text,) = (text for _, text in blocks_of(CI, "yaml") if "jobs" in text)
+    steps = yaml.safe_load(text)["jobs"]["audit"]["steps"]
+    names = [step.get("name") for step in steps]
+    assert {step.get("if") for step in steps[names.index("Audit") + 1 :]} == {"always()"}
 
 
 def test_the_python_of_the_guide_runs(monkeypatch):
