@@ -8,29 +8,45 @@ from __future__ import annotations
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from rackwise.adapters.clients.confluent.statistics import read_statistics
+from rackwise.adapters.files.fleet_file import read_fleet_file
 from rackwise.adapters.files.journal import parse_journal
 from rackwise.adapters.files.plan.read import parse_plan
 from rackwise.adapters.files.plan.reassignment import parse_placement, parse_racks
 from rackwise.adapters.files.policy import parse_policy
 from rackwise.adapters.files.snapshot.read import parse_snapshot
+from rackwise.adapters.files.tables.addresses import parse_addresses
+from rackwise.adapters.files.tables.clouds.aws import parse_aws_subnets
+from rackwise.adapters.files.tables.clouds.azure import parse_azure
+from rackwise.adapters.files.tables.clouds.gcp import parse_gcp_instances
+from rackwise.adapters.files.tables.kubernetes import parse_kubernetes
 from rackwise.adapters.files.tables.owners import parse_owners
 from rackwise.adapters.files.tables.prices import parse_prices
 from rackwise.adapters.files.tables.rates import parse_clients, parse_rates
+from rackwise.adapters.files.tables.zones import parse_zones
 from rackwise.adapters.kafka.client_config import jaas_options
 from rackwise.adapters.kafka.references import References
 from rackwise.adapters.kafka.stores.jks import read_jks
 from rackwise.adapters.kafka.stores.load import is_pem, well_formed
 from rackwise.adapters.kafka.stores.material import StoreName
 from rackwise.core.errors import InputError
+from rackwise.core.inventory.addresses import in_order
+from rackwise.core.inventory.clouds import machine_rows, subnet_rows
+from rackwise.core.inventory.kubernetes import kubernetes_rows
 from rackwise.core.java_properties import property_entries
 from rackwise.core.json.strict import parse
 from rackwise.core.placement.manual import parse_assignment
 from rackwise.core.racks import Rack
 from rackwise.core.subnets import parse_subnets
 from rackwise.core.wire.batches import read_batch_spans
-from rackwise.core.wire.consumer import decode_blob, decode_sticky_user_data, decode_subscription
+from rackwise.core.wire.consumer import (
+    decode_blob,
+    decode_leader_note,
+    decode_sticky_user_data,
+    decode_subscription,
+)
 from rackwise.core.wire.endpoints import read_endpoint
 from rackwise.core.wire.ibp import parse_ibp, parse_software
 from rackwise.core.wire.metadata import read_metadata_response
@@ -69,6 +85,26 @@ def resolve(text):
     References({}).resolved(text, "file:1", key="a", is_secret=False)
 
 
+def fleet(data):
+    with NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        read_fleet_file(file.name, environ={"NAME": "value"})
+
+
+AZURE_VM = b"/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/vm"
+AZURE_NICS = (
+    b'[{"name":"n","virtualMachine":{"id":"%s"},'
+    b'"ipConfigurations":[{"privateIPAddress":"10.2.0.4"}]}]'
+) % AZURE_VM
+AZURE_VMS = b'[{"id":"%s","name":"vm","location":"westeurope","zones":["1"]}]' % AZURE_VM
+
+
+def azure(nics, vms):
+    machines, _ = parse_azure(nics, vms, nics_where="nics", vms_where="vms")
+    in_order(machine_rows(machines).rows)
+
+
 READERS = {
     "JSON": lambda data: parse(data, where="file", error=InputError),
     "journal": lambda data: parse_journal(data, Path("journal")),
@@ -83,6 +119,18 @@ READERS = {
     "owners": of_file(parse_owners),
     "rates": of_file(parse_rates),
     "clients": of_file(parse_clients),
+    "addresses": of_file(parse_addresses),
+    "zones": of_file(parse_zones),
+    "Kubernetes listing": lambda data: in_order(
+        kubernetes_rows(parse_kubernetes(data, where="file")).rows
+    ),
+    "AWS subnets": lambda data: subnet_rows(parse_aws_subnets(data, where="file"), "id"),
+    "Google instances": lambda data: in_order(
+        machine_rows(parse_gcp_instances(data, where="file")).rows
+    ),
+    "Azure interfaces": lambda data: azure(data, AZURE_VMS),
+    "Azure machines": lambda data: azure(AZURE_NICS, data),
+    "fleet file": fleet,
     "properties": of_text(property_entries),
     "JAAS": of_text(jaas_options),
     "references": of_text(resolve),
@@ -98,6 +146,7 @@ READERS = {
     "statistics": of_text(read_statistics),
     "subscription": decode_subscription,
     "user data of rackwise": decode_blob,
+    "note of a leader": decode_leader_note,
     "user data of sticky": decode_sticky_user_data,
     "record batches": read_batch_spans,
     "placement request": read_request,

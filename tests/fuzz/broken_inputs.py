@@ -10,9 +10,11 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from assignments import consumer_vectors
+from hostile_readers import AZURE_NICS, AZURE_VMS
 from rackwise.adapters.files.plan.write import plan_bytes
 from rackwise.adapters.files.snapshot.write import snapshot_bytes
 from rackwise.core.planning.plan import plan
+from rackwise.core.wire.consumer import encode_leader_note
 from rackwise.core.wire.replica_assignment import AssignmentRequest, write_request
 from record_batches import neighbours
 from registrations import TOPIC_3
@@ -34,6 +36,19 @@ PLACEMENT = (
     b'{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2],'
     b'"log_dirs":["any","any"]}]}'
 )
+ADDRESSES = (
+    b"address,rack,owner,from,to\n10.1.0.7,a,shop/cart,2026-11-26T09:00:00Z,2026-11-26T10:00:00Z\n"
+    b"10.1.0.7,b,,2026-11-26T10:00:00+00:00,\nfd00::7,a,,,\n"
+)
+GOOGLE = (
+    b'[{"name":"kafka-0","creationTimestamp":"2026-11-02T10:00:00.123-07:00",'
+    b'"networkInterfaces":[{"networkIP":"10.1.0.9"}],'
+    b'"zone":"https://www.googleapis.com/compute/v1/projects/p/zones/europe-west1-b"}]'
+)
+FLEET = (
+    b'[defaults]\nprovider = "aws"\n\n[clusters.prod-eu]\nbootstrap = "${env:NAME}:9092"\n'
+    b'window = "22:00-05:00"\n'
+)
 STATISTICS = (
     b'{"ts":5,"brokers":{"b":{"nodeid":1,"state":"UP","stateage":7}},'
     b'"topics":{"t":{"partitions":{"0":{"leader":1,"msgq_cnt":0,"msgq_bytes":0}}}}}'
@@ -44,6 +59,10 @@ def sealed(line):
     """A line of a journal with its check."""
     body = line.replace(b'"check":"%s",', b"").rstrip()
     return line.replace(b"%s", sha256(body).hexdigest()[:16].encode())
+
+
+def listings(name):
+    return (ROOT / "examples" / "racks" / name).read_bytes()
 
 
 def octets(section):
@@ -71,6 +90,14 @@ def examples():
             b"cluster,topic,bytes_in_per_s,client_group,bytes_out_per_s\nd,t,3,,\nd,t,,g,5\n"
         ],
         "clients": [b"client_group,rack\nbilling,/eu/a\n"],
+        "addresses": [ADDRESSES],
+        "zones": [b"name,id\nus-east-1a,use1-az4\nus-east-1b,use1-az6\n"],
+        "Kubernetes listing": [listings("kubectl.json")],
+        "AWS subnets": [listings("describe-subnets.json")],
+        "Google instances": [GOOGLE],
+        "Azure interfaces": [AZURE_NICS],
+        "Azure machines": [AZURE_VMS],
+        "fleet file": [FLEET],
         "properties": [b"a=1\nb.c : x\\u0041\\\n  y\n#c\n"],
         "JAAS": [b'org.example.Module required username="u" password="p\\"q";'],
         "references": [b"a", b"${env"],
@@ -86,6 +113,7 @@ def examples():
         "statistics": [STATISTICS],
         "subscription": octets("subscription"),
         "user data of rackwise": octets("rackwise_blob"),
+        "note of a leader": [encode_leader_note("a", is_leader=True), b"RA"],
         "user data of sticky": octets("sticky_user_data"),
         "record batches": [b"".join(neighbours([1, 3, 2]))],
         "placement request": [

@@ -29,7 +29,12 @@ def read_zones(path: str | Path, *, max_bytes: int = MAX_BYTES) -> ZoneTable:
     Raises `InvalidConfig` if the path is no readable regular file, `InvalidAddresses`.
     """
     data = read_bytes(path, error=InvalidAddresses, max_bytes=max_bytes)
-    table = table_of(data, where=str(path), error=InvalidAddresses, required=ZONE_COLUMNS)
+    return parse_zones(data, where=str(path))
+
+
+def parse_zones(data: bytes, *, where: str) -> ZoneTable:
+    """The zones in the content of a file. Raises `InvalidAddresses`."""
+    table = table_of(data, where=where, error=InvalidAddresses, required=ZONE_COLUMNS)
     for row in table.rows:
         for column in ZONE_COLUMNS:
             if not row[column]:
