@@ -23,6 +23,7 @@ from rackwise.core.errors import (
     InvalidSnapshot,
     InvalidSubnets,
 )
+from rackwise.core.inventory.addresses import check_one_rack
 from rackwise.core.owners import NO_OWNERS, Owners
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.text import alternatives, are, counted, escaped
@@ -119,7 +120,7 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
         flows=tuple(flows),
         billed=_billed(options.billed or ()),
         subnets=_subnets(reader, options.subnets),
-        addresses=_addresses(reader, options.addresses),
+        addresses=_addresses(reader, options.addresses or ()),
         clients=_clients(shell, reader, options.clients, used),
         rates=_rates(reader, options.rates),
         owners=_owners(reader, options.owners),
@@ -202,10 +203,14 @@ def _subnets(reader: _FileReader, path: Path | None) -> tuple[Subnet, ...]:
     return read_subnets(path, max_bytes=len(data))
 
 
-def _addresses(reader: _FileReader, path: Path | None) -> tuple[AddressRow, ...]:
-    if path is None:
-        return ()
-    return parse_addresses(reader.read("addresses", path, InvalidAddresses), where=str(path))
+def _addresses(reader: _FileReader, paths: Sequence[Path]) -> tuple[AddressRow, ...]:
+    """The rows of all tables, which agree on the rack of each address."""
+    rows: list[AddressRow] = []
+    for number, path in enumerate(paths, 1):
+        what = "addresses" if number == 1 else f"addresses {number}"
+        rows += parse_addresses(reader.read(what, path, InvalidAddresses), where=str(path))
+    check_one_rack(rows)
+    return tuple(rows)
 
 
 def _clients(

@@ -73,11 +73,11 @@ class BillOptions:
         ),
     ] = None
     addresses: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             metavar="CSV",
             help="Read the racks of single addresses from this CSV file, with the times from which "
-            "and to which they apply; rackwise racks writes it.",
+            "and to which they apply; rackwise racks writes it. Repeatable.",
         ),
     ] = None
     clients: Annotated[

@@ -212,7 +212,7 @@ def _two_racks(first: AddressRow, second: AddressRow) -> InvalidAddresses:
         f"{escaped(second.where)}",
         wanted=first.rack.text,
         had=second.rack.text,
-        hint="keep one of the two, or write when one ends and the other begins; addresses of two "
-        "networks that overlap belong into two tables",
+        hint="keep one of the two, or write when one ends and the other begins; networks that "
+        "use the same addresses need a table and a run each",
         where=second.where,
     )

@@ -85,6 +85,19 @@ def test_a_member_has_the_rack_of_its_row_at_the_snapshot(tmp_path, capsys, repo
     assert told in capsys.readouterr().out
 
 
+def test_tables_of_two_sources_are_used_together(analyzed, tmp_path, capsys):
+    nodes, pods, other = (tmp_path / f"{name}.csv" for name in ("nodes", "pods", "other"))
+    nodes.write_text("address,rack,owner\n10.0.0.1,/eu/a,vm\n")
+    pods.write_text("address,rack,owner\n10.0.0.1,/eu/a,\n10.1.0.7,/eu/b,shop/reader\n")
+    told = analyzed("--addresses", str(nodes), "--addresses", str(pods))
+    assert "1.00 GiB of 3.00 GiB cross racks (33.3 %)" in told
+    other.write_text("address,rack\n10.1.0.7,/eu/c\n")
+    options = ["--addresses", str(pods), "--addresses", str(other), "--engine", "local"]
+    command = ["analyze", str(tmp_path / "demo.json"), "--out", str(tmp_path / "out"), *options]
+    assert run(command) == 1
+    assert f"got /eu/c in {other}:2 and /eu/b in {pods}:3" in capsys.readouterr().err
+
+
 def test_without_the_table_the_rack_is_not_known(analyzed):
     assert "0 bytes local, 3.00 GiB unknown" in analyzed()
 
