@@ -141,6 +141,16 @@ class TestRacks:
         assert found["fetch", "a", "b", False] == 50
         assert found["fetch", "a", "c", False] == 51
 
+    def test_a_member_whose_address_got_another_rack(self):
+        world, log = orders(commits={"g": {PLACE: 10}}, owners={"g": {PLACE: "b"}})
+        first = world.look()
+        log.sizes.append(101)
+        world.commits["g"][PLACE] = 11
+        pair = look_pair(first, world.look(minute=1))
+        found = named(metered_flows(pair, lambda *_: Rack("c"), lambda *_: Rack("b")))
+        assert found["fetch", "a", "b", False] == 50
+        assert found["fetch", "a", "c", False] == 51
+
     def test_a_group_without_members_reads_into_no_known_rack(self):
         def change():
             log.sizes.append(100)

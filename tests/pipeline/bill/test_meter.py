@@ -9,6 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from rackwise.core.fleet import FleetOptions, FlowFormat
+from rackwise.core.inventory.addresses import AddressRow
+from rackwise.pipeline.schemas import KINDS
 from truths import write_fleet
 
 pytestmark = pytest.mark.spark
@@ -59,6 +61,30 @@ class TestWithoutFlowLogs:
         assert summary["quality"]["bytes_metered"] > 0
         assert summary["observed"]["seconds"] > 3600
         assert all(row["from_rack"] == "(unknown)" for row in rows if row["kind"] == "produce")
+
+
+    def test_members_have_the_racks_of_their_addresses_at_each_snapshot(self, spark, tmp_path):
+        _, request = write_fleet(replace(OPTIONS, seed=303, clusters=1), tmp_path)
+        times = sorted({one.taken_at for one in request.snapshots})
+        members = [m for one in request.snapshots for g in one.cluster.groups for m in g.members]
+        (first, *_, last) = (broker.rack for broker in request.snapshots[0].cluster.brokers)
+        assert first != last
+        table = [
+            AddressRow(address=address, rack=rack, start=start, end=end)
+            for address in {member.address for member in members if member.address}
+            for rack, start, end in ((first, None, times[1]), (last, times[1], None))
+        ]
+        _, rows, made = analyzed(spark, request, flows=(), addresses=tuple(table))
+        flows = pyarrow.parquet.read_table(f"{made.tables}/gold/metered_flow").to_pylist()
+        before = int(times[1].timestamp())
+        found = {
+            (flow["start_s"] >= before, flow["client_path"])
+            for flow in flows
+            if flow["kind"] == KINDS.index("fetch")
+        }
+        assert (True, first.text) not in found
+        assert {(False, first.text), (False, last.text), (True, last.text)} <= found
+        assert any(row["kind"] == "fetch" and row["to_rack"] == last.text for row in rows)
 
 
 class TestWithFlowLogs:
