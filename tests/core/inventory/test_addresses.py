@@ -79,6 +79,8 @@ class TestMerging:
         expected = (old, row("10.1.0.7", "b", 9, owner="shop/pay"))
         assert merged([old], [new], at=at(9)) == expected
         assert merged(expected, [new], at=at(11)) == expected
+        again = merged([old], [row("10.1.0.7", "a")], at=at(9))
+        assert again == (old, row("10.1.0.7", "a", 9))
         open_row = row("10.1.0.7", "a")
         assert merged([open_row], [new], at=at(9)) == (row("10.1.0.7", "a", None, 9), expected[1])
         assert merged([open_row], [open_row], at=at(9)) == (open_row,)

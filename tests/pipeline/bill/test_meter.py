@@ -62,7 +62,6 @@ class TestWithoutFlowLogs:
         assert summary["observed"]["seconds"] > 3600
         assert all(row["from_rack"] == "(unknown)" for row in rows if row["kind"] == "produce")
 
-
     def test_members_have_the_racks_of_their_addresses_at_each_snapshot(self, spark, tmp_path):
         _, request = write_fleet(replace(OPTIONS, seed=303, clusters=1), tmp_path)
         times = sorted({one.taken_at for one in request.snapshots})
