@@ -164,6 +164,14 @@ class TestFailures:
             *(("metrics",), ("notify",)),
         ]
 
+    def test_a_price_of_more_clusters_replaces_a_failed_price_of_some_of_them(self):
+        here, _ = run_night(situation(B, C), {("first-look", "c"): 1, ("price", "b"): 1})
+        assert here.night.run_of("price", "b") is not None
+        here, _ = run_night(replace(here, night=replace(here.night, starts=2)))
+        assert [run.clusters for run in here.night.runs if run.step == "price"] == [("b", "c")]
+        assert exit_code(here.night) == 0
+        assert due(replace(here, night=replace(here.night, starts=3))) == ()
+
 
 class TestStartedAgain:
     def test_a_complete_night_has_nothing_to_do(self):

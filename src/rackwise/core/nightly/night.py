@@ -91,8 +91,12 @@ class Night:
         return next((each for each in self.runs if each.key == (step, clusters)), None)
 
     def with_run(self, run: StepRun) -> Night:
-        """The night after a step has ended."""
-        kept = tuple(each for each in self.runs if each.key != run.key)
+        """The night after a step has ended.
+
+        A price replaces every price that shares a cluster with it: which clusters are priced
+        together changes when one of them answers again.
+        """
+        kept = tuple(each for each in self.runs if not _replaces(run, each))
         return replace(self, runs=(*kept, run))
 
     def of(self, clusters: Collection[str]) -> Night:
@@ -104,6 +108,12 @@ class Night:
         """The night when `nightly` starts: this one if it is the same day, else a new one."""
         night = self if self.day == day else Night(day=day)
         return replace(night, starts=night.starts + 1, began=now, ended=None, exit=None)
+
+
+def _replaces(run: StepRun, earlier: StepRun) -> bool:
+    if run.step == earlier.step == "price":
+        return not set(run.clusters).isdisjoint(earlier.clusters)
+    return run.key == earlier.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
