@@ -26,10 +26,11 @@ def breaks(_):
     raise KeyError("\x1b[31m")
 
 
-def test_each_cluster_has_its_code_its_error_and_its_documents_in_order():
+def test_each_cluster_has_its_code_its_error_and_its_documents_in_order(capsys):
     def says(own):
         own.document({"of": own.name})
         own.text("dropped")
+        own.data("dropped")
         return 2
 
     found = outcomes({"a": fails, "b": says, "c": breaks, "d": lambda _: 0})
@@ -38,6 +39,7 @@ def test_each_cluster_has_its_code_its_error_and_its_documents_in_order():
     assert found["b"] == ClusterOutcome(exit=2, documents=({"of": "b"},))
     assert found["c"].error.message == "internal error: KeyError: '\\x1b[31m'"
     assert found["d"] == ClusterOutcome(exit=0)
+    assert capsys.readouterr().out == ""
 
 
 def test_clusters_run_at_the_same_time_but_not_more_than_allowed():
@@ -60,24 +62,30 @@ def test_clusters_run_at_the_same_time_but_not_more_than_allowed():
 
 
 def test_a_cluster_that_hangs_fails_at_its_limit_and_the_others_go_on(capsys):
+    before = set(threading.enumerate())
     free, is_late = threading.Event(), threading.Event()
 
     def hangs(own):
         free.wait(LIMIT_S)
         own.warn("too late")
         own.note("too late")
+        own.data("too late")
         is_late.set()
-        return 0
+        raise KeyError("too late")
 
-    found = outcomes({"a": hangs, "b": lambda _: 0, "c": lambda _: 0}, at_once=1, limit_s=0.2)
+    works = {"a": hangs, "b": lambda _: 0, "c": lambda _: 0}
+    found = outcomes(works, at_once=1, limit_s=0.2, shell=Shell(is_debug=True))
+    threads = set(threading.enumerate()) - before
     free.set()
     assert is_late.wait(LIMIT_S)
+    for each in threads:
+        each.join(LIMIT_S)
     assert type(found["a"].error) is Unreachable
     assert found["a"].error.message == "no result within 0.2 s"
     assert [found[name].exit for name in "abc"] == [1, 0, 0]
-    shown = capsys.readouterr().err
-    assert "a: failed (1 of 3)" in shown
-    assert "too late" not in shown
+    shown = capsys.readouterr()
+    assert "a: failed (1 of 3)" in shown.err
+    assert "too late" not in shown.out + shown.err
 
 
 def test_warnings_and_notes_name_their_cluster(capsys):

@@ -62,6 +62,10 @@ class ClusterShell(Shell):
         self.documents.append(document)
 
     @override
+    def data(self, text: str) -> None:
+        """Drop it: data of several clusters would be no document."""
+
+    @override
     def text(self, text: str) -> None:
         """Drop it: what a fleet shows are documents."""
 
@@ -162,7 +166,7 @@ def _run(
     except RackwiseError as error:
         outcome = ClusterOutcome(exit=error.exit_code, error=error)
     except Exception as error:  # noqa: BLE001 (it is the outcome of its cluster)
-        if own.is_debug:
+        if own.is_debug and not own.is_over.is_set():
             traceback.print_exc()
         summary = f"internal error: {type(error).__name__}: {error}".partition("\n")[0]
         hint = "run again with --debug and report the output"
