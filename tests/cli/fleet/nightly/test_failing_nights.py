@@ -63,6 +63,27 @@ def test_notices_that_nobody_took_are_sent_by_the_next_run(fleet, hook, answer):
     assert "rackwise_nightly_notices_unsent 0\n" in metrics(fleet)
 
 
+def test_a_run_without_a_webhook_keeps_the_notices_that_wait_and_adds_none(fleet, hook):
+    hook.answer = 500
+    fleet.night(FIRST)
+    fleet.url = None
+    third = DOWN | {"bootstrap": "127.0.0.1:3"}
+    fleet.write({"a": DOWN, "b": DOWN | {"bootstrap": "127.0.0.1:2"}, "c": third})
+    fleet.night(SECOND)
+    waiting = [(row["cluster"], row["day"]) for row in fleet.state()["outbox"]]
+    assert waiting == [("a", "2026-11-26"), ("b", "2026-11-26")]
+    fleet.url, hook.answer = hook.url, 200
+    fleet.night(THIRD)
+    assert sorted(hook.kinds()[-2:]) == [("cluster-failed", "a"), ("cluster-failed", "b")]
+    assert fleet.state()["outbox"] == []
+
+
+def test_a_fleet_without_a_value_is_the_file_of_the_working_folder(fleet, monkeypatch, capsys):
+    monkeypatch.chdir(fleet.file.parent)
+    assert run(["nightly", "--fleet", "--out", "data"]) == 3
+    assert "night of " in capsys.readouterr().out
+
+
 def test_the_url_of_the_webhook_is_in_no_file_and_in_no_output(fleet, hook):
     hook.answer = 500
     out = fleet.night(FIRST, "--debug")

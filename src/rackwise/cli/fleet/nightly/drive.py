@@ -233,8 +233,6 @@ class Driver:
         began, began_ms = utc_now(), self._now_ms()
         self._write(self._with_changes())
         code, reason = 0, None
-        if self.settings.webhook is None:
-            self._write(replace(self.state, outbox=()))
         try:
             self._send()
         except RackwiseError as error:
@@ -269,7 +267,9 @@ class Driver:
                 limit_percent=self.settings.limit_percent,
             )
             found += notices
-        outbox = (*self.state.outbox, *found)
+        # Without a webhook, what an earlier run could not send still waits.
+        added = [] if self.settings.webhook is None else found
+        outbox = (*self.state.outbox, *added)
         return replace(self.state, clusters=memories, outbox=outbox)
 
     def _end(self, began_ms: int) -> None:

@@ -38,7 +38,7 @@ class NightlyOptions:
         ),
     ]
     fleet: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Read the clusters from this file. [default: rackwise.toml in the working folder "
@@ -185,7 +185,7 @@ def _fleet(shell: Shell, options: NightlyOptions) -> FleetFile:
     """The fleet file. Raises `InvalidConfig` where there is none."""
     from rackwise.adapters.files.fleet_file import find_fleet_file, read_fleet_file
 
-    path = options.fleet or find_fleet_file(Path.cwd())
+    path = Path(options.fleet) if options.fleet else find_fleet_file(Path.cwd())
     if path is None:
         raise InvalidConfig(
             "expected a fleet file, got none",
