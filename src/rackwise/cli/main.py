@@ -42,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
         return complete(os.environ, COMMANDS, build_app)
     try:
         with _own_warnings(shell):
-            code = _call(globals_first(arguments), shell)
+            code = _call(globals_first(bare_fleet_with_value(arguments)), shell)
         sys.stdout.flush()
     except BrokenPipeError:
         drop_stdout()
@@ -58,7 +58,6 @@ def _call(arguments: list[str], shell: Shell) -> int:
     names = [each for each in split_globals(arguments)[1][:1] if each in COMMANDS]
     try:
         command = typer.main.get_command(build_app(*names) if names else build_help_app())
-        arguments = bare_fleet_with_value(arguments)
         with command.make_context("rackwise", arguments, obj=shell) as context:
             result = command.invoke(context)
     except Exit as leave:

@@ -160,6 +160,13 @@ def test_a_file_to_read_takes_the_place_of_the_brokers():
     assert missing_values("audit", values, ALL)["client_config"] == Path("c")
 
 
+def test_other_brokers_get_neither_the_login_nor_the_name_of_the_cluster():
+    absent = dict.fromkeys(("bootstrap_server", "command_config", "policy", "name"), None)
+    found = missing_values("snapshot", absent | {"bootstrap_server": "lab:9092"}, ALL)
+    assert found == {"policy": Path("p.toml")}
+    assert set(missing_values("snapshot", absent, ALL)) == set(absent)
+
+
 def test_prices_are_given_with_their_provider_and_not_to_a_placer():
     values = dict.fromkeys(("prices", "provider", "placer"), None)
     assert missing_values("plan", values, ALL) == {"prices": Path("p.csv"), "provider": "aws"}
@@ -197,7 +204,13 @@ def test_a_fleet_without_a_value_is_the_file_that_is_found(words, wanted):
         (["audit", "--fleet", "--snapshot", "x"], "--fleet cannot be combined with --snapshot"),
         (["audit", "--fleet", "--metrics", "x"], "--fleet cannot be combined with --metrics"),
         (["snapshot", "--fleet", "--out", "o", "--name", "x"], "cannot be combined with --name"),
+        (["audit", "--fleet", "--format", "sarif"], "--fleet cannot be combined with --format"),
         (["plan", "repair", "--fleet"], "--fleet requires --out"),
+        (["plan", "--fleet", "--quiet", "repair"], "--fleet requires --out"),
+        (
+            ["plan", "repair", "--fleet", "--price-rules", "--out", "o"],
+            "--fleet cannot be combined with --price-rules",
+        ),
         (["plan", "repair", "--fleet", "--out", "rackwise.toml"], "expected a folder"),
         (["audit", "--fleet", "--cluster-timeout", "0.5s"], "expected at least 1s"),
         (["audit", "--fleet", "nope.toml"], "nope.toml cannot be read"),

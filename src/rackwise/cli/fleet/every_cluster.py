@@ -47,6 +47,8 @@ SOME_FAILED = 3
 
 _OF_ONE = ("bootstrap_server", "snapshot", "reassignment", "racks", "name")
 _FILES_OF_ONE = ("metrics", "kafka_json", "rollback_json")
+_OUTPUTS_OF_ONE = ("format", "price_rules")
+"""Options whose output a fleet has no place for."""
 _NEEDS_OUT = ("snapshot", "plan")
 _MOMENT = r"-\d{4}-\d\d-\d\dT\d{6}Z\.json\.gz"
 
@@ -138,8 +140,9 @@ def _limit_s(text: str | None) -> float:
 
 
 def _check_given(verb: str, values: Mapping[str, Any]) -> None:
-    """Reject options that name one cluster or one file."""
-    given = [key for key in (*_OF_ONE, *_FILES_OF_ONE) if values.get(key) is not None]
+    """Reject options that name one cluster or one file, or ask for output of one cluster."""
+    of_one = (*_OF_ONE, *_FILES_OF_ONE, *_OUTPUTS_OF_ONE)
+    given = [key for key in of_one if values.get(key) not in {None, False}]
     reject_combined(
         "--fleet",
         [f"--{key.replace('_', '-')}" for key in given],

@@ -1,7 +1,8 @@
 """The options that a cluster of a fleet file gives to a command, where the user did not.
 
 An option that is given wins. With a file to read, such as `--snapshot`, a cluster gives no brokers,
-but its policy and prices. Its throttle is that of `apply` alone: commands that continue a run keep
+but its policy and prices. With other brokers, it gives neither its login, which those brokers would
+get, nor its name. Its throttle is that of `apply` alone: commands that continue a run keep
 the throttle of the run.
 """
 
@@ -26,7 +27,8 @@ def missing_values(
 ) -> dict[str, object]:
     """Parameter -> value of the cluster, for the parameters of a command that are not given."""
     found: dict[str, object] = {"policy": _path(cluster.policy)}
-    if not any(values.get(each) is not None for each in _FILES):
+    has_brokers = values.get("bootstrap_server") is not None
+    if not has_brokers and not any(values.get(each) is not None for each in _FILES):
         found["bootstrap_server"] = cluster.bootstrap_server
         found |= dict.fromkeys(_CONFIGS, _path(cluster.command_config))
     if values.get("placer") is None:
@@ -35,7 +37,7 @@ def missing_values(
             found["prices"] = _path(cluster.prices)
     if verb == "apply":
         found["throttle"] = cluster.throttle
-    if verb == "snapshot":
+    if verb == "snapshot" and not has_brokers:
         found["name"] = cluster.name
     return {
         key: value
