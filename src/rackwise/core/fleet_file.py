@@ -10,7 +10,8 @@ provider = "aws"                             bootstrap = "kafka-1:9092,kafka-2:9
 
 A key of a cluster wins over the same key of `defaults`. Text may hold references, `${env:NAME}` and
 `${file:PATH}`, which the reader replaces before; an error of the file shows the reference, never
-what it stands for. So a fleet file holds no secret.
+what it stands for. A URI of `flows` has no credentials, because commands get it on their command
+line. So a fleet file holds no secret.
 
 What this does not do: read files or the environment (see `adapters.files.fleet_file`); know whether
 the files and brokers that it names exist.
@@ -59,16 +60,17 @@ _SERVER = re.compile(r"[^\s,]+:([0-9]{1,5})")
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _QUOTED_KEY = re.compile(r'\["((?:[^"\\]|\\.)*)"\]')
 _MOST_PORT = 2**16 - 1
-_DAY = 24 * 60
 _LONGEST_SIZE = 30
+_CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
+"""Schemes of Azure, whose URIs are `SCHEME://CONTAINER@ACCOUNT/PATH`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DailyHours:
     """Hours of every day, UTC; the end may be on the next day.
 
-    >>> DailyHours.of("22:00-05:00").holds(4 * 60), DailyHours.of("22:00-05:00").holds(5 * 60)
-    (True, False)
+    >>> DailyHours.of("22:00-05:00")
+    DailyHours(start=1320, end=300)
     """
 
     start: int
@@ -85,15 +87,6 @@ class DailyHours:
         hours = [int(part) for part in found.groups()]
         start, end = 60 * hours[0] + hours[1], 60 * hours[2] + hours[3]
         return None if start == end else cls(start, end)
-
-    def holds(self, minute: int) -> bool:
-        """Whether the hours hold a minute of the day."""
-        return (minute - self.start) % _DAY < self.minutes
-
-    @property
-    def minutes(self) -> int:
-        """How long they are."""
-        return (self.end - self.start) % _DAY
 
     @override
     def __str__(self) -> str:
@@ -142,6 +135,40 @@ class _ServersForm(TextsForm):
     def _is_right(self, text: str) -> bool:
         found = _SERVER.fullmatch(text)
         return found is not None and 0 < int(found[1]) <= _MOST_PORT
+
+
+@dataclass(frozen=True, slots=True)
+class _FlowsForm(TextsForm):
+    """Flow files; a URI with credentials is rejected, and the fault does not show it."""
+
+    @override
+    def read(self, node: JsonNode) -> tuple[str, ...]:
+        found = TextsForm.read(self, node)  # slots leave super() without its class
+        is_list = isinstance(node.value, list)
+        for index, each in enumerate(found):
+            if _has_credentials(each):
+                node.faults.add(
+                    Fault(
+                        place=node.at(index).path if is_list else node.path,
+                        sentence="expected a URI without user and password, got one with them",
+                        wanted="a URI without user and password",
+                        had="a URI with them",
+                        hint="remove them: credentials come from the environment of the object "
+                        "store client",
+                    )
+                )
+        return found
+
+
+def _has_credentials(place: str) -> bool:
+    """Whether a URI names a user. The container of an Azure URI stands there, too.
+
+    >>> [_has_credentials(each) for each in ("s3://key:secret@logs/a", "abfss://logs@x.net/a@b")]
+    [True, False]
+    """
+    scheme, _, rest = place.partition("://")
+    user, at, _ = re.split("[/?#]", rest, maxsplit=1)[0].rpartition("@")
+    return bool(at) and (scheme.lower() not in _CONTAINER_SCHEMES or ":" in user)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +223,12 @@ class ClusterKeys:
     provider: FilledText | None = None
     """Provider whose rows of the price table are used."""
     flows: FlowPlaces | None = None
-    """Flow files: a path, a folder, a glob or a URI, or a list of them."""
+    """Flow files: a path, a folder, a glob or a URI without credentials, or a list of them."""
     flow_format: FilledText | None = None
     """Format of the flow files."""
     window: DailyHours | None = None
-    """Hours of every day in which a plan may be executed, HH:MM-HH:MM in UTC."""
+    """Hours of every day for people and job schedules to execute plans in, HH:MM-HH:MM in UTC;
+    Rackwise does not act on it."""
     throttle: RateText | None = None
     """Bytes per second and broker at which a plan copies, such as 50MB."""
 
@@ -352,7 +380,7 @@ def fleet_of(
     faults.raise_if_any()
     clusters = tuple(_merged(key, own, tables.defaults) for key, own in tables.clusters.items())
     _check_names(clusters, faults)
-    _check_servers(clusters, faults)
+    _check_servers(clusters, tables, faults)
     faults.raise_if_any()
     return FleetFile(name=name, clusters=clusters)
 
@@ -397,18 +425,23 @@ def _check_names(clusters: Sequence[FleetCluster], faults: FleetFaults) -> None:
             )
 
 
-def _check_servers(clusters: Sequence[FleetCluster], faults: FleetFaults) -> None:
+def _check_servers(
+    clusters: Sequence[FleetCluster], tables: FleetTables, faults: FleetFaults
+) -> None:
     """Each cluster has brokers, and shares none of them."""
     owners: dict[str, str] = {}
     for each in clusters:
         path = key_path("$.clusters", each.name)
         if not each.servers:
             faults.missing(path, "bootstrap", ())
-        for server in each.servers:
+        is_own = tables.clusters[each.name].bootstrap is not None
+        written = key_path(path if is_own else "$.defaults", "bootstrap")
+        for index, server in enumerate(each.servers):
             other = owners.setdefault(server.lower(), each.name)
             if other != each.name:
+                item = f"{written}[{index}]"
                 faults.wrong(
-                    key_path(path, "bootstrap"),
+                    item if item in faults.references else written,
                     f"brokers that {quoted(other)} does not have",
                     server,
                     hint=f"{escaped(other)} and {escaped(each.name)} are one cluster: remove one",
@@ -423,7 +456,7 @@ FLEET_TABLES = Codec(
             'for example bootstrap = "kafka-1.internal:9092,kafka-2.internal:9092"',
             separator=",",
         ),
-        FlowPlaces: TextsForm("a path or URI, or a list of them"),
+        FlowPlaces: _FlowsForm("a path or URI, or a list of them"),
         DailyHours: _HoursForm(),
     },
     rules={
