@@ -19,10 +19,14 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 from rackwise.cli.app import COMMANDS, build_app, build_help_app
-from rackwise.cli.fleet.options import bare_fleet_with_value
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
 from rackwise.cli.usage.completion import COMPLETE, complete
-from rackwise.cli.usage.global_options import global_options, globals_first, split_globals
+from rackwise.cli.usage.global_options import (
+    bare_fleet_with_value,
+    global_options,
+    globals_first,
+    split_globals,
+)
 from rackwise.cli.usage.stopping import not_ignored
 from rackwise.core.errors import RackwiseError, SettingsWarning, WorldError
 from rackwise.core.text import escaped

@@ -12,9 +12,10 @@ from typer.main import get_command
 
 from rackwise.cli.app import COMMANDS, build_app
 from rackwise.cli.fleet.missing_values import missing_values
-from rackwise.cli.fleet.options import bare_fleet_with_value, with_fleet
+from rackwise.cli.fleet.options import with_fleet
 from rackwise.cli.main import run
 from rackwise.cli.shell import Shell
+from rackwise.cli.usage.global_options import bare_fleet_with_value
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet_file import FleetCluster
 

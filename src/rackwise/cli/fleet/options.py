@@ -28,7 +28,7 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from rackwise.cli.shell import Shell
     from rackwise.core.fleet_file import FleetFile
@@ -84,20 +84,6 @@ ON_EVERY_CLUSTER = {
     "plan": {"cluster_timeout": ClusterTimeout, "snapshots": SnapshotFolder},
 }
 """Command that runs for a whole fleet -> its further options."""
-
-
-def bare_fleet_with_value(arguments: Sequence[str]) -> list[str]:
-    """The arguments, each `--fleet` without a value as `--fleet=`.
-
-    >>> bare_fleet_with_value(["audit", "--fleet", "--cluster", "lab"])
-    ['audit', '--fleet=', '--cluster', 'lab']
-    """
-    following = [*arguments[1:], "--"][: len(arguments)]
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [
-        "--fleet=" if at < end and each == "--fleet" and after.startswith("-") else each
-        for at, (each, after) in enumerate(zip(arguments, following, strict=True))
-    ]
 
 
 def with_fleet_in_group(group: typer.Typer, name: str) -> typer.Typer:

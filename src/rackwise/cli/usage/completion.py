@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from rackwise.cli.usage.global_options import split_globals
+from rackwise.cli.usage.global_options import bare_fleet_with_value, split_globals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -140,6 +140,7 @@ def candidates(
 ) -> Iterator[Candidate]:
     """The words that may stand at the end of the line; none where file names may."""
     _, *before, typed = words_of(line) if " " in line else ["", line]
+    *before, _ = bare_fleet_with_value([*before, typed])
     _, rest = split_globals(before)
     if not rest or rest[0] not in commands:
         yield from _first_words(before, typed, commands, build, has_command=bool(rest))

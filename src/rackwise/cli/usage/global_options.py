@@ -1,4 +1,7 @@
-"""Global options, which users may write anywhere on the command line before `--`."""
+"""Words that the parser does not read as users write them: global options, and a bare `--fleet`.
+
+Users may write global options anywhere on the command line before `--`.
+"""
 
 from __future__ import annotations
 
@@ -37,3 +40,17 @@ def split_globals(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             rest.append(argument)
     return front, rest
+
+
+def bare_fleet_with_value(arguments: Sequence[str]) -> list[str]:
+    """The arguments, each `--fleet` without a value as `--fleet=`.
+
+    >>> bare_fleet_with_value(["audit", "--fleet", "--cluster", "lab"])
+    ['audit', '--fleet=', '--cluster', 'lab']
+    """
+    following = [*arguments[1:], "--"][: len(arguments)]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [
+        "--fleet=" if at < end and each == "--fleet" and after.startswith("-") else each
+        for at, (each, after) in enumerate(zip(arguments, following, strict=True))
+    ]
