@@ -5,11 +5,12 @@ import signal
 import socket
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from rackwise.adapters.clock import monotonic_ms
-from rackwise.adapters.nightly_steps import TIMED_OUT, StepProcess
+from rackwise.adapters.nightly_steps import TIMED_OUT, StepNotStarted, StepProcess, close_all
 from rackwise.core.errors import WorldError
 
 PATIENCE_MS = 60_000
@@ -71,3 +72,23 @@ def test_closing_ends_the_step(tmp_path, silent):
 def test_a_folder_that_takes_no_file_is_an_error_of_the_world(tmp_path):
     with pytest.raises(WorldError, match="cannot start a step"):
         step(tmp_path / "gone", "--version")
+
+
+def test_a_step_that_the_system_does_not_start_is_an_error_and_leaves_no_open_file(tmp_path):
+    before = sorted(path.name for path in Path("/proc/self/fd").iterdir())
+    with pytest.raises(StepNotStarted, match="started no process: Argument list too long"):
+        step(tmp_path, "x" * 2**20)
+    assert sorted(path.name for path in Path("/proc/self/fd").iterdir()) == before
+
+
+def test_steps_that_are_closed_together_are_all_asked_before_any_is_waited_for(tmp_path, silent):
+    words = ("snapshot", "--bootstrap-server", silent, "--out", str(tmp_path / "s.json"))
+    first, second = step(tmp_path, *words), step(tmp_path, *words)
+    asked = []
+    for each in (first, second):
+        terminate, close = each.terminate, each.close
+        each.terminate = lambda each=each, do=terminate: (asked.append(each), do())
+        each.close = lambda limit_s, do=close: (asked.append("wait"), do(limit_s))
+    close_all([first, second])
+    assert asked[:3] == [first, second, "wait"]
+    assert [each._process.poll() is None for each in (first, second)] == [False, False]

@@ -13,7 +13,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+import time
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 TIMED_OUT: Final = 124
 """Exit code of a step that did not end in time, as of `timeout`."""
+NOT_STARTED: Final = 126
+"""Exit code of a step that cannot be started, as of a shell."""
 STOP_S: Final = 10.0
 """A step that has not ended this long after SIGTERM is killed."""
 _MOST_STDERR: Final = 65_536
@@ -45,46 +48,50 @@ class StepEnd:
     took_ms: int
 
 
+class StepNotStarted(WorldError):
+    """The system has no process or memory for a step."""
+
+
 class StepProcess:
-    """A step that runs; `words`: those after `rackwise`; `scratch`: a folder for its output."""
+    """A step that runs; `words`: those after `rackwise`; `scratch`: a folder for its output.
+
+    Raises `StepNotStarted`, and `WorldError` if the folder takes no file.
+    """
 
     def __init__(
         self, words: Sequence[str], *, environ: Mapping[str, str], scratch: Path, now_ms: int
     ) -> None:
         self._began_ms = now_ms
-        self._out: IO[bytes]
-        self._err: IO[bytes]
         self._is_late = False
+        self._out, self._err = _output_files(scratch)
         try:
-            self._out = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 (closed by `close`)
-            self._err = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+            self._process = subprocess.Popen(  # noqa: S603 (commands of ours)
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    dies_with_parent.__file__,
+                    str(os.getpid()),
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "rackwise.cli",
+                    *words,
+                ],
+                env=dict(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=self._out,
+                stderr=self._err,
+                start_new_session=True,
+            )
         except OSError as cause:
-            raise WorldError(
-                f"cannot start a step in {scratch}: {cause.strerror}",
-                wanted="a folder that can be written to",
+            self._drop_output()
+            raise StepNotStarted(
+                f"the system started no process: {cause.strerror}",
+                wanted="a process",
                 had=cause.strerror,
-                hint="free the disk, then run the command again: it continues",
-                where=str(scratch),
+                hint="raise the limits of processes and memory, or give a smaller --parallel",
             ) from None
-        self._process = subprocess.Popen(  # noqa: S603 (commands of ours)
-            [
-                sys.executable,
-                "-I",
-                "-S",
-                dies_with_parent.__file__,
-                str(os.getpid()),
-                sys.executable,
-                "-P",
-                "-m",
-                "rackwise.cli",
-                *words,
-            ],
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=self._out,
-            stderr=self._err,
-            start_new_session=True,
-        )
 
     def ended(self, now_ms: int, *, limit_ms: int) -> StepEnd | None:
         """How it ended; None while it runs. After `limit_ms` it is ended."""
@@ -104,19 +111,26 @@ class StepProcess:
         self.close()
         return StepEnd(exit=code, reason=reason, stdout=stdout, took_ms=took_ms)
 
-    def stop(self) -> None:
-        """End the process: SIGTERM, then SIGKILL."""
+    def terminate(self) -> None:
+        """Ask the process to end, and do not wait."""
         self._process.terminate()
+
+    def stop(self, patience_s: float = STOP_S) -> None:
+        """End the process: SIGTERM, then SIGKILL."""
+        self.terminate()
         try:
-            self._process.wait(STOP_S)
+            self._process.wait(patience_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
-    def close(self) -> None:
+    def close(self, patience_s: float = STOP_S) -> None:
         """End the process if it runs, and drop its output."""
         if self._process.poll() is None:
-            self.stop()
+            self.stop(patience_s)
+        self._drop_output()
+
+    def _drop_output(self) -> None:
         for each in (self._out, self._err):
             with suppress(OSError):
                 each.close()
@@ -126,6 +140,33 @@ class StepProcess:
         end = file.seek(0, os.SEEK_END)
         file.seek(max(0, end - size))
         return file.read(size).decode("utf-8", "replace")
+
+
+def close_all(processes: Sequence[StepProcess]) -> None:
+    """End all processes at once: together they have `STOP_S` before they are killed."""
+    for each in processes:
+        each.terminate()
+    end_s = time.monotonic() + STOP_S
+    for each in processes:
+        each.close(max(0.0, end_s - time.monotonic()))
+
+
+def _output_files(scratch: Path) -> tuple[IO[bytes], IO[bytes]]:
+    """Nameless files for stdout and stderr. Raises `WorldError`."""
+    with ExitStack() as opened:
+        try:
+            out = opened.enter_context(tempfile.TemporaryFile(dir=scratch))
+            err = opened.enter_context(tempfile.TemporaryFile(dir=scratch))
+        except OSError as cause:
+            raise WorldError(
+                f"cannot start a step in {scratch}: {cause.strerror}",
+                wanted="a folder that can be written to",
+                had=cause.strerror,
+                hint="free the disk, then run the command again: it continues",
+                where=str(scratch),
+            ) from None
+        opened.pop_all()
+    return out, err
 
 
 def _reason(stderr: str) -> str | None:

@@ -81,6 +81,15 @@ class TestOrder:
         (job,) = due(here)
         assert (job.step, job.not_before_ms) == ("second-look", BEGAN_MS + 1000 + 60_000)
 
+    def test_a_second_look_of_a_start_with_an_earlier_clock_waits_no_longer_than_measured(self):
+        here = after(situation(A), *due(situation(A)))
+        hour_before = "2026-11-26T01:00:00Z"
+        again = replace(here, night=here.night.started(DAY, hour_before))
+        (job,) = due(again)
+        assert job.not_before_ms == BEGAN_MS - 3_600_000 + 60_000
+        later = replace(here, night=here.night.started(DAY, "2026-11-26T05:00:00Z"))
+        assert due(later)[0].not_before_ms == BEGAN_MS + 1000 + 60_000
+
     def test_audit_and_plan_read_the_second_look(self):
         here = situation(A)
         for _ in range(2):

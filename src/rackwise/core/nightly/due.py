@@ -95,7 +95,11 @@ def _of_cluster(situation: NightSituation, cluster: NightCluster) -> Iterable[Jo
         return []
     second = _look(situation, cluster, "second-look")
     if not _is_settled(situation, second):
-        return [second._replace(not_before_ms=_ended_ms(looked) + situation.options.measure_ms)]
+        return [
+            second._replace(
+                not_before_ms=_seen_ms(situation.night, looked) + situation.options.measure_ms
+            )
+        ]
     look = last_look(situation, cluster.name) or "first-look"
     day, layout = situation.night.day, situation.layout
     audit = Job(
@@ -108,9 +112,20 @@ def _of_cluster(situation: NightSituation, cluster: NightCluster) -> Iterable[Jo
     return [job for job in (audit, plan) if not _is_settled(situation, job)]
 
 
-def _ended_ms(run: StepRun) -> int:
-    """When a step ended, milliseconds since 1970."""
-    return int(datetime.fromisoformat(run.began).timestamp()) * 1000 + run.took_ms
+def _seen_ms(night: Night, look: StepRun) -> int:
+    """When a look ended, milliseconds since 1970.
+
+    A look of an earlier start ended before this start, also if the clock was set back in between.
+    """
+    ended = _ms(look.began) + look.took_ms
+    if look.start < night.starts and night.began is not None:
+        return min(ended, _ms(night.began))
+    return ended
+
+
+def _ms(text: str) -> int:
+    """Milliseconds since 1970 of a time in UTC."""
+    return int(datetime.fromisoformat(text).timestamp()) * 1000
 
 
 def _look(situation: NightSituation, cluster: NightCluster, step: StepName) -> Job:

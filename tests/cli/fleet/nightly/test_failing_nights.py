@@ -8,6 +8,8 @@ import pytest
 
 from kafka_traffic import until
 from nights import FIRST, SECOND, THIRD, Fleet, ended
+from rackwise.adapters.nightly_steps import StepProcess
+from rackwise.cli.fleet.nightly import drive
 from rackwise.cli.main import run
 from webhooks import free_port, webhook
 
@@ -91,6 +93,35 @@ def test_the_url_of_the_webhook_is_in_no_file_and_in_no_output(fleet, hook):
     assert b"canary" not in b"".join(fleet.texts().values()) + repr(out).encode()
 
 
+def test_the_steps_do_not_have_the_variable_of_the_webhook(fleet, monkeypatch):
+    given = []
+
+    class Recorded(StepProcess):
+        def __init__(self, *words, environ, **others):
+            given.append(environ)
+            super().__init__(*words, environ=environ, **others)
+
+    monkeypatch.setattr(drive, "StepProcess", Recorded)
+    monkeypatch.setenv("RACKWISE_HOOK", fleet.url)
+    monkeypatch.setenv("RACKWISE_OTHER", "kept")
+    words = ["--fleet", str(fleet.file), "--out", str(fleet.data)]
+    assert run(["nightly", *words, "--notify", "${env:RACKWISE_HOOK}"]) == 3
+    assert len(given) == 2
+    assert all("RACKWISE_HOOK" not in each for each in given)
+    assert all(each["RACKWISE_OTHER"] == "kept" for each in given)
+
+
+def test_a_step_that_cannot_be_started_fails_alone(fleet, monkeypatch, capsys):
+    class Scarce(StepProcess):
+        def __init__(self, words, **others):
+            super().__init__([*words, "x" * 2**20] if "a" in words else words, **others)
+
+    monkeypatch.setattr(drive, "StepProcess", Scarce)
+    assert run(["nightly", "--fleet", str(fleet.file), "--out", str(fleet.data)]) == 3
+    assert fleet.exits() == {("first-look", "a"): 126, ("first-look", "b"): 1, ("notify",): 0}
+    assert "first-look of a failed: the system started no process" in capsys.readouterr().err
+
+
 def test_json_has_the_command_of_each_step(fleet):
     result = fleet.night(FIRST, "--json")
     assert result.out.count("\n") == 1
@@ -117,6 +148,16 @@ def paused(fleet):
     until(lambda: lock.exists() and lock.read_text(), "the lock of the night")
     process.send_signal(signal.SIGSTOP)
     return process
+
+
+def test_a_folder_whose_lock_cannot_be_written_is_an_error_of_out(fleet):
+    (fleet.data / "lock").mkdir(parents=True)
+    result = fleet.night(FIRST)
+    assert result.code == 1
+    assert "invalid --out: expected a folder with a lock file" in result.err
+    assert str(fleet.data) in result.err
+    assert "RACKWISE_STATE" not in result.err
+    assert "journal" not in result.err
 
 
 def test_a_full_disk_is_one_line_and_the_files_of_earlier_nights_stay(fleet):
@@ -161,8 +202,12 @@ def test_old_files_are_removed_and_those_that_a_night_needs_stay(fleet):
             (folder / f"2026-11-{day}{number}{suffix}").write_text("{}")
         (folder / ".x.json.5f.unfinished").write_text("{")
         (folder / "notes.txt").write_text("mine")
+    for name in (".nightly.json.5f.unfinished", "metrics/.nightly.prom.5f.unfinished"):
+        (fleet.data / name).parent.mkdir(exist_ok=True)
+        (fleet.data / name).write_text("{")
     fleet.words += ["--keep-days", "3"]
     assert fleet.night(FIRST).code == 3
+    assert list(fleet.data.rglob(".*.unfinished")) == []
     for kind in kinds:
         *days, own = sorted(path.name for path in (fleet.data / kind / "a").iterdir())
         assert [name[8:10] for name in days] == ["24", "25"]

@@ -19,7 +19,7 @@ from rackwise.adapters.files.nightly import (
     write_nightly,
 )
 from rackwise.adapters.files.writing import write_bytes, write_text
-from rackwise.adapters.nightly_steps import StepProcess
+from rackwise.adapters.nightly_steps import NOT_STARTED, StepNotStarted, StepProcess, close_all
 from rackwise.cli.source import utc_now
 from rackwise.core.errors import RackwiseError
 from rackwise.core.nightly.commands import NightCluster, NightLayout, NightOptions
@@ -54,6 +54,8 @@ class NightSettings:
     fleet: FleetFile
     options: NightOptions
     webhook: Secret | None
+    webhook_variable: str | None
+    """The variable that has the URL of the webhook; None if a file has it."""
     limit_percent: int
     """A rise of the cost above this makes a notice."""
     parallel: int
@@ -101,6 +103,10 @@ class Driver:
         self.ran = 0
         """Steps that ended in this run."""
         self._now_ms = epoch_clock(ahead_s=shift_s(os.environ))
+        # No step posts to the webhook, so none gets its URL.
+        self._environ = {
+            key: value for key, value in os.environ.items() if key != settings.webhook_variable
+        }
         self._path = Path(self.layout.state)
         day = utc_now()[:10]
         state = read_nightly(self._path, day=day, max_bytes=shell.max_input)
@@ -121,8 +127,7 @@ class Driver:
             with self.shell.progress("steps of the night") as advance:
                 self._loop(advance)
         finally:
-            for each in self._running:
-                each.process.close()
+            close_all([each.process for each in self._running])
         self._end(began_ms)
         return exit_code(self.state.night)
 
@@ -181,9 +186,13 @@ class Driver:
             if is_early or is_full or (job.step, job.clusters) in keys:
                 continue
             words = ("--max-input", self.shell.max_input_text, *job.command)
-            process = StepProcess(
-                words, environ=os.environ, scratch=self.settings.root, now_ms=now_ms
-            )
+            try:
+                process = StepProcess(
+                    words, environ=self._environ, scratch=self.settings.root, now_ms=now_ms
+                )
+            except StepNotStarted as error:
+                self._record(self._step_run(job, utc_now(), NOT_STARTED, error.message, 0))
+                continue
             self._running.append(Running(job, process, utc_now()))
 
     def _collect(self) -> int:
@@ -302,6 +311,8 @@ class Driver:
     def _prune(self) -> None:
         """Remove what is older than `keep_days`, and what killed steps of earlier nights left."""
         kept = self.settings.options.keep_days
+        for folder in (self.settings.root, Path(self.layout.night_metrics).parent):
+            remove_files(folder.glob(".*.unfinished"))
         for each in self.clusters:
             looks = Path(self.layout.looks(each.name))
             folders = [Path(self.layout.audit(each.name, "")).parent]

@@ -15,7 +15,7 @@ from rackwise.adapters.clock import SHIFT
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell, parse_duration_ms
 from rackwise.cli.source import utc_now
-from rackwise.core.errors import InvalidConfig, Locked, WorldError
+from rackwise.core.errors import InvalidConfig, JournalUnwritable, Locked, WorldError
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -125,11 +125,21 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
                 held.enter_context(locked(root, since=utc_now(), command="nightly"))
             except Locked:
                 raise night_is_locked(root, holder(root) or LockHolder()) from None
+            except JournalUnwritable as error:
+                raise InvalidConfig(
+                    f"invalid --out: expected a folder with a lock file that can be written to, "
+                    f"got {escaped(str(root))}: {escaped(str(error.had))}",
+                    wanted="a folder that can be written to",
+                    had=error.had,
+                    hint="give --out a folder that this user can write to",
+                    where=str(root),
+                ) from None
             settings = NightSettings(
                 root=root,
                 fleet=fleet,
                 options=_night_options(options, fleet, measure_ms),
                 webhook=webhook,
+                webhook_variable=_variable(options.notify),
                 limit_percent=options.cost_rise,
                 parallel=options.parallel,
                 step_limit_ms=limit_ms,
@@ -203,6 +213,14 @@ def _webhook(options: NightlyOptions) -> Secret | None:
     from rackwise.adapters.webhook import read_webhook
 
     return read_webhook(options.notify, environ=os.environ)
+
+
+def _variable(reference: str | None) -> str | None:
+    """The variable that a reference names; None for a file."""
+    from rackwise.core.fleet_file import REFERENCE
+
+    found = REFERENCE.fullmatch(reference or "")
+    return found[2] if found is not None and found[1] == "env" else None
 
 
 def _night_options(options: NightlyOptions, fleet: FleetFile, measure_ms: int) -> NightOptions:
