@@ -172,7 +172,10 @@ def test_the_last_snapshot_of_a_cluster_is_that_of_its_name_and_of_the_last_mome
 
 
 def test_a_cluster_over_its_limit_is_named_with_the_limit(hanging, tmp_path, monkeypatch, capsys):
-    (tmp_path / "rackwise.toml").write_text(f'[clusters.eu]\nbootstrap = "{hanging}"\n')
+    (tmp_path / "rackwise.toml").write_text(
+        f'[clusters.eu]\nbootstrap = "{hanging}"\ncommand_config = "slow.properties"\n'
+    )
+    (tmp_path / "slow.properties").write_text("default.api.timeout.ms=3000\n")
     monkeypatch.chdir(tmp_path)
     assert run(["snapshot", "--fleet", "--out", "all", "--cluster-timeout", "1s"]) == 3
     assert "eu failed: no result within 1 s" in capsys.readouterr().err
