@@ -73,6 +73,7 @@ def test_the_service_posts_notices_with_the_lines_of_the_guide(tmp_path):
     (name,) = re.findall("^LoadCredential=([^:]+):", block, re.MULTILINE)
     url = "https://hooks.example/canary"
     (tmp_path / name).write_text(f"{url}\n")
+    (tmp_path / name).chmod(0o400)  # as systemd makes it
     # What systemd makes of the line.
     words = shlex.split(command.replace("$$", "$").replace("%d", str(tmp_path)))
     _, options = parsed(words[1:])

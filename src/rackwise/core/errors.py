@@ -32,7 +32,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  └─ MetaWriteFailed  PlanFailures  PlacementFailures
 ├─ WorldError                          another system failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied  NotRackwise
-│  ├─ TopicExists  OutcomeUnknown
+│  ├─ TopicExists  OutcomeUnknown  StepNotStarted
 │  ├─ GroupNotFound  GroupNotStable
 │  ├─ ClaimLost  NotRegistered
 │  └─ RackSourceError
