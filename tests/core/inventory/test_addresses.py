@@ -103,6 +103,11 @@ class TestOneRackAtATime:
     def test_one_rack_after_the_other_is_accepted(self, first, second):
         check_one_rack([row("10.1.0.7", "a", *first), row("10.1.0.7", "b", *second)])
 
+    def test_a_row_that_lasts_longer_in_the_same_rack_is_compared_with_those_after_it(self):
+        rows = [row("10.1.0.7", "a", 1, 3), row("10.1.0.7", "a", 2, 5), row("10.1.0.7", "b", 4, 6)]
+        with pytest.raises(InvalidAddresses):
+            check_one_rack(rows)
+
     def test_a_long_row_is_compared_with_all_that_begin_in_it(self):
         rows = [row("10.1.0.7", "a", 1, 9), row("10.1.0.7", "a", 2, 3), row("10.1.0.7", "b", 5, 6)]
         with pytest.raises(InvalidAddresses):

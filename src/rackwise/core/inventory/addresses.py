@@ -32,7 +32,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidAddresses
@@ -130,9 +129,7 @@ def in_order(rows: Iterable[AddressRow]) -> tuple[AddressRow, ...]:
     distinct = {(row.identity, row.end): row for row in rows}.values()
     ordered = [row for row in sorted(distinct, key=_order) if row.start is None or _lasts(row)]
     result: list[AddressRow] = []
-    for row, following in pairwise([*ordered, None]):
-        if row is None:
-            continue
+    for row, following in zip(ordered, [*ordered[1:], None], strict=False):
         if following is None or following.address != row.address:
             result.append(row)
             continue
