@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from command_lines import of_shell, parsed
+from deploy_tools import needs
 from rackwise.adapters.files.fleet_file import read_fleet_file
 from rackwise.adapters.webhook import read_webhook
 from refusals import called
@@ -23,7 +24,7 @@ RULES = ROOT / "deploy" / "prometheus" / "alerts.yml"
 SERVICE = ROOT / "deploy" / "systemd" / "rackwise-nightly.service"
 NIGHTLY, NOTICES, APPLY = (text for _, text in blocks_of(KUBERNETES, "yaml"))
 """Overlays; that of notices is added to that of the nightly run."""
-needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
+needs_kubectl = needs("kubectl")
 PATHS = re.compile(r"\bdeploy/[\w./-]+\w")
 
 

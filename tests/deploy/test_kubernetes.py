@@ -1,7 +1,6 @@
 """The manifests: valid for the API's schemas, built by kustomize, with commands that exist."""
 
 import re
-import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from command_lines import of_shell, parsed
+from deploy_tools import needs
 from hand_made_plans import lists, plan_file
 from kafka_traffic import create, delete
 from kubernetes_api import StandInApi, node, served
@@ -96,7 +96,7 @@ class TestKustomize:
         }
         assert names | {"kustomization.yaml"} == {each.name for each in (FOLDER / part).iterdir()}
 
-    @pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
+    @needs("kubectl")
     def test_kubectl_builds_what_the_files_have(self, part):
         command = ["kubectl", "kustomize", FOLDER / part]
         built = subprocess.run(command, capture_output=True, text=True, check=True).stdout

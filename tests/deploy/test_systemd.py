@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_lines import parsed
+from deploy_tools import needs
 from rackwise.adapters.files.fleet_file import read_fleet_file
 from shown_commands import ROOT, blocks_of
 
@@ -23,9 +24,7 @@ DEMO = ROOT / "examples" / "demo"
 MOST_EXPOSURE = 14
 """Tenths, of 0 to 100; a service without hardening has 96."""
 PR_SET_MDWE = 65
-needs_systemd = pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze"
-)
+needs_systemd = needs("systemd-analyze")
 
 
 def value(key):
