@@ -29,6 +29,21 @@ def placed(request, seed):
     return answer_of(SERVICE, request, seed)
 
 
+class Holding:
+    """The same answer, held back until `may_go`; `begun`: the partitions of each request."""
+
+    def __init__(self):
+        self.may_go = threading.Event()
+        self.has_begun = threading.Event()
+        self.begun = []
+
+    def __call__(self, request, seed):
+        self.begun.append(request.num_partitions)
+        self.has_begun.set()
+        self.may_go.wait(PATIENCE_S)
+        return placed(request, seed)
+
+
 @dataclass
 class Running:
     """A running server; `lines`: its log."""

@@ -21,6 +21,7 @@ from rackwise.core.wire.replica_assignment import AssignmentResponse
 from rpc_servers import (
     BROKERS,
     PATIENCE_S,
+    Holding,
     connected,
     eventually,
     placed,
@@ -202,11 +203,7 @@ class TestSlowness:
             eventually(lambda: server.open() == 0)
 
     def test_who_hangs_up_in_the_middle_of_an_answer_frees_the_slot(self):
-        may_go = threading.Event()
-
-        def held(request, seed):
-            may_go.wait(PATIENCE_S)
-            return placed(request, seed)
+        held = Holding()
 
         with running(held) as server:
             for _ in range(4):
@@ -214,7 +211,7 @@ class TestSlowness:
                 sock.sendall(GOOD)
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 sock.close()
-            may_go.set()
+            held.may_go.set()
             eventually(lambda: server.open() == 0)
             check_serves(server)
 
@@ -254,11 +251,7 @@ class TestSlowness:
 
 class TestWorkers:
     def test_who_asks_for_little_time_is_told_so(self):
-        may_go = threading.Event()
-
-        def held(request, seed):
-            may_go.wait(PATIENCE_S)
-            return placed(request, seed)
+        held = Holding()
 
         with running(held, guards=Guards(wait_ms=50)) as server:
             (answer,) = said(server.port, framed(assignment(timeout_ms=2**31 - 1)))
@@ -269,15 +262,10 @@ class TestWorkers:
             )
             (answer,) = said(server.port, framed(assignment(timeout_ms=-1)))
             assert "within 1 ms" in response_of(answer)[1].error_message
-            may_go.set()
+            held.may_go.set()
 
     def test_one_too_many_that_waits_is_refused_at_once(self):
-        may_go, has_begun = threading.Event(), threading.Event()
-
-        def held(request, seed):
-            has_begun.set()
-            may_go.wait(PATIENCE_S)
-            return placed(request, seed)
+        held = Holding()
 
         with (
             running(held, guards=Guards(workers=1, waiting=1)) as server,
@@ -285,7 +273,7 @@ class TestWorkers:
             closing(connected(server.port)) as second,
         ):
             first.sendall(GOOD)
-            assert has_begun.wait(PATIENCE_S)
+            assert held.has_begun.wait(PATIENCE_S)
             second.sendall(GOOD)
             eventually(lambda: len(server.server._workers) == 1)
             (answer,) = said(server.port, GOOD)
@@ -295,7 +283,7 @@ class TestWorkers:
                 "too many requests wait: at most 1 of all clients, and 4,000,000 replicas of one "
                 "client; try again later"
             )
-            may_go.set()
+            held.may_go.set()
             for sock in (first, second):
                 assert response_of(received(sock))[1].error_code == 0
 
@@ -328,12 +316,7 @@ class TestWorkers:
             assert {len(response_of(received(sock))[1].rows) for sock in flood} == {50}
 
     def test_one_client_cannot_fill_the_queue_for_others(self):
-        may_go, has_begun = threading.Event(), threading.Event()
-
-        def held(request, seed):
-            has_begun.set()
-            may_go.wait(PATIENCE_S)
-            return placed(request, seed)
+        held = Holding()
 
         with (
             running(held, guards=Guards(workers=1, waiting=3)) as server,
@@ -342,33 +325,28 @@ class TestWorkers:
         ):
             flood = [crowd.enter_context(closing(connected(server.port))) for _ in range(4)]
             flood[0].sendall(GOOD)
-            assert has_begun.wait(PATIENCE_S)
+            assert held.has_begun.wait(PATIENCE_S)
             for number, sock in enumerate(flood[1:], 1):
                 sock.sendall(GOOD)
                 eventually(lambda count=number: len(server.server._workers) == count)
             other.sendall(GOOD)
             assert "too many requests wait" in response_of(received(flood[-1]))[1].error_message
-            may_go.set()
+            held.may_go.set()
             for sock in (*flood[:-1], other):
                 assert response_of(received(sock))[1].error_code == 0
 
     def test_one_client_has_so_many_replicas_in_work(self):
-        may_go, has_begun = threading.Event(), threading.Event()
-
-        def held(request, seed):
-            has_begun.set()
-            may_go.wait(PATIENCE_S)
-            return placed(request, seed)
+        held = Holding()
 
         with (
             running(held, guards=Guards(workers=1, replicas_in_work=200)) as server,
             closing(connected(server.port)) as first,
         ):
             first.sendall(framed(assignment(30, 3)))
-            assert has_begun.wait(PATIENCE_S)
+            assert held.has_begun.wait(PATIENCE_S)
             (answer,) = said(server.port, framed(assignment(40, 3)))
             assert "200 replicas of one client" in response_of(answer)[1].error_message
-            may_go.set()
+            held.may_go.set()
             assert response_of(received(first))[1].error_code == 0
             check_serves(server)
 
@@ -394,12 +372,7 @@ class TestWorkers:
 
     @pytest.mark.parametrize("leaves", ["closed", "half closed", "reset"])
     def test_the_request_of_a_client_that_left_is_not_begun(self, leaves):
-        may_go, begun = threading.Event(), []
-
-        def held(request, seed):
-            begun.append(request.num_partitions)
-            may_go.wait(PATIENCE_S)
-            return placed(request, seed)
+        held = Holding()
 
         with (
             running(held, guards=Guards(workers=1)) as server,
@@ -407,7 +380,7 @@ class TestWorkers:
             closing(connected(server.port)) as second,
         ):
             first.sendall(framed(assignment(1, 3)))
-            eventually(lambda: begun == [1])
+            eventually(lambda: held.begun == [1])
             second.sendall(framed(assignment(2, 3)))
             eventually(lambda: len(server.server._workers) == 1)
             if leaves == "half closed":
@@ -417,18 +390,13 @@ class TestWorkers:
                 second.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                 second.close()
             eventually(lambda: server.closed_by("left early") == 1)
-            may_go.set()
+            held.may_go.set()
             assert response_of(received(first))[1].error_code == 0
             check_serves(server)
-            assert begun == [1, 12]
+            assert held.begun == [1, 12]
 
     def test_who_gave_up_waiting_leaves_the_queue(self):
-        may_go, has_begun = threading.Event(), threading.Event()
-
-        def held(request, seed):
-            has_begun.set()
-            may_go.wait(PATIENCE_S)
-            return placed(request, seed)
+        held = Holding()
 
         late = framed(assignment(timeout_ms=20))
         with (
@@ -436,11 +404,11 @@ class TestWorkers:
             closing(connected(server.port)) as first,
         ):
             first.sendall(GOOD)
-            assert has_begun.wait(PATIENCE_S)
+            assert held.has_begun.wait(PATIENCE_S)
             for _ in range(3):
                 (answer,) = said(server.port, late)
                 assert "within 20 ms" in response_of(answer)[1].error_message
-            may_go.set()
+            held.may_go.set()
             assert response_of(received(first))[1].error_code == 0
             check_serves(server)
 
@@ -480,12 +448,7 @@ class TestWorkers:
 
 class TestStopping:
     def test_what_is_in_work_is_answered_and_what_is_idle_is_closed(self):
-        may_go, has_begun = threading.Event(), threading.Event()
-
-        def held(request, seed):
-            has_begun.set()
-            may_go.wait(PATIENCE_S)
-            return placed(request, seed)
+        held = Holding()
 
         with (
             running(held, guards=Guards(stop_s=PATIENCE_S)) as server,
@@ -495,12 +458,12 @@ class TestStopping:
             idle.sendall(VERSIONS)
             assert received(idle)
             busy.sendall(GOOD + GOOD)
-            assert has_begun.wait(PATIENCE_S)
+            assert held.has_begun.wait(PATIENCE_S)
             end = server.stop()
             assert received(idle) is None
             with pytest.raises(OSError, match="refused"):
                 connected(server.port)
-            may_go.set()
+            held.may_go.set()
             assert response_of(received(busy))[1].error_code == 0
             assert received(busy) is None
             end.result(PATIENCE_S)
