@@ -15,7 +15,7 @@ from at_least_once import CommittingCrew, load
 from consumer_groups import Crew, racks_of, topic_on
 from kafka_servers import KAFKA_VERSION, or_failed
 from kafka_traffic import until
-from locality_table import PARTITIONS, measured, printed
+from locality_table import measured_by_steps, printed
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.assignors import TopicPartition
@@ -120,9 +120,9 @@ def test_its_rows_of_the_locality_table_in_the_guide(cluster, assignor, replicat
     def join(crew, name, rack):
         crew.join_by_brokers(name, assignor, rack)
 
+    expected = printed(f"`{assignor}` of Rackwise on the broker", replication)
     topic = f"table-{assignor}-{replication}"
-    found = measured(cluster, join, topic, replication, settled=PARTITIONS)
-    assert found == printed(f"`{assignor}` of Rackwise on the broker", replication)
+    measured_by_steps(cluster, join, topic, replication, expected=expected)
 
 
 def _poll(bootstrap, group, topic, rack, has):

@@ -1,6 +1,7 @@
 """The sticky assignment of the server-side assignor: lawful, settled, and the choice of Java."""
 
 from dataclasses import replace
+from itertools import permutations
 
 from hypothesis import given
 
@@ -49,3 +50,24 @@ def test_generations_and_partitions_of_other_topics_do_not_count():
     }
     made = assign_sticky_on_server(members, replicas_in(t="a a", u="a"))
     assert made.partitions == {"m1": tps("t-0 u-0"), "m2": tps("t-1")}
+
+
+def test_with_two_replicas_the_locality_depends_on_who_joins_when():
+    """The table of the guide: nine partitions; a step lists the racks of the members it has."""
+    racks = replicas_in(t=" ".join(["ab", "bc", "ca"] * 3))
+
+    def local(ids, steps):
+        held = {}
+        for step in steps:
+            members = {
+                ids[rack]: Member(topics=("t",), rack=rack, owned=held.get(ids[rack], ()))
+                for rack in step
+            }
+            made = assign_sticky_on_server(members, racks)
+            held = made.partitions
+        return 9 - mismatches(made, members, racks)
+
+    any_ids = [dict(zip("abc", ids, strict=True)) for ids in permutations("xyz")]
+    assert {local(ids, ["a", "ab", "abc"]) for ids in any_ids} == {8}
+    assert {local(ids, ["a", "ac", "abc"]) for ids in any_ids} == {7}
+    assert {local(ids, ["abc"]) for ids in any_ids} == {8, 9}
