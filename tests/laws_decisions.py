@@ -53,7 +53,8 @@ def check_take(take: Take, seen: Observation):
 def check_refusal(refuse: Refuse):
     error = refuse.error
     assert error.row == refuse.row, "law of refusals: the row"
-    assert str(error).endswith(f" ({refuse.row})"), "law of refusals: the row is said"
+    said = f" ({refuse.row}, {error.code})"
+    assert str(error).endswith(said), "law of refusals: the row and the code are said"
     check_code(type(error), error.code)
     assert error.wanted is not None, "law of refusals: wanted"
     assert error.hint, "law of refusals: the remedy"

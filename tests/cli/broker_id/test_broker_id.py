@@ -154,7 +154,7 @@ def test_show_tells_that_acquire_would_refuse_and_why(nodes, tmp_path):
     assert "orders-0" in preview["error"]
     _, out, _ = run(nodes, *words)
     assert "\nacquire would be rejected: " in out
-    assert out.count("(D26)") == 1
+    assert out.count("(D26, LAST_IN_SYNC)") == 1
 
 
 def test_assign_writes_a_mapping_and_tells_old_and_new(nodes):

@@ -376,7 +376,7 @@ class KeyInvalid(InputError):
     "KEY_UNSTABLE",
     expected="a stable name",
     got="ip-10-0-0-1",
-    hint="use another --key, or --allow-key if this one does not change",
+    hint="use another --key; with --allow-key each acquire of this host needs this one as --key",
 )
 class KeyUnstable(InputError):
     """The key changes with the address: the next machine would have another one."""

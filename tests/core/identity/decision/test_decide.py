@@ -310,9 +310,9 @@ class TestSpares:
 
     def test_twenty_are_listed_and_the_others_counted(self):
         decision = decided(used=frozenset(range(100, 125)))
-        assert str(decision.error).endswith("119 (unmapped) and 5 more (D31)")
+        assert str(decision.error).endswith("119 (unmapped) and 5 more (D31, AMBIGUOUS_SPARE)")
         exactly = decided(used=frozenset(range(100, 120)))
-        assert str(exactly.error).endswith("119 (unmapped) (D31)")
+        assert str(exactly.error).endswith("119 (unmapped) (D31, AMBIGUOUS_SPARE)")
 
     def test_claimed_and_retired_ids_are_none(self):
         used = frozenset({7, 8, 9})
@@ -332,7 +332,7 @@ class TestSpares:
         assert (told(decision), decision.row) == ("MAPPING_CORRUPT", "D36")
         assert str(decision.error) == (
             "cannot generate an id, which may be mapped already: expected a readable mapping or an "
-            "owner of each other key, got neither for e, f\\x0a (D36)"
+            "owner of each other key, got neither for e, f\\x0a (D36, MAPPING_CORRUPT)"
         )
         assert (decision.error.hint, decision.error.where) == ("mend e", "/brokers/hosts/e")
         assert decision.error.details == {"keys": ["e", "f\n"]}
@@ -342,10 +342,10 @@ class TestSpares:
     def test_twenty_unreadable_mappings_are_named_and_the_others_counted(self):
         doubt = {f"g{each}": unreadable("g") for each in range(100, 125)}
         decision = decided(replace(RULES, spare="never"), unreadable=doubt)
-        assert str(decision.error).endswith("g118, g119 and 5 more (D36)")
+        assert str(decision.error).endswith("g118, g119 and 5 more (D36, MAPPING_CORRUPT)")
         exactly = {key: each for key, each in doubt.items() if key < "g120"}
         decision = decided(replace(RULES, spare="never"), unreadable=exactly)
-        assert str(decision.error).endswith("g118, g119 (D36)")
+        assert str(decision.error).endswith("g118, g119 (D36, MAPPING_CORRUPT)")
 
     def test_a_number_beyond_the_greatest_id_ends_it(self):
         rules = replace(RULES, spare="never")
@@ -360,11 +360,11 @@ class TestGuard:
     def test_twenty_partitions_are_listed_and_the_others_counted(self):
         names = tuple(f"orders-{number}" for number in range(23))
         decision = decided(configured=7, at_risk={7: names})
-        assert str(decision.error).endswith("orders-19 and 3 more (D14)")
+        assert str(decision.error).endswith("orders-19 and 3 more (D14, LAST_IN_SYNC)")
         assert decision.error.details["count"] == 23
         assert decision.error.details["partitions"] == list(names[:20])
         exactly = decided(configured=7, at_risk={7: names[:20]})
-        assert str(exactly.error).endswith("orders-19 (D14)")
+        assert str(exactly.error).endswith("orders-19 (D14, LAST_IN_SYNC)")
 
     def test_what_is_accepted_is_told(self):
         rules = replace(RULES, accept_loss=True)
@@ -410,7 +410,7 @@ class TestDisks:
         decision = decided(log_dirs=dirs)
         assert str(decision.error) == (
             "cannot read 2 meta.properties files, which may hold the id: /a: EIO; "
-            "/b\\x1b: 70 KiB (D18)"
+            "/b\\x1b: 70 KiB (D18, META_UNREADABLE)"
         )
         assert decision.error.details == {"paths": ["/a", "/b\x1b"]}
 

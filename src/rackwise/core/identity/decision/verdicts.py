@@ -55,9 +55,9 @@ def refuse(
     upstream: tuple[str, str] | None = None,
     **details: object,
 ) -> Refuse:
-    """Build a rejection whose sentence ends with the row."""
+    """Build a rejection whose sentence ends with the row and the code."""
     built = error(
-        f"{message} ({row})",
+        f"{message} ({row}, {error.code})",
         wanted=wanted,
         had=had,
         hint=hint,
