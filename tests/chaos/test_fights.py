@@ -29,8 +29,9 @@ def check_fights(fights, rounds):
     assert fights.lost_races > 0
     assert fights.refusals["AmbiguousSpare"] > 0
     assert fights.zookeeper_kills == rounds // KILLED_EVERY
-    assert fights.stopped >= fights.registered_again == rounds // (2 * STOPPED_EVERY)
-    assert fights.refusals["SpareReserved"] >= fights.registered_again
+    # A broker that is stopped while it boots may have registered a moment before.
+    assert fights.stopped >= fights.registered_again >= rounds // (2 * STOPPED_EVERY)
+    assert fights.refusals["SpareReserved"] >= rounds // (2 * STOPPED_EVERY)
 
 
 def test_two_spares_go_to_two_of_six(stage):
