@@ -16,10 +16,11 @@ import tempfile
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from rackwise.adapters import dies_with_parent
-from rackwise.core.errors import WorldError
+from rackwise.core.errors import InvalidConfig, WorldError
+from rackwise.core.json.strict import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -169,9 +170,28 @@ def _output_files(scratch: Path) -> tuple[IO[bytes], IO[bytes]]:
     return out, err
 
 
+def cluster_id_of(stdout: bytes) -> str | None:
+    """The id that a command with `--json` printed about its cluster; None if there is none."""
+    found = _json_object(stdout).get("cluster_id")
+    return found if isinstance(found, str) else None
+
+
 def _reason(stderr: str) -> str | None:
     """The last error of a command, else its last line."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("error:", "{"))]
     found = [*lines[-1:], *errors[-1:]]
-    return found[-1][:_LONGEST_REASON] if found else None
+    if not found:
+        return None
+    message = _json_object(found[-1].encode()).get("message")
+    told = found[-1] if message is None else f"error: {message}"
+    return told[:_LONGEST_REASON]
+
+
+def _json_object(data: bytes) -> Mapping[str, Any]:
+    """What a command of ours printed with `--json`; empty if it is no such object."""
+    try:
+        found = parse(data, where="a step", error=InvalidConfig)
+    except InvalidConfig:
+        return {}
+    return found if isinstance(found, dict) else {}

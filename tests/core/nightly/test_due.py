@@ -13,6 +13,7 @@ from rackwise.core.nightly.commands import NightCluster, NightLayout, NightOptio
 from rackwise.core.nightly.due import Job, NightSituation, due, last_look
 from rackwise.core.nightly.night import STATE, Night, NightlyState, StepRun
 from rackwise.core.nightly.outcome import exit_code, failure_text, of_cluster, of_fleet, subject
+from rackwise.core.nightly.twins import with_failed_twins
 from rackwise.core.nightly.window import NightLook
 from rackwise.core.notices.changes import ClusterMemory, Notice
 
@@ -272,3 +273,48 @@ def test_the_state_is_read_back_as_it_was_written():
 def test_the_paths_of_a_night_are_below_its_folder():
     paths = (LAYOUT.report, LAYOUT.run_metrics, LAYOUT.night_metrics, LAYOUT.state, LAYOUT.result)
     assert {each.rpartition("/")[0] for each in paths} == {"/data", "/data/metrics"}
+
+
+class TestTwins:
+    """Two names of one cluster, by the id that their looks found."""
+
+    def looked(self, here, name, cluster_id, code=0, step="first-look"):
+        job = Job(step, (name,), ())
+        run = replace(ended(job, code=code, start=here.night.starts), cluster_id=cluster_id)
+        return replace(here, night=with_failed_twins(here.night.with_run(run)))
+
+    def test_both_names_fail_and_the_others_go_on(self):
+        here = situation(A, B, C)
+        for name, cluster_id in (("a", "x"), ("b", "y"), ("c", "x")):
+            here = self.looked(here, name, cluster_id)
+        reasons = {run.clusters[0]: run.reason for run in here.night.runs}
+        assert reasons["b"] is None
+        assert reasons["a"] == reasons["c"]
+        assert reasons["a"].startswith("a and c are one cluster, x; keep one of the names")
+        assert {job.clusters for job in due(here)} == {("b",)}
+        assert exit_code(here.night) == 3
+
+    def test_what_was_made_before_the_second_name_answered_is_dropped(self):
+        here = self.looked(situation(A, C), "a", "x")
+        here = after(here, Job("audit", ("a",), ()))
+        here = self.looked(here, "a", "x", step="second-look")
+        here = self.looked(here, "c", "x")
+        late = here.night.with_run(ended(Job("plan", ("a",), ())))
+        assert with_failed_twins(late) == here.night
+        assert [(run.step, *run.clusters) for run in here.night.runs] == [
+            ("first-look", "a"),
+            ("second-look", "a"),
+            ("first-look", "c"),
+        ]
+        assert not any(run.is_ok for run in here.night.runs)
+
+    def test_a_name_that_is_corrected_is_no_twin_of_its_earlier_look(self):
+        here = self.looked(self.looked(situation(A, C), "a", "x"), "c", "x")
+        here = replace(here, night=here.night.started(DAY, BEGAN))
+        here = self.looked(here, "a", "x")
+        assert here.night.run_of("first-look", "a").is_ok
+        assert self.looked(here, "c", "y").night.run_of("first-look", "c").is_ok
+
+    def test_names_without_a_known_id_are_no_twins(self):
+        here = self.looked(self.looked(situation(A, C), "a", None), "c", None)
+        assert all(run.is_ok for run in here.night.runs)

@@ -19,6 +19,7 @@ from rackwise.cli.tables import columns_text, size_text
 from rackwise.core.errors import Conflict
 from rackwise.core.rules import RULES
 from rackwise.core.text import escaped
+from rackwise.core.twins import TWINS_HINT, twins, twins_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,19 +142,12 @@ def without_twins(
 
     `ids`: name -> cluster id; None: not known.
     """
-    names: dict[str, list[str]] = {}
-    for name, cluster_id in ids.items():
-        if cluster_id is not None:
-            names.setdefault(cluster_id, []).append(name)
     found, warnings = dict(outcomes), []
-    for cluster_id, twins in names.items():
-        if len(twins) == 1:
-            continue
-        text = f"{' and '.join(map(escaped, twins))} are one cluster, {escaped(cluster_id)}"
-        hint = "keep one of the names in the fleet file, or correct bootstrap of the other"
-        warnings.append(f"{text}; {hint}")
-        for name in twins:
-            found[name] = replace(found[name], exit=1, error=Conflict(text, hint=hint))
+    for cluster_id, names in twins(ids).items():
+        text = twins_text(cluster_id, names)
+        warnings.append(f"{text}; {TWINS_HINT}")
+        for name in names:
+            found[name] = replace(found[name], exit=1, error=Conflict(text, hint=TWINS_HINT))
     return found, tuple(warnings)
 
 

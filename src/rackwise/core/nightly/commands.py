@@ -103,9 +103,9 @@ class NightLayout:
 
 
 def look(layout: NightLayout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:
-    """The command that takes a snapshot."""
+    """The command that takes a snapshot, and prints the id of the cluster."""
     out = layout.look(cluster.name, day, step).file
-    return ("snapshot", *cluster.source, "--resolve", "--out", out)
+    return ("--json", "snapshot", *cluster.source, "--resolve", "--out", out)
 
 
 def audit(layout: NightLayout, cluster: NightCluster, day: str, step: StepName) -> tuple[str, ...]:

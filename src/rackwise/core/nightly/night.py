@@ -57,6 +57,8 @@ class StepRun:
     """Duration of the step in milliseconds."""
     start: int
     """Number of the run of `nightly` that ran the step, counted from 1 in each night."""
+    cluster_id: str | None = None
+    """Id of the cluster that a look found; null for other steps, and where it is not known."""
 
     @property
     def is_ok(self) -> bool:

@@ -125,7 +125,9 @@ def test_a_step_that_cannot_be_started_fails_alone(fleet, monkeypatch, capsys):
 def test_json_has_the_command_of_each_step(fleet):
     result = fleet.night(FIRST, "--json")
     assert result.out.count("\n") == 1
-    assert f"rackwise snapshot --fleet {fleet.file} --cluster a --resolve --out " in result.out
+    assert (
+        f"rackwise --json snapshot --fleet {fleet.file} --cluster a --resolve --out " in result.out
+    )
 
 
 def test_a_second_run_at_the_same_time_is_rejected_and_a_killed_one_is_no_obstacle(fleet):

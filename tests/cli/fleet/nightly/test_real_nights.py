@@ -87,6 +87,25 @@ def check_metrics(fleet):
     assert "rackwise_nightly_exit_code 3\n" in night
 
 
+def test_two_names_of_one_cluster_fail_and_are_counted_nowhere(kraft, zookeeper_cluster, tmp_path):
+    one, other, *_ = kraft.bootstrap.split(",")
+    names = {"eu": one, "old": other, "us": zookeeper_cluster.bootstrap}
+    with webhook() as hook:
+        clusters = {name: {"bootstrap": each} for name, each in names.items()}
+        fleet = Fleet(tmp_path, clusters, url=hook.url, defaults=PRICES)
+        result = fleet.night(FIRST)
+        told = {*hook.kinds()}
+    assert result.code == 3, result
+    assert result.err.count("eu and old are one cluster, ") >= 2
+    assert {("cluster-failed", "eu"), ("cluster-failed", "old")} <= told
+    assert ("topic-unsafe", "eu") not in told
+    made = {name for step, *names in fleet.exits() if not step.endswith("-look") for name in names}
+    assert made == {"us"}
+    assert {row["cluster"] for row in fleet.summary()["history"]["clusters"]} == {"us"}
+    text = (fleet.data / "metrics" / "nightly.prom").read_text()
+    assert 'rackwise_nightly_steps_failed{cluster="old"} 1\n' in text
+
+
 def test_a_night_that_is_killed_twice_ends_as_one_that_is_not(kraft, tmp_path):
     """A seed draws when the run is killed."""
     draws = random.Random(30)

@@ -19,13 +19,20 @@ from rackwise.adapters.files.nightly import (
     write_nightly,
 )
 from rackwise.adapters.files.writing import write_bytes, write_text
-from rackwise.adapters.nightly_steps import NOT_STARTED, StepNotStarted, StepProcess, close_all
+from rackwise.adapters.nightly_steps import (
+    NOT_STARTED,
+    StepNotStarted,
+    StepProcess,
+    close_all,
+    cluster_id_of,
+)
 from rackwise.cli.source import utc_now
 from rackwise.core.errors import RackwiseError
 from rackwise.core.nightly.commands import NightCluster, NightLayout, NightOptions
 from rackwise.core.nightly.due import Job, NightSituation, due
-from rackwise.core.nightly.night import NightlyState, StepRun
+from rackwise.core.nightly.night import LOOKS, NightlyState, StepRun
 from rackwise.core.nightly.outcome import exit_code, failed, of_cluster, of_fleet
+from rackwise.core.nightly.twins import with_failed_twins
 from rackwise.core.nightly.window import expired
 from rackwise.core.notices.changes import ClusterMemory, changes
 from rackwise.core.notices.message import MOST_LISTED, message
@@ -205,6 +212,8 @@ class Driver:
             self._running.remove(each)
             ended += 1
             run = self._step_run(each.job, each.began, found.exit, found.reason, found.took_ms)
+            if run.is_ok and run.step in LOOKS:
+                run = replace(run, cluster_id=cluster_id_of(found.stdout))
             if run.is_ok and each.job.stdout is not None:
                 write_bytes(each.job.stdout, found.stdout)
             self._record(run)
@@ -227,11 +236,13 @@ class Driver:
 
     def _record(self, run: StepRun) -> None:
         self.ran += 1
-        self._write(replace(self.state, night=self.state.night.with_run(run)))
-        if not run.is_ok:
-            who = ", ".join(map(escaped, run.clusters)) or "the fleet"
-            why = escaped(run.reason or f"exit code {run.exit}")
-            self.shell.warn(f"{run.step} of {who} failed: {why}")
+        known = self.state.night.runs
+        self._write(replace(self.state, night=with_failed_twins(self.state.night.with_run(run))))
+        for each in failed(self.state.night.runs):
+            if each not in known:
+                who = ", ".join(map(escaped, each.clusters)) or "the fleet"
+                why = escaped(each.reason or f"exit code {each.exit}")
+                self.shell.warn(f"{each.step} of {who} failed: {why}")
 
     def _write(self, state: NightlyState) -> None:
         self.state = state

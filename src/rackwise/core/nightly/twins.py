@@ -1,0 +1,55 @@
+"""Two names of one cluster in a night: both fail, whichever looked first.
+
+```
+first-look eu     cluster x, ok          first-look eu     failed: eu and old are one cluster, x
+audit eu          ok                ->   first-look old    failed: eu and old are one cluster, x
+first-look old    cluster x, ok
+```
+
+What was made from a look at one of them is dropped: which steps had run when the second name
+answered is a matter of time, and a night that is killed has to end as one that is not.
+
+What this does not do: compare with other nights. A name whose cluster does not answer is no twin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rackwise.core.nightly.night import LOOKS
+from rackwise.core.twins import TWINS_HINT, twins, twins_text
+
+if TYPE_CHECKING:
+    from rackwise.core.nightly.night import Night, StepRun
+
+
+def with_failed_twins(night: Night) -> Night:
+    """The night in which each look at a cluster with several names is a failed one."""
+    found = twins(_ids(night))
+    if not found:
+        return night
+    why = {
+        name: f"{twins_text(cluster_id, names)}; {TWINS_HINT}"
+        for cluster_id, names in found.items()
+        for name in names
+    }
+    runs: list[StepRun] = []
+    for run in night.runs:
+        if why.keys().isdisjoint(run.clusters):
+            runs.append(run)
+        elif run.step in LOOKS:
+            runs.append(replace(run, exit=1, reason=why[run.clusters[0]]))
+    return replace(night, runs=tuple(runs))
+
+
+def _ids(night: Night) -> dict[str, str | None]:
+    """Name -> cluster id, of looks that succeeded or ended in this start of `nightly`.
+
+    A look that failed in an earlier start may be about another cluster, whose name was corrected.
+    """
+    return {
+        run.clusters[0]: run.cluster_id
+        for run in night.runs
+        if run.step in LOOKS and (run.is_ok or run.start == night.starts) and run.cluster_id
+    }
