@@ -1,9 +1,7 @@
 package io.rackwise.assignor;
 
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.coordinator.group.api.assignor.GroupAssignment;
 import org.apache.kafka.coordinator.group.api.assignor.GroupSpec;
-import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
 import org.apache.kafka.coordinator.group.api.assignor.MemberSubscription;
 import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
 import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
@@ -11,13 +9,13 @@ import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 
 /**
  * A group by numbers: members by id, topics by the text of their id, partitions by topic and
@@ -51,8 +49,12 @@ final class NumberedGroup {
     final RackSets rackSets;
     /** [partitions], the member that holds the partition now, or {@code NOBODY}. */
     final int[] ownerOf;
-    /** [members], the partitions that each member holds now, of any topic. */
-    private final int[] heldNow;
+    /** [members], the partitions of {@code ownerOf}, and those that another member claims too. */
+    private final int[] loads;
+    /** [members], whether some partition that the member holds now does not count. */
+    final boolean[] isIrregular;
+    /** Whether every partition has an owner, and a replica in its rack. */
+    private final boolean isLocal;
 
     private NumberedGroup(GroupSpec spec, SubscribedTopicDescriber describer) {
         ids = spec.memberIds().toArray(new String[0]);
@@ -68,12 +70,13 @@ final class NumberedGroup {
             starts[topic + 1] = starts[topic] + describer.numPartitions(topics[topic]);
         }
         lists = numberLists(subscribed, places);
+        ownerOf = new int[partitions()];
+        loads = new int[ids.length];
+        isIrregular = new boolean[ids.length];
+        findOwners(spec, places);
         setOf = new int[partitions()];
         rackSets = new RackSets(racks);
-        numberRackSets(describer);
-        ownerOf = new int[partitions()];
-        heldNow = new int[ids.length];
-        findOwners(spec, places);
+        isLocal = numberRackSets(describer);
     }
 
     static NumberedGroup of(GroupSpec spec, SubscribedTopicDescriber describer) {
@@ -160,44 +163,78 @@ final class NumberedGroup {
         return found.toArray(new BitSet[0]);
     }
 
-    private void numberRackSets(SubscribedTopicDescriber describer) {
-        for (int topic = 0; topic < topics.length; topic++) {
-            for (int partition = starts[topic]; partition < starts[topic + 1]; partition++) {
-                int number = partition - starts[topic];
-                setOf[partition] =
-                        rackSets.number(describer.racksForPartition(topics[topic], number));
+    private void findOwners(GroupSpec spec, TopicIndex places) {
+        Arrays.fill(ownerOf, NOBODY);
+        HeldReader reader = new HeldReader(places);
+        for (int member = 0; member < ids.length; member++) {
+            reader.member = member;
+            spec.memberAssignment(ids[member]).partitions().forEach(reader);
+        }
+        if (reader.isDisputed) {
+            Arrays.setAll(ownerOf, partition -> Math.max(ownerOf[partition], NOBODY));
+        }
+    }
+
+    /** Writes the owner of what each member holds. */
+    private final class HeldReader implements BiConsumer<Uuid, Set<Integer>> {
+        private final TopicIndex places;
+        /** An array to copy numbers into: most sets are small, and an iterator costs more. */
+        private Integer[] numbers = new Integer[16];
+        private int member;
+        private boolean isDisputed;
+
+        private HeldReader(TopicIndex places) {
+            this.places = places;
+        }
+
+        @Override
+        public void accept(Uuid id, Set<Integer> partitions) {
+            int topic = places.number(id);
+            if (topic == TopicIndex.UNKNOWN || !lists[listOf[member]].get(topic)) {
+                isIrregular[member] = true;
+                return;
+            }
+            int count = partitions.size();
+            if (count > numbers.length) {
+                numbers = new Integer[2 * count];
+            }
+            numbers = partitions.toArray(numbers);
+            for (int each = 0; each < count; each++) {
+                claim(starts[topic] + numbers[each], starts[topic + 1]);
+            }
+        }
+
+        private void claim(int partition, int end) {
+            if (partition >= end) {
+                isIrregular[member] = true;
+            } else if (ownerOf[partition] == NOBODY) {
+                ownerOf[partition] = member;
+                loads[member]++;
+            } else {
+                isIrregular[member] = true;
+                if (ownerOf[partition] != DISPUTED) {
+                    isIrregular[ownerOf[partition]] = true;
+                }
+                ownerOf[partition] = DISPUTED;
+                isDisputed = true;
             }
         }
     }
 
-    private void findOwners(GroupSpec spec, TopicIndex places) {
-        Arrays.fill(ownerOf, NOBODY);
-        boolean isDisputed = false;
-        for (int member = 0; member < ids.length; member++) {
-            BitSet list = lists[listOf[member]];
-            int count = 0;
-            for (Map.Entry<Uuid, Set<Integer>> held
-                    : spec.memberAssignment(ids[member]).partitions().entrySet()) {
-                count += held.getValue().size();
-                int topic = places.number(held.getKey());
-                if (topic == TopicIndex.UNKNOWN || !list.get(topic)) {
-                    continue;
-                }
-                int start = starts[topic];
-                int end = starts[topic + 1];
-                for (int partition : held.getValue()) {
-                    if (start + partition < end) {
-                        boolean isFree = ownerOf[start + partition] == NOBODY;
-                        ownerOf[start + partition] = isFree ? member : DISPUTED;
-                        isDisputed |= !isFree;
-                    }
-                }
+    /** Number the racks of all partitions; the owners are known. */
+    private boolean numberRackSets(SubscribedTopicDescriber describer) {
+        boolean isLocal = true;
+        for (int topic = 0; topic < topics.length; topic++) {
+            Uuid id = topics[topic];
+            for (int partition = starts[topic]; partition < starts[topic + 1]; partition++) {
+                int set = rackSets.number(
+                        describer.racksForPartition(id, partition - starts[topic]));
+                setOf[partition] = set;
+                int owner = ownerOf[partition];
+                isLocal &= owner != NOBODY && !rackSets.crosses(set)[rackOf[owner]];
             }
-            heldNow[member] = count;
         }
-        if (isDisputed) {
-            Arrays.setAll(ownerOf, partition -> Math.max(ownerOf[partition], NOBODY));
-        }
+        return isLocal;
     }
 
     /**
@@ -206,53 +243,10 @@ final class NumberedGroup {
      * case, and no other assignment has these three.
      */
     boolean isBest() {
-        if (lists.length != 1 || partitions() == 0) {
+        if (lists.length != 1 || partitions() == 0 || !isLocal) {
             return false;
-        }
-        int[] loads = new int[ids.length];
-        for (int partition = 0; partition < ownerOf.length; partition++) {
-            int owner = ownerOf[partition];
-            if (owner == NOBODY || rackSets.crosses(setOf[partition])[rackOf[owner]]) {
-                return false;
-            }
-            loads[owner]++;
         }
         int least = partitions() / ids.length;
         return Arrays.stream(loads).allMatch(load -> load == least || load == least + 1);
     }
-
-    /** The assignment with these holders; what does not change keeps its object. */
-    GroupAssignment assignment(GroupSpec spec, int[] holders) {
-        int[] held = new int[ids.length];
-        boolean[] isChanged = new boolean[ids.length];
-        for (int partition = 0; partition < holders.length; partition++) {
-            int holder = holders[partition];
-            held[holder]++;
-            isChanged[holder] |= ownerOf[partition] != holder;
-        }
-        Map<String, MemberAssignment> found = new HashMap<>(2 * ids.length);
-        boolean hasChange = false;
-        List<Map<Uuid, Set<Integer>>> rebuilt = new ArrayList<>(ids.length);
-        for (int member = 0; member < ids.length; member++) {
-            MemberAssignment now = spec.memberAssignment(ids[member]);
-            isChanged[member] |= held[member] != heldNow[member];
-            hasChange |= isChanged[member];
-            Map<Uuid, Set<Integer>> partitions =
-                    isChanged[member] ? new HashMap<>() : now.partitions();
-            rebuilt.add(partitions);
-            found.put(ids[member], new Held(Collections.unmodifiableMap(partitions)));
-        }
-        for (int topic = 0; hasChange && topic < topics.length; topic++) {
-            for (int partition = starts[topic]; partition < starts[topic + 1]; partition++) {
-                if (isChanged[holders[partition]]) {
-                    rebuilt.get(holders[partition])
-                            .computeIfAbsent(topics[topic], each -> new HashSet<>())
-                            .add(partition - starts[topic]);
-                }
-            }
-        }
-        return new GroupAssignment(found);
-    }
-
-    private record Held(Map<Uuid, Set<Integer>> partitions) implements MemberAssignment {}
 }

@@ -51,7 +51,7 @@ public final class RackOptimalAssignor implements ConsumerGroupPartitionAssignor
     @Override
     public GroupAssignment assign(GroupSpec spec, SubscribedTopicDescriber topics) {
         NumberedGroup group = NumberedGroup.of(spec, topics);
-        return group.assignment(
-                spec, group.isBest() ? group.ownerOf : AssignmentNetwork.holders(group));
+        return NextAssignment.of(
+                group, spec, group.isBest() ? group.ownerOf : AssignmentNetwork.holders(group));
     }
 }

@@ -22,10 +22,12 @@ import java.util.Set;
 final class RackSets {
     private static final int NO_SET = -1;
     private static final int NO_MEMBER = -1;
+    /** Up to so many racks of members, each is looked up in the racks of a partition. */
+    private static final int FEW_RACKS = 4;
 
     /** Rack -> its number, or {@code NO_MEMBER} for racks without members. */
     private final Map<String, Integer> numbers = new HashMap<>();
-    private final int racks;
+    private final String[] texts;
     /** Racks as the broker's own texts: they are found by identity. */
     private String[] known = new String[8];
     private int[] numberOfKnown = new int[8];
@@ -37,7 +39,7 @@ final class RackSets {
 
     /** {@code racks}: the texts of the members' racks; the empty text is no rack. */
     RackSets(String[] racks) {
-        this.racks = racks.length;
+        texts = racks;
         for (int rack = 0; rack < racks.length; rack++) {
             if (!racks[rack].isEmpty()) {
                 numbers.put(racks[rack], rack);
@@ -59,6 +61,16 @@ final class RackSets {
 
     int number(Set<String> racksOfPartition) {
         int set = 0;
+        if (numbers.size() <= FEW_RACKS) {
+            // A look-up costs less than an iterator, and equal sets are walked in one order.
+            for (int number = 0; number < texts.length; number++) {
+                if (!texts[number].isEmpty() && racksOfPartition.contains(texts[number])) {
+                    int found = next.get(set)[number];
+                    set = found == NO_SET ? extended(set, number) : found;
+                }
+            }
+            return set;
+        }
         for (String rack : racksOfPartition) {
             int number = numberOf(rack);
             if (number != NO_MEMBER) {
@@ -77,7 +89,7 @@ final class RackSets {
     }
 
     private int add(boolean[] crossing) {
-        int[] nowhere = new int[racks];
+        int[] nowhere = new int[texts.length];
         Arrays.fill(nowhere, NO_SET);
         next.add(nowhere);
         crosses.add(crossing);

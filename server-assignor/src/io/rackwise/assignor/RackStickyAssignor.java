@@ -43,6 +43,6 @@ public final class RackStickyAssignor implements ConsumerGroupPartitionAssignor 
         int[] holders = group.lists.length == 1
                 ? new StickyQuotas(group).holders()
                 : new StickyBalance(group).holders();
-        return group.assignment(spec, holders);
+        return NextAssignment.of(group, spec, holders);
     }
 }
