@@ -41,6 +41,44 @@ def test_java_and_python_choose_the_same_partitions(oracles, operation, seed):
     check_equal(oracles["4.3.1"], operation, seed, FEW)
 
 
+def with_target(case, partitions):
+    """The case after an epoch that assigned these partitions."""
+    members = [member | {"owned": partitions[member["id"]]} for member in case["members"]]
+    return case | {"members": members}
+
+
+def with_many_racks(case, rng):
+    """The case with members and replicas in up to nine racks."""
+    racks = [f"rack-{number}" for number in range(9)]
+    topics = {topic: [rng.sample(racks, 3) for _ in rows] for topic, rows in case["topics"].items()}
+    members = [member | {"rack": rng.choice(racks)} for member in case["members"]]
+    return {"topics": topics, "members": members}
+
+
+@pytest.mark.parametrize("operation", ASSIGNORS)
+def test_later_epochs_are_equal_too(oracles, operation, seed):
+    """An epoch that changes nothing, one after a member left, and one with many racks."""
+    rng = Random(seed)
+
+    def asked(case, number):
+        told = oracles["4.3.1"].ask(operation, case)["partitions"]
+        ours = ASSIGNORS[operation](members_of(case["members"]), case["topics"])
+        assert ours.partitions == given(told), f"seed {seed}, case {number}"
+        return told
+
+    for number in range(FEW // 3):
+        case = server_case(rng)
+        if number % 3 == 0:
+            case = with_many_racks(case, rng)
+        held = asked(case, number)
+        again = asked(with_target(case, held), number)
+        if operation == "server.optimal":
+            assert again == held, f"seed {seed}, case {number}"
+        left = case | {"members": case["members"][1:]}
+        if left["members"]:
+            asked(with_target(left, held), number)
+
+
 def local(case, partitions):
     """How many partitions have a replica in the rack of their member."""
     racks = {member["id"]: member["rack"] for member in case["members"]}
