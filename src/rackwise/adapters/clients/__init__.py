@@ -11,7 +11,7 @@ rack                 the rack that this process is in
 kafka_python.producer   KIP-1123 for kafka-python's KafkaProducer
 aiokafka.producer       the same for AIOKafkaProducer
 confluent.producer      the same for confluent-kafka's Producer and SerializingProducer
-confluent.aio           the same for its AIOProducer; beside them settings, views and statistics
+confluent.aio           the same for its AIOProducer; async_serializing: AsyncSerializingProducer
 steering, topics        what the three share: one topic's choice, all topics of a producer
 producer_options        the options of a producer of kafka-python or aiokafka, and ours among them
 rack_source             which broker is in which rack, for clients that do not tell

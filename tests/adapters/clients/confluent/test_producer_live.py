@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer, SerializingProducer
-from confluent_kafka.aio import AIOProducer
+from confluent_kafka.aio import AIOProducer, AsyncSerializingProducer
 from confluent_kafka.serialization import StringSerializer
 
 from consumer_groups import topic_on
@@ -19,6 +19,7 @@ from kafka_traffic import create, until
 from producers import read_values
 from rackwise.adapters.clients.confluent import (
     RackAwareAIOProducer,
+    RackAwareAsyncSerializingProducer,
     RackAwareProducer,
     RackAwareSerializingProducer,
     views,
@@ -84,7 +85,29 @@ def by_aio(conf, name):
     return asyncio.run(write())
 
 
-@pytest.mark.parametrize("write", [by_produce, by_batch, by_serializer, by_aio])
+def by_async_serializer(conf, name):
+    """A plain serializer for values, and one for keys that is a coroutine function."""
+
+    async def of_key(key, _context):
+        return key
+
+    async def write():
+        own = {**conf, "value.serializer": StringSerializer("utf_8"), "key.serializer": of_key}
+        async with await RackAwareAsyncSerializingProducer(own, client_rack="a") as producer:
+            assert isinstance(producer, AsyncSerializingProducer)
+            sent = [producer.produce(name, value=VALUE.decode()) for _ in range(RECORDS)]
+            deliveries = await asyncio.gather(*sent)
+            await producer.flush()
+            await asyncio.gather(*deliveries)
+        return producer
+
+    return asyncio.run(write())
+
+
+WRITERS = [by_produce, by_batch, by_serializer, by_aio, by_async_serializer]
+
+
+@pytest.mark.parametrize("write", WRITERS)
 def test_each_producer_asks_the_brokers_for_their_racks_and_writes_near(kraft_cluster, write):
     with topic(kraft_cluster, write.__name__) as conf:
         producer = write(conf, write.__name__)

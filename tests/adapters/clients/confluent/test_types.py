@@ -9,10 +9,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[4]
 SCRIPT = """\
 from confluent_kafka import Producer, SerializingProducer
-from confluent_kafka.aio import AIOProducer
+from confluent_kafka.aio import AIOProducer, AsyncSerializingProducer
 
 from rackwise.adapters.clients.confluent import (
     RackAwareAIOProducer,
+    RackAwareAsyncSerializingProducer,
     RackAwareProducer,
     RackAwareSerializingProducer,
 )
@@ -21,6 +22,7 @@ conf = {"bootstrap.servers": "broker:9092"}
 plain: Producer = RackAwareProducer(conf, client_rack="a")
 typed: SerializingProducer[str, int] = RackAwareSerializingProducer[str, int](conf, client_rack="a")
 aio: AIOProducer = RackAwareAIOProducer(conf, client_rack="a")
+mine: type[AsyncSerializingProducer[str, int]] = RackAwareAsyncSerializingProducer[str, int]
 with RackAwareProducer(conf, client_rack="a") as producer:
     producer.produce("t", b"value")
     producer.counters()["t"].local_bytes

@@ -1,4 +1,7 @@
 from rackwise.adapters.clients.confluent.aio import RackAwareAIOProducer as RackAwareAIOProducer
+from rackwise.adapters.clients.confluent.async_serializing import (
+    RackAwareAsyncSerializingProducer as RackAwareAsyncSerializingProducer,
+)
 from rackwise.adapters.clients.confluent.producer import RackAwareProducer as RackAwareProducer
 from rackwise.adapters.clients.confluent.producer import (
     RackAwareSerializingProducer as RackAwareSerializingProducer,

@@ -68,12 +68,16 @@ class RackAwareAIOProducer(SteeredClient, AIOProducer):
         **settings: Any,  # noqa: ANN401 (the client's)
     ) -> None:
         terms = Terms(config, racks, client_rack, rng, clock)
-        self._prepare(producer_conf, terms)
-        self._callers: Mapping[str, Theirs] = self._settings.conf
-        chained = self._chained(error_cb=self._on_error, stats_cb=self._on_statistics)
-        super().__init__({**self._settings.conf, **chained}, **settings)
-        self._meeting = asyncio.Lock()
+        super().__init__(self._client_settings(producer_conf, terms), **settings)
         self._look_for_leaders(terms)
+
+    def _client_settings(self, conf: object, terms: Terms) -> dict[str, Theirs]:
+        """The settings for the client. Raises `PartitionerConfigError`."""
+        self._prepare(conf, terms)
+        self._callers: Mapping[str, Theirs] = self._settings.conf
+        self._meeting = asyncio.Lock()
+        chained = self._chained(error_cb=self._on_error, stats_cb=self._on_statistics)
+        return {**self._settings.conf, **chained}
 
     @override
     async def produce(

@@ -14,6 +14,19 @@ try:
     import confluent_kafka
 except ModuleNotFoundError as error:
     raise MissingClientError.of(CLIENT, extra="confluent") from error
+
+
+def unsupported(versions: str = SUPPORTED) -> UnsupportedClient:
+    """The error that says which versions have a name that the installed one lacks."""
+    found = getattr(confluent_kafka, "__version__", "another version")
+    return UnsupportedClient(
+        f"unsupported {CLIENT}: expected {CLIENT} {versions}, got {found}",
+        wanted=f"{CLIENT} {versions}",
+        had=found,
+        hint=f"pip install '{CLIENT}{versions}'",
+    )
+
+
 try:
     from confluent_kafka import (
         KafkaError,
@@ -27,13 +40,7 @@ try:
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.aio import AIOProducer
 except ImportError as error:
-    found = getattr(confluent_kafka, "__version__", "another version")
-    raise UnsupportedClient(
-        f"unsupported {CLIENT}: expected {CLIENT} {SUPPORTED}, got {found}",
-        wanted=f"{CLIENT} {SUPPORTED}",
-        had=found,
-        hint=f"pip install '{CLIENT}{SUPPORTED}'",
-    ) from error
+    raise unsupported() from error
 
 __all__ = [
     "AIOProducer",
@@ -45,4 +52,5 @@ __all__ = [
     "consistent",
     "fnv1a",
     "murmur2",
+    "unsupported",
 ]
