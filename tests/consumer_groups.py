@@ -210,8 +210,8 @@ class Crew:
         reader = self.loop((self.topics, assignors, made), name, self.keep)
         self._let(name, assignors[0].rack, reader, assignors)
 
-    def join_confluent(self, name, strategy, rack):
-        """Start a member of confluent-kafka."""
+    def join_confluent(self, name, strategy, rack, **configs):
+        """Start a member of confluent-kafka; `configs`: librdkafka's, with `_` for `.`."""
         self._join_confluent(
             name,
             rack,
@@ -219,6 +219,7 @@ class Crew:
                 "partition.assignment.strategy": strategy,
                 "session.timeout.ms": QUICK["session_timeout_ms"],
                 "heartbeat.interval.ms": QUICK["heartbeat_interval_ms"],
+                **{name.replace("_", "."): value for name, value in configs.items()},
             },
         )
 

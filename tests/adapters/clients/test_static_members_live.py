@@ -98,3 +98,51 @@ def test_a_leader_that_comes_back_watches_the_racks_of_replicas(kraft_cluster, c
         admin.alter_partition_reassignments(swapped)
         racks[topic][0], racks[topic][1] = ["b"], ["a"]
         until(lambda: crew.is_whole(6) and crew.local(racks) == 6, "reads to be local", 60)
+
+
+LONE = [[0], [1], [2]] * 4
+"""One replica for each partition, in rack a, b or c."""
+LONG_MS = 60_000
+"""A session that outlives the time between a member's end and its return on a busy machine."""
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("leads", ["ours", "theirs"])
+def test_static_members_of_librdkafka_read_far_until_the_next_rebalance(kraft_cluster, leads):
+    """Two of them swap their racks; a member that comes and goes lets the leader see it."""
+    topic = f"static-librdkafka-{leads}"
+    racks = {topic: racks_of(kraft_cluster, LONE)}
+
+    def join_theirs(name, rack):
+        crew.join_confluent(name, "range", rack, group_instance_id=name, session_timeout_ms=LONG_MS)
+
+    def join_first(name):
+        if leads == "ours":
+            crew.join(name, kafka_python_group.RackRange("a"))
+        else:
+            join_theirs(name, "a")
+
+    with (
+        closing(connect(kraft_cluster.bootstrap)) as admin,
+        topic_on(admin, topic, LONE),
+        Crew(kraft_cluster.bootstrap, topic, [topic]) as crew,
+    ):
+        join_first("m-a")
+        crew.rest(racks)
+        for name, rack in (("m-b", "b"), ("m-c", "c")):
+            join_theirs(name, rack)
+            crew.rest(racks)
+        near = crew.local(racks)
+        before = {name: each.partitions() for name, each in crew.readers.items()}
+        for name in ("m-b", "m-c"):
+            crew.leave(name)
+        join_theirs("m-b", "c")
+        join_theirs("m-c", "b")
+        crew.rest(racks)
+        assert {name: each.partitions() for name, each in crew.readers.items()} == before
+        assert crew.local(racks) < near
+        crew.join("guest", kafka_python_group.RackRange("a"))
+        crew.rest(racks)
+        crew.leave("guest")
+        crew.rest(racks)
+        assert crew.local(racks) == near

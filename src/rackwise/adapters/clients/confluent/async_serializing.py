@@ -48,7 +48,7 @@ class RackAwareAsyncSerializingProducer(AsyncSerializingProducer[K, V], RackAwar
     `conf` has its serializers too; the rest is as in `RackAwareAIOProducer`.
     """
 
-    async def __init__(
+    async def __init__(  # type: ignore[misc]
         self,
         conf: Mapping[str, object],
         config: PartitionerConfig | None = None,

@@ -140,9 +140,10 @@ class RackAwareProducer(SteeredClient, Producer):
                     size = len(value) + RECORD_OVERHEAD
                     if steering.room > size:
                         # each step of Python here costs 2 to 5 ns of the 300 ns of librdkafka's
-                        # own call, so what does not change the choice passes through as it came
+                        # own call, so a timestamp, which changes no choice, only passes through
+                        told = on_delivery if callback is None else callback
                         where = steering.partition
-                        self._send(topic, value, None, where, callback, on_delivery, timestamp)
+                        self._send(topic, value, None, where, told, None, timestamp)
                         steering.room -= size
                         steering.in_room += 1
                         return
