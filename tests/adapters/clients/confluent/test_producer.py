@@ -71,20 +71,6 @@ def test_the_callers_callbacks_are_called_for_every_record(make):
     assert producer.counters()["t"].windows_acknowledged == 200 // 3
 
 
-def test_a_timestamp_stays_with_its_record_also_within_a_window(make):
-    producer, stamps = make(sticky_bytes=1000), []
-    for stamp in range(1, 31):
-        producer.produce(
-            "t",
-            VALUE,
-            timestamp=stamp,
-            on_delivery=lambda _error, message: stamps.append(message.timestamp()[1]),
-        )
-    assert producer.flush(30) == 0
-    assert sorted(stamps) == list(range(1, 31))
-    assert producer.counters()["t"].local_bytes == 30 * SIZE
-
-
 def test_threads_count_each_record_once_also_within_a_window(make):
     producer = make(sticky_bytes=1000, backlog_cap_windows=0)
     producer.produce("t", VALUE)

@@ -130,7 +130,8 @@ class RackAwareProducer(SteeredClient, Producer):
         headers: Theirs = None,
     ) -> None:
         """`Producer.produce`. Raises the same errors; after a `BufferError` nothing is counted."""
-        if key is None and headers is None and partition == ANY:
+        told = on_delivery if callback is None else callback
+        if key is None and headers is None and partition == ANY and timestamp == 0:
             try:
                 steering = self._by_name[topic]
             except KeyError:
@@ -139,15 +140,10 @@ class RackAwareProducer(SteeredClient, Producer):
                 if type(value) is bytes:
                     size = len(value) + RECORD_OVERHEAD
                     if steering.room > size:
-                        # each step of Python here costs 2 to 5 ns of the 300 ns of librdkafka's
-                        # own call, so a timestamp, which changes no choice, only passes through
-                        told = on_delivery if callback is None else callback
-                        where = steering.partition
-                        self._send(topic, value, None, where, told, None, timestamp)
+                        self._send(topic, value, None, steering.partition, told)
                         steering.room -= size
                         steering.in_room += 1
                         return
-        told = on_delivery if callback is None else callback
         self._place(topic, value, key, partition, told, timestamp, headers)
 
     @override
