@@ -73,6 +73,8 @@ def test_a_key_of_a_cluster_wins_over_the_default_and_the_others_keep_it():
         ({"throttle": "9" * 40}, "clusters.eu.throttle", "expected a rate such as 50MB"),
         ({"policy": ""}, "clusters.eu.policy", "expected a text"),
         ({"flows": [""]}, "clusters.eu.flows[0]", "expected a path or URI"),
+        ({"addresses": []}, "clusters.eu.addresses", "expected a path, or a list of paths"),
+        ({"addresses": ["a", 1]}, "clusters.eu.addresses[1]", "expected a path, or a list"),
         ({"owner": ["a"]}, "clusters.eu.owner", "expected a text"),
     ],
 )
@@ -186,3 +188,16 @@ def test_a_json_path_as_a_key_of_toml():
     assert toml_path('$.clusters["a/b"]') == 'clusters."a/b"'
     assert toml_path("$.defaults.flows[2]") == "defaults.flows[2]"
     assert toml_path("") == ""
+
+
+def test_address_tables_are_a_path_or_a_list_and_those_of_a_cluster_win():
+    eu, us = clusters_of(
+        {
+            "defaults": {"addresses": "pods.csv"},
+            "clusters": {
+                "eu": {"bootstrap": "k:1"},
+                "us": {"bootstrap": "k:2", "addresses": ["a.csv", "b.csv"]},
+            },
+        }
+    )
+    assert (eu.addresses, us.addresses) == (("pods.csv",), ("a.csv", "b.csv"))

@@ -201,6 +201,7 @@ def _rate_hint(text: str) -> str | None:
 
 Servers: TypeAlias = Annotated[tuple[str, ...], "servers"]
 FlowPlaces: TypeAlias = Annotated[tuple[str, ...], "flows"]
+AddressTables: TypeAlias = Annotated[tuple[str, ...], "address tables"]
 RateText: TypeAlias = Annotated[str, Checked(_rate_hint, "a rate such as 50MB")]
 
 
@@ -218,6 +219,8 @@ class ClusterKeys:
     """Path of the policy file."""
     subnets: FilledText | None = None
     """Path of the table with the racks of subnets."""
+    addresses: AddressTables | None = None
+    """Tables with the racks of addresses over time: a path, or a list of paths."""
     prices: FilledText | None = None
     """Path of the price table; absent: the shipped table."""
     provider: FilledText | None = None
@@ -254,6 +257,8 @@ class FleetCluster:
     owner: str | None = None
     policy: str | None = None
     subnets: str | None = None
+    addresses: tuple[str, ...] = ()
+    """Paths."""
     prices: str | None = None
     provider: str | None = None
     flows: tuple[str, ...] = ()
@@ -390,8 +395,8 @@ def _merged(name: str, own: ClusterKeys, defaults: ClusterKeys) -> FleetCluster:
     for each in fields(ClusterKeys):
         value = getattr(own, each.name)
         values[each.name] = getattr(defaults, each.name) if value is None else value
-    servers, flows = values.pop("bootstrap"), values.pop("flows")
-    return FleetCluster(name=name, servers=servers or (), flows=flows or (), **values)
+    lists = {each: values.pop(each) or () for each in ("addresses", "flows")}
+    return FleetCluster(name=name, servers=values.pop("bootstrap") or (), **lists, **values)
 
 
 def _check_names(clusters: Sequence[FleetCluster], faults: FleetFaults) -> None:
@@ -457,6 +462,7 @@ FLEET_TABLES = Codec(
             separator=",",
         ),
         FlowPlaces: _FlowsForm("a path or URI, or a list of them"),
+        AddressTables: TextsForm("a path, or a list of paths"),
         DailyHours: _HoursForm(),
     },
     rules={

@@ -18,6 +18,7 @@ flows = ["flows", "s3://bucket/eu"]
 
 [clusters.us]
 bootstrap = "${file:us.txt}"
+addresses = ["pods.csv", "/machines.csv"]
 """
 CANARY = "canary-7f3"
 
@@ -46,6 +47,7 @@ def test_paths_begin_at_the_folder_of_the_file_and_references_are_replaced(writt
     assert eu.command_config == "/run/secrets/eu.properties"
     assert eu.policy == us.policy == str(path.parent / "policy.toml")
     assert eu.flows == (str(path.parent / "flows"), "s3://bucket/eu")
+    assert us.addresses == (str(path.parent / "pods.csv"), "/machines.csv")
     assert us.servers == ("k2:9092", "k3:9092")
     assert fleet.name == str(path)
 

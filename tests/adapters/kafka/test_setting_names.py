@@ -6,6 +6,7 @@ import pytest
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, LOCKED_KEY, PASSWORD
 from rackwise.adapters.kafka import read_client_config
+from rackwise.adapters.kafka.client_config import jaas_options
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.refusals import SecretExposed
@@ -80,6 +81,10 @@ def test_another_program_s_secret_in_the_file_makes_it_private_too(settings_of):
         ("ssl.cipher.suites=TLS_AES_128_GCM_SHA256", "use ssl.enabled.protocols"),
         ("ssl.engine.factory.class=com.example.Factory", "a class of Java cannot run here"),
         ("ssl.curves.list=P-256", "remove the line"),
+        ("sasl.oauthbearer.config=principal=a", "it makes unsecured tokens"),
+        ("enable.sasl.oauthbearer.unsecure.jwt=true", "unsecured tokens are not supported"),
+        ("sasl.oauthbearer.grant.type=urn:ietf:params:oauth:grant-type:jwt-bearer", "only client_"),
+        ("sasl.oauthbearer.metadata.authentication.type=azure_imds", "set sasl.oauthbearer.token"),
     ],
 )
 def test_a_line_that_cannot_be_obeyed_is_named_with_the_reason(settings_of, line, hint):
@@ -92,6 +97,59 @@ def test_a_line_that_cannot_be_obeyed_is_named_with_the_reason(settings_of, line
 def test_settings_of_java_alone_have_no_effect(settings_of):
     text = "ssl.protocol=TLSv1.3\nssl.trustmanager.algorithm=PKIX\nsasl.kerberos.kinit.cmd=/bin/k\n"
     assert settings_of(text) == {}
+
+
+OIDC = f"""\
+security.protocol=sasl_ssl
+sasl.mechanisms=OAUTHBEARER
+sasl.oauthbearer.method=OIDC
+sasl.oauthbearer.token.endpoint.url=https://issuer.example/token
+sasl.oauthbearer.client.id=audit
+sasl.oauthbearer.client.secret={CANARY.replace(chr(92), chr(92) * 2)}
+sasl.oauthbearer.scope=kafka
+sasl.oauthbearer.grant.type=client_credentials
+sasl.oauthbearer.metadata.authentication.type=none
+enable.sasl.oauthbearer.unsecure.jwt=false
+"""
+
+
+@pytest.mark.parametrize("extensions", ["", "logicalCluster=lkc-1, identityPoolId=p=1"])
+def test_names_of_librdkafka_for_a_token_endpoint_are_those_of_java(settings_of, extensions):
+    settings = settings_of(f"{OIDC}sasl.oauthbearer.extensions={extensions}\n")
+    assert CANARY not in repr(settings)
+    options = jaas_options(settings.pop("sasl.jaas.config").reveal())
+    assert settings.pop("sasl.oauthbearer.client.credentials.client.secret").reveal() == CANARY
+    assert settings == {
+        "security.protocol": "sasl_ssl",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": "https://issuer.example/token",
+        "sasl.oauthbearer.client.credentials.client.id": "audit",
+        "sasl.oauthbearer.scope": "kafka",
+    }
+    both = {"extension_logicalCluster": "lkc-1", "extension_identityPoolId": "p=1"}
+    assert options == (both if extensions else {})
+
+
+def test_a_client_secret_under_the_name_of_librdkafka_makes_the_file_private(settings_of):
+    with pytest.raises(SecretExposed, match=r"holds sasl\.oauthbearer\.client\.secret"):
+        settings_of(OIDC, 0o644)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sasl.oauthbearer.method=default\n", "method: expected oidc, got default"),
+        ("sasl.oauthbearer.extensions=a=b\n", "method: expected oidc, got default"),
+        (OIDC + "sasl.oauthbearer.extensions=a-b=canary-9\n", "expected NAME=VALUE"),
+        (OIDC + "sasl.oauthbearer.extensions=canary-9\n", "expected NAME=VALUE"),
+        (OIDC + "sasl.jaas.config=M required;\n", "or sasl.jaas.config, got sasl.oauthbearer.me"),
+        (OIDC + "sasl.oauthbearer.client.credentials.client.id=b\n", "are one setting"),
+    ],
+)
+def test_wrong_settings_of_a_token_endpoint_are_named_without_their_values(settings_of, text, said):
+    with pytest.raises(InvalidConfig, match=said) as caught:
+        settings_of(text)
+    assert "canary" not in str(caught.value.as_dict())
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,8 @@ def _from_folder(cluster: FleetCluster, folder: Path) -> FleetCluster:
         key: str(folder / value) for key in _PATHS if (value := getattr(cluster, key)) is not None
     }
     flows = tuple(each if "://" in each else str(folder / each) for each in cluster.flows)
-    return replace(cluster, **paths, flows=flows)
+    addresses = tuple(str(folder / each) for each in cluster.addresses)
+    return replace(cluster, **paths, addresses=addresses, flows=flows)
 
 
 class _References:

@@ -27,12 +27,14 @@ from typing import TYPE_CHECKING
 from rackwise.adapters.kafka.logins import keys
 from rackwise.adapters.kafka.references import REFERENCE, References
 from rackwise.adapters.kafka.setting_names import (
+    OIDC_SETTINGS,
     REASONS,
     RENAMED,
     TLS_SECRETS,
     TLS_SETTINGS,
     add,
     add_login,
+    add_oidc,
     is_hidden,
     is_ignored,
 )
@@ -66,6 +68,7 @@ SUPPORTED = (
     "sasl.mechanism",
     "sasl.username",
     *(key for key in keys.SETTINGS if key not in keys.SECRETS),
+    *OIDC_SETTINGS,
     "sasl.kerberos.keytab",
     "sasl.kerberos.principal",
     "sasl.kerberos.service.name",
@@ -112,6 +115,7 @@ def read_client_config(
         text = references.resolved(value, where, key=key, is_secret=is_secret)
         add(settings, key, Secret(text) if is_secret else text, where)
     add_login(settings, name)
+    add_oidc(settings, name)
     return settings
 
 

@@ -7,6 +7,7 @@ may have cannot be obeyed. Every other security setting that is not supported is
 
 from __future__ import annotations
 
+import re
 from typing import TypeAlias
 
 from rackwise.core.errors import InvalidConfig
@@ -22,8 +23,20 @@ RENAMED = {
     "ssl.ca.pem": "ssl.truststore.certificates",
     "ssl.certificate.pem": "ssl.keystore.certificate.chain",
     "ssl.key.pem": "ssl.keystore.key",
+    "sasl.oauthbearer.client.id": "sasl.oauthbearer.client.credentials.client.id",
+    "sasl.oauthbearer.client.secret": "sasl.oauthbearer.client.credentials.client.secret",
 }
 """librdkafka's name -> Java's name."""
+
+OIDC_METHOD, OIDC_EXTENSIONS = "sasl.oauthbearer.method", "sasl.oauthbearer.extensions"
+OIDC_SETTINGS = (OIDC_METHOD, OIDC_EXTENSIONS)
+"""What librdkafka alone has for a token endpoint, and `add_oidc` turns into a JAAS line."""
+_HTTPS_TRUST = {
+    "https.ca.location": "ssl.truststore.location",
+    "https.ca.pem": "ssl.truststore.certificates",
+}
+"""librdkafka's authorities of the token endpoint -> the option of the JAAS line."""
+_EXTENSION = re.compile(r"\s*([A-Za-z]+)=([\x20-\x7e]+)")
 
 TLS_SECRETS = (
     "ssl.key.password",
@@ -67,16 +80,30 @@ REASONS = {
     "ssl.crl.location": "revocation lists are not read",
     "enable.ssl.certificate.verification": "certificates are always verified; remove this line, "
     "and set the authority in ssl.ca.location",
+    "sasl.oauthbearer.config": "it makes unsecured tokens; use sasl.oauthbearer.method=oidc",
+    "enable.sasl.oauthbearer.unsecure.jwt": "unsecured tokens are not supported; remove this "
+    "line, and use sasl.oauthbearer.method=oidc",
+    "sasl.oauthbearer.grant.type": "only client_credentials is supported",
+    "sasl.oauthbearer.metadata.authentication.type": "tokens of a metadata service are not "
+    "supported; let another program write the token into a file, and set "
+    "sasl.oauthbearer.token.endpoint.url=file:/PATH",
 }
 """Setting -> why it cannot be obeyed, as a hint."""
 
-_VERIFICATION = "enable.ssl.certificate.verification"
+_ONLY_VALUE = {
+    "enable.ssl.certificate.verification": "true",
+    "enable.sasl.oauthbearer.unsecure.jwt": "false",
+    "sasl.oauthbearer.grant.type": "client_credentials",
+    "sasl.oauthbearer.metadata.authentication.type": "none",
+}
+"""Setting -> its one value that says what this client does anyway."""
+_OAUTH_MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _SECRET_WORDS = ("password", "secret", "user.info")
 
 
 def is_ignored(key: str, value: str) -> bool:
     """Whether a security setting is dropped, because the client does what it says anyway."""
-    return key in IGNORED or (key == _VERIFICATION and value.strip().lower() == "true")
+    return key in IGNORED or value.strip().lower() == _ONLY_VALUE.get(key)
 
 
 def is_hidden(key: str) -> bool:
@@ -127,6 +154,60 @@ def add_login(settings: Settings, name: str) -> None:
         )
     user, password = (_quoted(_plain(settings.pop(each))) for each in given)
     settings["sasl.jaas.config"] = Secret(f"login required username={user} password={password};")
+
+
+def add_oidc(settings: Settings, name: str) -> None:
+    """Turn what librdkafka alone has for a token endpoint into Java's `sasl.jaas.config`.
+
+    Extensions and the authorities of the endpoint become options of the line. Raises
+    `InvalidConfig` for another method than oidc, for extensions that are no pairs, and if there is
+    a `sasl.jaas.config` too.
+    """
+    given = [each for each in OIDC_SETTINGS if each in settings]
+    if not given:
+        return
+    _check_oidc(settings, given, name)
+    options = {
+        option: _plain(settings.pop(each))
+        for each, option in _HTTPS_TRUST.items()
+        if each in settings
+    }
+    for pair in filter(None, _plain(settings.pop(OIDC_EXTENSIONS, "")).split(",")):
+        found = _EXTENSION.fullmatch(pair)
+        if found is None:
+            raise InvalidConfig(
+                f"invalid {OIDC_EXTENSIONS}: expected NAME=VALUE, several with commas, got another "
+                "text",
+                wanted="NAME=VALUE, NAME of letters",
+                had="another text",
+                hint=f"for example {OIDC_EXTENSIONS}=logicalCluster=lkc-1,identityPoolId=pool-1",
+                where=name,
+            )
+        options[f"extension_{found[1]}"] = found[2]
+    del settings[OIDC_METHOD]
+    words = "".join(f" {option}={_quoted(value)}" for option, value in options.items())
+    settings["sasl.jaas.config"] = Secret(f"{_OAUTH_MODULE} required{words};")
+
+
+def _check_oidc(settings: Settings, given: list[str], name: str) -> None:
+    method = _plain(settings.get(OIDC_METHOD, "default")).strip()
+    if method.lower() != "oidc":
+        raise InvalidConfig(
+            f"invalid {OIDC_METHOD}: expected oidc, got {escaped(method)}",
+            wanted="oidc",
+            had=method,
+            hint=f"set {OIDC_METHOD}=oidc: another method wants a program that makes the tokens",
+            where=name,
+        )
+    if "sasl.jaas.config" in settings:
+        had = [*given, "sasl.jaas.config"]
+        raise InvalidConfig(
+            f"invalid login: expected {OIDC_METHOD}, or sasl.jaas.config, got {' and '.join(had)}",
+            wanted="one login",
+            had=", ".join(had),
+            hint="keep the login of one tool: librdkafka's settings, or Java's line",
+            where=name,
+        )
 
 
 def _other_name(name: str) -> str:

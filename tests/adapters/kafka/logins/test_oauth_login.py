@@ -10,10 +10,11 @@ from contextlib import closing
 import pytest
 from kafka.protocol.metadata import MetadataRequest
 
+from kafka_pem import AUTHORITY
 from kafka_traffic import until
 from oauth_brokers import MODULE, oauth_cluster, properties_of, settings_of
 from rackwise.adapters.clients.kafka_python.records import Reach, ends
-from rackwise.adapters.kafka import connect, read_cluster
+from rackwise.adapters.kafka import connect, read_client_config, read_cluster
 from rackwise.adapters.kafka.connect import ask, send_in_turn
 from rackwise.adapters.kafka.logins.token import Token
 from rackwise.cli.main import run
@@ -62,6 +63,35 @@ def test_the_jaas_form_of_java_logs_in(cluster, issuer, tmp_path):
     del settings["sasl.oauthbearer.client.credentials.client.secret"]
     connect(cluster.login, settings).close()
     assert issuer.asked[0][1]["scope"] == ["kafka"]
+
+
+@pytest.mark.parametrize("names", ["client.", "client.credentials.client."])
+def test_a_file_with_the_names_of_librdkafka_logs_in(cluster, issuer, tmp_path, names):
+    trusted = tmp_path / "brokers-ca.pem"
+    trusted.write_text(AUTHORITY)
+    settings = {
+        "security.protocol": "sasl_ssl",
+        "sasl.mechanisms": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": issuer.url,
+        f"sasl.oauthbearer.{names}id": CLIENT,
+        f"sasl.oauthbearer.{names}secret": CANARY,
+        "sasl.oauthbearer.scope": "kafka",
+        "sasl.oauthbearer.extensions": "logicalCluster=lkc-1",
+        "https.ca.location": str(issuer.authority),
+        "ssl.ca.location": str(trusted),
+    }
+    path = tmp_path / "client.properties"
+    path.touch(0o600)
+    path.write_text(properties_of(settings))
+    read = read_client_config(path, environ={})
+    assert not secrets_in(repr(read), issuer)
+    connect(cluster.login, read).close()
+    assert issuer.asked[0][1]["scope"] == ["kafka"]
+    path.write_text(properties_of(settings | {f"sasl.oauthbearer.{names}secret": "rotated"}))
+    with pytest.raises(AuthenticationFailed, match="got status 401") as caught:
+        connect(cluster.login, read_client_config(path, environ={}))
+    assert "rotated" not in str(caught.value.as_dict())
 
 
 def test_a_token_file_logs_in_and_is_read_again_at_each_login(cluster, issuer, tmp_path):

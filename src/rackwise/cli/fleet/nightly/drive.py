@@ -90,8 +90,9 @@ def night_cluster(fleet: FleetFile, cluster: FleetCluster) -> NightCluster:
         ("--flow-format", cluster.flow_format if cluster.flows else None),
     ):
         bill += [] if value is None else [option, value]
-    for place in cluster.flows:
-        bill += ["--flows", place]
+    for option, places in (("--addresses", cluster.addresses), ("--flows", cluster.flows)):
+        for place in places:
+            bill += [option, place]
     return NightCluster(name=cluster.name, source=source, bill=tuple(bill))
 
 
