@@ -395,7 +395,7 @@ def _merged(name: str, own: ClusterKeys, defaults: ClusterKeys) -> FleetCluster:
     for each in fields(ClusterKeys):
         value = getattr(own, each.name)
         values[each.name] = getattr(defaults, each.name) if value is None else value
-    lists = {each: values.pop(each) or () for each in ("addresses", "flows")}
+    lists: dict[str, Any] = {key: values.pop(key) or () for key in ("addresses", "flows")}
     return FleetCluster(name=name, servers=values.pop("bootstrap") or (), **lists, **values)
 
 
