@@ -302,6 +302,12 @@ class Ragged:
         np.cumsum(wanted, out=kept[1:])
         return Ragged(kept[self.offsets], self.values[wanted])
 
+    def part(self, rows: slice) -> Ragged:
+        """Neighbouring rows; the values are a view."""
+        first, last, _ = rows.indices(len(self))
+        offsets = self.offsets[first : last + 1]
+        return Ragged(offsets - offsets[0], self.values[offsets[0] : offsets[-1]])
+
     def equal_rows(self, other: Ragged) -> NDArray[np.bool_]:
         """Whether each row equals the same row of `other`, in order: bool [rows]."""
         equal: NDArray[np.bool_] = self.lengths == other.lengths

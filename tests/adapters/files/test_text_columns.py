@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.adapters.files import text_columns
-from rackwise.adapters.files.text_columns import joined_rows, list_cells, number_cells, text_cells
+from rackwise.adapters.files.text_columns import joined_rows, list_cells, number_cells, text_table
 from rackwise.core.json.canonical import canonical_json
 from rackwise.core.model import UNKNOWN, Ragged
 
@@ -35,7 +35,7 @@ def test_lists_have_no_spaces(lists):
 
 
 def test_texts_may_have_any_width():
-    cells = text_cells(['"ü"', "null", ""], np.array([1, 0, 2, 0]))
+    cells = text_table(['"ü"', b"null", ""])[np.array([1, 0, 2, 0])]
     assert lines(b"{", cells, b"}", rows=4) == ["{null}", '{"ü"}', "{}", '{"ü"}']
 
 

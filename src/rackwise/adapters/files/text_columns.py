@@ -85,12 +85,12 @@ def list_cells(lists: Ragged) -> NDArray[np.uint8]:
     return cells
 
 
-def text_cells(texts: Sequence[str], codes: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """One of these texts in each row, uint8 [rows, width]; `codes`: index of the text, [rows]."""
-    data = [text.encode() for text in texts]
+def text_table(texts: Sequence[str | bytes]) -> NDArray[np.uint8]:
+    """These texts, uint8 [texts, width]: its rows at the index of each row's text are the cells."""
+    data = [text.encode() if isinstance(text, str) else text for text in texts]
     width = max(map(len, data), default=0)
     table = np.frombuffer(b"".join(each.ljust(width, b"\0") for each in data), dtype=np.uint8)
-    return table.reshape(len(data), width)[codes]
+    return table.reshape(len(data), width)
 
 
 def joined_rows(parts: Sequence[bytes | NDArray[np.uint8]], rows: int) -> bytes:

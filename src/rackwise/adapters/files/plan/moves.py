@@ -11,13 +11,14 @@ lines  <->  after, before: lists; bytes, ..: numbers; reasons, topic, ..: codes 
 
 `later`, the moves that do not fit `--max-moves`, has the same form.
 
-Reading cuts the names out of each line. What is left are integers (`number_columns`). Names are
-few: those of one line are often those of many others, and each distinct text is parsed once. A text
-that is unusual in any way has no columns here and is read as JSON; so is one whose moves break a
-rule, because only that reader can name the fault.
+Reading takes some megabytes of lines at a time, so that the lines of a large plan are in memory
+once, as the file. It cuts the names out of each line. What is left are integers (`number_columns`).
+Names are few: those of one line are often those of many others, and each distinct text is parsed
+once.
 
-Limits: reading is laxer than JSON. The caller of `written_moves` must compare the text with what is
-written for the plan: only an equal text is the same plan.
+`number_columns` accepts text that is not JSON. So the columns are formatted again, and the result
+must equal the text of the file. A text that is unusual in any way has no columns here and is read
+as JSON; so is one whose moves break a rule, because only that reader can name the fault.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import numpy as np
 
 from rackwise.adapters.files.number_columns import KeyedIntegers, keyed_integers
 from rackwise.adapters.files.plan.format import CODEC
-from rackwise.adapters.files.text_columns import joined_rows, list_cells, number_cells, text_cells
+from rackwise.adapters.files.text_columns import joined_rows, list_cells, number_cells, text_table
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.canonical import canonical_json
 from rackwise.core.json.declare import MAX_ID
@@ -46,10 +47,11 @@ from rackwise.core.planning.outcome.move_columns import (
     MoveColumns,
     columns_of,
     joined,
+    joined_lists,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -59,6 +61,11 @@ _NAMES_BEGIN, _NAMES_END = b',"reasons":', b',"usd_nano":'
 _CUTS = re.compile(_NAMES_BEGIN + b"|" + _NAMES_END)
 _KEYS = tuple(sorted((*LISTS, *NUMBERS, *NAMES)))
 _INTEGERS = tuple(key for key in _KEYS if key not in NAMES)
+_SEPARATOR = b",\n"
+_BATCH = 2**22
+"""Bytes of lines that are read at once."""
+_ROWS = 2**15
+"""Moves whose lines are written at once."""
 _FORMS = {member.key: member.form for member in CODEC.object(Move).members}
 
 
@@ -69,24 +76,41 @@ class WrittenMoves(NamedTuple):
     later: MoveColumns
     """The moves that are left for later; none in most plans."""
     rest: bytes
+    texts: Mapping[str, Sequence[memoryview]]
+    """`moves`, and `later` if there are any -> their list in the file, which is canonical."""
 
 
-def move_lines(columns: MoveColumns) -> bytes:
-    """Canonical JSON of the moves, one on each line; the form of a move gives the same text."""
+def move_lines(columns: MoveColumns) -> Iterator[bytes]:
+    """Canonical JSON of the moves in pieces, each move on a line of its own.
+
+    The form of a move gives the same text.
+    """
     if not len(columns):
-        return b"[]"
-    cells = {
-        **{name: list_cells(lists) for name, lists in columns.lists.items()},
-        **{name: number_cells(numbers) for name, numbers in columns.numbers.items()},
-        **{
-            name: text_cells([_json(value) for value in values], codes)
-            for name, (values, codes) in columns.names.items()
-        },
+        yield b"[]"
+        return
+    tables = {
+        name: (text_table([_json(value) for value in values]), codes)
+        for name, (values, codes) in columns.names.items()
     }
+    yield b"[\n"
+    for start in range(0, len(columns), _ROWS):
+        part = slice(start, start + _ROWS)
+        cells = {
+            **{name: list_cells(lists.part(part)) for name, lists in columns.lists.items()},
+            **{name: number_cells(numbers[part]) for name, numbers in columns.numbers.items()},
+            **{name: table[codes[part]] for name, (table, codes) in tables.items()},
+        }
+        lines = _lines(cells, len(columns.numbers["partition"][part]))
+        yield lines if part.stop < len(columns) else lines[: -len(_SEPARATOR)]
+    yield b"\n]"
+
+
+def _lines(cells: Mapping[str, NDArray[np.uint8]], count: int) -> bytes:
+    """Lines of so many objects, from the cells of each key."""
     parts: list[bytes | NDArray[np.uint8]] = []
-    for key in _KEYS:
+    for key in sorted(cells):
         parts += [f'{"," if parts else "{"}"{key}":'.encode(), cells[key]]
-    return b"[\n" + joined_rows([*parts, b"},\n"], len(columns))[:-2] + b"\n]"
+    return joined_rows([*parts, b"}" + _SEPARATOR], count)
 
 
 def _json(value: str | tuple[str, ...] | None) -> str:
@@ -98,34 +122,86 @@ def written_moves(data: bytes) -> WrittenMoves | None:
     begin, end = data.find(_BEGIN), data.rfind(_END)
     if not 0 <= begin < end:
         return None
-    moves = _columns(data[begin + len(_BEGIN) : end])
-    rest = data[: begin + len(_BEGIN) - 1] + data[end + 1 :]
-    begin = rest.find(_LATER)
-    if moves is None or begin < 0:
-        return None if moves is None else WrittenMoves(moves, columns_of(()), rest)
-    end = rest.find(_LATER_END, begin)
-    later = _columns(rest[begin + len(_LATER) : end])
-    if later is None or not _are_valid(joined(moves, later)):
+    lists = {"moves": (begin + len(_BEGIN), end)}
+    begin = data.find(_LATER, 0, begin)
+    if begin >= 0:
+        end = data.find(_LATER_END, begin)
+        lists = {"later": (begin + len(_LATER), end), **lists}
+    found, rest, texts, done = {"later": columns_of(())}, [], {}, 0
+    for key, (first, last) in lists.items():
+        columns = _columns(data, first, last)
+        if columns is None:
+            return None
+        found[key] = columns
+        rest.append(data[done : first - 1])
+        # From the bracket to the bracket.
+        texts[key] = [memoryview(data)[first - 2 : last + 2]]
+        done = last + 1
+    rest.append(data[done:])
+    if len(lists) > 1 and not _are_valid(joined(found["moves"], found["later"])):
         return None
-    return WrittenMoves(moves, later, rest[: begin + len(_LATER) - 1] + rest[end + 1 :])
+    return WrittenMoves(found["moves"], found["later"], b"".join(rest), texts)
 
 
-def _columns(lines: bytes) -> MoveColumns | None:
+def _columns(data: bytes, begin: int, end: int) -> MoveColumns | None:
     """The moves of these lines; None where the text is unusual, or a move breaks a rule."""
+    codes: dict[bytes, int] = {}
+    blocks = []
+    while begin < end:
+        cut = data.find(b"\n", begin + _BATCH, end)
+        cut = end if cut < 0 else cut
+        block = _block(data[begin:cut] + (_SEPARATOR if cut == end else b"\n"), codes)
+        if block is None:
+            return None
+        blocks.append(block)
+        begin = cut + 1
+    try:
+        names = _names((*codes,), np.concatenate([block.codes for block in blocks]))
+    except InvalidPlan:
+        return None
+    if names is None:
+        return None
+    lists = {name: joined_lists([block.lists[name] for block in blocks]) for name in LISTS}
+    numbers = {name: np.concatenate([block.numbers[name] for block in blocks]) for name in NUMBERS}
+    columns = MoveColumns(lists, numbers, names)
+    return columns if _are_valid(columns) else None
+
+
+class _Block(NamedTuple):
+    """The moves of some lines."""
+
+    lists: dict[str, Ragged]
+    numbers: dict[str, NDArray[np.int64]]
+    codes: NDArray[np.int64]
+    """Number of the text of the names, [moves]."""
+
+
+def _block(lines: bytes, codes: dict[bytes, int]) -> _Block | None:
+    """The moves of whole lines; None where these are not what is written for the moves.
+
+    `codes`: text of names -> its number; new texts are added.
+    """
     pieces = _CUTS.split(lines)
     # A text that ends within names has no integers for its last line.
     found = keyed_integers(b":".join(pieces[::2]), len(_INTEGERS))
     if found is None or len(pieces) != 2 * len(found.counts) + 1:
         return None
     lists, numbers = _lists(found), _numbers(found)
-    try:
-        names = _names(pieces[1::2])
-    except InvalidPlan:
+    if lists is None or numbers is None:
         return None
-    if lists is None or numbers is None or names is None:
+    texts = pieces[1::2]
+    table = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    places = np.array([table[text] for text in texts], dtype=np.int64)
+    cells = {
+        **{name: list_cells(one) for name, one in lists.items()},
+        **{name: number_cells(one) for name, one in numbers.items()},
+        # The names of a line stand together: three keys are written as the value of the first.
+        NAMES[0]: text_table((*table,))[places],
+    }
+    if _lines(cells, len(texts)) != lines:
         return None
-    columns = MoveColumns(lists, numbers, names)
-    return columns if _are_valid(columns) else None
+    known = np.array([codes.setdefault(text, len(codes)) for text in table], dtype=np.int64)
+    return _Block(lists, numbers, known[places])
 
 
 def _lists(found: KeyedIntegers) -> dict[str, Ragged] | None:
@@ -149,17 +225,18 @@ def _numbers(found: KeyedIntegers) -> dict[str, NDArray[np.int64]] | None:
     return known if is_whole else None
 
 
-def _names(texts: Sequence[bytes]) -> dict[str, CodedValues] | None:
-    """The names of each line, from a text such as `["spread"],"topic":"a","topic_id":null`.
+def _names(texts: Sequence[bytes], of_line: NDArray[np.int64]) -> dict[str, CodedValues] | None:
+    """The names of each line, from texts such as `["spread"],"topic":"a","topic_id":null`.
 
-    Raises `InvalidPlan` for what is no JSON, and for a value that a move cannot have.
+    `of_line`: index into `texts` of each line. None for a text that is not canonical. Raises
+    `InvalidPlan` for what is no JSON, and for a value that a move cannot have.
     """
-    codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-    objects = b",".join(b"{" + _NAMES_BEGIN[1:] + text + b"}" for text in codes)
-    parsed = parse(b"[" + objects + b"]", where="", error=InvalidPlan)
-    if len(parsed) != len(codes) or not all(map(_has_names, parsed)):
+    objects = [b"{" + _NAMES_BEGIN[1:] + text + b"}" for text in texts]
+    parsed = parse(b"[" + b",".join(objects) + b"]", where="", error=InvalidPlan)
+    if len(parsed) != len(texts) or not all(map(_has_names, parsed)):
         return None
-    of_line = np.array([codes[text] for text in texts], dtype=np.int64)
+    if [canonical_json(one).encode() for one in parsed] != objects:
+        return None
     return {name: _coded(name, [one[name] for one in parsed], of_line) for name in NAMES}
 
 

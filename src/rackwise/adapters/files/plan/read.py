@@ -22,7 +22,7 @@ import numpy as np
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.plan.format import FORMAT, PLAN
 from rackwise.adapters.files.plan.moves import written_moves
-from rackwise.adapters.files.plan.write import written
+from rackwise.adapters.files.plan.write import plan_pieces
 from rackwise.adapters.files.policy import parse_policy
 from rackwise.adapters.files.tables.prices import parse_prices
 from rackwise.core.audit import check_ignored
@@ -35,8 +35,10 @@ from rackwise.core.planning.model import NEW_PLAN
 from rackwise.core.policy import policy_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from rackwise.adapters.files.plan.write import Piece
     from rackwise.core.json.node import JsonNode
     from rackwise.core.planning.model import Plan
     from rackwise.core.policy import Policy
@@ -85,10 +87,20 @@ def _written_plan(data: bytes) -> Plan | None:
     both = found.moves, found.later
     if not all(np.isin(each.lists["after"].values, known).all() for each in both):
         return None
-    content, digest = written(rest, found.moves, found.later)
-    if content != data or digest != rest.sha256:
+    pieces, digest = plan_pieces(rest, found.texts)
+    if digest != rest.sha256 or not _is_joined(data, pieces):
         return None
     return replace(rest, moves=found.moves, later=found.later)
+
+
+def _is_joined(data: bytes, pieces: Sequence[Piece]) -> bool:
+    """Whether the data is these pieces, one after the other."""
+    done = 0
+    for piece in pieces:
+        if not data.startswith(piece, done):
+            return False
+        done += len(piece)
+    return done == len(data)
 
 
 def plan_policy(plan: Plan, *, where: str) -> Policy:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rackwise.adapters.files.plan.format import PLAN
 from rackwise.adapters.files.plan.moves import move_lines
@@ -39,8 +39,13 @@ if TYPE_CHECKING:
     from rackwise.core.json.canonical import Json
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Plan
-    from rackwise.core.planning.outcome.move_columns import MoveColumns
     from rackwise.core.traffic import Price
+
+Piece: TypeAlias = "bytes | memoryview"
+Pieces: TypeAlias = "Sequence[Piece]"
+"""A text in pieces: a large plan is not copied to be joined."""
+_HASHED = 2**22
+"""Bytes that are hashed at once."""
 
 
 def write_plan(plan: Plan, path: str | Path) -> None:
@@ -99,38 +104,42 @@ def plan_body(plan: Plan) -> dict[str, Json]:
 
 def _written(plan: Plan) -> tuple[bytes, str]:
     """The content of a plan file and the hash in it."""
-    without = replace(plan, moves=(), later=())
-    return written(without, columns_of(plan.moves), columns_of(plan.later))
+    texts: dict[str, Pieces] = {"moves": [*move_lines(columns_of(plan.moves))]}
+    if plan.later:
+        texts["later"] = [*move_lines(columns_of(plan.later))]
+    pieces, digest = plan_pieces(replace(plan, moves=(), later=()), texts)
+    return b"".join(pieces), digest
 
 
-def written(plan: Plan, moves: MoveColumns, later: MoveColumns) -> tuple[bytes, str]:
-    """The content of the file of a plan with these moves, and the hash in it.
+def plan_pieces(plan: Plan, moves: Mapping[str, Pieces]) -> tuple[list[Piece], str]:
+    """The content of the file of a plan in pieces, and the hash in it.
 
-    `plan`: without moves.
+    `plan`: without moves. `moves`: `moves`, and `later` if there are any -> their list.
     """
-    texts = {key: _in_lines(key, value).encode() for key, value in plan_body(plan).items()}
-    texts["moves"] = move_lines(moves)
-    if len(later):
-        texts["later"] = move_lines(later)
+    texts: dict[str, Pieces] = {
+        key: [_in_lines(key, value).encode()] for key, value in plan_body(plan).items()
+    }
+    texts.update(moves)
     digest = sha256()
     for piece in _pieces(texts):
-        digest.update(piece.translate(None, b"\n"))
-    texts["sha256"] = canonical_json(digest.hexdigest()).encode()
-    return b"".join([*_pieces(texts), b"\n"]), digest.hexdigest()
+        for start in range(0, len(piece), _HASHED):
+            digest.update(bytes(piece[start : start + _HASHED]).translate(None, b"\n"))
+    texts["sha256"] = [canonical_json(digest.hexdigest()).encode()]
+    return [*_pieces(texts), b"\n"], digest.hexdigest()
 
 
-def _pieces(texts: Mapping[str, bytes]) -> Iterator[bytes]:
+def _pieces(texts: Mapping[str, Pieces]) -> Iterator[Piece]:
     """The pieces of a document, from the texts of its members."""
     before = b"{"
     for key in sorted(texts):
         yield before + canonical_json(key).encode() + b":"
-        yield texts[key]
+        yield from texts[key]
         before = b","
     yield b"}"
 
 
 def _document(texts: Mapping[str, str]) -> str:
-    return b"".join(_pieces({key: text.encode() for key, text in texts.items()})).decode()
+    return b"".join(_pieces({key: [text.encode()] for key, text in texts.items()})).decode()
 
 
 def _in_lines(key: str, value: Json) -> str:

@@ -163,7 +163,7 @@ def joined(first: Sequence[Move], second: Sequence[Move]) -> MoveColumns:
     """The columns of moves and of further moves."""
     both = columns_of(first), columns_of(second)
     return MoveColumns(
-        lists={name: _joined_lists(*(each.lists[name] for each in both)) for name in LISTS},
+        lists={name: joined_lists([each.lists[name] for each in both]) for name in LISTS},
         numbers={name: np.concatenate([each.numbers[name] for each in both]) for name in NUMBERS},
         names={name: _joined_names(*(each.names[name] for each in both)) for name in NAMES},
     )
@@ -174,9 +174,12 @@ def all_moves(plan: Plan) -> Sequence[Move]:
     return joined(plan.moves, plan.later) if plan.later else plan.moves
 
 
-def _joined_lists(first: Ragged, second: Ragged) -> Ragged:
-    offsets = np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]])
-    return Ragged(offsets, np.concatenate([first.values, second.values]))
+def joined_lists(parts: Sequence[Ragged]) -> Ragged:
+    """The rows of each part, one part after the other."""
+    lengths = np.concatenate([part.lengths for part in parts])
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Ragged(offsets, np.concatenate([part.values for part in parts]))
 
 
 def _joined_names(first: CodedValues, second: CodedValues) -> CodedValues:
