@@ -53,6 +53,10 @@ def probe(context: typer.Context, what: str) -> int:
         raise KeyError("hidden\\x1b")
     if what == "disk":
         raise OSError(28, "No space left on device", "/data/x")
+    if what == "fork":
+        raise OSError(12, "Cannot allocate memory")
+    if what == "thread":
+        raise RuntimeError("can't start new thread")
     if what == "lost":
         shell.text("\\udc80 \\u00e9")
     if what == "multi":
@@ -135,6 +139,22 @@ class TestExitCodes:
                 (
                     "error: memory exhausted: Unable to allocate 8.00 PiB for an array with shape "
                     "(1125899906842624,) and data type float64\n"
+                    "hint: use a machine with more memory, or fewer topics with --topics\n"
+                ),
+            ),
+            (
+                "fork",
+                1,
+                (
+                    "error: memory exhausted: [Errno 12] Cannot allocate memory\n"
+                    "hint: use a machine with more memory, or fewer topics with --topics\n"
+                ),
+            ),
+            (
+                "thread",
+                1,
+                (
+                    "error: memory exhausted: can't start new thread\n"
                     "hint: use a machine with more memory, or fewer topics with --topics\n"
                 ),
             ),

@@ -164,3 +164,29 @@ def test_a_long_value_is_cut_wherever_an_error_repeats_it():
     assert len(error.hint) < 100
     whole = "y" * 300
     assert InputError(whole).message == whole
+
+
+@pytest.mark.parametrize(
+    ("error", "asked"),
+    [
+        (MemoryError(), "an allocation failed"),
+        (MemoryError("Unable to allocate 8 GiB\nmore"), "Unable to allocate 8 GiB"),
+        (OSError(12, "Cannot allocate memory"), "[Errno 12] Cannot allocate memory"),
+        (RuntimeError("can't start new thread"), "can't start new thread"),
+        (ImportError("x.so: failed to map segment"), "x.so: failed to map segment"),
+        (ImportError("x.so: cannot allocate memory"), "x.so: cannot allocate memory"),
+    ],
+)
+def test_exhausted_memory_is_told_with_what_was_asked_for(error, asked):
+    found = errors.MemoryExhausted.of(error)
+    assert found.message == f"memory exhausted: {asked}"
+    assert found.hint == "use a machine with more memory, or fewer topics with --topics"
+    assert found.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(28, "No space left"), RuntimeError("no"), ImportError("no module"), KeyError("x")],
+)
+def test_other_exceptions_are_not_exhausted_memory(error):
+    assert errors.MemoryExhausted.of(error) is None

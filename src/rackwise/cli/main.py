@@ -13,6 +13,7 @@ import signal
 import sys
 import warnings
 from contextlib import contextmanager
+from traceback import clear_frames
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import typer
@@ -28,7 +29,7 @@ from rackwise.cli.usage.global_options import (
     split_globals,
 )
 from rackwise.cli.usage.stopping import not_ignored
-from rackwise.core.errors import RackwiseError, SettingsWarning, WorldError
+from rackwise.core.errors import MemoryExhausted, RackwiseError, SettingsWarning, WorldError
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
         return 128 + signal.SIGPIPE
     except OSError as error:
         drop_stdout()
-        shell.error(_from_system(error))
+        shell.error(MemoryExhausted.of(error) or _from_system(error))
         return 1
     return code
 
@@ -76,15 +77,16 @@ def _call(arguments: list[str], shell: Shell) -> int:
         return 128 + signal.SIGINT
     except Terminated as stop:
         return 128 + stop.number
-    except MemoryError as error:
-        if shell.is_debug:
-            raise
-        shell.error(_from_memory(error))
-        return 1
     except Exception as error:
         if shell.is_debug or isinstance(error, OSError):
             raise
-        shell.internal(error)
+        # What the frames of the command hold is free for the message.
+        clear_frames(error.__traceback__)
+        exhausted = MemoryExhausted.of(error)
+        if exhausted is None:
+            shell.internal(error)
+        else:
+            shell.error(exhausted)
         return 1
     return int(result or 0)
 
@@ -124,17 +126,6 @@ def _from_system(error: OSError) -> WorldError:
         had=error.strerror,
         hint="check the disk and the target of the output",
         where=name,
-    )
-
-
-def _from_memory(error: MemoryError) -> WorldError:
-    """Convert an allocation that failed; numpy and Arrow say how large it was."""
-    asked = escaped(str(error).partition("\n")[0]) or "an allocation failed"
-    return WorldError(
-        f"memory exhausted: {asked}",
-        wanted="more memory",
-        had=asked,
-        hint="use a machine with more memory, or fewer topics with --topics",
     )
 
 

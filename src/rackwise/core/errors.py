@@ -32,7 +32,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  └─ MetaWriteFailed  PlanFailures  PlacementFailures
 ├─ WorldError                          another system failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied  NotRackwise
-│  ├─ TopicExists  OutcomeUnknown  StepNotStarted
+│  ├─ TopicExists  OutcomeUnknown  StepNotStarted  MemoryExhausted
 │  ├─ GroupNotFound  GroupNotStable
 │  ├─ ClaimLost  NotRegistered
 │  └─ RackSourceError
@@ -49,10 +49,11 @@ ids are in `core.identity.refusals`.
 
 from __future__ import annotations
 
+from errno import ENOMEM
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rackwise.core.override import override
-from rackwise.core.text import with_short_words
+from rackwise.core.text import escaped, with_short_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -490,6 +491,32 @@ class OutcomeUnknown(WorldError):
     """A write was sent without an answer, and its outcome cannot be determined."""
 
     exit_code = 3
+
+
+class MemoryExhausted(WorldError):
+    """The system gave no more memory; a file that was to be written is not there, or as before."""
+
+    @classmethod
+    def of(cls, error: Exception) -> MemoryExhausted | None:
+        """The error for an exception that says so; None for any other.
+
+        numpy and Arrow say how much they asked for. The system says so where a library is loaded
+        or a thread is started.
+        """
+        is_of_system = isinstance(error, OSError) and error.errno == ENOMEM
+        is_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+        is_library = isinstance(error, ImportError) and any(
+            each in str(error) for each in ("failed to map segment", "cannot allocate memory")
+        )
+        if not (isinstance(error, MemoryError) or is_of_system or is_thread or is_library):
+            return None
+        asked = escaped(str(error).partition("\n")[0]) or "an allocation failed"
+        return cls(
+            f"memory exhausted: {asked}",
+            wanted="more memory",
+            had=asked,
+            hint="use a machine with more memory, or fewer topics with --topics",
+        )
 
 
 class ProtocolError(RackwiseError):

@@ -9,7 +9,7 @@ import pytest
 from rackwise.cli.fleet.rows import without_twins
 from rackwise.cli.fleet.side_by_side import ClusterOutcome, run_side_by_side
 from rackwise.cli.shell import Shell
-from rackwise.core.errors import InvalidPolicy, Unreachable
+from rackwise.core.errors import InvalidPolicy, MemoryExhausted, Unreachable
 
 LIMIT_S = 30.0
 
@@ -40,6 +40,15 @@ def test_each_cluster_has_its_code_its_error_and_its_documents_in_order(capsys):
     assert found["c"].error.message == "internal error: KeyError: '\\x1b[31m'"
     assert found["d"] == ClusterOutcome(exit=0)
     assert capsys.readouterr().out == ""
+
+
+def test_exhausted_memory_of_a_cluster_is_no_internal_error():
+    def asks(_):
+        raise MemoryError
+
+    found = outcomes({"a": asks, "b": lambda _: 0})
+    assert (found["a"].exit, type(found["a"].error)) == (1, MemoryExhausted)
+    assert found["b"] == ClusterOutcome(exit=0)
 
 
 def test_clusters_run_at_the_same_time_but_not_more_than_allowed():

@@ -24,7 +24,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from rackwise.cli.shell import Shell
-from rackwise.core.errors import RackwiseError, Unreachable
+from rackwise.core.errors import MemoryExhausted, RackwiseError, Unreachable
 from rackwise.core.override import override
 from rackwise.core.text import escaped
 
@@ -170,5 +170,6 @@ def _run(
             traceback.print_exc()
         summary = f"internal error: {type(error).__name__}: {error}".partition("\n")[0]
         hint = "run again with --debug and report the output"
-        outcome = ClusterOutcome(exit=1, error=RackwiseError(escaped(summary), hint=hint))
+        internal = RackwiseError(escaped(summary), hint=hint)
+        outcome = ClusterOutcome(exit=1, error=MemoryExhausted.of(error) or internal)
     ended.put((own.name, outcome))

@@ -264,7 +264,7 @@ def _placed(
         return Placement(rows=make(request), first=request.first_partition)
     try:
         rows = make(request)
-    except RackwiseError:
+    except (RackwiseError, MemoryError):
         raise
     except Exception as error:
         raise InvalidPlacer(
