@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from file_edits import check_without, edited, read_or_error
+from rackwise.adapters.files.plan import moves
 from rackwise.adapters.files.plan import read as reader
 from rackwise.adapters.files.plan.moves import written_moves
 from rackwise.adapters.files.plan.read import parse_plan
@@ -62,6 +64,49 @@ def test_what_was_written_is_read_without_json(monkeypatch):
     monkeypatch.setattr(reader, "document", document)
     assert parse_plan(DATA, where="p.json") == PLAN
     assert documents == [len(DATA) - len(MOVES) - len("\n\n")]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(moves, "_BATCH", 1)
+    monkeypatch.setattr(moves, "_ROWS", 1)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_moves_of_several_blocks_are_read_and_written_as_those_of_one():
+    assert written_moves(DATA).moves == PLAN.moves
+    assert written_moves(LIMITED).later == SPLIT.later
+    assert parse_plan(LIMITED, where="p.json") == SPLIT
+    assert (plan_bytes(PLAN), plan_bytes(SPLIT)) == (DATA, LIMITED)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"bytes":7,', b'"bytes":07,'),
+        (b'"topic":"t"', b'"topic": "t"'),
+        (b'"before":[1,', b'"before":[1 ,'),
+    ],
+)
+def test_lines_that_are_not_as_written_have_no_columns(old, new):
+    assert old in MOVES
+    assert written_moves(DATA.replace(MOVES, MOVES.replace(old, new, 1))) is None
+
+
+def test_a_large_plan_is_read_in_less_than_three_times_its_size(monkeypatch):
+    """The lines of a million moves were in memory six times."""
+    monkeypatch.setattr(moves, "_BATCH", 2**16)
+    many = tuple(replace(PLAN.moves[0], partition=number) for number in range(20_000))
+    data = plan_bytes(replace(PLAN, moves=many))
+    tracemalloc.start()
+    try:
+        found = written_moves(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(found.moves) == 20_000
+    assert peak < 3 * len(data)
 
 
 def test_later_moves_are_read_as_columns():
