@@ -3,7 +3,7 @@
 Each reader gets inputs for S seconds, by default 10. It may return a value or raise a
 `RackwiseError`. Anything else is a find, and so is an input that takes more than a second. A find
 is minimised and written into `tests/fuzz/corpus`, where `test_corpus.py` reads it in every test
-run. Exits with 1 if there was a find.
+run. Parquet files are damaged by their structure, by seeds from N. Exits with 1 if there was a find.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import sys
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic, thread_time
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from damaged_parquet import PARQUET_READERS, check_damaged
 from fuzz.broken_inputs import CORPUS, broken
 from hostile_readers import READERS
 from rackwise.core.errors import RackwiseError
@@ -68,6 +70,23 @@ def find(name, seconds, first_seed):
     return tried, None
 
 
+def find_damaged(reader, seconds, first_seed):
+    """Number of damaged Parquet files tried, and the error of a find, or None.
+
+    Its notes have the seed, which repeats it.
+    """
+    deadline = monotonic() + seconds
+    seed = first_seed
+    with TemporaryDirectory() as folder:
+        while monotonic() < deadline:
+            try:
+                check_damaged(reader, seed, folder)
+            except Exception as error:  # noqa: BLE001 (whatever a reader raises is the find)
+                return seed - first_seed, error
+            seed += 1
+    return seed - first_seed, None
+
+
 def main(arguments):
     """One line for each reader."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -85,6 +104,19 @@ def main(arguments):
             place.parent.mkdir(exist_ok=True)
             place.write_bytes(data)
             print(f"  {type(error).__name__}: {error}\n  {place.relative_to(CORPUS.parent)}")
+            finds += 1
+    for reader in () if wanted.readers else PARQUET_READERS:
+        tried, error = find_damaged(reader, wanted.seconds, wanted.seed)
+        print(
+            f"Parquet of {reader}: {tried} inputs, {'a find' if error else 'no find'}", flush=True
+        )
+        if error:
+            print(
+                "  "
+                + "\n  ".join(
+                    [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", [])]
+                )
+            )
             finds += 1
     return 1 if finds else 0
 

@@ -16,6 +16,8 @@ from pyarrow import parquet
 from rackwise.core.errors import InvalidRates
 from rackwise.core.text import escaped
 from rackwise.core.traffic import RateRow
+from rackwise.pipeline.runtime.child_process import ChildEnded, in_child
+from rackwise.pipeline.runtime.failures import failure_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,10 @@ REQUIRED = ("cluster", "topic")
 MAGIC = b"PAR1"
 
 
+class UnreadableRates(Exception):
+    """pyarrow cannot read the content; its text has the reason."""
+
+
 def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
     """The rows of the content of a Parquet file; `where` names it in messages.
 
@@ -33,15 +39,25 @@ def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
     or if a row is not a valid rate.
     """
     try:
-        table = parquet.read_table(pa.BufferReader(data))
+        table = pa.Table.from_batches(in_child(lambda _: _batches(data), UnreadableRates))
         _check_columns(table, where)
         rows = table.select(_known_columns(table)).to_pylist()
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        had = f"an error from pyarrow: {escaped(str(error).partition(chr(10))[0])}"
+    except (UnreadableRates, ChildEnded, pa.ArrowException, UnicodeDecodeError) as error:
+        had = f"an error from pyarrow: {failure_line(error)}"
         if not data.startswith(MAGIC):
             had = f"a file that begins with {data[:4]!r}"
         raise _wrong(where, "Parquet", had, "write CSV or Parquet") from None
     return tuple(_row(row, number, where) for number, row in enumerate(rows))
+
+
+def _batches(data: bytes) -> list[pa.RecordBatch]:
+    """The rows, in one batch or more."""
+    try:
+        table = parquet.read_table(pa.BufferReader(data))
+        empty = pa.RecordBatch.from_pylist([], schema=table.schema)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise UnreadableRates(str(error)) from None
+    return [empty, *table.to_batches()]
 
 
 def _known_columns(table: pa.Table) -> list[str]:

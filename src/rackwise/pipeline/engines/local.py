@@ -1,22 +1,22 @@
-"""Runs tasks in this process, one after another: no Java, no other process.
+"""Runs tasks in this process, one after another: no Java, no other program.
 
 ```
 rows     a function that gives batches; nothing is computed before they are read
 tables   Parquet of pyarrow, in the folders that Spark would write: gold/cross_rack/day=2026-11-01
 ```
 
-Rows of one kind are in memory where they are grouped by key or cluster.
+Rows of one kind are in memory where they are grouped by key or cluster. A child process reads the
+flow files and adds them up (see `runtime.child_process`), because a damaged one can end it.
 
 Limits: paths of this machine only.
 """
 
 from __future__ import annotations
 
-import operator
 import shutil
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
-from functools import reduce
+from mmap import mmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,19 +24,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import dataset, parquet
+from pyarrow import parquet
 from pyspark.sql.types import StructField, StructType
 
 from rackwise.core.errors import InvalidConfig, InvalidFlows
 from rackwise.core.override import override
 from rackwise.core.text import escaped
 from rackwise.pipeline.engines.job_engine import JobEngine, OpenedFlows
+from rackwise.pipeline.engines.local_tables import table_batches
 from rackwise.pipeline.ingest.files import local_files
 from rackwise.pipeline.ingest.formats import input_format, invalid_columns
 from rackwise.pipeline.ingest.names import names_by_task
 from rackwise.pipeline.ingest.parquet_files import RESERVED, UnfitColumns
 from rackwise.pipeline.ingest.parquet_tasks import parquet_columns
-from rackwise.pipeline.ingest.splits import UnreadableFile, damage_told
+from rackwise.pipeline.ingest.splits import Guarded, SplitReader, UnreadableFile, damage_told
 from rackwise.pipeline.ingest.tables import WriteCounts
 from rackwise.pipeline.request import claim_folder
 from rackwise.pipeline.runtime.running import Reading
@@ -108,30 +109,14 @@ class LocalEngine(JobEngine):
     ) -> LocalRows:
         """The rows of the files of a folder. Raises `InvalidConfig` if there is none."""
         wanted = arrow_schema(schema)
-        places = _table_files(Path(path))
-        files = [str(Path(path, place)) for place in places]
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            by = {part.partition("=")[0] for place in places for part in place.parent.parts}
-            parts = dataset.partitioning(
-                pa.schema([field for field in wanted if field.name in by]), flavor="hive"
-            )
-            source = dataset.dataset(
-                files, schema=wanted, partitioning=parts, partition_base_dir=path
-            )
-            chosen = [
-                pc.field(name).isin(pa.array(values, wanted.field(name).type))
-                for name, values in only.items()
-            ]
-            kept = reduce(operator.and_, chosen) if chosen else None
-            yield from source.scanner(filter=kept, use_threads=False).to_batches()
-
-        return LocalRows(schema=wanted, batches=batches if files else lambda: iter(()))
+        return LocalRows(schema=wanted, batches=table_batches(Path(path), wanted, only))
 
     @override
     def map(self, rows: LocalRows, work: Work, schema: StructType) -> LocalRows:
-        """The result of one call of `work`."""
+        """The result of one call of `work`; what reads files runs in a child process."""
         wanted = arrow_schema(schema)
+        if isinstance(work, SplitReader):
+            work = Guarded(work)
         return LocalRows(
             schema=wanted,
             batches=lambda: (
@@ -368,31 +353,34 @@ class LocalEngine(JobEngine):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@dataclass(slots=True)
 class LocalJobs:
     """The rows that are read; there are no tasks."""
 
-    rows: int | None = None
+    def __init__(self) -> None:
+        self._rows = np.frombuffer(mmap(-1, 8), dtype=np.int64)
+        """One number, in memory that a child process shares; negative if it is not known."""
+        self.begin_step()
 
     def look(self) -> Reading:
         """The rows of the running step."""
-        return Reading(rows=self.rows)
+        rows = int(self._rows[0])
+        return Reading(rows=None if rows < 0 else rows)
 
     def begin_step(self) -> None:
         """Forget the rows of the last step."""
-        self.rows = None
+        self._rows[0] = -1
 
     def count_rows(self) -> Callable[[int], None]:
         """Counts rows as they are read."""
 
         def count(rows: int) -> None:
-            self.rows = (self.rows or 0) + rows
+            self._rows[0] = max(0, int(self._rows[0])) + rows
 
         return count
 
     def end_rows(self, rows: int) -> None:
         """Set the exact number of rows."""
-        self.rows = rows
+        self._rows[0] = rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -428,20 +416,6 @@ def only_on_spark(what: str, had: str) -> InvalidConfig:
 def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
     arrays = [table.column(field.name).cast(field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _table_files(folder: Path) -> list[Path]:
-    """The Parquet files of a table, relative to its folder; names that Spark hides are left out."""
-    if not folder.is_dir():
-        raise InvalidConfig(
-            f"expected a table of an earlier run in the folder {escaped(str(folder))}, got no such "
-            "folder",
-            wanted="a folder",
-            had=str(folder),
-            hint="restore the folder, or start a new result with another --out",
-        )
-    places = [file.relative_to(folder) for file in sorted(folder.rglob("*.parquet"))]
-    return [place for place in places if not any(part[0] in "_." for part in place.parts)]
 
 
 def _clusters(rows: pa.Table) -> dict[str, pa.Table]:

@@ -7,6 +7,7 @@ of a batch once. Of files that Spark reads, Spark finds the distinct names.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from rackwise.core.racks import Rack
 from rackwise.pipeline.columns.arrays import as_batch, filled, nullable, read_texts
 from rackwise.pipeline.columns.groups import Groups
 from rackwise.pipeline.ingest.facts import short_texts
-from rackwise.pipeline.ingest.splits import SplitReader, damage_told, dealt_splits
+from rackwise.pipeline.ingest.splits import SplitReader, crash_in, damage_told, dealt_splits
 from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def names_by_task(
     if not {*NAMED} & {*needed.names}:
         return FoundNames()
     reader = SplitReader(needed=needed, coded=tuple(needed.names), work=_names)
-    with damage_told(*engine.failures):
+    with damage_told(*engine.failures, crash=partial(crash_in, engine, files)):
         found = engine.collect(engine.map(dealt_splits(engine, files, ()), reader, _NAME))
     return _found({*zip(*map(read_texts, found.columns), strict=True)})
 

@@ -37,6 +37,7 @@ from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.splits import (
     ROWS,
     STORE_BUFFER,
+    Guarded,
     damage_told,
     readable,
     split_table,
@@ -92,7 +93,7 @@ def parquet_columns(
     table, _ = split_table(files, (), whole=True)
     seen = {
         bytes(row["columns"]): row["name"]
-        for batch in _footers(table.to_batches())
+        for batch in Guarded(_footers)(table.to_batches())
         for row in reversed(batch.to_pylist())
     }
     found = ((name, columns) for columns, name in seen.items())
@@ -105,7 +106,9 @@ def _merged(
     """The columns of files with these footers, and the place of a row."""
     columns: dict[str, tuple[DataType, str]] = {}
     for file, own in sorted(footers):
-        for field in pa.ipc.read_schema(pa.py_buffer(own)):
+        fields_of_file = pa.ipc.read_schema(pa.py_buffer(own))
+        _check_once(fields_of_file.names, file, wanted)
+        for field in fields_of_file:
             if field.name.lower() in left_out:
                 continue
             is_wanted = _known(field.name) in wanted
@@ -115,6 +118,20 @@ def _merged(
                 raise _differ(field.name, (first, where), (kind, file))
     fields = (StructField(name, kind) for name, (kind, _) in columns.items())
     return StructType([*fields, *_PLACE])
+
+
+def _check_once(names: Sequence[str], where: str, wanted: frozenset[str]) -> None:
+    """Raise `InvalidFlows` if a file has a wanted column twice."""
+    known = [_known(name) for name in names]
+    twice = next((name for name in sorted(wanted) if known.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidFlows(
+            f"invalid columns of {escaped(where)}: expected each column once, got {twice} twice",
+            wanted="each column once",
+            had=f"{twice} twice",
+            hint="write the file again with one column of this name",
+            where=where,
+        )
 
 
 def _known(name: str) -> str:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
@@ -32,7 +33,7 @@ from pyspark.sql.types import StringType
 from rackwise.core.errors import InvalidFlows
 from rackwise.pipeline.ingest.formats import facts_of
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes, check_bytes
-from rackwise.pipeline.ingest.splits import damage_told
+from rackwise.pipeline.ingest.splits import crash_in, damage_told
 from rackwise.pipeline.ingest.sums import (
     HALF_BITS,
     OUTCOME_SUM,
@@ -172,7 +173,7 @@ def _by_tasks(
 ) -> _Added | None:
     """The sums of the tasks that read the files; None if rows must be compared with each other."""
     columns = task_columns(given.builder.bits)
-    with damage_told(*engine.failures):
+    with damage_told(*engine.failures, crash=partial(crash_in, engine, files)):
         found = sums_by_task(engine, given, fleet, options, files)
         by_task = engine.store(found, path, columns)
     counts = task_counts(engine, by_task)

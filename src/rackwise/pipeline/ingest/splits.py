@@ -26,7 +26,7 @@ by Spark.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ from rackwise.pipeline.columns.arrays import cut_texts
 from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
 from rackwise.pipeline.ingest.files import PARQUET
 from rackwise.pipeline.ingest.text_lines import TextPart
+from rackwise.pipeline.runtime.child_process import ChildEnded, in_child
 from rackwise.pipeline.runtime.stores.filesystems import (
     ChangedFile,
     check_unchanged,
@@ -79,6 +80,12 @@ SPLIT = StructType(
     ]
 )
 """A part of a file; `file` is its index in the list of URIs, or null and then `name` is its URI."""
+
+
+_CRASH = StructType([StructField("crash", StringType())])
+"""The path of a file that crashes its reader, and how."""
+WORKER_CRASHED = "Python worker exited unexpectedly"
+"""What Spark says of a worker that crashed."""
 
 
 def are_dealt(files: Sequence[FlowFile], *, deals_text: bool) -> bool:
@@ -198,12 +205,41 @@ class SplitReader:
             check_unchanged(path, size, modified_s)
 
 
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Work on splits in a child process: a file that crashes its reader is an unreadable file."""
+
+    work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The result of the work. Raises `UnreadableFile`."""
+        given = list(batches)  # of this process, such as a socket
+
+        def found(note: Callable[[str], None]) -> Iterator[pa.RecordBatch]:
+            yield from self.work(noted(given, note))
+
+        try:
+            yield from in_child(found, UnreadableFile)
+        except ChildEnded as error:
+            raise UnreadableFile(f"{error.note}: {error}") from None
+
+
+def noted(
+    batches: Iterable[pa.RecordBatch], note: Callable[[str], None]
+) -> Iterator[pa.RecordBatch]:
+    """The splits, each alone, and each noted by its path when its turn comes."""
+    for batch in batches:
+        for index, path in enumerate(batch.column("path").to_pylist()):
+            note(path)
+            yield batch.slice(index, 1)
+
+
 def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBatch]:
     """The rows. Raises `UnreadableFile` in place of an error of the reader."""
     while True:
         try:
             batch = next(rows, None)
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             reason = shown(error, os.environ)
             raise UnreadableFile(f"{path}: {type(error).__name__}: {reason}") from None
         if batch is None:
@@ -212,14 +248,59 @@ def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBat
 
 
 @contextmanager
-def damage_told(*failures: type[Exception]) -> Iterator[None]:
-    """Raises `InvalidFlows` in place of a failure of a task or Spark to read a file."""
+def damage_told(
+    *failures: type[Exception], crash: Callable[[], str | None] = lambda: None
+) -> Iterator[None]:
+    """Raises `InvalidFlows` in place of a failure of a task or Spark to read a file.
+
+    `crash`: is called if a worker of Spark crashed; the file that does this and how, if it is one.
+    """
     try:
         yield
     except failures as error:
-        if (damaged := _damaged_file(error)) is None:
+        found = crash() if WORKER_CRASHED in str(error) else None
+        damaged = _damaged_file(UnreadableFile(found) if found else error)
+        if damaged is None:
             raise
         raise damaged from error
+
+
+def crash_in(engine: Engine, files: Sequence[FlowFile]) -> str | None:
+    """The first Parquet file that crashes the process that reads it, and how; an action."""
+    dealt = [file for file in files if file.is_dealt and file.is_parquet]
+    table, sizes = split_table(dealt, (), whole=True)
+    splits_of_files = engine.dealt(table, SPLIT, loads=sizes)
+    found = engine.collect(engine.map(splits_of_files, _crashes, _CRASH))
+    return min(found["crash"].to_pylist(), default=None)
+
+
+def _crashes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The work of a task: `_CRASH` of its files."""
+    for batch in batches:
+        for index in range(batch.num_rows):
+            try:
+                for _ in Guarded(_read_all)([batch.slice(index, 1)]):
+                    pass
+            except UnreadableFile as error:
+                yield pa.RecordBatch.from_pylist([{"crash": str(error)}])
+
+
+def _read_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Reads all that readers of flow files read, and gives nothing. Raises `UnreadableFile`."""
+    for batch in batches:
+        for split in batch.to_pylist():
+            place = split["path"]
+            with suppress(UnreadableFile), open_place(place) as source:
+                footer = parquet.read_metadata(source)
+                names = footer.schema.to_arrow_schema().names
+                known = [name.replace("-", "_").lower() for name in names]
+                for group in range(footer.num_row_groups):
+                    for name in names:
+                        _may_be_positive(footer, group, name)
+                for coded in ([], known):
+                    for _ in readable(_parquet_rows(place, known, coded, 0, 1, None), place):
+                        pass
+    yield from ()
 
 
 def _damaged_file(error: Exception) -> InvalidFlows | None:

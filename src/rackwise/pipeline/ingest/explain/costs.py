@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,7 @@ from pyarrow import parquet
 
 from rackwise.pipeline.ingest.explain.model import Estimate
 from rackwise.pipeline.ingest.text_lines import GZIP_WINDOW, column_names, header_in
+from rackwise.pipeline.runtime.child_process import ChildEnded, ChildFailed, in_child
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -46,6 +48,8 @@ MOST_SAMPLED = 20
 """Files of each kind that are opened."""
 SAMPLE_BYTES = 2**16
 """Bytes of a text file that are read."""
+UNREADABLE = (OSError, zlib.error, ChildEnded, ChildFailed)
+"""What the look at a damaged file raises."""
 
 
 class FileSample(NamedTuple):
@@ -70,20 +74,27 @@ def sample(files: Sequence[FlowFile], *, has_row_per_line: bool) -> FileSample:
     for file in files[::step]:
         try:
             if file.is_parquet:
-                footer = parquet.read_metadata(file.place)
-                found = file.size, footer.num_rows
-                names = footer.schema.to_arrow_schema().names
+                (footer,) = in_child(partial(_footer, file.place))
+                found = file.size, max(0, footer["rows"][0].as_py())
+                names = footer["names"][0].as_py()
             else:
                 block, text = _first_bytes(file)
                 found = (block, text.count(b"\n")) if has_row_per_line else (0, 0)
                 header = header_in(text)
                 names = column_names(header.decode(errors="replace")) if header else ()
-        except (OSError, zlib.error, pa.ArrowException):  # the run says what is wrong with the file
+        except UNREADABLE:  # the run says what is wrong with the file
             continue
         count, size, rows = count + 1, size + found[0], rows + found[1]
         if names:
             columns.append(frozenset(name.replace("-", "_").lower() for name in names))
     return FileSample(len(files), count, size, rows, tuple(columns))
+
+
+def _footer(place: str, _: object) -> list[pa.RecordBatch]:
+    """One row: the rows of a Parquet file and the names of its columns."""
+    footer = parquet.read_metadata(place)
+    names = footer.schema.to_arrow_schema().names
+    return [pa.RecordBatch.from_pylist([{"rows": footer.num_rows, "names": names}])]
 
 
 def rows_in(found: FileSample, size: int) -> int | None:
