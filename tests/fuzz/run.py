@@ -3,7 +3,8 @@
 Each reader gets inputs for S seconds, by default 10. It may return a value or raise a
 `RackwiseError`. Anything else is a find, and so is an input that takes more than a second. A find
 is minimised and written into `tests/fuzz/corpus`, where `test_corpus.py` reads it in every test
-run. Parquet files are damaged by their structure, by seeds from N. Exits with 1 if there was a find.
+run. Parquet files are damaged by their structure, by seeds from N.
+Exits with 1 if there was a find.
 """
 
 from __future__ import annotations
@@ -107,16 +108,11 @@ def main(arguments):
             finds += 1
     for reader in () if wanted.readers else PARQUET_READERS:
         tried, error = find_damaged(reader, wanted.seconds, wanted.seed)
-        print(
-            f"Parquet of {reader}: {tried} inputs, {'a find' if error else 'no find'}", flush=True
-        )
+        told = "a find" if error else "no find"
+        print(f"Parquet of {reader}: {tried} inputs, {told}", flush=True)
         if error:
-            print(
-                "  "
-                + "\n  ".join(
-                    [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", [])]
-                )
-            )
+            notes = getattr(error, "__notes__", [])
+            print("  " + "\n  ".join([f"{type(error).__name__}: {error}", *notes]))
             finds += 1
     return 1 if finds else 0
 

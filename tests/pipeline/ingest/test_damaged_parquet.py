@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -19,6 +21,10 @@ from damaged_parquet import (
 from parquet_damage import body_of, footer_of, pages_of, with_footer, with_short_maximum
 from rackwise.core.errors import InvalidConfig, InvalidFlows, InvalidRates
 from rackwise.pipeline.engines.local import LocalEngine
+from rackwise.pipeline.engines.spark import SessionEngine
+from rackwise.pipeline.ingest.files import local_files
+from rackwise.pipeline.ingest.revisions import best_revisions
+from rackwise.pipeline.ingest.splits import crash_in, damage_told
 from rackwise.pipeline.schemas import WEIGHT, arrow_schema
 
 SEEDS = 60
@@ -82,3 +88,19 @@ def test_a_damaged_table_of_an_earlier_run_is_named(damage, tmp_path):
     with pytest.raises(InvalidConfig, match=r"got a damaged file: .*a\.parquet") as caught:
         engine.collect(engine.read(str(tmp_path), WEIGHT))
     assert "\n" not in caught.value.message
+
+
+@pytest.mark.spark
+def test_a_file_that_crashes_a_worker_of_spark_is_named(spark, tmp_path):
+    engine = SessionEngine(spark)
+    (tmp_path / "a.parquet").write_bytes(sound("flows", "snappy"))
+    bad = tmp_path / "b.parquet"
+    bad.write_bytes(with_short_maximum(sound("flows", "snappy"), "revision"))
+    files = local_files([str(tmp_path)])
+    assert crash_in(engine, files[:1]) is None
+    crash = partial(crash_in, engine, files)
+    with (
+        pytest.raises(InvalidFlows, match=r"b\.parquet: the reader ended with SIGABRT"),
+        damage_told(*engine.failures, crash=crash),
+    ):
+        best_revisions(engine, files)
