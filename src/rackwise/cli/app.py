@@ -157,6 +157,12 @@ COMMANDS = {
         Heading.PLACE,
         "serve --snapshot today.json.gz --seed 7",
     ),
+    "scram-user": Command(
+        "place.scram_user",
+        "Make the login of a client of serve",
+        Heading.PLACE,
+        "scram-user alice >> users.scram",
+    ),
     "doctor": Command(
         "audit.doctor",
         "Find why clients read from other racks",

@@ -86,9 +86,9 @@ class TestTls:
             assert received(sock)
             (connection,) = filter(None, server.server._tasks.values())
             subject = sock.getpeercert()["subject"]  # both sides show the same certificate
-            assert connection.owner == ",".join(
-                "=".join(pair) for group in subject for pair in group
-            )
+            (organization, unit) = (value for group in subject for _, value in group)
+            assert connection.owner == f"User:OU={unit},O={organization}"
+            assert connection.principal == connection.owner
 
     @pytest.mark.parametrize(
         ("certificate", "key", "client_ca"),

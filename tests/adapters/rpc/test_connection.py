@@ -15,6 +15,7 @@ import pytest
 
 from rackwise.adapters.rpc import connection, server
 from rackwise.adapters.rpc.config import Guards
+from rackwise.adapters.rpc.logins import login
 from rackwise.core.wire.replica_assignment import AssignmentResponse
 from rpc_servers import (
     PATIENCE_S,
@@ -142,7 +143,7 @@ def test_the_guide_explains_every_reason():
     root = Path(__file__).parents[3]
     guide = (root / "docs" / "guides" / "serve.md").read_text()
     table = guide.partition("| reason |")[2].partition("\n\n")[0]
-    source = "".join(Path(module.__file__).read_text() for module in (connection, server))
+    source = "".join(Path(module.__file__).read_text() for module in (connection, login, server))
     reasons = re.findall(r'(?:Closed|_count)\("([a-z ]+)"', source)
-    assert sorted(re.findall(r"`([a-z ]+)`", table)) == sorted(reasons)
+    assert sorted(re.findall(r"`([a-z ]+)`", table)) == sorted(set(reasons))
     assert "internal" in reasons

@@ -124,6 +124,7 @@ class TestAnswers:
             "host": "127.0.0.1",
             "port": shared.port,
             "tls": False,
+            "mechanisms": [],
             "api_key": 68,
         }
 

@@ -340,9 +340,12 @@ class TestRefused:
                 ["--listen", "0.0.0.0:19092"],
                 (
                     "0.0.0.0 is not a loopback address: listening there requires TLS with "
-                    "client certificates"
+                    "client certificates or logins"
                 ),
-                "give --tls-cert, --tls-key and --tls-client-ca, or --insecure-i-know",
+                (
+                    "give --tls-cert and --tls-key, with --tls-client-ca or --scram-users; "
+                    "or --insecure-i-know"
+                ),
             ),
             (
                 ["--listen", "nonsense"],
@@ -356,7 +359,7 @@ class TestRefused:
             ),
             (
                 ["--api-key", "18"],
-                "invalid api key: expected 0 to 32767, not 3 or 18, got 18",
+                "invalid api key: expected 0 to 32767, not 3, 17, 18 or 36, got 18",
                 "use 68 as KIP-879 does, and give client and server the same key",
             ),
             (

@@ -1,8 +1,8 @@
 """The server's configuration: address, limits and TLS.
 
 On loopback the server accepts connections without TLS. On any other address it requires TLS with
-client certificates (`client_ca`), unless it is set to be insecure. It has no permissions of its own
-and no passwords.
+client certificates (`client_ca`) or logins, unless it is set to be insecure. It has no permissions
+of its own and no passwords.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from rackwise.adapters.rpc.logins.config import LoginConfig
+
 DEFAULT_PORT = 19092
 BROKERS_PORT = 9092
 BACKLOG = 1024
-RESERVED_KEYS = (3, 18)
+RESERVED_KEYS = (3, 17, 18, 36)
 """API keys that the server answers as every broker does."""
 _KEY_END = 1 << 15
 _PORT_END = 1 << 16
@@ -55,6 +57,12 @@ class Guards:
     """Size of an answer."""
     idle_s: float = 60.0
     """Time until the first byte of a frame."""
+    login_frame_bytes: int = 1 << 16
+    """Size of a request during a login; tokens of some issuers have several kB."""
+    login_s: float = 10.0
+    """Time from the connection to the end of the login."""
+    login_pause_s: float = 0.1
+    """Time before the answer to a login that has failed."""
     frame_s: float = 5.0
     """Time from the first byte of a frame to the last."""
     drain_s: float = 5.0
@@ -99,6 +107,10 @@ class ServeConfig:
     seed: int | None = None
     """The seed of every placement; None = one is generated for each request."""
     tls: Tls | None = None
+    logins: LoginConfig | None = None
+    """None = clients do not log in."""
+    allowed: frozenset[str] | None = None
+    """The principals that may request placements; None = all that get in."""
     may_be_insecure: bool = False
     guards: Guards = field(default_factory=Guards)
 
@@ -152,11 +164,24 @@ def check_api_key(api_key: int) -> None:
     """Raises `InvalidConfig` for an invalid key, or one of another message that is answered."""
     if not 0 <= api_key < _KEY_END or api_key in RESERVED_KEYS:
         raise InvalidConfig(
-            f"invalid api key: expected 0 to {_KEY_END - 1}, not 3 or 18, got {api_key}",
+            f"invalid api key: expected 0 to {_KEY_END - 1}, not 3, 17, 18 or 36, got {api_key}",
             wanted=API_KEY,
             had=api_key,
             hint=f"use {API_KEY} as KIP-879 does, and give client and server the same key",
         )
+
+
+def check_allowed_needs_names(config: ServeConfig) -> None:
+    """Raises `InvalidConfig` for a list of principals while no client has a name."""
+    is_mutual = config.tls is not None and config.tls.client_ca is not None
+    if config.allowed is None or config.logins is not None or is_mutual:
+        return
+    raise InvalidConfig(
+        "invalid --allow: expected logins or client certificates, which give clients names, got "
+        "neither",
+        wanted="--scram-users or --tls-client-ca",
+        hint="give --scram-users or --tls-client-ca, or omit --allow",
+    )
 
 
 def server_context(tls: Tls) -> ssl.SSLContext:
@@ -188,15 +213,17 @@ def _no_password() -> str:
 
 def _check_secured(config: ServeConfig, address: str) -> None:
     is_loopback = ipaddress.ip_address(address.partition("%")[0]).is_loopback
-    is_mutual = config.tls is not None and config.tls.client_ca is not None
-    if is_loopback or is_mutual or config.may_be_insecure:
+    tls = config.tls
+    is_known = tls is not None and (tls.client_ca is not None or config.logins is not None)
+    if is_loopback or is_known or config.may_be_insecure:
         return
     raise InvalidConfig(
         f"{escaped(config.host)} is not a loopback address: listening there requires TLS with "
-        "client certificates",
+        "client certificates or logins",
         wanted="--tls-client-ca",
         had=config.host,
-        hint="give --tls-cert, --tls-key and --tls-client-ca, or --insecure-i-know",
+        hint="give --tls-cert and --tls-key, with --tls-client-ca or --scram-users; "
+        "or --insecure-i-know",
     )
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.override import override
 from rackwise.core.wire.headers import FRAME_PREFIX, read_frame_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from rackwise.adapters.rpc.config import Guards
 
@@ -32,13 +32,6 @@ class Closed(Exception):
         super().__init__(reason)
         self.reason = reason
         self.detail = detail
-
-
-class Replying(Protocol):
-    """An object that answers frames."""
-
-    async def reply(self, frame: bytes, connection: Connection) -> bytes:
-        """The framed answer. Raises `RemoteProtocolError` if there is no valid answer."""
 
 
 class WatchedStream(asyncio.StreamReaderProtocol):
@@ -92,25 +85,39 @@ class Connection:
     writer: asyncio.StreamWriter
     peer: str
     owner: str
-    """Whose share of the workers its requests use: the name in its certificate, or its host."""
+    """Whose share of the workers its requests use: its principal, or else its host."""
+    principal: str
+    """Who the client is."""
     address: tuple[str, int]
     guards: Guards
     is_in_work: bool = False
     """True from the whole frame until the client has the answer."""
     is_last: bool = False
+    frame_bytes: int
+    """The size of the largest frame at the moment."""
+    deadline: float | None = None
+    """The loop's time after which no further frame is awaited."""
+    deadline_reason: str = "login"
+    """The reason if the deadline ends the connection."""
+    fault: Closed | None = None
+    """Why the connection ends, if it ends in order."""
     release: Callable[[], None] | None = None
     """Called once when the current answer has been sent, or never will be."""
 
-    async def run(self, replying: Replying) -> None:
-        """Answer until the client leaves or `is_last` is set. Raises `Closed`."""
+    async def run(self, reply: Callable[[bytes, Connection], Awaitable[bytes]]) -> None:
+        """Answer frames by `reply` until the client leaves or `is_last` is set.
+
+        Raises `Closed`, also for `fault`; `reply` raises it too, or `RemoteProtocolError` for a
+        frame without a valid answer.
+        """
         try:
             while not self.is_last:
                 frame = await self._frame()
                 if frame is None:
-                    return
+                    break
                 self.is_in_work = True
                 try:
-                    await self._send(await replying.reply(frame, self))
+                    await self._send(await reply(frame, self))
                 finally:
                     self._release()
                 self.is_in_work = False
@@ -118,6 +125,8 @@ class Connection:
             raise Closed("protocol", f"RemoteProtocolError: {error}") from None
         except OSError as error:
             raise Closed("reset", type(error).__name__) from None
+        if self.fault is not None:
+            raise self.fault
 
     def _release(self) -> None:
         if self.release is not None:
@@ -126,17 +135,20 @@ class Connection:
 
     async def _frame(self) -> bytes | None:
         """The next frame without its size; None if the client left between two frames."""
+        until, reason = asyncio.get_running_loop().time() + self.guards.idle_s, "idle"
+        if self.deadline is not None and self.deadline < until:
+            until, reason = self.deadline, self.deadline_reason
         try:
-            async with asyncio.timeout(self.guards.idle_s):
+            async with asyncio.timeout_at(until):
                 first = await self.stream.reader.readexactly(1)
         except TimeoutError:
-            raise Closed("idle") from None
+            raise self.fault or Closed(reason) from None
         except asyncio.IncompleteReadError:
             return None
         try:
             async with asyncio.timeout(self.guards.frame_s):
                 prefix = first + await self.stream.reader.readexactly(FRAME_PREFIX - 1)
-                size = read_frame_size(prefix, most=self.guards.frame_bytes)
+                size = read_frame_size(prefix, most=self.frame_bytes)
                 return await self.stream.reader.readexactly(size)
         except TimeoutError:
             raise Closed("slow frame") from None

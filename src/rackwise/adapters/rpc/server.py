@@ -1,15 +1,16 @@
 """The server of CreateReplicaAssignment: accepts, limits, places in threads, stops in order.
 
 ```
-accept ──> slot free? ──> TLS ──> connection: frame ──> read_call ──> answer of its own, at once
-             └ no: closed                        └──> fair queue ──> worker: place, encode
+accept ──> slot free? ──> TLS ──> connection: frame ──> login ──> read_call ──> answer at once
+             └ no: closed                                └──> fair queue ──> worker: place, encode
 ```
 
 Goals, in order: no client can block the service for other clients; every placement is logged with
 the seed that repeats it; a stop loses no request in work.
 
-Requests wait in a fair queue, whose owners are the names of client certificates, else addresses. A
-request is not begun if its client closes the connection, or its side of it, while it waits.
+Requests wait in a fair queue, whose owners are principals, else addresses. A principal is who has
+logged in, else the subject of a client's certificate. A request is not begun if its client closes
+the connection, or its side of it, while it waits.
 
 Accepting never stops: without a free descriptor it waits 0.1 s and continues. The server accepts
 one connection at a time, so that many new connections do not delay the existing ones. A connection
@@ -26,36 +27,41 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-import traceback
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from rackwise.adapters.rpc.config import check_api_key, listening_socket, server_context
+from rackwise.adapters.rpc.config import (
+    check_allowed_needs_names,
+    check_api_key,
+    listening_socket,
+    server_context,
+)
 from rackwise.adapters.rpc.connection import Closed, Connection, WatchedStream
+from rackwise.adapters.rpc.logins.login import Login
+from rackwise.adapters.rpc.logins.offered import OfferedLogins
+from rackwise.adapters.rpc.placing import Answer, FramedAnswer, failed_answer, framed_answer
 from rackwise.adapters.rpc.workers import Overloaded, Workers
 from rackwise.core.override import override
-from rackwise.core.replica_service.answers import failure, seed_of, wait_ms
-from rackwise.core.replica_service.calls import Call, read_call, write_answer
+from rackwise.core.replica_service.answers import seed_of, wait_ms
+from rackwise.core.replica_service.calls import Call, read_call
+from rackwise.core.sasl.principals import certificate_principal, principal_of
 from rackwise.core.text import escaped
 from rackwise.core.wire.replica_assignment import (
-    AssignmentRequest,
-    AssignmentResponse,
     ErrorCode,
 )
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from rackwise.adapters.rpc.config import ServeConfig
-
-Answer: TypeAlias = "Callable[[AssignmentRequest, int], AssignmentResponse]"
-"""Request and seed -> response; called in a thread."""
 
 FORMAT = "rackwise.serve/1"
 ACCEPT_PAUSE_S = 0.1
 TELL_EVERY_S = 1.0
+ANONYMOUS = principal_of("ANONYMOUS")
+"""A client without a login and a certificate, as Kafka names it."""
 READ_BUFFER = 1 << 16
 SEED_END = 1 << 31
 """Generated seeds are below this."""
@@ -68,9 +74,14 @@ async def serve(config: ServeConfig, answer: Answer) -> Server:
     is not available.
     """
     check_api_key(config.api_key)
+    check_allowed_needs_names(config)
     context = None if config.tls is None else server_context(config.tls)
     listener = listening_socket(config)
-    server = Server(config, answer, listener, context)
+    try:
+        server = Server(config, answer, listener, context)
+    except BaseException:
+        listener.close()
+        raise
     server.start()
     return server
 
@@ -91,15 +102,6 @@ class _Counts:
         return True
 
 
-@dataclass(slots=True)
-class _Outcome:
-    """The result of a worker: the framed answer and its code, or the error."""
-
-    answer: bytes
-    code: int
-    broke: str | None = None
-
-
 class Server:
     """A running server; `host` and `port` are where it listens."""
 
@@ -116,7 +118,8 @@ class Server:
         self._listener = listener
         self._context = context
         self._loop = asyncio.get_running_loop()
-        self._workers: Workers[_Outcome] = Workers(
+        self._logins = None if config.logins is None else OfferedLogins(config.logins, self.tell)
+        self._workers: Workers[FramedAnswer] = Workers(
             config.guards.workers,
             most_waiting=config.guards.waiting,
             most_cost=config.guards.replicas_in_work,
@@ -147,6 +150,7 @@ class Server:
             host=self.host,
             port=self.port,
             tls=self._context is not None,
+            mechanisms=[] if self._logins is None else list(self._logins.names),
             api_key=self._config.api_key,
         )
         self._listen()
@@ -236,19 +240,29 @@ class Server:
         except OSError as error:
             self._count("tls", peer, type(error).__name__)
             return
+        principal = certificate_principal(
+            (writer.get_extra_info("peercert") or {}).get("subject", ())
+        )
+        guards, logins = self._config.guards, self._logins
         connection = Connection(
             stream=stream,
             writer=writer,
             peer=peer,
-            owner=_certificate_name(writer) or host,
+            owner=principal or host,
+            principal=principal or ANONYMOUS,
             address=address,
-            guards=self._config.guards,
+            frame_bytes=guards.frame_bytes if logins is None else guards.login_frame_bytes,
+            guards=guards,
         )
+        login = None
+        if logins is not None:
+            connection.deadline = self._loop.time() + guards.login_s
+            login = Login(logins, connection, logins.session_s, self._logged_in)
         task = asyncio.current_task()
         if task is not None:
             self._tasks[task] = connection
         try:
-            await connection.run(self)
+            await connection.run(partial(self.reply, login))
         except Closed as end:
             self._count(end.reason, peer, end.detail)
         except Exception as error:  # noqa: BLE001 (a fault of ours ends this connection alone)
@@ -269,13 +283,30 @@ class Server:
         transport.set_write_buffer_limits(high=0)
         return stream, asyncio.StreamWriter(transport, stream, stream.reader, self._loop)
 
-    async def reply(self, frame: bytes, connection: Connection) -> bytes:
-        """The framed answer to a frame. Raises `RemoteProtocolError`."""
+    async def reply(self, login: Login | None, frame: bytes, connection: Connection) -> bytes:
+        """The framed answer to a frame. Raises `RemoteProtocolError`, `Closed`."""
+        if login is not None and (answer := await login.reply(frame)) is not None:
+            return answer
         host, port = connection.address
-        call = read_call(frame, api_key=self._config.api_key, host=host, port=port)
+        call = read_call(
+            frame,
+            api_key=self._config.api_key,
+            host=host,
+            port=port,
+            has_logins=login is not None,
+        )
         if isinstance(call, bytes):
             return call
         return await self._place(call, connection)
+
+    def _logged_in(self, connection: Connection, mechanism: str, lifetime_ms: int) -> None:
+        self.tell(
+            type="login",
+            peer=connection.peer,
+            principal=escaped(connection.principal),
+            mechanism=mechanism,
+            lifetime_ms=lifetime_ms,
+        )
 
     async def _place(self, call: Call, connection: Connection) -> bytes:
         number, self._requests = self._requests, self._requests + 1
@@ -288,6 +319,7 @@ class Server:
         self.tell(
             type="request",
             peer=connection.peer,
+            principal=escaped(connection.principal),
             client_id=escaped(call.client_id or ""),
             partitions=request.num_partitions,
             replication=request.replication_factor,
@@ -301,11 +333,19 @@ class Server:
         )
         return outcome.answer
 
-    async def _outcome(self, call: Call, seed: int, connection: Connection) -> _Outcome:
+    async def _outcome(self, call: Call, seed: int, connection: Connection) -> FramedAnswer:
         guards, request = self._config.guards, call.request
+        allowed, principal = self._config.allowed, connection.principal
+        if allowed is not None and principal not in allowed:
+            return failed_answer(
+                call,
+                ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+                f"{escaped(principal)} may not request placements; hint: the operator of the "
+                "service allows it with --allow",
+            )
         replicas = request.num_partitions * request.replication_factor
         job = self._workers.submit(
-            partial(_placed, self._answer, call, seed, guards.answer_bytes),
+            partial(framed_answer, self._answer, call, seed, guards.answer_bytes),
             owner=connection.owner,
             cost=replicas if replicas <= guards.request_replicas else 1,
         )
@@ -320,14 +360,14 @@ class Server:
                 raise Closed("left early") from None
             raise
         except Overloaded:
-            return _failed(
+            return failed_answer(
                 call,
                 ErrorCode.REQUEST_TIMED_OUT,
                 f"too many requests wait: at most {guards.waiting} of all clients, and "
                 f"{guards.replicas_in_work:,} replicas of one client; try again later",
             )
         except TimeoutError:
-            return _failed(
+            return failed_answer(
                 call,
                 ErrorCode.REQUEST_TIMED_OUT,
                 f"no answer within {limit_ms} ms",
@@ -346,34 +386,6 @@ class Server:
     @override
     def __repr__(self) -> str:
         return f"<Server on {_shown(self.host, self.port)}>"
-
-
-def _placed(answer: Answer, call: Call, seed: int, most_bytes: int) -> _Outcome:
-    """The framed answer, made in a worker. Any error is the service's own and gets an id."""
-    try:
-        response = answer(call.request, seed)
-        framed = write_answer(call.correlation_id, response)
-    except BaseException:  # noqa: BLE001 (the asker gets an id, the log the trace)
-        id_ = secrets.token_hex(8)
-        message = f"the placer failed; look for {id_} in the log of the service"
-        failed = _failed(call, ErrorCode.UNKNOWN_SERVER_ERROR, message)
-        failed.broke = f"{id_}: {traceback.format_exc()}"
-        return failed
-    if len(framed) > most_bytes:
-        message = f"an answer of up to {most_bytes} bytes is given; this one has {len(framed)}"
-        return _failed(call, ErrorCode.INVALID_REQUEST, message)
-    return _Outcome(framed, response.error_code)
-
-
-def _failed(call: Call, code: ErrorCode, message: str) -> _Outcome:
-    return _Outcome(write_answer(call.correlation_id, failure(code, message)), int(code))
-
-
-def _certificate_name(writer: asyncio.StreamWriter) -> str | None:
-    """The subject of the client's certificate, such as `commonName=audit`; None without one."""
-    certificate = writer.get_extra_info("peercert") or {}
-    names = (f"{key}={value}" for group in certificate.get("subject", ()) for key, value in group)
-    return ",".join(names) or None
 
 
 def _shown(host: str, port: int) -> str:

@@ -121,6 +121,18 @@ class PlacersDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScramUserDocument:
+    """The login of a client of `serve`."""
+
+    format: Literal["rackwise.scram-user/1"] = "rackwise.scram-user/1"
+    user: str
+    mechanism: str
+    iterations: int
+    line: str
+    """The line for the file of `--scram-users`, with salted keys; keep it secret."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicDocument:
     """The outcome of a command that creates or expands a topic."""
 

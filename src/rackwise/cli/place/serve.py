@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rackwise.cli.app import with_option_groups
+from rackwise.cli.place.login_options import LoginOptions
 from rackwise.cli.place.options import (
     NoLoad,
     PlacementOptions,
@@ -67,8 +69,10 @@ READ_EVERY_S = 30.0
 """Running brokers are read again at this interval."""
 
 
+@with_option_groups()
 def serve(
     context: typer.Context,
+    login_options: LoginOptions,
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
     client_config: ClientConfig = None,
@@ -130,6 +134,7 @@ def serve(
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,
         insecure_i_know=insecure_i_know,
+        login=login_options,
         limits=RequestLimits(
             partitions=max_partitions,
             replication=max_replication,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rackwise.adapters.rpc.config import Guards, ServeConfig, Tls
+    from rackwise.cli.place.login_options import LoginOptions
     from rackwise.core.replica_service.answers import RequestLimits
 
 LISTEN = "127.0.0.1:19092"
@@ -106,7 +107,10 @@ TlsClientCa = Annotated[
     Path | None, typer.Option(metavar="F", help="CA that signs client certificates, in PEM.")
 ]
 InsecureIKnow = Annotated[
-    bool, typer.Option(help="Allow listening outside loopback without client certificates.")
+    bool,
+    typer.Option(
+        help="Allow listening outside loopback without client certificates, and logins without TLS."
+    ),
 ]
 
 
@@ -122,6 +126,7 @@ class ServeOptions:
     tls_key: Path | None
     tls_client_ca: Path | None
     insecure_i_know: bool
+    login: LoginOptions
     limits: RequestLimits
     guards: Guards
 
@@ -142,6 +147,8 @@ def build_config(options: ServeOptions, log: Callable[[Mapping[str, Any]], None]
         api_key=options.api_key,
         seed=options.seed,
         tls=_tls(options),
+        logins=options.login.logins(),
+        allowed=options.login.allowed(),
         may_be_insecure=options.insecure_i_know,
         guards=options.guards,
     )

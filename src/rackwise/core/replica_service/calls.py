@@ -2,10 +2,12 @@
 
 ```
 key  versions   answered with
-18   0 to 4     these three keys, and from 3 on the marker of the service
+18   0 to 4     these keys, and from 3 on the marker of the service
 18   others     version 0 with error 35 and the keys
 3    0 to 1     one broker, the service itself; no topics
 68   0          the placer's answer; another key may be configured
+17   1          see `login_calls`; only if clients log in, as key 36
+36   0 to 2     see `login_calls`
 else            no answer: the connection is closed, as Kafka does
 ```
 
@@ -26,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.core.wire import api_versions, metadata
+from rackwise.core.wire import api_versions, metadata, sasl
 from rackwise.core.wire.api_versions import (
     ApiRange,
     ApiVersionsResponse,
@@ -58,6 +60,10 @@ MOST_NAME = 256
 """The most characters of a client's name."""
 _NEWEST_METADATA = 1
 _FLEXIBLE_API_VERSIONS = 3
+_LOGIN_RANGES = (
+    ApiRange(api_key=sasl.HANDSHAKE_KEY, least=sasl.HANDSHAKE_VERSION, most=sasl.HANDSHAKE_VERSION),
+    ApiRange(api_key=sasl.AUTHENTICATE_KEY, least=0, most=sasl.NEWEST_AUTHENTICATE),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,19 +75,22 @@ class Call:
     request: AssignmentRequest
 
 
-def read_call(frame: bytes, *, api_key: int, host: str, port: int) -> Call | bytes:
+def read_call(
+    frame: bytes, *, api_key: int, host: str, port: int, has_logins: bool = False
+) -> Call | bytes:
     """The request of a frame, or the framed answer where no placer is needed.
 
     `frame`: without its size. `api_key`: of the assignment. `host`, `port`: the address at which
-    clients reach the service. Raises `RemoteProtocolError` for a frame that is not answered.
+    clients reach the service. `has_logins`: whether clients log in. Raises `RemoteProtocolError`
+    for a frame that is not answered.
     """
     key, version = read_api(frame)
     if key == api_versions.API_KEY:
-        return _answer_api_versions(frame, version, api_key)
+        return _answer_api_versions(frame, version, api_key, has_logins=has_logins)
     if key == metadata.API_KEY and 0 <= version <= _NEWEST_METADATA:
         return _answer_metadata(frame, version, host, port)
     if (key, version) == (api_key, 0):
-        header, body = _read_header(frame, version=2)
+        header, body = read_header(frame, version=2)
         return Call(
             correlation_id=header.correlation_id,
             client_id=header.client_id,
@@ -95,14 +104,15 @@ def write_answer(correlation_id: int, response: AssignmentResponse) -> bytes:
     return write_frame(write_response_header(correlation_id, version=1) + write_response(response))
 
 
-def _answer_api_versions(frame: bytes, version: int, api_key: int) -> bytes:
+def _answer_api_versions(frame: bytes, version: int, api_key: int, *, has_logins: bool) -> bytes:
     is_known = 0 <= version <= api_versions.NEWEST
     ranges = (
         ApiRange(api_key=metadata.API_KEY, least=0, most=_NEWEST_METADATA),
         ApiRange(api_key=api_versions.API_KEY, least=0, most=api_versions.NEWEST),
         ApiRange(api_key=api_key, least=0, most=0),
+        *(_LOGIN_RANGES if has_logins else ()),
     )
-    header, body = _read_header(
+    header, body = read_header(
         frame, version=2 if is_known and version >= _FLEXIBLE_API_VERSIONS else 1
     )
     if is_known:
@@ -119,7 +129,7 @@ def _answer_api_versions(frame: bytes, version: int, api_key: int) -> bytes:
 
 
 def _answer_metadata(frame: bytes, version: int, host: str, port: int) -> bytes:
-    header, body = _read_header(frame, version=1)
+    header, body = read_header(frame, version=1)
     read_metadata_request(body, version=version)
     service = MetadataBroker(node_id=NODE_ID, host=host, port=port, rack=None)
     answer = MetadataResponse(brokers=(service,), controller_id=NODE_ID, topics=())
@@ -127,7 +137,8 @@ def _answer_metadata(frame: bytes, version: int, host: str, port: int) -> bytes:
     return write_frame(write_response_header(header.correlation_id, version=0) + written)
 
 
-def _read_header(frame: bytes, *, version: int) -> tuple[RequestHeader, bytes]:
+def read_header(frame: bytes, *, version: int) -> tuple[RequestHeader, bytes]:
+    """The header of a request, and its body. Raises `RemoteProtocolError`."""
     header, offset = read_request_header(frame, version=version)
     _check_name("client_id", header.client_id or "")
     return header, frame[offset:]

@@ -34,6 +34,10 @@ class Writer:
         """Write four bytes, signed."""
         self._integer(value, 4)
 
+    def int64(self, value: int) -> None:
+        """Write eight bytes, signed."""
+        self._integer(value, 8)
+
     def int32s(self, values: Sequence[int]) -> None:
         """Write four bytes each, signed, without a count."""
         for value in values:

@@ -1,0 +1,33 @@
+"""The outcomes of a step of a login: another message, a user, or the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """The login goes on: the client receives `data` and sends another message."""
+
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The client is `user`."""
+
+    user: str
+    data: bytes = field(default=b"", repr=False)
+    """The last message for the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The login has failed."""
+
+    why: str
+    """For the log. The client is not told, because it may be guessing."""
+
+
+LoginOutcome: TypeAlias = "Challenge | Accepted | Rejected"
