@@ -39,6 +39,9 @@ from rackwise.core.java_properties import property_entries
 from rackwise.core.json.strict import parse
 from rackwise.core.placement.manual import parse_assignment
 from rackwise.core.racks import Rack
+from rackwise.core.replica_service.login_calls import read_login_call
+from rackwise.core.sasl.scram_credentials import parse_scram_users
+from rackwise.core.sasl.scram_messages import read_client_final, read_client_first
 from rackwise.core.subnets import parse_subnets
 from rackwise.core.wire.batches import read_batch_spans
 from rackwise.core.wire.consumer import (
@@ -150,4 +153,8 @@ READERS = {
     "user data of sticky": decode_sticky_user_data,
     "record batches": read_batch_spans,
     "placement request": read_request,
+    "frame of a login": read_login_call,
+    "first message of SCRAM": read_client_first,
+    "last message of SCRAM": read_client_final,
+    "SCRAM users": of_file(parse_scram_users),
 }

@@ -18,6 +18,7 @@ from rackwise.core.wire.consumer import encode_leader_note
 from rackwise.core.wire.replica_assignment import AssignmentRequest, write_request
 from record_batches import neighbours
 from registrations import TOPIC_3
+from service_frames import header
 from small_clusters import small_cluster
 from wire_messages import METADATA
 
@@ -121,7 +122,21 @@ def examples():
                 AssignmentRequest(num_partitions=6, replication_factor=3, node_ids=(1, 2))
             )
         ],
+        "frame of a login": [
+            header(17, 1, version=1) + b"\0\x0dSCRAM-SHA-512",
+            header(36, 2, version=2) + b"\x04n,,\0",
+        ],
+        "first message of SCRAM": [b"n,a=user,n=user,r=rOprNGfwEbeRWgbNEkqO"],
+        "last message of SCRAM": [b"c=biws,r=rOprNGfwEbeRWgbNEkqO,p=dHzbZapWIk4="],
+        "SCRAM users": [b"# users\n" + SCRAM_USER],
     }
+
+
+SCRAM_USER = (
+    b"user = SCRAM-SHA-256 salt=W22ZaJ0SNY7soEsUEjb6gQ==,"
+    b"stored_key=WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=,"
+    b"server_key=wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=,iterations=4096\n"
+)
 
 
 TOKENS = (

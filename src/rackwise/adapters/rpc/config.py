@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from rackwise.adapters.rpc.logins.config import LoginConfig
-
 DEFAULT_PORT = 19092
 BROKERS_PORT = 9092
 BACKLOG = 1024
@@ -90,6 +88,17 @@ class Tls:
     certificate: Path
     key: Path
     client_ca: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginConfig:
+    """The logins of a server."""
+
+    scram_users: Path
+    """The file of SCRAM users."""
+    session_s: float | None = None
+    """The length of a session; a client has to log in again to stay connected. None = without
+    end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.sasl.principals import check_allowed
 
 if TYPE_CHECKING:
-    from rackwise.adapters.rpc.logins.config import LoginConfig
+    from rackwise.adapters.rpc.config import LoginConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class LoginOptions:
 
     def logins(self) -> LoginConfig | None:
         """The logins; None without any. Raises `InvalidConfig` for options that do not fit."""
-        from rackwise.adapters.rpc.logins.config import LoginConfig
+        from rackwise.adapters.rpc.config import LoginConfig
 
         if self.scram_users is not None:
             return LoginConfig(scram_users=self.scram_users, session_s=self.max_session)

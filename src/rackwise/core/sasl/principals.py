@@ -62,6 +62,6 @@ def check_allowed(principals: Sequence[str]) -> frozenset[str]:
 
 def _quoted(value: str) -> str:
     found = "".join("\\" + each if each in _SPECIAL else each for each in value)
-    if found.startswith(("#", " ")):
-        found = "\\" + found
-    return found[:-1] + "\\ " if found.endswith(" ") and len(found) > 1 else found
+    if value.endswith(" ") and len(value) > 1:
+        found = found[:-1] + "\\ "
+    return "\\" + found if value.startswith(("#", " ")) else found

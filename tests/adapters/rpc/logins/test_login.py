@@ -13,8 +13,7 @@ from confluent_kafka.admin import AdminClient
 from rackwise.adapters.files import write_snapshot
 from rackwise.adapters.kafka import connect_as
 from rackwise.adapters.rpc.client import ReplicaAssignmentClient
-from rackwise.adapters.rpc.config import Guards, ServeConfig, Tls, listening_socket
-from rackwise.adapters.rpc.logins.config import LoginConfig
+from rackwise.adapters.rpc.config import Guards, LoginConfig, ServeConfig, Tls, listening_socket
 from rackwise.core.errors import AuthenticationFailed, InvalidConfig, ServerRefused
 from rackwise.core.json.strict import parse
 from rackwise.core.sasl.scram_credentials import HASHES

@@ -1,7 +1,6 @@
 """Logins of clients of the server, with SASL.
 
 ```
-config       which logins, and from which files
 login        one client: its stage, its exchange, its session
 users        the file of SCRAM users, read again when it changes
 offered      the mechanisms, and a new exchange for each login

@@ -10,7 +10,7 @@ from rackwise.adapters.rpc.logins.users import ScramFile
 from rackwise.core.sasl.scram import ScramExchange
 
 if TYPE_CHECKING:
-    from rackwise.adapters.rpc.logins.config import LoginConfig
+    from rackwise.adapters.rpc.config import LoginConfig
     from rackwise.adapters.rpc.logins.login import Exchange
     from rackwise.core.sasl.outcome import LoginOutcome
 
