@@ -135,14 +135,15 @@ class Connection:
 
     async def _frame(self) -> bytes | None:
         """The next frame without its size; None if the client left between two frames."""
-        until, reason = asyncio.get_running_loop().time() + self.guards.idle_s, "idle"
-        if self.deadline is not None and self.deadline < until:
-            until, reason = self.deadline, self.deadline_reason
+        idle_until = asyncio.get_running_loop().time() + self.guards.idle_s
+        until = idle_until if self.deadline is None else min(self.deadline, idle_until)
         try:
             async with asyncio.timeout_at(until):
                 first = await self.stream.reader.readexactly(1)
         except TimeoutError:
-            raise self.fault or Closed(reason) from None
+            if until < idle_until:
+                raise Closed(self.deadline_reason) from None
+            raise Closed("idle") from None
         except asyncio.IncompleteReadError:
             return None
         try:
