@@ -30,10 +30,9 @@ from rackwise.cli.shell import MAX_INPUT, Color, version
 from rackwise.cli.usage.completion import SCRIPTS, CompletionShell
 from rackwise.cli.usage.help import Command, GroupedHelp, Heading, examples_text
 from rackwise.core.byte_sizes import size_in_bytes
-from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
 
 COMMANDS = {
@@ -397,21 +396,6 @@ def with_option_groups(
         return run
 
     return decorate
-
-
-def reject_combined(option: str, others: Sequence[str], *, hint: str) -> None:
-    """Reject options that have no effect beside another one. Raises `InvalidConfig`.
-
-    `others`: the names of the given options; none of them is no error.
-    """
-    if others:
-        names = ", ".join(others)
-        raise InvalidConfig(
-            f"{option} cannot be combined with {names}",
-            wanted=f"{option} alone",
-            had=names,
-            hint=hint,
-        )
 
 
 def _options(group: Any, without: Collection[str]) -> list[Parameter]:  # noqa: ANN401 (a dataclass)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rackwise.cli.app import reject_combined
 from rackwise.cli.shell import Shell, escaped_lines
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rackwise.cli.app import reject_combined, with_option_groups
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell, version
 from rackwise.cli.source import ClusterSource, PolicyFile, utc_now
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import Infeasible, InvalidConfig, PartialRacks
 from rackwise.core.text import escaped
 

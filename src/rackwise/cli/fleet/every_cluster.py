@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rackwise.cli.app import reject_combined
 from rackwise.cli.fleet.missing_values import missing_values
 from rackwise.cli.fleet.rows import show_audits, show_plans, show_snapshots
 from rackwise.cli.fleet.side_by_side import run_side_by_side
 from rackwise.cli.shell import parse_duration_ms
 from rackwise.cli.source import utc_now
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidConfig, InvalidSnapshot
 from rackwise.core.text import escaped
 

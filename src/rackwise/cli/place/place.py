@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rackwise.cli.app import reject_combined, with_option_groups
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.place.options import (
     TOPICS_NOTED,
     PlacementOptions,
@@ -31,6 +31,7 @@ from rackwise.cli.place.served import (
 )
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidConfig, PlacementFailures
 from rackwise.core.text import counted, escaped, names_text
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.app import reject_combined
 from rackwise.cli.place.options import parse_broker_ids
 from rackwise.cli.place.serve_options import MS_PER_S
 from rackwise.cli.shell import installed
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:

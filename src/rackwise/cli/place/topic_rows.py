@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rackwise.cli.app import reject_combined
 from rackwise.cli.place.options import (
     PlacementOptions,
     PlacementSettings,
@@ -15,6 +14,7 @@ from rackwise.cli.place.options import (
     print_notes,
 )
 from rackwise.cli.shell import Shell
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import (
     InvalidAssignment,
     InvalidConfig,

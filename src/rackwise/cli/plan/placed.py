@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.app import reject_combined
 from rackwise.cli.placer_options import (
     PlacerOptions,
     Seed,
@@ -18,6 +17,7 @@ from rackwise.cli.placer_options import (
     seeded_random,
 )
 from rackwise.cli.plan.goals import goal_text, note_empty_topics, replication_by_topic
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 

@@ -17,8 +17,9 @@ from rackwise.cli.analyze.racks.options import (
     write_addresses,
     write_table,
 )
-from rackwise.cli.app import reject_combined, with_option_groups
+from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell, installed
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidAddresses
 from rackwise.core.inventory.zones import ZONE_LABEL, ZoneForm
 from rackwise.core.text import counted, escaped, names_text

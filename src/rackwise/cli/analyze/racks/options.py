@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.app import reject_combined
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import utc_now
+from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.inventory.zones import ZoneForm
 from rackwise.core.text import counted, escaped
