@@ -161,3 +161,10 @@ class TestPlaced:
         assert self.placed(*cluster.partitions) == [
             tuple(id_ for id_ in p.replicas if id_ not in p.adding) for p in cluster.partitions
         ]
+
+
+def test_neighbouring_rows_are_rows_of_their_own():
+    rows = Ragged.of([[1, 2], [], [3], [4, 5]])
+    assert rows.part(slice(1, 3)) == Ragged.of([[], [3]])
+    assert rows.part(slice(3, 9)) == Ragged.of([[4, 5]])
+    assert len(rows.part(slice(0, 0))) == 0
