@@ -239,7 +239,7 @@ def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBat
     while True:
         try:
             batch = next(rows, None)
-        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError, IndexError) as error:
             reason = shown(error, os.environ)
             raise UnreadableFile(f"{path}: {type(error).__name__}: {reason}") from None
         if batch is None:
