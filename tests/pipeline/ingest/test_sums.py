@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections import Counter
 
 import numpy as np
@@ -371,3 +372,27 @@ def test_bytes_are_counted_apart_from_the_facts(values, total):
     kind = pa.int64() if any(isinstance(value, int) for value in values) else pa.string()
     high, low = raw_bytes(pa.array(values, kind))
     assert (high << 32) + low == total
+
+
+ROW_OF_TEXT = "2 1 eni-1 10.0.0.1 10.0.0.2 5 9092 6 1 5 1700000000 1700000060 ACCEPT OK\n"
+
+
+@pytest.mark.parametrize("size", [60, 7000, None])
+def test_a_text_file_that_changes_while_it_is_read_is_rejected(tmp_path, size):
+    from rackwise.pipeline.ingest.splits import SplitReader, UnreadableFile
+    from rackwise.pipeline.schemas import BRONZE_VPC
+
+    path = tmp_path / "a.log"
+    head = "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes"
+    path.write_text(head + " start end action log-status\n" + ROW_OF_TEXT * 4)
+    split = {"file": 0, "name": None, "path": str(path), "size": path.stat().st_size}
+    split |= {"modified_s": None, "part": 0, "parts": 1}
+    reader = SplitReader(needed=BRONZE_VPC, coded=(), work=iter)
+    rows = reader([pa.RecordBatch.from_pylist([split])])
+    assert next(rows)["bytes"].to_pylist() == ["5"] * 4
+    if size is None:
+        path.unlink()
+    else:
+        os.truncate(path, size)
+    with pytest.raises(UnreadableFile, match=r"ChangedFile|FileNotFoundError"):
+        next(rows)

@@ -201,8 +201,7 @@ class SplitReader:
                 "source_file": pa.array([name], pa.string()).take(zeros),
             }
             yield pa.RecordBatch.from_pydict(arrays)
-        if modified_s is not None:
-            check_unchanged(path, size, modified_s)
+        check_unchanged(path, size, modified_s)
 
 
 @dataclass(frozen=True, slots=True)
