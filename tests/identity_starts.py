@@ -131,7 +131,7 @@ class Start:
             case actions.Signal():
                 yield
                 self.world.kill(self.child, clean=True)
-                return actions.ChildEnded(at_ms=now)
+                return actions.ReaderEnded(at_ms=now)
             case actions.Release():
                 yield
                 self.world.end_session(self.session)

@@ -36,7 +36,7 @@ CAPABILITIES = {
         oracle/test_assignors.py oracle/test_sticky.py
     """,
     "producers": "core/partitioner adapters/clients cli/producer oracle/test_choices.py",
-    "service": "core/replica_service adapters/rpc cli/place/test_serve.py",
+    "service": "core/replica_service core/sasl adapters/rpc cli/place/test_serve.py",
     "bill": """
         core/savings solver/test_savings.py solver/test_saving_ranges.py solver/test_moved_reads.py
         core/test_traffic.py core/test_subnets.py

@@ -8,7 +8,7 @@ import signal
 import pyarrow as pa
 import pytest
 
-from rackwise.pipeline.runtime.child_process import ChildEnded, ChildFailed, in_child
+from rackwise.pipeline.runtime.child_process import ChildFailed, ReaderEnded, in_child
 
 
 def row(number):
@@ -35,7 +35,7 @@ def test_a_crash_is_an_error_with_the_last_note_and_the_last_line_of_stderr(capf
 
     found = in_child(crash)
     assert numbers([next(found)]) == [1]
-    with pytest.raises(ChildEnded) as caught:
+    with pytest.raises(ReaderEnded) as caught:
         next(found)
     assert str(caught.value) == "the reader ended with SIGABRT: what(): no end"
     assert caught.value.note == "b.parquet"
@@ -43,9 +43,9 @@ def test_a_crash_is_an_error_with_the_last_note_and_the_last_line_of_stderr(capf
 
 
 def test_a_child_that_is_killed_hints_at_memory_and_one_that_exits_is_no_end_of_the_rows():
-    with pytest.raises(ChildEnded, match="SIGKILL: the system may have too little memory"):
+    with pytest.raises(ReaderEnded, match="SIGKILL: the system may have too little memory"):
         list(in_child(lambda _: os.kill(os.getpid(), signal.SIGKILL)))
-    with pytest.raises(ChildEnded, match="exit code 0"):
+    with pytest.raises(ReaderEnded, match="exit code 0"):
         list(in_child(lambda _: os._exit(0)))
 
 

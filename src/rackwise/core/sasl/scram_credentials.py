@@ -68,7 +68,7 @@ class ScramCredential:
 
 @dataclass(frozen=True, slots=True)
 class ScramUsers:
-    """The entries of a file, and what unknown users are told."""
+    """The entries of a file, and the answer to unknown users."""
 
     entries: Mapping[tuple[str, str], ScramCredential]
     """(mechanism, user) -> entry."""

@@ -16,7 +16,7 @@ from pyarrow import parquet
 from rackwise.core.errors import InvalidRates
 from rackwise.core.text import escaped
 from rackwise.core.traffic import RateRow
-from rackwise.pipeline.runtime.child_process import ChildEnded, in_child
+from rackwise.pipeline.runtime.child_process import ReaderEnded, in_child
 from rackwise.pipeline.runtime.failures import failure_line
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
         table = pa.Table.from_batches(in_child(lambda _: _batches(data), UnreadableRates))
         _check_columns(table, where)
         rows = table.select(_known_columns(table)).to_pylist()
-    except (UnreadableRates, ChildEnded, pa.ArrowException, UnicodeDecodeError) as error:
+    except (UnreadableRates, ReaderEnded, pa.ArrowException, UnicodeDecodeError) as error:
         had = f"an error from pyarrow: {failure_line(error)}"
         if not data.startswith(MAGIC):
             had = f"a file that begins with {data[:4]!r}"

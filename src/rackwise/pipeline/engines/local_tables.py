@@ -17,7 +17,7 @@ from pyarrow import dataset
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.splits import UnreadableFile
-from rackwise.pipeline.runtime.child_process import ChildEnded, in_child
+from rackwise.pipeline.runtime.child_process import ReaderEnded, in_child
 from rackwise.pipeline.runtime.failures import failure_line
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def _damage_told(folder: Path) -> Iterator[None]:
     """Raise `InvalidConfig` for a file of a table that cannot be read."""
     try:
         yield
-    except (UnreadableFile, ChildEnded) as error:
-        place = f"{error.note}: " if isinstance(error, ChildEnded) else ""
+    except (UnreadableFile, ReaderEnded) as error:
+        place = f"{error.note}: " if isinstance(error, ReaderEnded) else ""
         had = place + failure_line(error)
         raise InvalidConfig(
             f"expected a table of an earlier run that can be read, got a damaged file: {had}",

@@ -41,7 +41,7 @@ from rackwise.pipeline.columns.arrays import cut_texts
 from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_keys
 from rackwise.pipeline.ingest.files import PARQUET
 from rackwise.pipeline.ingest.text_lines import TextPart
-from rackwise.pipeline.runtime.child_process import ChildEnded, in_child
+from rackwise.pipeline.runtime.child_process import ReaderEnded, in_child
 from rackwise.pipeline.runtime.stores.filesystems import (
     ChangedFile,
     check_unchanged,
@@ -219,7 +219,7 @@ class Guarded:
 
         try:
             yield from in_child(found, UnreadableFile)
-        except ChildEnded as error:
+        except ReaderEnded as error:
             raise UnreadableFile(f"{error.note}: {error}") from None
 
 

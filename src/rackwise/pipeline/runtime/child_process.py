@@ -6,7 +6,7 @@ process sees how the child ended:
 
 ```
 child    note "a.parquet"   batch   batch   note "b.parquet"   SIGABRT
-here     .                  batch   batch   .                  ChildEnded: b.parquet, SIGABRT
+here     .                  batch   batch   .                  ReaderEnded: b.parquet, SIGABRT
 ```
 
 The child has the memory of this process, so nothing is started, imported or sent to it. What it
@@ -44,7 +44,7 @@ _LAST_BYTES = 2_000
 """Bytes of the stderr of the child that are read."""
 
 
-class ChildEnded(Exception):
+class ReaderEnded(Exception):
     """The child ended before its work was done; `str` says how, in one line."""
 
     def __init__(self, how: str, *, note: str | None) -> None:
@@ -61,7 +61,7 @@ def in_child(values: Values, *errors: type[Exception]) -> Iterator[pa.RecordBatc
     """The batches that a function computes in a child process, as they come.
 
     `errors`: exceptions that are raised here if the function raises them, with their text.
-    Raises `MemoryError`, `ChildEnded`, and `ChildFailed` for other exceptions.
+    Raises `MemoryError`, `ReaderEnded`, and `ChildFailed` for other exceptions.
     """
     last: str | None = None
     expected: tuple[type[Exception], ...] = (MemoryError, *errors)
@@ -88,7 +88,7 @@ def in_child(values: Values, *errors: type[Exception]) -> Iterator[pa.RecordBatc
             if status is None:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
-        raise ChildEnded(_how(status, words), note=last)
+        raise ReaderEnded(_how(status, words), note=last)
 
 
 def _error(kind: int, text: str, expected: tuple[type[Exception], ...]) -> Exception:

@@ -27,7 +27,7 @@ from pyarrow import parquet
 
 from rackwise.pipeline.ingest.explain.model import Estimate
 from rackwise.pipeline.ingest.text_lines import GZIP_WINDOW, column_names, header_in
-from rackwise.pipeline.runtime.child_process import ChildEnded, ChildFailed, in_child
+from rackwise.pipeline.runtime.child_process import ChildFailed, ReaderEnded, in_child
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -48,7 +48,7 @@ MOST_SAMPLED = 20
 """Files of each kind that are opened."""
 SAMPLE_BYTES = 2**16
 """Bytes of a text file that are read."""
-UNREADABLE = (OSError, zlib.error, ChildEnded, ChildFailed)
+UNREADABLE = (OSError, zlib.error, ReaderEnded, ChildFailed)
 """What the look at a damaged file raises."""
 
 
