@@ -178,8 +178,9 @@ class TestReference:
         no_secret_in(raised.value)
 
     def test_a_variable_that_is_not_set_is_named(self):
-        with pytest.raises(InvalidConfig, match="HOOK, which is not set"):
+        with pytest.raises(InvalidConfig, match="HOOK, which is not set") as raised:
             read_webhook("${env:HOOK}", environ={})
+        assert raised.value.hint == "set HOOK to the URL of the webhook"
 
     def test_http_is_accepted_for_this_machine(self):
         for host in ("localhost", "127.0.0.1", "[::1]"):

@@ -49,7 +49,8 @@ def read_webhook(reference: str, *, environ: Mapping[str, str]) -> Secret:
     if kind == "env" and VARIABLE.fullmatch(name):
         text = environ.get(name)
         if text is None:
-            raise _invalid(reference, "a variable that is set", f"{name}, which is not set")
+            hint = f"set {escaped(name)} to the URL of the webhook"
+            raise _invalid(reference, "a variable that is set", f"{name}, which is not set", hint)
     elif kind == "file" and "://" not in name:  # a URL in place of a path is not shown
         text = read_secret(
             name,
@@ -114,12 +115,17 @@ def _check(reference: str, url: Secret) -> None:
         raise _invalid(reference, "an https:// URL in it", "http:// to another machine")
 
 
-def _invalid(reference: str, wanted: str, had: str) -> InvalidConfig:
+def _invalid(
+    reference: str,
+    wanted: str,
+    had: str,
+    hint: str = "copy the URL of the webhook again; it is never shown",
+) -> InvalidConfig:
     return InvalidConfig(
         f"invalid --notify {escaped(reference)}: expected {wanted}, got {escaped(had)}",
         wanted=wanted,
         had=had,
-        hint="copy the URL of the webhook again; it is never shown",
+        hint=hint,
         where="--notify",
     )
 

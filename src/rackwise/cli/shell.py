@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.byte_sizes import size_in_bytes
@@ -319,3 +320,10 @@ def installed(extra: str, purpose: str) -> Iterator[None]:
             wanted=package,
             hint=f'pip install "rackwise[{extra}]"',
         ) from None
+
+
+def check_installed(package: str, extra: str, purpose: str) -> None:
+    """Raise what `installed` raises where a package is absent, without loading the package."""
+    with installed(extra, purpose):
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)

@@ -240,6 +240,23 @@ def test_options_that_cannot_be_are_rejected_before_anything_is_written(
     assert not (tmp_path / "d").exists()
 
 
+@pytest.mark.parametrize(
+    ("package", "wanted", "extra"),
+    [
+        ("pyspark", "pyspark is required to analyze, but it is not installed", "spark"),
+        ("kafka", "kafka is required to talk to brokers, but it is not installed", "kafka"),
+    ],
+)
+def test_a_missing_package_is_told_before_anything_is_written(
+    fleet, monkeypatch, capsys, package, wanted, extra
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert run(["nightly", "--fleet", str(fleet.file), "--out", str(fleet.data)]) == 1
+    told = capsys.readouterr().err
+    assert told == f'error: {wanted}\nhint: pip install "rackwise[{extra}]"\n'
+    assert not fleet.data.exists()
+
+
 def test_a_folder_without_a_fleet_file_is_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["nightly", "--out", "d"]) == 1

@@ -13,7 +13,7 @@ import typer
 
 from rackwise.adapters.clock import SHIFT
 from rackwise.cli.app import with_option_groups
-from rackwise.cli.shell import Shell, parse_duration_ms
+from rackwise.cli.shell import Shell, check_installed, parse_duration_ms
 from rackwise.cli.source import utc_now
 from rackwise.core.errors import InvalidConfig, JournalUnwritable, Locked, WorldError
 from rackwise.core.text import escaped
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 LEAST_MEASURE_MS = 1000
 MOST_PERCENT = 10_000
+NEEDED = (
+    ("kafka", "kafka", "talk to brokers"),
+    ("pyspark", "spark", "analyze"),
+    ("pyarrow", "spark", "analyze"),
+    ("jinja2", "report", "render a report"),
+)
+"""Package, extra and purpose of what the steps load."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +124,8 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
     _rehearse(options.at)
     fleet = _fleet(shell, options)
     webhook = _webhook(options)
+    for package, extra, purpose in NEEDED:
+        check_installed(package, extra, purpose)
     root = options.out.absolute()
     try:
         made_folders(root, ["metrics"])
