@@ -2,17 +2,20 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from contextlib import closing
 
 import pytest
+from typer.main import get_command
 
 import prometheus_tools
 from kafka_traffic import create, delete, until
 from prometheus_servers import Exporter, Prometheus, program
 from rackwise.adapters.files import publish
 from rackwise.adapters.kafka import connect
+from rackwise.cli.app import COMMANDS, build_app
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from rackwise.report.metrics import nightly, run  # noqa: F401 (they register their metrics)
@@ -96,6 +99,27 @@ class TestFiles:
         named = set(NAME.findall(file.read_text()))
         assert named - METRICS == set()
         assert len(named) > 4
+
+
+def told_commands():
+    """Each command that an annotation tells, with labels such as Prometheus puts in."""
+    rules = re.sub(r"^ *#.*$", "", RULES.read_text(), flags=re.MULTILINE)
+    text = " ".join(rules.split()).replace("{{ $labels.cluster }}", "prod-eu")
+    found = re.findall(r"`rackwise ([^`]+)`", text.replace("{{ $labels.rack }}", "/eu/a"))
+    return sorted(set(found))
+
+
+class TestCommands:
+    @pytest.mark.parametrize("text", told_commands())
+    def test_each_command_of_an_annotation_is_one_that_runs_for_the_cluster(self, text):
+        name, *words = shlex.split(text)
+        command = get_command(build_app(*COMMANDS)).commands[name]
+        given = command.make_context(name, words).params
+        assert given["cluster"] == "prod-eu"
+        assert "{{" not in text
+
+    def test_the_commands_are_found(self):
+        assert [text for text in told_commands() if "--lose /eu/a" in text]
 
 
 def audit(cluster, file):
