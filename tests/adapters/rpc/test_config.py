@@ -86,7 +86,8 @@ class TestTls:
             assert received(sock)
             (connection,) = filter(None, server.server._tasks.values())
             subject = sock.getpeercert()["subject"]  # both sides show the same certificate
-            (organization, unit) = (value for group in subject for _, value in group)
+            values = (value for group in subject for _, value in group)
+            organization, unit = (value.replace("#", "\\#") for value in values)
             assert connection.owner == f"User:OU={unit},O={organization}"
             assert connection.principal == connection.owner
 

@@ -67,6 +67,18 @@ def test_a_typed_password_is_asked_twice(monkeypatch):
     assert PASSWORD not in err
 
 
+@pytest.mark.parametrize("error", [EOFError(), UnicodeDecodeError("utf-8", b"\xfc", 0, 1, "no")])
+def test_a_terminal_that_gives_no_line_is_one_error(monkeypatch, error):
+    def ended(_):
+        raise error
+
+    monkeypatch.setattr(sys, "stdin", Typed())
+    monkeypatch.setattr(scram_user, "getpass", ended)
+    code, out, err = called("scram-user", "alice")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: invalid password: expected a line of UTF-8")
+
+
 @pytest.mark.parametrize(
     ("data", "user", "said"),
     [

@@ -17,7 +17,14 @@ def test_a_subject_is_written_last_part_first():
 
 @pytest.mark.parametrize(
     ("name", "written"),
-    [("a,O=b", "a\\,O=b"), ("#a", "\\#a"), (" a ", "\\ a\\ "), (" ", "\\ "), ("a\\", "a\\\\")],
+    [
+        ("a,O=b", "a\\,O\\=b"),
+        ("#a", "\\#a"),
+        ("a=b#c", "a\\=b\\#c"),
+        (" a ", "\\ a\\ "),
+        (" ", "\\ "),
+        ("a\\", "a\\\\"),
+    ],
 )
 def test_a_name_cannot_pass_for_two_parts(name, written):
     found = certificate_principal(((("commonName", name),),))

@@ -124,7 +124,7 @@ class Connection:
         except RemoteProtocolError as error:
             raise Closed("protocol", f"RemoteProtocolError: {error}") from None
         except OSError as error:
-            raise Closed("reset", type(error).__name__) from None
+            raise self.fault or Closed("reset", type(error).__name__) from None
         if self.fault is not None:
             raise self.fault
 
@@ -135,7 +135,11 @@ class Connection:
 
     async def _frame(self) -> bytes | None:
         """The next frame without its size; None if the client left between two frames."""
-        idle_until = asyncio.get_running_loop().time() + self.guards.idle_s
+        now_s = asyncio.get_running_loop().time()
+        # A byte that is here already does not wait, so no timeout would end it.
+        if self.deadline is not None and now_s >= self.deadline:
+            raise Closed(self.deadline_reason)
+        idle_until = now_s + self.guards.idle_s
         until = idle_until if self.deadline is None else min(self.deadline, idle_until)
         try:
             async with asyncio.timeout_at(until):

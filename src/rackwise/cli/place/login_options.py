@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +11,14 @@ import typer
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.sasl.principals import check_allowed
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.adapters.rpc.config import LoginConfig
+
+LEAST_SESSION_S = 2
+"""Clients log in again after 85 % of it, and one connection at most once per second."""
+MOST_SESSION_S = 30 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +37,8 @@ class LoginOptions:
         float | None,
         typer.Option(
             metavar="S",
-            min=1,
+            min=LEAST_SESSION_S,
+            max=MOST_SESSION_S,
             help="Time after which a client must log in again. [default: never]",
         ),
     ] = None
@@ -48,6 +55,14 @@ class LoginOptions:
         """The logins; None without any. Raises `InvalidConfig` for options that do not fit."""
         from rackwise.adapters.rpc.config import LoginConfig
 
+        if self.max_session is not None and not math.isfinite(self.max_session):
+            raise InvalidConfig(
+                "invalid --max-session: expected a number of seconds, got "
+                f"{escaped(str(self.max_session))}",
+                wanted="a number of seconds",
+                had=self.max_session,
+                hint="for example --max-session 3600",
+            )
         if self.scram_users is not None:
             return LoginConfig(scram_users=self.scram_users, session_s=self.max_session)
         if self.max_session is not None:

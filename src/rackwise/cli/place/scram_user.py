@@ -79,8 +79,12 @@ def scram_user(
 def _password() -> Secret:
     """The password, typed twice or piped. Raises `InvalidConfig`."""
     if sys.stdin.isatty():
-        typed = getpass("Password: ")
-        if typed != getpass("Again: "):
+        try:
+            typed = getpass("Password: ")
+            again = getpass("Again: ")
+        except (EOFError, UnicodeDecodeError):
+            raise InvalidConfig("invalid password: expected a line of UTF-8, got none") from None
+        if typed != again:
             raise InvalidConfig("invalid password: expected the same text twice, got two texts")
         return Secret(typed)
     raw = sys.stdin.buffer.readline(MOST_PASSWORD + 1)

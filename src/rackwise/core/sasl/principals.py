@@ -1,7 +1,8 @@
 """Who a client is: `User:alice`, as Kafka's own access lists write it.
 
 A client with a certificate is `User:` and the certificate's subject as in RFC 2253, the last part
-first: `User:CN=rows,OU=tools,O=Example`. This is Kafka's default, too.
+first: `User:CN=rows,OU=tools,O=Example`. This is Kafka's default, too. Attributes without a short
+name, such as `serialNumber`, keep their name here; Kafka writes their number and bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _SHORT = {
     "domainComponent": "DC",
     "userId": "UID",
 }
-_SPECIAL = ',+"\\<>;'
+_SPECIAL = ',=+"\\<>#;'
 
 
 def principal_of(name: str) -> str:
@@ -64,4 +65,4 @@ def _quoted(value: str) -> str:
     found = "".join("\\" + each if each in _SPECIAL else each for each in value)
     if value.endswith(" ") and len(value) > 1:
         found = found[:-1] + "\\ "
-    return "\\" + found if value.startswith(("#", " ")) else found
+    return "\\" + found if value.startswith(" ") else found

@@ -15,10 +15,11 @@ server_key      = HMAC(salted_password, "Server Key")
 ```
 
 **Unknown users.** The salt of a user that the file does not have is a keyed hash of the name, so it
-is the same at each login, as the salt of a real user is. The key is a hash of all entries: it is
-the same after a restart, changes when the file changes, and no user can compute it. Iterations are
-the most frequent number of the mechanism. If entries differ in iterations or in the length of their
-salt, the rarer ones show that their user exists.
+is the same at each login, as the salt of a real user is. The key is a hash of the entries that the
+service had when it started, so it is the same after a restart and after a change of the file, and
+no user can compute it. After a change *and* a restart it is another one, which an observer of both
+can see. Iterations are the most frequent number of the mechanism. If entries differ in iterations
+or in the length of their salt, the rarer ones show that their user exists.
 
 Source: RFC 5802 3; Kafka's `ScramCredentialUtils`, `ScramFormatter`.
 """
@@ -80,6 +81,10 @@ class ScramUsers:
     def mechanisms(self) -> tuple[str, ...]:
         """The mechanisms that at least one user has."""
         return tuple(each for each in HASHES if each in self._usual)
+
+    def like(self, earlier: ScramUsers) -> ScramUsers:
+        """These users, with the salts of unknown ones that `earlier` has."""
+        return ScramUsers(self.entries, earlier._key, self._usual)
 
     def find(self, mechanism: str, user: str) -> tuple[ScramCredential, bool]:
         """The entry of a user and True; for an unknown user one without a password, and False.

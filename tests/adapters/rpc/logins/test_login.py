@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from contextlib import ExitStack, closing
 
 import pytest
@@ -14,6 +15,7 @@ from rackwise.adapters.files import write_snapshot
 from rackwise.adapters.kafka import connect_as
 from rackwise.adapters.rpc.client import ReplicaAssignmentClient
 from rackwise.adapters.rpc.config import Guards, LoginConfig, ServeConfig, Tls, listening_socket
+from rackwise.adapters.rpc.logins import users as users_module
 from rackwise.core.errors import AuthenticationFailed, InvalidConfig, ServerRefused
 from rackwise.core.json.strict import parse
 from rackwise.core.sasl.scram_credentials import HASHES
@@ -23,6 +25,16 @@ from rpc_logins import USERS, SaslSocket, authenticate, handshake, handshake_cod
 from rpc_servers import PATIENCE_S, eventually, received, response_of, running
 from service_frames import assignment, framed, header
 from small_clusters import small_cluster
+
+
+def received_or_closed(client, data):
+    """The answer to these bytes; None if the server has closed."""
+    try:
+        client.sock.sendall(data)
+        return received(client.sock)
+    except OSError:
+        return None
+
 
 GOOD = framed(assignment(12, 3))
 VERSIONS = framed(header(18, 0, version=1))
@@ -36,7 +48,8 @@ def users(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shared(users):
-    with running(logins=LoginConfig(scram_users=users), allowed=frozenset(["User:alice"])) as made:
+    config, guards = LoginConfig(scram_users=users), Guards(login_s=PATIENCE_S)
+    with running(logins=config, guards=guards, allowed=frozenset(["User:alice"])) as made:
         yield made
 
 
@@ -166,6 +179,14 @@ class TestRefused:
             with closing(SaslSocket(server.port)) as idle:
                 assert received(idle.sock) is None
             eventually(lambda: server.closed_by("login") == 1)
+            with closing(SaslSocket(server.port)) as busy:
+                answers = 0
+                busy.sock.sendall(VERSIONS[:1])
+                while received_or_closed(busy, VERSIONS[1:] + VERSIONS[:1]):
+                    answers += 1
+                    time.sleep(0.01)
+                assert answers > 0
+            eventually(lambda: server.closed_by("login") == 2)
         with running(logins=config, guards=Guards(login_s=PATIENCE_S)) as server:
             with closing(SaslSocket(server.port)) as half:
                 half.sock.sendall(handshake("SCRAM-SHA-512")[:9])
@@ -218,12 +239,36 @@ class TestSessions:
             path.write_text("nonsense")
             assert code() == 0
             lines = server.told("read")
-            assert lines[0] == {"type": "read", "users": 2}
+            assert lines[0] == {"type": "read", "users": 1}
             assert lines[1]["error"] == "InvalidConfig"
+
+    def test_a_file_that_could_not_be_read_is_tried_again_though_it_is_the_same(
+        self, tmp_path, monkeypatch
+    ):
+        """Who was removed does not stay because the first attempt failed."""
+        told = []
+        monkeypatch.setattr(users_module, "RETRY_S", 0.0)
+        path = scram_file(tmp_path)
+        file = users_module.ScramFile(path, lambda **line: told.append(line))
+        salt = file.users().find("SCRAM-SHA-512", "nobody")[0].salt
+        scram_file(tmp_path, {"carol": "canary-of-carol"})
+        failing = [OSError(24, "Too many open files")] * 2
+        read = users_module.read_scram_users
+
+        def reading(path):
+            if failing:
+                raise failing.pop()
+            return read(path)
+
+        monkeypatch.setattr(users_module, "read_scram_users", reading)
+        known = [file.users().find("SCRAM-SHA-512", "alice")[1] for _ in range(4)]
+        assert known == [True, True, False, False]
+        assert [line.get("error") for line in told] == ["OSError", None]
+        assert file.users().find("SCRAM-SHA-512", "nobody")[0].salt == salt
 
 
 def test_failed_logins_do_not_delay_a_small_request(users):
-    guards = Guards(login_pause_s=PATIENCE_S, per_address=50)
+    guards = Guards(login_s=PATIENCE_S, login_pause_s=PATIENCE_S, per_address=50)
     with (
         running(logins=LoginConfig(scram_users=users), guards=guards) as server,
         ExitStack() as crowd,
@@ -265,6 +310,8 @@ class TestConfiguration:
             (["--allow", "User:a"], "invalid --allow: expected logins or client certificates"),
             (["--allow", "alice"], "invalid --allow: expected User:NAME, got alice"),
             (["--max-session", "5"], "--max-session requires --scram-users"),
+            (["--max-session", "nan"], "invalid --max-session: expected a number of seconds"),
+            (["--max-session", "1"], "--max-session"),
             (["--scram-users", "none"], "cannot read SCRAM users none"),
         ],
     )
