@@ -315,6 +315,16 @@ class TestTwins:
         assert here.night.run_of("first-look", "a").is_ok
         assert self.looked(here, "c", "y").night.run_of("first-look", "c").is_ok
 
+    def test_a_look_of_an_earlier_start_is_taken_again_before_anything_fails(self):
+        here = self.looked(situation(A, C), "a", "x")
+        here = replace(here, night=here.night.started(DAY, BEGAN))
+        here = self.looked(here, "c", "x")
+        assert here.night.run_of("first-look", "c").is_ok
+        assert ("first-look", "a") in keys(due(here))
+        assert all(run.is_ok for run in self.looked(here, "a", "y").night.runs)
+        twins = self.looked(here, "a", "x").night.runs
+        assert [run.is_ok for run in twins] == [False, False]
+
     def test_names_without_a_known_id_are_no_twins(self):
         here = self.looked(self.looked(situation(A, C), "a", None), "c", None)
         assert all(run.is_ok for run in here.night.runs)

@@ -7,7 +7,8 @@ first-look old    cluster x, ok
 ```
 
 What was made from a look at one of them is dropped: which steps had run when the second name
-answered is a matter of time, and a night that is killed has to end as one that is not.
+answered is a matter of time, and a night that is killed has to end as one that is not. A look of an
+earlier start of `nightly` is only taken again: the name may have been corrected since.
 
 What this does not do: compare with other nights. A name whose cluster does not answer is no twin.
 """
@@ -26,21 +27,28 @@ if TYPE_CHECKING:
 
 def with_failed_twins(night: Night) -> Night:
     """The night in which each look at a cluster with several names is a failed one."""
-    found = twins(_ids(night))
-    if not found:
-        return night
-    why = {
-        name: f"{twins_text(cluster_id, names)}; {TWINS_HINT}"
-        for cluster_id, names in found.items()
-        for name in names
-    }
+    why: dict[str, str] = {}
+    again: set[str] = set()
+    for cluster_id, names in twins(_ids(night)).items():
+        earlier = {name for name in names if not _is_of_this_start(night, name)}
+        again |= earlier
+        if not earlier:
+            text = f"{twins_text(cluster_id, names)}; {TWINS_HINT}"
+            why.update(dict.fromkeys(names, text))
     runs: list[StepRun] = []
     for run in night.runs:
+        if run.step in LOOKS and run.clusters[0] in again:
+            continue
         if why.keys().isdisjoint(run.clusters):
             runs.append(run)
         elif run.step in LOOKS:
             runs.append(replace(run, exit=1, reason=why[run.clusters[0]]))
     return replace(night, runs=tuple(runs))
+
+
+def _is_of_this_start(night: Night, name: str) -> bool:
+    looks = [run for run in night.runs if run.step in LOOKS and run.clusters == (name,)]
+    return all(run.start == night.starts for run in looks)
 
 
 def _ids(night: Night) -> dict[str, str | None]:

@@ -176,6 +176,10 @@ class Driver:
     def _loop(self, advance: Callable[[int], None]) -> None:
         while jobs := due(self._situation()):
             if jobs[0].step == "notify":
+                if self._running:  # of a name that has turned out to be a twin
+                    advance(self._collect())
+                    time.sleep(POLL_S)
+                    continue
                 self._notify(jobs[0])
                 advance(1)
                 continue
