@@ -180,7 +180,9 @@ def test_a_long_value_is_cut_wherever_an_error_repeats_it():
 def test_exhausted_memory_is_told_with_what_was_asked_for(error, asked):
     found = errors.MemoryExhausted.of(error)
     assert found.message == f"memory exhausted: {asked}"
-    assert found.hint == "use a machine with more memory, or fewer topics with --topics"
+    limits = "raise the limits of threads and memory of this process"
+    more = "use a machine with more memory, or fewer topics with --topics"
+    assert found.hint == (limits if isinstance(error, RuntimeError) else more)
     assert found.exit_code == 1
 
 

@@ -515,7 +515,9 @@ class MemoryExhausted(WorldError):
             f"memory exhausted: {asked}",
             wanted="more memory",
             had=asked,
-            hint="use a machine with more memory, or fewer topics with --topics",
+            hint="raise the limits of threads and memory of this process"
+            if is_thread
+            else "use a machine with more memory, or fewer topics with --topics",
         )
 
 

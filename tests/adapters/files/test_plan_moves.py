@@ -94,6 +94,21 @@ def test_lines_that_are_not_as_written_have_no_columns(old, new):
     assert written_moves(DATA.replace(MOVES, MOVES.replace(old, new, 1))) is None
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_a_separator_without_a_move_behind_it_has_no_columns():
+    assert written_moves(DATA.replace(MOVES, MOVES + b",\n")) is None
+
+
+@pytest.mark.parametrize("lines", [b"", b"\n"])
+@pytest.mark.parametrize(
+    ("data", "moves"), [(DATA, MOVES), (LIMITED, LATER[len(b'"later":[\n') :])]
+)
+def test_a_plan_whose_lines_of_moves_were_deleted_is_rejected(data, moves, lines):
+    assert moves in data
+    with pytest.raises(InvalidPlan):
+        parse_plan(data.replace(moves, lines), where="p.json")
+
+
 def test_a_large_plan_is_read_in_less_than_three_times_its_size(monkeypatch):
     """The lines of a million moves were in memory six times."""
     monkeypatch.setattr(moves, "_BATCH", 2**16)

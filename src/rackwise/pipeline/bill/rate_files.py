@@ -42,6 +42,8 @@ def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
         table = pa.Table.from_batches(in_child(lambda _: _batches(data), UnreadableRates))
         _check_columns(table, where)
         rows = table.select(_known_columns(table)).to_pylist()
+    except MemoryError:
+        raise
     except (UnreadableRates, ReaderEnded, pa.ArrowException, UnicodeDecodeError) as error:
         had = f"an error from pyarrow: {failure_line(error)}"
         if not data.startswith(MAGIC):
@@ -55,6 +57,8 @@ def _batches(data: bytes) -> list[pa.RecordBatch]:
     try:
         table = parquet.read_table(pa.BufferReader(data))
         empty = pa.RecordBatch.from_pylist([], schema=table.schema)
+    except MemoryError:  # Arrow's is an ArrowException, too
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UnreadableRates(str(error)) from None
     return [empty, *table.to_batches()]

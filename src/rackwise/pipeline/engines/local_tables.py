@@ -81,6 +81,8 @@ def _rows(
         note(part.path)
         try:
             yield from part.scanner(schema=schema, filter=kept, use_threads=False).to_batches()
+        except MemoryError:  # Arrow's is an ArrowException, too
+            raise
         except (OSError, pa.ArrowException) as error:
             raise UnreadableFile(f"{part.path}: {type(error).__name__}: {error}") from None
 

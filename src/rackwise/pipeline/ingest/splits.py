@@ -238,6 +238,8 @@ def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBat
     while True:
         try:
             batch = next(rows, None)
+        except MemoryError:  # Arrow's is an ArrowException, too
+            raise
         except (OSError, pa.ArrowException, UnicodeDecodeError, IndexError) as error:
             reason = shown(error, os.environ)
             raise UnreadableFile(f"{path}: {type(error).__name__}: {reason}") from None
@@ -265,8 +267,15 @@ def damage_told(
 
 
 def crash_in(engine: Engine, files: Sequence[FlowFile]) -> str | None:
-    """The first Parquet file that crashes the process that reads it, and how; an action."""
-    dealt = [file for file in files if file.is_dealt and file.is_parquet]
+    """The first Parquet file that crashes the process that reads it, and how; an action.
+
+    Files of object stores are left out: a worker has opened the store, whose threads and
+    connections its child would not have.
+    """
+    local = [file for file in files if store_uri(file.place) is None]
+    dealt = [file for file in local if file.is_dealt and file.is_parquet]
+    if not dealt:
+        return None
     table, sizes = split_table(dealt, (), whole=True)
     splits_of_files = engine.dealt(table, SPLIT, loads=sizes)
     found = engine.collect(engine.map(splits_of_files, _crashes, _CRASH))
@@ -278,8 +287,10 @@ def _crashes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for index in range(batch.num_rows):
             try:
-                for _ in Guarded(_read_all)([batch.slice(index, 1)]):
-                    pass
+                # A killed child says nothing about its file.
+                with suppress(MemoryError):
+                    for _ in Guarded(_read_all)([batch.slice(index, 1)]):
+                        pass
             except UnreadableFile as error:
                 yield pa.RecordBatch.from_pylist([{"crash": str(error)}])
 

@@ -19,6 +19,7 @@ thread.
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import os
 import signal
@@ -40,6 +41,8 @@ _SIZE = 8
 """Bytes of the length of a message, which is behind its kind, one byte."""
 _VALUE, _NOTE, _DONE, _FAILED, _ERROR = range(5)
 """Kinds of messages. Larger ones than `_ERROR` are errors of the further classes."""
+_PR_SET_PDEATHSIG = 1
+"""Linux's option of `prctl`: the signal at the end of the parent."""
 _LAST_BYTES = 2_000
 """Bytes of the stderr of the child that are read."""
 
@@ -61,15 +64,17 @@ def in_child(values: Values, *errors: type[Exception]) -> Iterator[pa.RecordBatc
     """The batches that a function computes in a child process, as they come.
 
     `errors`: exceptions that are raised here if the function raises them, with their text.
-    Raises `MemoryError`, `ReaderEnded`, and `ChildFailed` for other exceptions.
+    Raises `MemoryError`, also if the child is killed, which is what Linux does where memory ends;
+    `ReaderEnded`, and `ChildFailed` for other exceptions.
     """
     last: str | None = None
     expected: tuple[type[Exception], ...] = (MemoryError, *errors)
-    with TemporaryFile() as words:
+    with _nameless_file() as words:
         reader, writer = os.pipe()
+        parent = os.getpid()
         child = _fork()
         if child == 0:
-            _work(values, expected, reader, writer, words)
+            _work(values, expected, reader, writer, words, parent)
         os.close(writer)
         status: int | None = None
         try:
@@ -83,12 +88,39 @@ def in_child(values: Values, *errors: type[Exception]) -> Iterator[pa.RecordBatc
                         return
                     else:
                         raise _error(kind, content.decode(), expected)
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            status = _wait(child)
         finally:
             if status is None:
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-        raise ReaderEnded(_how(status, words), note=last)
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+                _wait(child)
+        how = _how(status, words)
+        if status == -signal.SIGKILL:
+            raise MemoryError(how)
+        raise ReaderEnded(how, note=last)
+
+
+def _wait(child: int) -> int:
+    """The exit status; 0 if it is lost, as where SIGCHLD is ignored."""
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except ChildProcessError:
+        return 0
+
+
+def _nameless_file() -> IO[bytes]:
+    """A file for the last words, in memory where the system has that: no folder is needed."""
+    if not hasattr(os, "memfd_create"):
+        return TemporaryFile()
+    return open(os.memfd_create("words"), "w+b")  # noqa: PTH123 (a descriptor)
+
+
+def _end_with(parent: int) -> None:
+    """Let the end of the parent end this process, which has the parent's locks of files."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _error(kind: int, text: str, expected: tuple[type[Exception], ...]) -> Exception:
@@ -111,9 +143,11 @@ def _work(
     reader: int,
     writer: int,
     words: IO[bytes],
+    parent: int,
 ) -> NoReturn:
     """The child: it never returns, and runs none of the handlers of this process."""
     try:
+        _end_with(parent)
         os.close(reader)
         faulthandler.disable()  # it may write elsewhere than to stderr
         os.dup2(words.fileno(), 2)

@@ -147,13 +147,17 @@ def _columns(data: bytes, begin: int, end: int) -> MoveColumns | None:
     """The moves of these lines; None where the text is unusual, or a move breaks a rule."""
     codes: dict[bytes, int] = {}
     blocks = []
-    while begin < end:
+    while True:
+        if begin >= end:  # no line, or a separator without a line behind it
+            return None
         cut = data.find(b"\n", begin + _BATCH, end)
         cut = end if cut < 0 else cut
         block = _block(data[begin:cut] + (_SEPARATOR if cut == end else b"\n"), codes)
         if block is None:
             return None
         blocks.append(block)
+        if cut == end:
+            break
         begin = cut + 1
     try:
         names = _names((*codes,), np.concatenate([block.codes for block in blocks]))
