@@ -52,12 +52,13 @@ def _is_of_this_start(night: Night, name: str) -> bool:
 
 
 def _ids(night: Night) -> dict[str, str | None]:
-    """Name -> cluster id, of looks that succeeded or ended in this start of `nightly`.
+    """Name -> cluster id, of looks that succeeded or ended in this start of `nightly`, by name.
 
     A look that failed in an earlier start may be about another cluster, whose name was corrected.
     """
-    return {
+    found = {
         run.clusters[0]: run.cluster_id
         for run in night.runs
         if run.step in LOOKS and (run.is_ok or run.start == night.starts) and run.cluster_id
     }
+    return dict(sorted(found.items()))
