@@ -160,7 +160,7 @@ COMMANDS = {
         "place.scram_user",
         "Make the login of a client of serve",
         Heading.PLACE,
-        "scram-user alice >> users.scram",
+        "scram-user alice",
     ),
     "doctor": Command(
         "audit.doctor",

@@ -78,6 +78,8 @@ def _is_refused(server):
         connected(server.port).close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # it was waiting when the listener closed
+        return False
     return False
 
 
