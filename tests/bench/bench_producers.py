@@ -24,6 +24,7 @@ import asyncio
 import gc
 import os
 import random
+import signal
 import statistics
 import sys
 import time
@@ -370,6 +371,8 @@ def compare_clients(pair: str, writes: list[Callable[[], None]], *, gate: float)
 
 
 if __name__ == "__main__":
+    # The brokers' folder is in memory: it must not stay where the run is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     compare_kafka_python()
     compare_aiokafka()
     with MockCluster(list(BROKERS.values())) as mock:
