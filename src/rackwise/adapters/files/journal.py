@@ -88,7 +88,8 @@ class Journal:
             self._write(self._descriptor, line)
         except OSError as cause:
             self._undo()
-            raise unwritable(self.path, cause.strerror or str(cause)) from None
+            why = cause.strerror or str(cause)
+            raise unwritable(self.path, why, has_lines=bool(self._entries)) from None
         self._entries.append(entry)
         self._check = check
         self._end += len(line)

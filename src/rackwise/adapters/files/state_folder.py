@@ -243,13 +243,17 @@ def _path_text(path: Path | None) -> str | None:
     return None if path is None else str(path.absolute()).encode(errors="replace").decode()
 
 
-def unwritable(path: Path, why: str) -> JournalUnwritable:
-    """The error for a place where no journal can be written."""
+def unwritable(path: Path, why: str, *, has_lines: bool = False) -> JournalUnwritable:
+    """The error for a place where no journal can be written.
+
+    `has_lines`: the journal of a run is there, and in another folder the run could not be resumed.
+    """
+    onward = f"keep {STATE} as it is" if has_lines else f"or set {STATE} to another folder"
     return JournalUnwritable(
         f"cannot keep a journal at {escaped(str(path))}: {escaped(why)}",
         wanted="a folder of yours that can be written to",
         had=why,
-        hint=f"free the disk or mend its permissions, or set {STATE} to another folder",
+        hint=f"free space on the disk or mend the permissions of the folder, {onward}",
         where=str(path),
     )
 

@@ -13,7 +13,9 @@ restore what they have to restore. Kafka continues the moves that it has accepte
 A request for another throttle reaches the steps in the same way.
 
 If the journal cannot be written nothing more is done: an error before the first write to the
-cluster, a partial failure after it.
+cluster, a partial failure after it. Then throttles stay set: Kafka continues the moves that it has
+accepted, and a throttle is cleared only after a line says so. The error names their brokers and
+topics.
 
 What this does not do: hold the lock, read the plan, or check whether it may run (`preflight`).
 """
@@ -39,13 +41,14 @@ from rackwise.core.applying.journal.codec import fields_of
 from rackwise.core.applying.journal.lines import Begin
 from rackwise.core.applying.step import step
 from rackwise.core.errors import JournalUnwritable, PartialFailure
+from rackwise.core.text import escaped, names_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from rackwise.adapters.kafka.applying.world import ClusterAction, World
     from rackwise.core.applying.actions import Action, Observation, ThrottleRequest
-    from rackwise.core.applying.model import ApplyState, Outcome
+    from rackwise.core.applying.model import ApplyState, Outcome, ThrottleKey
     from rackwise.core.json.canonical import Json
 
 WRITES = (SetThrottles, Alter, Elect)
@@ -183,9 +186,22 @@ class _Driver:
                 raise
             outcome = self._state.partitions
             done = [each for each, one in outcome.items() if one.class_ == "done"]
+            again = "rackwise resume" if self._state.mode == "apply" else "the same command again"
             raise PartialFailure(
-                f"{error.message}; nothing more was done",
+                f"{error.message}; nothing more was done{_throttled(self._state.ledger)}",
                 done=[f"{topic}-{number}" for topic, number in done],
                 skipped=[f"{t}-{n}" for t, n in outcome if (t, n) not in {*done}],
-                hint=f"{error.hint}; then the same command again",
+                hint=f"{error.hint}; then {again}",
             ) from None
+
+
+def _throttled(keys: Collection[ThrottleKey]) -> str:
+    """`; throttles stay set: broker 1, broker 2; topic orders`; empty without throttles."""
+    brokers = sorted({int(each.name) for each in keys if each.kind == "broker"})
+    topics = sorted({each.name for each in keys if each.kind == "topic"})
+    named = [
+        names_text([f"{kind} {escaped(str(name))}" for name in names])
+        for kind, names in (("broker", brokers), ("topic", topics))
+        if names
+    ]
+    return f"; throttles stay set: {'; '.join(named)}" if named else ""

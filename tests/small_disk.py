@@ -1,0 +1,62 @@
+"""A folder on a disk of a few pages, which is full after a few lines."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+BALLAST = "ballast"
+
+
+@contextmanager
+def small_disk(folder, pages):
+    """A disk of `pages` pages at a folder: a tmpfs, or limited writes where none can be mounted."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    size = f"size={pages * PAGE},mode=700"
+    mount = ["mount", "-t", "tmpfs", "-o", size, "none", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        with pytest.MonkeyPatch.context() as patch:
+            _limit(patch, folder, pages)
+            yield
+        return
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def _limit(patch, folder, pages):
+    """Make `os.pwrite` and `os.fsync` of this process fail: each file takes whole pages."""
+    write, sync = os.pwrite, os.fsync
+
+    def limited(descriptor, data, at):
+        if is_inside(descriptor):
+            room = max((pages - taken() + _pages(os.fstat(descriptor).st_size)) * PAGE - at, 0)
+            if not room:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            data = data[:room]
+        return write(descriptor, data, at)
+
+    def checked(descriptor):
+        if is_inside(descriptor) and taken() > pages:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(descriptor)
+
+    def is_inside(descriptor):
+        place = os.path.realpath(f"/proc/self/fd/{descriptor}")
+        return place.startswith(f"{folder}{os.sep}")
+
+    def taken():
+        return sum(_pages(each.stat().st_size) for each in folder.rglob("*") if each.is_file())
+
+    patch.setattr(os, "pwrite", limited)
+    patch.setattr(os, "fsync", checked)
+
+
+def _pages(size):
+    return -(-size // PAGE)
