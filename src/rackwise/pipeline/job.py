@@ -102,6 +102,7 @@ from rackwise.pipeline.plans.earlier import (
 )
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, run_id
+from rackwise.pipeline.runtime.failures import full_disk
 from rackwise.pipeline.stream.table_formats import PARQUET
 from rackwise.pipeline.summary import (
     LISTED,
@@ -219,10 +220,15 @@ class _AnalyzeRun:
             request.claim(folder)
         try:
             return self._run_steps(files, report, run, folder)
-        except BaseException:
+        except BaseException as error:
+            full = None
+            with suppress(Exception):  # Java, which has the text of the error, may be gone
+                full = full_disk(error, folder)  # before the tables are removed
             with suppress(Exception):  # Spark may be what has failed; the next run removes it
                 if self.engine.remove_run(folder) is None and is_stored:
                     request.release(folder)
+            if full is not None:
+                raise full from None
             raise
 
     def _remove_unpublished(self) -> None:

@@ -1,11 +1,16 @@
-"""The failures of Spark's actions: which exceptions they are, and the line that has the cause."""
+"""The failures of actions: Spark's exceptions, the line that has the cause, and a full disk."""
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import shutil
+import tempfile
 
 from pyspark.errors import PySparkException
 
+from rackwise.core.errors import WorldError
 from rackwise.core.text import escaped
 
 LONGEST_FAILURE = 300
@@ -30,3 +35,26 @@ def failure_line(error: Exception) -> str:
             return escaped(line[found.start() :][:LONGEST_FAILURE])
     line = next((line.removeprefix(_JAVA) for line in lines if line.startswith(_JAVA)), lines[0])
     return escaped(line[:LONGEST_FAILURE])
+
+
+def full_disk(error: BaseException, tables: str) -> WorldError | None:
+    """The error for a run whose tables or intermediate files found a disk full; None: another one.
+
+    `tables`: their folder or URI. Arrow and Spark do not say which file it was, so the folders of
+    this machine that a run writes to are named with the bytes that are free for this user.
+    """
+    reason = os.strerror(errno.ENOSPC)
+    is_named = isinstance(error, OSError) and error.filename is not None
+    if is_named or reason not in str(error):
+        return None
+    places = [*([] if "://" in tables else [tables]), tempfile.gettempdir()]
+    free = [f"{shutil.disk_usage(each).free:,} bytes in {escaped(each)}" for each in places]
+    return WorldError(
+        f"the tables in {escaped(tables)} cannot be written: {reason}; free on this machine: "
+        f"{', '.join(free)}",
+        wanted="space for the tables and the intermediate files of the run",
+        had=reason,
+        hint="free space there, or set --tables or TMPDIR to another disk; the result that was "
+        "published before is still there",
+        where=tables,
+    )
