@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -509,3 +510,20 @@ def test_a_command_starts_no_threads_for_linear_algebra_unless_the_user_asks(giv
     )
     threads, setting = shown.stdout.splitlines()[-1].split()
     assert (threads, setting) == (("1", "1") if given is None else (threads, given))
+
+
+def test_a_start_without_enough_memory_has_no_traceback():
+    """From limits in which no package loads to one that suffices, 10 MB apart."""
+    for megabytes in range(60, 300, 10):
+        limit = (megabytes << 20, megabytes << 20)
+        done = subprocess.run(
+            [sys.executable, "-m", "rackwise.cli", "audit", "--snapshot", "missing.json"],
+            check=False,
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, limit),
+        )
+        assert done.returncode != 0, megabytes
+        assert "Traceback" not in done.stderr, megabytes
+        assert "internal error" not in done.stderr, megabytes
+    assert done.stderr.startswith("error: missing.json cannot be read"), "the last limit suffices"

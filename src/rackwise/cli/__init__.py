@@ -34,3 +34,12 @@ def main() -> NoReturn:
         )
         print("hint: pip install rackwise", file=sys.stderr)
         sys.exit(1)
+    except (MemoryError, ImportError, OSError) as error:
+        # `run` reports its own errors, so these come from loading packages. numpy has the cause of
+        # a library that did not fit in the middle of a long text.
+        text, causes = str(error).lower(), ("failed to map segment", "cannot allocate memory")
+        if not isinstance(error, MemoryError) and not any(each in text for each in causes):
+            raise
+        print("error: memory exhausted: the packages could not be loaded", file=sys.stderr)
+        print("hint: raise the memory limit of this process, such as ulimit -v", file=sys.stderr)
+        sys.exit(1)
