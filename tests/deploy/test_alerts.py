@@ -5,13 +5,14 @@ import re
 import shlex
 import shutil
 import subprocess
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 from typer.main import get_command
 
 import prometheus_tools
-from kafka_traffic import create, delete, until
+from kafka_traffic import create, delete, topic_by_each_broker, until
+from nights import FIRST, SECOND, Fleet
 from prometheus_servers import Exporter, Prometheus, program
 from rackwise.adapters.files import publish
 from rackwise.adapters.kafka import connect
@@ -21,6 +22,7 @@ from rackwise.core.json.strict import parse
 from rackwise.report.metrics import nightly, run  # noqa: F401 (they register their metrics)
 from rackwise.report.metrics.exposition import AUDIT, NIGHTLY, RUN
 from refusals import called
+from report.metrics.test_node_exporter import checked
 from report.summaries import summary
 from shown_commands import ROOT
 
@@ -170,3 +172,67 @@ def test_the_alert_fires_for_a_cluster_made_unsafe_and_stops_after_the_repair(
                 )
         finally:
             delete(admin, TOPIC)
+
+
+def of_nights(prometheus):
+    """(name, cluster) of the alerts that fire for figures of a night; others fire for their age."""
+    names = {"RackwisePartitionsUnsafe", "RackwiseNightlyClusterFailed"}
+    return {each for each in prometheus.firing() if each[0] in names}
+
+
+def rows_of_each_broker(admin):
+    """The different replica lists of the topic that the brokers describe: (partition, replicas)."""
+    return {
+        tuple(
+            sorted(
+                (row.partition_index, tuple(row.replica_nodes)) for row in found.partitions or ()
+            )
+        )
+        for topics in topic_by_each_broker(admin, TOPIC)
+        for found in topics
+    }
+
+
+@pytest.mark.kafka
+def test_the_alerts_fire_on_what_a_night_wrote_and_stop_when_its_plan_was_applied(
+    kraft_cluster, tmp_path, monkeypatch
+):
+    """The alert of the cluster that is down continues after the second night."""
+    monkeypatch.setenv("RACKWISE_STATE", str(tmp_path / "state"))
+    hasty = tmp_path / "hasty.properties"
+    hasty.write_text("default.api.timeout.ms=1000\n")
+    clusters = {
+        "eu": {"bootstrap": kraft_cluster.bootstrap},
+        "down": {"bootstrap": "127.0.0.1:1", "command_config": hasty.name},
+    }
+    fleet = Fleet(tmp_path, clusters, defaults={"provider": "aws"})
+    metrics = fleet.data / "metrics"
+    unsafe, failed = ("RackwisePartitionsUnsafe", "eu"), ("RackwiseNightlyClusterFailed", "down")
+    with closing(connect(kraft_cluster.bootstrap)) as admin, ExitStack() as stack:
+        stack.callback(delete, admin, TOPIC)
+        create(admin, TOPIC, ONE_RACK)
+        first = fleet.night(FIRST)
+        assert first.code == 3, first
+        exporter = stack.enter_context(closing(Exporter(metrics)))
+        prometheus = stack.enter_context(
+            closing(Prometheus(tmp_path, targets=[exporter.address], rules=RULES))
+        )
+        until(lambda: of_nights(prometheus) == {unsafe, failed}, "the alerts of the night to fire")
+
+        plan = fleet.data / "plans" / "eu" / "2026-11-26.json"
+        code, _, err = called("apply", plan, "--fleet", fleet.file, "--cluster", "eu")
+        assert code == 0, err
+        moves = fleet.moves("eu", "2026-11-26")
+        wanted = tuple(sorted((row, tuple(after)) for topic, row, after in moves if topic == TOPIC))
+        assert [row for row, _ in wanted] == [0, 1]
+        until(lambda: rows_of_each_broker(admin) == {wanted}, "each broker to show the repair")
+        until(lambda: of_nights(prometheus) == {unsafe, failed}, "the alerts to fire until a night")
+        second = fleet.night(SECOND)
+        assert second.code == 3, second
+        assert fleet.moves("eu", "2026-11-27") == []
+        until(
+            lambda: of_nights(prometheus) == {failed}, "the alert of the repaired cluster to stop"
+        )
+        assert exporter.scraped()[1]
+        written = {file.name: checked(file.read_text()) for file in metrics.glob("*.prom")}
+        assert written == {"nightly.prom": ("", 0), "rackwise.prom": ("", 0)}
