@@ -121,6 +121,16 @@ def topic_by_each_broker(admin, name):
     return [each.topics for each in answers if not isinstance(each, KafkaError)]
 
 
+def replicas_by_each_broker(admin, name):
+    """Each (partition, list of replicas) of the topic that any of the brokers describes."""
+    return {
+        (row.partition_index, tuple(row.replica_nodes))
+        for topics in topic_by_each_broker(admin, name)
+        for found in topics
+        for row in found.partitions or ()
+    }
+
+
 def _in_sync(topics):
     rows = (row for topic in topics for row in topic.partitions or ())
     return sum(len(row.isr_nodes) for row in rows if not row.error_code)

@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 import prometheus_tools
-from kafka_traffic import create, delete, topic_by_each_broker, until
+from kafka_traffic import create, delete, replicas_by_each_broker, until
 from nights import FIRST, SECOND, Fleet
 from prometheus_servers import Exporter, Prometheus, program
 from rackwise.adapters.files import publish
@@ -180,19 +180,6 @@ def of_nights(prometheus):
     return {each for each in prometheus.firing() if each[0] in names}
 
 
-def rows_of_each_broker(admin):
-    """The different replica lists of the topic that the brokers describe: (partition, replicas)."""
-    return {
-        tuple(
-            sorted(
-                (row.partition_index, tuple(row.replica_nodes)) for row in found.partitions or ()
-            )
-        )
-        for topics in topic_by_each_broker(admin, TOPIC)
-        for found in topics
-    }
-
-
 @pytest.mark.kafka
 def test_the_alerts_fire_on_what_a_night_wrote_and_stop_when_its_plan_was_applied(
     kraft_cluster, tmp_path, monkeypatch
@@ -223,9 +210,12 @@ def test_the_alerts_fire_on_what_a_night_wrote_and_stop_when_its_plan_was_applie
         code, _, err = called("apply", plan, "--fleet", fleet.file, "--cluster", "eu")
         assert code == 0, err
         moves = fleet.moves("eu", "2026-11-26")
-        wanted = tuple(sorted((row, tuple(after)) for topic, row, after in moves if topic == TOPIC))
-        assert [row for row, _ in wanted] == [0, 1]
-        until(lambda: rows_of_each_broker(admin) == {wanted}, "each broker to show the repair")
+        wanted = {(row, tuple(after)) for topic, row, after in moves if topic == TOPIC}
+        assert {row for row, _ in wanted} == {0, 1}
+        until(
+            lambda: replicas_by_each_broker(admin, TOPIC) == wanted,
+            "each broker to show the repair",
+        )
         until(lambda: of_nights(prometheus) == {unsafe, failed}, "the alerts to fire until a night")
         second = fleet.night(SECOND)
         assert second.code == 3, second

@@ -14,7 +14,14 @@ import pytest
 from kafka import TopicPartition
 
 from kafka_topics import NAME, described, document, shows, sized, topic
-from kafka_traffic import described_topic, first, produce, topic_by_each_broker, until
+from kafka_traffic import (
+    described_topic,
+    first,
+    produce,
+    replicas_by_each_broker,
+    topic_by_each_broker,
+    until,
+)
 from rackwise import Rack, change_replication, place
 from rackwise.adapters import kafka
 from rackwise.adapters.files import parse_placement
@@ -33,16 +40,6 @@ KAFKAS_LIMIT = (
     "--disable-rack-aware for a new topic with more partitions, which Kafka accepts\n"
 )
 PLACERS = [["kip36"], ["unaware"], ["striped"], ["ring", "--ignore-racks"], ["levels"]]
-
-
-def replicas_by_each_broker(admin):
-    """The different replica lists of partition 0 that the brokers describe."""
-    return {
-        tuple(row.replica_nodes)
-        for topics in topic_by_each_broker(admin, NAME)
-        for found in topics
-        for row in found.partitions or ()
-    }
 
 
 def known_by_each_broker(admin, name, replicas):
@@ -185,7 +182,7 @@ class TestExitCodes:
             answer = real(*args, **options)
             until(lambda: NAME in admin.list_topics(), "the topic")
             admin.alter_partition_reassignments({TopicPartition(NAME, 0): [2]})
-            until(lambda: replicas_by_each_broker(admin) == {(2,)}, "the move")
+            until(lambda: replicas_by_each_broker(admin, NAME) == {(0, (2,))}, "the move")
             return answer
 
         monkeypatch.setattr("rackwise.adapters.kafka.create.STEADY_S", 0.5)
