@@ -180,6 +180,7 @@ def of_nights(prometheus):
     return {each for each in prometheus.firing() if each[0] in names}
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_the_alerts_fire_on_what_a_night_wrote_and_stop_when_its_plan_was_applied(
     kraft_cluster, tmp_path, monkeypatch
