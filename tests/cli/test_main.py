@@ -156,7 +156,7 @@ class TestExitCodes:
                 1,
                 (
                     "error: memory exhausted: can't start new thread\n"
-                    "hint: use a machine with more memory, or fewer topics with --topics\n"
+                    "hint: raise the limits of threads and memory of this process\n"
                 ),
             ),
             (
