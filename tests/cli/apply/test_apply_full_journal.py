@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import pytest
 
 from acked_records import Writing
 from hand_made_plans import configs, lists, plan_file, shown
 from kafka_topics import NAME
-from kafka_traffic import create, delete, produce, until
+from kafka_traffic import create, produce, until
 from rackwise.adapters.files.journal import parse_journal
-from rackwise.adapters.kafka import connect
 from small_disk import BALLAST, PAGE, small_disk
 
 pytestmark = pytest.mark.kafka
@@ -25,13 +22,6 @@ PLANNED = {each: [2, 1] for each in range(COUNT)}
 @pytest.fixture
 def cluster(kraft_cluster):
     return kraft_cluster
-
-
-@pytest.fixture
-def admin(cluster):
-    with closing(connect(cluster.bootstrap)) as made:
-        yield made
-        delete(made, NAME)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,8 @@ import pytest
 from acked_records import Writing
 from hand_made_plans import configs, plan_file, shown
 from kafka_topics import NAME
-from kafka_traffic import LISTS, RATES, create, delete, produce, until
+from kafka_traffic import LISTS, RATES, create, produce, until
 from rackwise.adapters.files.journal import parse_journal
-from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.throttles import ConfigWrite, read_throttles, write_throttles
 
 TESTS = Path(__file__).parents[2]
@@ -42,13 +40,6 @@ pytestmark = pytest.mark.kafka
 @pytest.fixture
 def cluster(kraft_cluster):
     return kraft_cluster
-
-
-@pytest.fixture
-def admin(cluster):
-    with closing(connect(cluster.bootstrap)) as made:
-        yield made
-        delete(made, NAME)
 
 
 @pytest.fixture
