@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -94,7 +95,11 @@ def test_a_child_ends_with_its_parent_though_it_writes_nothing():
     child = int(os.read(reader, 20))
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
-    until(lambda: is_over(child), "the child to end")
+    try:
+        until(lambda: is_over(child), "the child to end")
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
 
 
 def is_over(number):

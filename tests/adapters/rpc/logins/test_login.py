@@ -180,10 +180,11 @@ class TestRefused:
                 assert received(idle.sock) is None
             eventually(lambda: server.closed_by("login") == 1)
             with closing(SaslSocket(server.port)) as busy:
-                answers = 0
+                answers, end_s = 0, time.monotonic() + PATIENCE_S
                 busy.sock.sendall(VERSIONS[:1])
                 while received_or_closed(busy, VERSIONS[1:] + VERSIONS[:1]):
                     answers += 1
+                    assert time.monotonic() < end_s, "a client that is never idle is closed, too"
                     time.sleep(0.01)
                 assert answers > 0
             eventually(lambda: server.closed_by("login") == 2)

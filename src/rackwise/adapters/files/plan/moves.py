@@ -147,9 +147,7 @@ def _columns(data: bytes, begin: int, end: int) -> MoveColumns | None:
     """The moves of these lines; None where the text is unusual, or a move breaks a rule."""
     codes: dict[bytes, int] = {}
     blocks = []
-    while True:
-        if begin >= end:  # no line, or a separator without a line behind it
-            return None
+    while True:  # also for no line at all, which `_block` rejects
         cut = data.find(b"\n", begin + _BATCH, end)
         cut = end if cut < 0 else cut
         block = _block(data[begin:cut] + (_SEPARATOR if cut == end else b"\n"), codes)
