@@ -1,16 +1,24 @@
-"""The clocks of this process."""
+"""The clocks of this process, and the time zones of this machine."""
 
 from __future__ import annotations
 
 import time
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import tzinfo
 
+ZONE_HINT: Final = (
+    "use a name such as Europe/Berlin or UTC; if this machine has no time zones, install the "
+    "package tzdata"
+)
+"""What to do about a name that is no time zone here."""
 SHIFT: Final = "RACKWISE_CLOCK_SHIFT_S"
 """The variable with the seconds that a rehearsal adds to the time of day; see `nightly --at`."""
 
@@ -28,6 +36,16 @@ def shift_s(environ: Mapping[str, str]) -> int:
             hint=f"unset {SHIFT}; nightly --at sets it for its steps",
             where=SHIFT,
         ) from None
+
+
+def time_zone(name: str) -> tzinfo | None:
+    """Return the time zone of that name; None if the database of this machine has none."""
+    if name == "UTC":  # needs no database
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # also a folder, a path that leaves it, a damaged file
+        return None
 
 
 def monotonic_ms() -> int:

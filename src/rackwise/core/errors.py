@@ -21,6 +21,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ CheckpointMismatch  PriceCapRefused
 │  ├─ MissingPermission  Conflict  WrongCluster
 │  ├─ StalePlan  Locked  ForeignReassignment  JournalUnwritable  NoRoom  NothingToResume
+│  ├─ OutsideWindow
 │  └─ IdentityRefused                  .code .row .retryable .details
 │     ├─ ClusterMismatch (also WrongCluster)
 │     ├─ MetaInconsistent  MetaVersion  MetaIncomplete  MetaUnreadable  DataWithoutMeta
@@ -359,6 +360,10 @@ class NoRoom(Refused):
 
 class PriceCapRefused(Refused):
     """A plan changes the monthly bill by more than its cap, or by an unknown amount."""
+
+
+class OutsideWindow(Refused):
+    """A run of a plan would begin outside the window of its cluster."""
 
 
 class NothingToResume(Refused):

@@ -28,6 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from rackwise.core.byte_sizes import size_in_bytes
+from rackwise.core.daily_hours import HINT, HOURS, WANTED, DailyHours
 from rackwise.core.errors import InvalidConfig, InvalidFleetFile
 from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.json.declare import Checked
@@ -57,42 +58,11 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SERVER = re.compile(r"[^\s,]+:([0-9]{1,5})")
-_HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _QUOTED_KEY = re.compile(r'\["((?:[^"\\]|\\.)*)"\]')
 _MOST_PORT = 2**16 - 1
 _LONGEST_SIZE = 30
 _CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 """Schemes of Azure, whose URIs are `SCHEME://CONTAINER@ACCOUNT/PATH`."""
-
-
-@dataclass(frozen=True, slots=True)
-class DailyHours:
-    """Hours of every day, UTC; the end may be on the next day.
-
-    >>> DailyHours.of("22:00-05:00")
-    DailyHours(start=1320, end=300)
-    """
-
-    start: int
-    """Minutes since midnight."""
-    end: int
-    """Minutes since midnight; not in the hours."""
-
-    @classmethod
-    def of(cls, text: str) -> DailyHours | None:
-        """The hours of `HH:MM-HH:MM`; None for another text, and for equal times."""
-        found = _HOURS.fullmatch(text)
-        if found is None:
-            return None
-        hours = [int(part) for part in found.groups()]
-        start, end = 60 * hours[0] + hours[1], 60 * hours[2] + hours[3]
-        return None if start == end else cls(start, end)
-
-    @override
-    def __str__(self) -> str:
-        """Write them as the file does."""
-        times = [f"{minute // 60:02}:{minute % 60:02}" for minute in (self.start, self.end)]
-        return "-".join(times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +145,8 @@ def _has_credentials(place: str) -> bool:
 class _HoursForm(Form):
     """Hours of every day."""
 
-    wanted: str = "HH:MM-HH:MM"
-    hint: str | None = 'for example window = "22:00-05:00", in UTC; the two times differ'
+    wanted: str = WANTED
+    hint: str | None = HINT
 
     @override
     def read(self, node: JsonNode) -> DailyHours | None:
@@ -187,7 +157,7 @@ class _HoursForm(Form):
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
-        return {"type": "string", "pattern": f"^{_HOURS.pattern}$"}
+        return {"type": "string", "pattern": f"^{HOURS.pattern}$"}
 
 
 def _rate_hint(text: str) -> str | None:
@@ -230,8 +200,8 @@ class ClusterKeys:
     flow_format: FilledText | None = None
     """Format of the flow files."""
     window: DailyHours | None = None
-    """Hours of every day for people and job schedules to execute plans in, HH:MM-HH:MM in UTC;
-    Rackwise does not act on it."""
+    """Hours of every day in which `apply` and `resume` start moves: HH:MM-HH:MM ZONE, such as
+    "22:00-05:00 Europe/Berlin"; without a zone UTC."""
     throttle: RateText | None = None
     """Bytes per second and broker at which a plan copies, such as 50MB."""
 

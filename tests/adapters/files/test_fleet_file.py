@@ -92,6 +92,18 @@ def test_another_text_after_dollar_and_brace_is_refused(written, text):
     assert ":3 at clusters.eu.owner" in error.message
 
 
+@pytest.mark.parametrize("zone", ["Europe/Atlantis", "Europe", "America/New_York/x"])
+@pytest.mark.parametrize("place", ["clusters.eu", "defaults"])
+def test_a_window_in_a_time_zone_that_is_not_known_is_refused(written, place, zone):
+    tables = {"clusters.eu": ['bootstrap = "k:1"']}
+    tables.setdefault(place, []).append(f'window = "22:00-05:00 {zone}"')
+    lines = [line for name, keys in tables.items() for line in (f"[{name}]", *keys)]
+    error = refused(written("\n".join(lines)))
+    assert f"at {place}.window: expected hours in a known time zone, got " in error.message
+    assert zone in error.message
+    assert "install the package tzdata" in error.hint
+
+
 @pytest.mark.parametrize("key", ["bootstrap", "window", "throttle"])
 def test_a_value_from_a_reference_is_in_no_error(written, key):
     keys = {"bootstrap": '"k:1"', key: '"${env:HIDDEN}"'}
@@ -99,6 +111,13 @@ def test_a_value_from_a_reference_is_in_no_error(written, key):
     error = refused(written(f"[clusters.eu]\n{lines}\n"), {"HIDDEN": CANARY})
     assert '"${env:HIDDEN}"' in error.message
     assert CANARY not in f"{error.message} {error.hint} {error.as_dict()}"
+
+
+def test_a_time_zone_from_a_reference_is_in_no_error(written):
+    path = written('[clusters.eu]\nbootstrap = "k:1"\nwindow = "22:00-05:00 ${env:HIDDEN}"\n')
+    error = refused(path, {"HIDDEN": "Europe/Hidden"})
+    assert "${env:HIDDEN}" in error.message
+    assert "Europe/Hidden" not in f"{error.message} {error.hint} {error.as_dict()}"
 
 
 def test_content_of_a_file_that_is_no_text_is_not_shown(written):

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rackwise.adapters.clock import ZONE_HINT, time_zone
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.toml_text import parse_toml, toml_place
 from rackwise.core.errors import InputError, InvalidConfig, InvalidFleetFile
@@ -59,7 +60,8 @@ def read_fleet_file(
     `environ`: variable -> value, for references. `only`: read this cluster alone, so that another
     one whose references have no value does not matter. Raises `InvalidConfig` if the path is no
     readable regular file within `max_bytes` or no cluster is called `only`, `InvalidFleetFile` if
-    the content is no fleet or a reference has no value; its `where` is `file:line`.
+    the content is no fleet, a reference has no value or a time zone is not known; its `where` is
+    `file:line`.
     """
     name = str(path)
     data = read_bytes(path, error=InvalidFleetFile, max_bytes=max_bytes)
@@ -79,8 +81,21 @@ def read_fleet_file(
     table = resolved.replaced(table, "$")
     resolved.faults.raise_if_any()
     fleet = fleet_of(table, name=name, where=where, references=resolved.written)
+    _check_zones(fleet, table, FleetFaults(name, where=where, references=resolved.written))
     clusters = tuple(_from_folder(each, folder) for each in fleet.clusters)
     return replace(fleet, clusters=clusters)
+
+
+def _check_zones(fleet: FleetFile, table: Mapping[str, Any], faults: FleetFaults) -> None:
+    """Raise `InvalidFleetFile` for the first window in a time zone that this machine lacks."""
+    for each in fleet.clusters:
+        if each.window is None or time_zone(each.window.zone) is not None:
+            continue
+        is_own = "window" in table["clusters"][each.name]
+        place = key_path("$.clusters", each.name) if is_own else "$.defaults"
+        place = key_path(place, "window")
+        faults.wrong(place, "hours in a known time zone", str(each.window), hint=ZONE_HINT)
+        faults.raise_if_any()
 
 
 def _from_folder(cluster: FleetCluster, folder: Path) -> FleetCluster:

@@ -148,7 +148,7 @@ class BudgetOptions:
         return Budget(
             moves=moves,
             bytes=most,
-            until=None if until is None else _utc_text(until),
+            until=None if until is None else utc_text(until),
             lasts_ms=lasts_ms,
             end_ms=None if until is None else clock_ms + (until - now) // timedelta(milliseconds=1),
         )
@@ -297,7 +297,8 @@ def _from_utc(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _utc_text(instant: datetime) -> str:
+def utc_text(instant: datetime) -> str:
+    """`2026-11-27T05:00:00Z`, as the journal has it."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -20,6 +20,7 @@ from rackwise.cli.apply.run import (
     run,
     show,
 )
+from rackwise.cli.apply.window import WindowOptions
 
 if TYPE_CHECKING:
     from rackwise.cli.shell import Shell
@@ -27,27 +28,32 @@ if TYPE_CHECKING:
 
 @with_option_groups()
 def apply(
-    context: typer.Context, target: Target, options: ApplyOptions, budget: BudgetOptions
+    context: typer.Context,
+    target: Target,
+    options: ApplyOptions,
+    budget: BudgetOptions,
+    window: WindowOptions,
 ) -> int:
     """Execute a plan on its cluster. If the run is killed, rackwise resume continues it.
 
     PLAN may also be Kafka's reassignment JSON, or the JSON of rackwise place for one or more
     topics: it is checked, journalled and throttled in the same way, but its proof is not ours.
     With --next, --most-bytes, --until or --for, a run starts only a part of the moves; the same
-    command continues later. Without --throttle there is no limit, except that of a killed run whose
-    throttles are still set. Exit codes: 0 done, 1 error, 3 moves are left, 4 rejected before the
-    first write.
+    command continues later. Outside its --window nothing starts. Without --throttle there is no
+    limit, except that of a killed run whose throttles are still set. Exit codes: 0 done, 1 error,
+    3 moves are left, 4 rejected before the first write.
     """
     shell: Shell = context.obj
     start = CommandStart.read()
+    opening = window.checked(shell, start.now, is_check=options.check)
     with open_session(shell, target, command="apply", may_replan=True) as session:
-        limits = budget_of(session, budget, start)
+        limits = budget_of(session, budget, start, opening=opening)
         found = run_preflight(shell, session, options, limits, is_new=True)
         is_done = found.is_done and has_ended(session)
         if options.check or is_done:
             show_check(shell, len(session.plan.moves), found, is_done=is_done)
             return 0
-        print_budget(shell, session, limits)
+        print_budget(shell, session, limits, opening)
         state = initial_state(
             session,
             options.caps,
@@ -57,6 +63,6 @@ def apply(
             is_new=True,
         )
         outcome, code = run(shell, session, state, label="apply")
-        again = next_command(session, outcome, target, "apply", options, budget, limits)
+        again = next_command(session, outcome, target, "apply", options, budget, limits, opening)
         show(shell, session, outcome, target, again=again)
     return code

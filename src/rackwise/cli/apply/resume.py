@@ -21,6 +21,7 @@ from rackwise.cli.apply.run import (
     run,
     show,
 )
+from rackwise.cli.apply.window import WindowOptions
 from rackwise.core.errors import NothingToResume
 
 if TYPE_CHECKING:
@@ -30,13 +31,18 @@ if TYPE_CHECKING:
 
 @with_option_groups(without=("check",))
 def resume(
-    context: typer.Context, target: Target, options: ApplyOptions, budget: BudgetOptions
+    context: typer.Context,
+    target: Target,
+    options: ApplyOptions,
+    budget: BudgetOptions,
+    window: WindowOptions,
 ) -> int:
     """Continue a plan from its journal and the state of the cluster.
 
     Without --throttle, the throttle of the last run is kept. Without --next, --most-bytes, --until
-    and --for, a run that was killed is continued within its own limits. Changes by others are
-    reported and not undone. A plan that was cancelled, rolled back or completed is not started
+    and --for, a run that was killed is continued within its own limits. Outside its --window, a
+    run starts no move, and lets those in progress end. Changes by others are reported and not
+    undone. A plan that was cancelled, rolled back or completed is not started
     again; use rackwise apply for that. Exit codes: 0 done, 1 error, 3 moves are left, 4 rejected
     before the first write.
     """
@@ -49,7 +55,8 @@ def resume(
         history = history_of(session.lines)
         if history.was_cancelled:
             raise _nothing(session, target, "undid it (rackwise cancel or rollback)")
-        limits = budget_of(session, budget, start, inherits=True)
+        opening = window.opening(start.now)
+        limits = budget_of(session, budget, start, inherits=True, opening=opening)
         found = run_preflight(shell, session, options, limits)
         if history.is_finished and has_ended(session):
             if not found.is_done:
@@ -58,12 +65,12 @@ def resume(
                 )
             show_check(shell, len(session.plan.moves), found, is_done=True)
             return 0
-        print_budget(shell, session, limits)
+        print_budget(shell, session, limits, opening)
         state = initial_state(
             session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
         )
         outcome, code = run(shell, session, state, label="resume")
-        again = next_command(session, outcome, target, "resume", options, budget, limits)
+        again = next_command(session, outcome, target, "resume", options, budget, limits, opening)
         show(shell, session, outcome, target, again=again)
     return code
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rackwise.adapters.kafka.applying.world import World
     from rackwise.cli.apply.budget import BudgetOptions, CommandStart
     from rackwise.cli.apply.options import ApplyOptions, Target
+    from rackwise.cli.apply.window import Opening
     from rackwise.cli.shell import Shell
     from rackwise.core.applying.budget import Budget
     from rackwise.core.applying.journal.lines import Line
@@ -221,26 +222,35 @@ def initial_state(
 
 
 def budget_of(
-    session: ApplySession, options: BudgetOptions, start: CommandStart, *, inherits: bool = False
+    session: ApplySession,
+    options: BudgetOptions,
+    start: CommandStart,
+    *,
+    inherits: bool = False,
+    opening: Opening | None = None,
 ) -> Budget:
     """The budget of the run of a command.
 
-    `inherits`: without options, take the budget of a run that was killed.
+    `inherits`: without options, take the budget of a run that was killed. `opening`: the window.
     """
     from rackwise.core.applying.start import history_of
 
     killed = history_of(session.lines).open_run
-    return options.budget(start.now, start.clock_ms, killed=killed, inherits=inherits)
+    budget = options.budget(start.now, start.clock_ms, killed=killed, inherits=inherits)
+    return budget if opening is None else opening.cut(budget, start)
 
 
-def print_budget(shell: Shell, session: ApplySession, budget: Budget) -> None:
+def print_budget(
+    shell: Shell, session: ApplySession, budget: Budget, opening: Opening | None = None
+) -> None:
     """Print the budget of the run that begins, if it has any limit."""
     from rackwise.cli.apply.budget import budget_text
     from rackwise.core.applying.start import history_of
 
     if budget.is_limited:
         begun = len(history_of(session.lines).begun_in(budget))
-        shell.note(budget_text(budget, datetime.fromisoformat(utc_now()), begun))
+        window = "" if opening is None else f"; window {opening.hours}"
+        shell.note(f"{budget_text(budget, datetime.fromisoformat(utc_now()), begun)}{window}")
 
 
 def next_command(
@@ -251,6 +261,7 @@ def next_command(
     options: ApplyOptions,
     limits: BudgetOptions,
     budget: Budget,
+    opening: Opening | None = None,
 ) -> str | None:
     """The command that continues a run with a budget; None: the run had no budget."""
     from rackwise.cli.apply.budget import next_run
@@ -262,8 +273,9 @@ def next_command(
         for move in session.plan.moves
         if outcome.classes[move.topic, move.partition] == "not_started"
     ]
-    again = next_run(limits, budget, left, datetime.fromisoformat(utc_now()))
-    return target.command(verb, options, again)
+    plain = budget if opening is None else opening.uncut(budget)
+    again = next_run(limits, plain, left, datetime.fromisoformat(utc_now()))
+    return target.command(verb, options, again, *([] if opening is None else [opening.options]))
 
 
 def require_journal(session: ApplySession, target: Target) -> None:

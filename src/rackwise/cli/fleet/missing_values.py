@@ -3,7 +3,8 @@
 An option that is given wins. With a file to read, such as `--snapshot`, a cluster gives no brokers,
 but its policy and prices. With other brokers, it gives neither its login, which those brokers would
 get, nor its name. Its throttle is that of `apply` alone: commands that continue a run keep
-the throttle of the run.
+the throttle of the run. Its window is that of `apply` and `resume`: `rollback` repairs, and does
+not wait.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def missing_values(
             found["prices"] = _path(cluster.prices)
     if verb == "apply":
         found["throttle"] = cluster.throttle
+    if verb in {"apply", "resume"} and cluster.window is not None:
+        found["window"] = str(cluster.window)
     if verb == "snapshot" and not has_brokers:
         found["name"] = cluster.name
     return {

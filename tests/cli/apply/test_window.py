@@ -1,0 +1,237 @@
+"""`apply --window`, and `window` of a cluster in the fleet file: when a run starts moves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from hand_made_plans import lists, plan_file, shown
+from kafka_topics import NAME, document
+from kafka_traffic import create
+from rackwise.cli.apply.budget import BudgetOptions, CommandStart, utc_text
+from rackwise.cli.apply.window import WindowOptions
+from rackwise.cli.fleet.missing_values import missing_values
+from rackwise.cli.main import run
+from rackwise.cli.shell import Shell
+from rackwise.cli.source import utc_now
+from rackwise.core.applying.budget import Budget
+from rackwise.core.daily_hours import DailyHours
+from rackwise.core.errors import InvalidConfig, OutsideWindow
+from rackwise.core.fleet_file import FleetCluster
+from refusals import called
+
+NIGHT = "22:00-05:00"
+EVENING = datetime(2026, 11, 26, 23, 0, tzinfo=UTC)
+MORNING = datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
+MS = timedelta(milliseconds=1)
+TESTS = Path(__file__).parents[2]
+
+
+def cut(now, *, window=NIGHT, **options):
+    """The budget of a run with these options, at 7 ms of the monotonic clock."""
+    start = CommandStart(now=now, clock_ms=7)
+    budget = BudgetOptions(**options).budget(now, 7, zone=UTC)
+    return WindowOptions(window=window).opening(now).cut(budget, start)
+
+
+class TestOptions:
+    @pytest.mark.parametrize("window", ["22:00", "", "22:00-22:00", "22:00-05:00 CEST CET"])
+    def test_another_text_is_rejected(self, window):
+        with pytest.raises(InvalidConfig, match="invalid --window: expected HH:MM-HH:MM") as raised:
+            WindowOptions(window=window)
+        assert "22:00-05:00 Europe/Berlin" in raised.value.hint
+
+    @pytest.mark.parametrize("zone", ["Europe/Atlantis", "Europe", "Etc"])
+    def test_an_unknown_time_zone_is_rejected(self, zone):
+        with pytest.raises(InvalidConfig, match="expected hours in a known time zone"):
+            WindowOptions(window=f"{NIGHT} {zone}")
+
+    def test_a_run_has_no_window_without_one_and_where_it_is_ignored(self):
+        assert WindowOptions().opening(MORNING) is None
+        assert WindowOptions(window=NIGHT, ignore_window=True).opening(MORNING) is None
+
+    @pytest.mark.parametrize(
+        ("options", "until"),
+        [
+            ({}, "2026-11-27T05:00:00Z"),
+            ({"next_": 5}, "2026-11-27T05:00:00Z"),
+            ({"until": "04:00"}, "2026-11-27T04:00:00Z"),
+            ({"until": "05:00"}, "2026-11-27T05:00:00Z"),
+            ({"until": "06:00"}, "2026-11-27T05:00:00Z"),
+            ({"until": "2026-11-28T04:00Z"}, "2026-11-27T05:00:00Z"),
+            ({"for_": "1h"}, "2026-11-27T00:00:00Z"),
+            ({"for_": "9h"}, "2026-11-27T05:00:00Z"),
+        ],
+    )
+    def test_inside_the_earlier_end_wins(self, options, until):
+        found = cut(EVENING, **options)
+        assert found.until == until
+        assert found.end_ms == 7 + (datetime.fromisoformat(until) - EVENING) // MS
+        assert found.moves == options.get("next_")
+
+    def test_the_window_is_that_of_its_zone(self):
+        assert cut(EVENING, window=f"{NIGHT} Europe/Berlin").until == "2026-11-27T04:00:00Z"
+        early = EVENING - timedelta(hours=2, minutes=1)
+        assert WindowOptions(window=f"{NIGHT} Europe/Berlin").opening(early).is_open is False
+        assert (
+            WindowOptions(window=f"{NIGHT} Europe/Berlin")
+            .opening(early + timedelta(minutes=1))
+            .is_open
+        )
+
+    def test_outside_a_budget_is_over(self):
+        found = cut(MORNING)
+        assert (found.until, found.end_ms) == ("2026-11-27T05:00:00Z", 7 - 4 * 3_600_000)
+        assert cut(MORNING, until="23:00") == found
+
+    def test_a_budget_without_the_window_is_that_of_the_options(self):
+        opening = WindowOptions(window=NIGHT).opening(EVENING)
+        assert opening.uncut(cut(EVENING, next_=5)) == Budget(moves=5)
+        early = cut(EVENING, until="04:00")
+        assert opening.uncut(early) == early
+        assert str(opening.hours) == opening.options.window == f"{NIGHT} UTC"
+
+    def test_outside_a_run_is_refused_and_a_check_is_not(self):
+        options = WindowOptions(window=NIGHT)
+        with pytest.raises(OutsideWindow) as raised:
+            options.checked(Shell(), MORNING, is_check=False)
+        assert raised.value.exit_code == 4
+        assert raised.value.message == (
+            "outside the window 22:00-05:00 UTC, which begins at 2026-11-27T22:00:00Z: "
+            "nothing was started"
+        )
+        assert "--ignore-window" in raised.value.hint
+        assert options.checked(Shell(), MORNING, is_check=True) is None
+        assert options.checked(Shell(), EVENING, is_check=False).is_open
+
+
+def test_a_cluster_gives_its_window_to_apply_and_resume_alone():
+    cluster = FleetCluster(name="eu", servers=("k:1",), window=DailyHours.of(f"{NIGHT} UTC"))
+    absent = {"window": None}
+    for verb in ("apply", "resume"):
+        assert missing_values(verb, absent, cluster) == {"window": "22:00-05:00 UTC"}
+        assert missing_values(verb, {"window": "01:00-02:00"}, cluster) == {}
+    assert missing_values("rollback", absent, cluster) == {}
+    assert missing_values("apply", absent, FleetCluster(name="us", servers=("k:1",))) == {}
+
+
+def test_outside_nothing_is_read_not_even_the_plan(tmp_path, capsys):
+    words = ["apply", str(tmp_path / "no.json"), "--bootstrap-server", "127.0.0.1:1"]
+    assert run([*words, "--window", hours(2, 3)]) == 4
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 2)
+    assert err.startswith("error: outside the window ")
+    assert run([*words, "--window", hours(-1, 1)]) == 1
+    assert "no.json cannot be read" in capsys.readouterr().err
+
+
+BEFORE = [[0, 1], [1, 2]]
+AFTER = {(NAME, 0): (2, 1), (NAME, 1): (1, 0)}
+DONE = {0: [2, 1], 1: [1, 0]}
+
+
+def hours(first, last):
+    """The hours between these numbers of hours from the time of this machine, in UTC."""
+    now = datetime.fromisoformat(utc_now())
+    return "-".join(f"{now + timedelta(hours=each):%H:%M}" for each in (first, last))
+
+
+@pytest.mark.kafka
+class TestRuns:
+    @pytest.fixture
+    def cluster(self, kraft_cluster):
+        return kraft_cluster
+
+    @pytest.fixture
+    def path(self, admin, tmp_path, state):  # noqa: ARG002 (where its journal is)
+        create(admin, NAME, BEFORE)
+        return plan_file(tmp_path / "p.json", admin, AFTER)
+
+    @pytest.fixture
+    def fleet(self, cluster, tmp_path):
+        """Write the fleet file with this window; return the options that name the cluster."""
+
+        def write(window):
+            file = tmp_path / "rackwise.toml"
+            file.write_text(
+                f'[clusters.prod]\nbootstrap = "{cluster.bootstrap}"\nwindow = "{window}"\n'
+            )
+            return "--fleet", file, "--cluster", "prod"
+
+        return write
+
+    @staticmethod
+    def begins(state):
+        """The lines that begin a run, of all journals."""
+        texts = [each.read_text() for each in sorted(state.rglob("*.journal"))]
+        lines = [document(line) for text in texts for line in text.splitlines()]
+        return [line for line in lines if line["type"] == "begin"]
+
+    def test_outside_nothing_starts_and_the_option_overrides_it(self, admin, fleet, path, state):
+        outside = fleet(hours(2, 3))
+        code, out, err = called("apply", path, *outside)
+        assert (code, out) == (4, "")
+        assert "error: outside the window " in err
+        assert not state.exists()
+        assert lists(admin, NAME) == dict(enumerate(BEFORE))
+
+        code, out, err = called("apply", path, *outside, "--check")
+        assert (code, out.splitlines()[0]) == (0, "2 moves: may run")
+        assert "outside the window " in err
+
+        code, out, err = called("apply", path, *outside, "--ignore-window", "--next", "1")
+        assert code == 3, err
+        assert "window" not in out + err
+        code, out, err = called("apply", path, *outside, "--ignore-window")
+        assert code == 0, err
+        assert [line.get("until") for line in self.begins(state)] == [None, None]
+        shown(admin, NAME, DONE)
+        assert called("rollback", path, *outside)[0] == 0
+        shown(admin, NAME, dict(enumerate(BEFORE)))
+
+    def test_inside_the_run_has_the_end_of_the_window_or_an_earlier_one(
+        self, cluster, fleet, path, state
+    ):
+        window = hours(-1, 1)
+        inside = fleet(window)
+        now = datetime.fromisoformat(utc_now())
+        end = DailyHours.of(window).end_at(now, UTC)
+        code, out, err = called("apply", path, *inside, "--next", "1")
+        assert code == 3, err
+        assert f"; window {window} UTC\n" in err
+        words = f"rackwise apply {path} --bootstrap-server {cluster.bootstrap} --next 1"
+        assert out.splitlines()[-1] == f"next    {words} --window '{window} UTC'"
+
+        soon, late = (utc_text(end + timedelta(minutes=each)) for each in (-10, 10))
+        assert called("apply", path, *inside, "--next", "1", "--until", soon)[0] == 0
+        assert called("rollback", path, *inside)[0] == 0
+        assert called("apply", path, *inside, "--until", late)[0] == 0
+        ends = [line["until"] for line in self.begins(state) if line.get("until")]
+        assert ends == [utc_text(end), soon, utc_text(end)]
+
+    def test_a_killed_run_is_finished_outside_but_starts_nothing_there(
+        self, admin, fleet, path, state
+    ):
+        words = ["apply", path, *map(str, fleet(hours(-1, 1))), "--at-once", "1"]
+        command = [sys.executable, str(TESTS / "killed_command.py"), "5", "SIGKILL", *words]
+        subprocess.run(command, check=False, capture_output=True)
+        assert len(self.begins(state)) == 1
+
+        outside = fleet(hours(2, 3))
+        assert called("apply", path, *outside)[0] == 4
+        code, out, err = called("resume", path, *outside, "--json")
+        found = document(out)
+        assert (code, found["stop"], found["done"], found["skipped"]) == (3, "budget", 1, 1), err
+        assert "which is past" in err
+        shown(admin, NAME, {0: [2, 1], 1: [1, 2]})
+
+        code, out, err = called("resume", path, *fleet(hours(-1, 1)))
+        assert (code, out.splitlines()[0]) == (
+            0,
+            "2 moves: 2 done, 0 failed, 0 skipped, 0 dropped",
+        ), err
+        shown(admin, NAME, DONE)
