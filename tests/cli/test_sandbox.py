@@ -71,6 +71,12 @@ def test_it_serves_until_ctrl_c_and_leaves_logs_in_the_folder(run, tmp_path):
     assert f"logs and data: {tmp_path / 'box'}\npress Ctrl-C to stop it\nstopping\n" in talk
     assert (tmp_path / "box" / "broker-0" / "server.log").stat().st_size > 0
 
+    again = run(*words, "--folder", str(tmp_path / "box"))
+    _, talk = again.communicate(timeout=60)
+    assert again.returncode == 1
+    assert f"got {tmp_path / 'box'}, which has the brokers of an earlier sandbox\n" in talk
+    assert "hint: choose another folder, or remove this one: " in talk
+
 
 @pytest.mark.kafka
 @pytest.mark.zookeeper

@@ -226,6 +226,61 @@ class TestStartedAgain:
         assert night.started("2026-11-27", BEGAN) == Night(day="2026-11-27", starts=1, began=BEGAN)
 
 
+class TestRefreshed:
+    """A night whose second looks are taken again on request."""
+
+    LATER = "2026-11-26T09:00:00Z"
+
+    def refreshed(self, here):
+        night = here.night.to_refresh(DAY).started(DAY, self.LATER)
+        return replace(here, night=night)
+
+    def test_second_looks_and_what_is_made_from_them_are_repeated(self):
+        here, _ = run_night(situation(A, B))
+        again, order = run_night(self.refreshed(here))
+        assert sorted(order[:-2]) == sorted(
+            (step, name)
+            for step in ("second-look", "audit", "plan", "price")
+            for name in ("a", "b")
+        )
+        assert order[-2:] == [("metrics",), ("notify",)]
+        assert {run.key for run in again.night.runs} == {run.key for run in here.night.runs}
+        kept = {run.step for run in again.night.runs if run.start == 1}
+        assert (kept, again.night.refreshed) == ({"first-look"}, 2)
+
+    def test_a_killed_refresh_is_continued_without_the_option(self):
+        here = self.refreshed(run_night(situation(A))[0])
+        here = after(here, due(here)[0])
+        here = replace(here, night=here.night.started(DAY, self.LATER))
+        _, order = run_night(here)
+        assert [each[0] for each in order] == ["audit", "plan", "price", "metrics", "notify"]
+        assert due(replace(here, night=run_night(here)[0].night)) == ()
+
+    def test_a_second_look_that_fails_leaves_what_was_made_before(self):
+        """An audit of the first look would report what a repair had ended."""
+        whole, _ = run_night(situation(A, B))
+        here, order = run_night(self.refreshed(whole), {("second-look", "a"): 1})
+        assert {each for each in order if "a" in each[1:]} == {("second-look", "a")}
+        assert here.night.run_of("audit", "a") == whole.night.run_of("audit", "a")
+        assert here.night.run_of("price", "a") == whole.night.run_of("price", "a")
+        assert exit_code(here.night) == 3
+        again = replace(here, night=here.night.started(DAY, self.LATER))
+        done, order = run_night(again)
+        assert ("audit", "a") in order
+        assert exit_code(done.night) == 0
+
+    def test_a_cluster_that_answers_again_is_looked_at_twice(self):
+        here, _ = run_night(situation(A), {("first-look", "a"): 1})
+        here, _ = run_night(self.refreshed(here), {("second-look", "a"): 1})
+        assert last_look(here, "a") == "first-look"
+        assert here.night.run_of("audit", "a").is_ok
+
+    def test_another_day_is_a_night_as_usual(self):
+        here, _ = run_night(situation(A))
+        assert here.night.to_refresh("2026-11-27") == here.night
+        assert Night(day=DAY).to_refresh(DAY) == Night(day=DAY)
+
+
 def test_a_cluster_that_left_the_fleet_is_no_part_of_the_night():
     here, _ = run_night(situation(A, B, C), {("first-look", "b"): 1})
     assert exit_code(here.night) == 3
@@ -260,7 +315,7 @@ def test_the_state_is_read_back_as_it_was_written():
     notice = Notice(kind="plan-waits", cluster="a", day=DAY, text="a: a plan waits")
     night, _ = run_night(situation(A), {("audit", "a"): 2})
     state = NightlyState(
-        night=night.night,
+        night=night.night.to_refresh(DAY),
         last_success=BEGAN,
         clusters={"a": ClusterMemory(unsafe=("orders",), plan="5f" * 32)},
         outbox=(notice,),

@@ -63,7 +63,27 @@ def test_a_failure_is_told_once_its_recovery_once_and_a_new_failure_again():
 
 def test_a_topic_is_told_when_it_becomes_unsafe_and_again_after_it_was_safe():
     unsafe = [replace(CALM, unsafe=names) for names in (("a",), ("a",), ("a", "b"), ("b",), ("a",))]
-    assert nights(*unsafe) == [["topic-unsafe"], [], ["topic-unsafe"], [], ["topic-unsafe"]]
+    assert nights(*unsafe) == [
+        ["topic-unsafe"],
+        [],
+        ["topic-unsafe"],
+        ["topic-safe"],
+        ["topic-unsafe", "topic-safe"],
+    ]
+
+
+def test_topics_that_are_safe_again_are_told_once_with_what_is_left():
+    memory = ClusterMemory(unsafe=("a", "b", "c\n"))
+    left = replace(CALM, unsafe=("b",))
+    (notice,), memory = changes("prod", memory, left, day="d", limit_percent=20)
+    assert (notice.kind, notice.text) == (
+        "topic-safe",
+        "prod: 2 topics are no longer unsafe: a, c\\x0a; 1 topic is unsafe",
+    )
+    assert told(memory, FAILED)[0] == ["cluster-failed"], "what is not known is not safe"
+    (notice,), memory = changes("prod", memory, CALM, day="d", limit_percent=20)
+    assert notice.text == "prod: 1 topic is no longer unsafe: b; no topic is unsafe"
+    assert told(memory, CALM)[0] == []
 
 
 def test_a_night_without_an_audit_forgets_no_unsafe_topic_and_no_plan():

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.sandbox.process import ServerProcess
 
+START_SCRIPT = "kafka-server-start.sh"
+"""Name of the script in the folder with which people start a broker."""
 FEW_BROKERS = 6
 """Up to this many brokers have short sessions, so that the cluster notices a dead broker soon."""
 
@@ -140,7 +142,7 @@ def write_start_script(folder: Path, command: Sequence[str]) -> None:
 
     `command` starts a broker; the arguments of the script follow it.
     """
-    script = folder / "kafka-server-start.sh"
+    script = folder / START_SCRIPT
     script.write_text(
         "#!/bin/sh\n"
         "# Start a broker: kafka-server-start.sh FILE [--override KEY=VALUE ...]\n"

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.sandbox.blueprint import Blueprint, ClusterSpec
+from rackwise.adapters.sandbox.blueprint import START_SCRIPT, Blueprint, ClusterSpec
 from rackwise.adapters.sandbox.jars import resolve
 from rackwise.adapters.sandbox.kraft import finalize_features, kraft_blueprint
 from rackwise.adapters.sandbox.lock import DEFAULT_KAFKA, KAFKA_3_9, KRAFT_JARS
@@ -393,14 +393,19 @@ def _empty_folder(folder: Path | None) -> Path:
             had=str(home),
             hint="choose another folder",
         ) from error
-    if not is_empty:
-        raise InvalidConfig(
-            f"invalid folder: expected an empty folder, got {home}, which is not empty",
-            wanted="an empty folder",
-            had=str(home),
-            hint="choose another folder, or empty this one",
-        )
-    return home
+    if is_empty:
+        return home
+    if (home / START_SCRIPT).exists() and (home / "broker-0").is_dir():
+        what = "which has the brokers of an earlier sandbox"
+        hint = "choose another folder, or remove this one: a sandbox that has ended starts no more"
+    else:
+        what, hint = "which is not empty", "choose another folder, or empty this one"
+    raise InvalidConfig(
+        f"invalid folder: expected an empty folder, got {home}, {what}",
+        wanted="an empty folder",
+        had=str(home),
+        hint=hint,
+    )
 
 
 def _remove_contents(folder: Path) -> None:

@@ -16,6 +16,8 @@ The driver asks, starts what is due, records how it ended, and asks again. Nothi
    everything before it is settled, and does without what failed.
 3. A cluster whose first look failed has no further step. The others go on.
 4. Two steps that write to one result (`price`) follow one another.
+5. A night that is refreshed takes its second looks again. Where one fails, what was made from the
+   look before stays: a first look from before the refresh is no substitute.
 
 What this does not do: read a clock, a folder or a process. Each is in the `NightSituation`.
 """
@@ -79,10 +81,13 @@ def due(situation: NightSituation) -> tuple[Job, ...]:
 
 
 def last_look(situation: NightSituation, cluster: str) -> StepName | None:
-    """The last look at the cluster in this night; None if no look succeeded."""
+    """The last look at the cluster in this night; None if no look of its last refresh succeeded."""
     night = situation.night
+    since = night.refreshed or 0
     ended = {step: night.run_of(step, cluster) for step in LOOKS}
-    found = [step for step, run in ended.items() if run is not None and run.is_ok]
+    found = [
+        step for step, run in ended.items() if run is not None and run.is_ok and run.start >= since
+    ]
     return found[-1] if found else None
 
 
@@ -100,7 +105,9 @@ def _of_cluster(situation: NightSituation, cluster: NightCluster) -> Iterable[Jo
                 not_before_ms=_seen_ms(situation.night, looked) + situation.options.measure_ms
             )
         ]
-    look = last_look(situation, cluster.name) or "first-look"
+    look = last_look(situation, cluster.name)
+    if look is None:
+        return []
     day, layout = situation.night.day, situation.layout
     audit = Job(
         "audit",

@@ -85,8 +85,10 @@ class Night:
     """End of the last run, UTC; null while it runs, and after it was killed."""
     exit: int | None = None
     """Exit code of the last run; null while it runs, and after it was killed."""
+    refreshed: int | None = None
+    """Number of the run that last repeated the second looks on request; null: none did."""
     runs: tuple[StepRun, ...] = ()
-    """The last run of each step, in the order in which they ended."""
+    """The last run of each step, in the order in which they ended; `began` says when it ran."""
 
     def run_of(self, step: StepName, *clusters: str) -> StepRun | None:
         """The last run of a step; None if it has not ended yet."""
@@ -110,6 +112,13 @@ class Night:
         """The night when `nightly` starts: this one if it is the same day, else a new one."""
         night = self if self.day == day else Night(day=day)
         return replace(night, starts=night.starts + 1, began=now, ended=None, exit=None)
+
+    def to_refresh(self, day: str) -> Night:
+        """The night of that day, with second looks that are due again if it has begun."""
+        if self.day != day or not self.starts:
+            return self
+        kept = tuple(each for each in self.runs if each.step != "second-look")
+        return replace(self, runs=kept, refreshed=self.starts + 1)
 
 
 def _replaces(run: StepRun, earlier: StepRun) -> bool:

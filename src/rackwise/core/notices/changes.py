@@ -3,6 +3,7 @@
 | kind | when |
 |---|---|
 | `topic-unsafe` | a topic has a finding of severity error and had none |
+| `topic-safe` | a topic that had such a finding has none, or was deleted |
 | `cost-rose` | a day cost more per hour than an earlier day, by more than the limit |
 | `cluster-failed` | a step of the cluster failed, and none failed before |
 | `cluster-recovered` | no step fails any more |
@@ -20,14 +21,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from rackwise.core.text import counted, escaped, names_text
+from rackwise.core.text import are, counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
 NoticeKind: TypeAlias = Literal[
-    "topic-unsafe", "cost-rose", "cluster-failed", "cluster-recovered", "plan-waits"
+    "topic-unsafe", "topic-safe", "cost-rose", "cluster-failed", "cluster-recovered", "plan-waits"
 ]
 LONGEST: Final = 300
 """Characters of the text of a notice."""
@@ -106,6 +107,9 @@ def changes(
     if new:
         names = names_text([escaped(each) for each in new])
         told.append(("topic-unsafe", f"{who}: {counted(len(new), 'topic')} became unsafe: {names}"))
+    safe = [] if facts.unsafe is None else sorted({*memory.unsafe} - {*facts.unsafe})
+    if safe:
+        told.append(("topic-safe", f"{who}: {_safe_text(safe, facts.unsafe or ())}"))
     has_risen = memory.has_cost_risen
     if facts.cost is not None:
         has_risen = _has_risen(facts.cost, limit_percent)
@@ -125,6 +129,14 @@ def changes(
         plan=plan,
     )
     return tuple(_notice(kind, name, day, text) for kind, text in told), kept
+
+
+def _safe_text(safe: Sequence[str], unsafe: Sequence[str]) -> str:
+    """That these topics are safe again, or deleted, and how many are left."""
+    names = names_text([escaped(each) for each in safe])
+    left = f"{counted(len(unsafe), 'topic')} {are(len(unsafe))}" if unsafe else "no topic is"
+    topics = f"{counted(len(safe), 'topic')} {are(len(safe))}"
+    return f"{topics} no longer unsafe: {names}; {left} unsafe"
 
 
 def _notice(kind: NoticeKind, cluster: str, day: str, text: str) -> Notice:

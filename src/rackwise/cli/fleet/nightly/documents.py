@@ -20,8 +20,12 @@ class StepDocument:
     """Exit code of the command."""
     reason: str | None
     """Error of a failed step; null after success."""
+    began: str
+    """Start of the step, UTC."""
     seconds: float
     """Duration of the step."""
+    is_kept: bool
+    """Whether an earlier run of the day executed the step, and this run did not repeat it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

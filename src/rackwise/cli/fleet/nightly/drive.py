@@ -67,6 +67,8 @@ class NightSettings:
     """A rise of the cost above this makes a notice."""
     parallel: int
     step_limit_ms: int
+    refresh: bool = False
+    """Whether to repeat the second looks of a night of this day."""
 
 
 @dataclass(slots=True)
@@ -119,6 +121,10 @@ class Driver:
         day = utc_now()[:10]
         state = read_nightly(self._path, day=day, max_bytes=shell.max_input)
         night = state.night.of([each.name for each in self.clusters])
+        if settings.refresh:
+            night = night.to_refresh(day)
+        self.start = night.started(day, utc_now()).starts
+        """Number of this run; a step with a lower one is kept from an earlier run of the day."""
         self.state: NightlyState = replace(state, night=night)
         self._running: list[Running] = []
         self._looks: Mapping[str, tuple[NightLook, ...]] = {}

@@ -95,6 +95,14 @@ class NightlyOptions:
     step_limit: Annotated[
         str, typer.Option(metavar="TIME", help="End a step that takes longer than this.")
     ] = "1h"
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh",
+            help="Take the second snapshots of a night of this day again, and repeat what is made "
+            "from them, such as after a repair.",
+        ),
+    ] = False
     at: Annotated[
         str | None,
         typer.Option(
@@ -110,9 +118,9 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
 
     Each step is a command that can be repeated by hand; nightly.json in --out has its words and
     its exit code. A cluster that fails stops no other. A run that was killed continues when it is
-    started again on the same day, UTC; a run that is complete does nothing. Reads from clusters
-    only. Exit codes: 0 done, 2 unsafe partitions or a plan with moves, 3 a step failed, 4 another
-    run, 1 error.
+    started again on the same day, UTC; a run that is complete does nothing, unless --refresh is
+    given. Reads from clusters only. Exit codes: 0 done, 2 unsafe partitions or a plan with moves,
+    3 a step failed, 4 another run, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.adapters.files.nightly import made_folders, night_is_locked
@@ -152,6 +160,7 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
                 limit_percent=options.cost_rise,
                 parallel=options.parallel,
                 step_limit_ms=limit_ms,
+                refresh=options.refresh,
             )
             driver = Driver(shell, settings)
             code = driver.run()

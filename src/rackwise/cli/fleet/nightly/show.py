@@ -22,9 +22,9 @@ def show(shell: Shell, driver: Driver) -> None:
         shell.document(_document(driver))
         return
     night = driver.state.night
-    rows = [_row(run) for run in night.runs]
+    rows = [_row(run, is_kept=run.start < driver.start) for run in night.runs]
     if rows:
-        header = ("step", "of", "exit", "seconds")
+        header = ("step", "of", "exit", "seconds", "ran")
         shell.text(columns_text(header, rows, numbers={2, 3}))
     failures = len(failed(night.runs))
     parts = [
@@ -39,8 +39,9 @@ def show(shell: Shell, driver: Driver) -> None:
     shell.text(f"night of {night.day}: {', '.join(parts)}; {escaped(driver.layout.state)}")
 
 
-def _row(run: StepRun) -> tuple[str, str, str, str]:
-    return run.step, subject(run.clusters), str(run.exit), f"{run.took_ms / 1000:.1f}"
+def _row(run: StepRun, *, is_kept: bool) -> tuple[str, ...]:
+    ran = f"kept from {run.began[11:]}" if is_kept else "now"
+    return run.step, subject(run.clusters), str(run.exit), f"{run.took_ms / 1000:.1f}", ran
 
 
 def _document(driver: Driver) -> NightDocument:
@@ -60,7 +61,9 @@ def _document(driver: Driver) -> NightDocument:
                 command=command_text(run.command),
                 exit=run.exit,
                 reason=run.reason,
+                began=run.began,
                 seconds=run.took_ms / 1000,
+                is_kept=run.start < driver.start,
             )
             for run in night.runs
         ),
