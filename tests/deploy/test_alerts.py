@@ -5,14 +5,22 @@ import re
 import shlex
 import shutil
 import subprocess
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 from typer.main import get_command
 
 import prometheus_tools
-from kafka_traffic import create, delete, replicas_by_each_broker, until
-from nights import FIRST, SECOND, Fleet
+from kafka_traffic import (
+    consumer,
+    create,
+    delete,
+    produce,
+    read_all,
+    replicas_by_each_broker,
+    until,
+)
+from nights import FIRST, SECOND, THIRD, Fleet
 from prometheus_servers import Exporter, Prometheus, program
 from rackwise.adapters.files import publish
 from rackwise.adapters.kafka import connect
@@ -33,7 +41,7 @@ RULES_TEST = RULES.with_name("alerts_test.yml")
 DASHBOARD = ROOT / "deploy" / "grafana" / "rackwise.json"
 NAME = re.compile(r"\brackwise_\w+")
 METRICS = {f"{each.prefix}{one.name}" for each in (RUN, AUDIT, NIGHTLY) for one in each.metrics}
-TOPIC = "one-rack"
+TOPIC, READ = "one-rack", "read-across"
 ONE_RACK = [[0, 3], [3, 0]]
 """Brokers 0 and 3 are both in rack a."""
 NIGHT = {
@@ -63,12 +71,12 @@ def promtool(*words, cwd=None):
     return done.returncode, done.stdout + done.stderr
 
 
-def queries():
-    """(title of the panel, query with every cluster) of the dashboard."""
+def queries(cluster=".*"):
+    """(title of the panel, query of these clusters) of the dashboard."""
     board = parse(DASHBOARD.read_bytes(), where="dashboard", error=InvalidConfig)
     for panel in board["panels"]:
         for target in panel.get("targets", ()):
-            yield panel["title"], target["expr"].replace("$cluster", ".*")
+            yield panel["title"], target["expr"].replace("$cluster", cluster)
 
 
 class TestFiles:
@@ -197,8 +205,11 @@ def test_the_alerts_fire_on_what_a_night_wrote_and_stop_when_its_plan_was_applie
     metrics = fleet.data / "metrics"
     unsafe, failed = ("RackwisePartitionsUnsafe", "eu"), ("RackwiseNightlyClusterFailed", "down")
     with closing(connect(kraft_cluster.bootstrap)) as admin, ExitStack() as stack:
-        stack.callback(delete, admin, TOPIC)
-        create(admin, TOPIC, ONE_RACK)
+        for name, placement in ((TOPIC, ONE_RACK), (READ, [[0, 1], [1, 2]])):
+            stack.callback(delete, admin, name)
+            create(admin, name, placement)
+        traffic = stack.enter_context(reads_and_writes(kraft_cluster.bootstrap))
+        traffic()
         first = fleet.night(FIRST)
         assert first.code == 3, first
         exporter = stack.enter_context(closing(Exporter(metrics)))
@@ -218,12 +229,51 @@ def test_the_alerts_fire_on_what_a_night_wrote_and_stop_when_its_plan_was_applie
             "each broker to show the repair",
         )
         until(lambda: of_nights(prometheus) == {unsafe, failed}, "the alerts to fire until a night")
+        traffic()
         second = fleet.night(SECOND)
         assert second.code == 3, second
         assert fleet.moves("eu", "2026-11-27") == []
         until(
             lambda: of_nights(prometheus) == {failed}, "the alert of the repaired cluster to stop"
         )
+        traffic()
+        assert fleet.night(THIRD).code == 3
+        wait_for_the_night(prometheus, metrics / "nightly.prom")
+        assert_panels_have_data(prometheus, "eu", ".*")
         assert exporter.scraped()[1]
         written = {file.name: checked(file.read_text()) for file in metrics.glob("*.prom")}
         assert written == {"nightly.prom": ("", 0), "rackwise.prom": ("", 0)}
+
+
+@contextmanager
+def reads_and_writes(bootstrap):
+    """A function that writes to a topic, reads the records in a group, and commits."""
+    with consumer(bootstrap, "readers", [READ], client_id="reader", rack="b") as member:
+
+        def once():
+            produce(bootstrap, {(READ, 0): 300, (READ, 1): 300})
+            read_all(member, 600)
+            member.commit()
+
+        yield once
+
+
+def wait_for_the_night(prometheus, file):
+    """Wait until Prometheus has the end of the run that a file has."""
+    end = float(re.search(r"last_end_timestamp_seconds (\S+)", file.read_text())[1])
+    query = "rackwise_nightly_last_end_timestamp_seconds"
+    until(
+        lambda: [float(value) for _, value in prometheus.samples(query)] == [end],
+        "the figures of the last night",
+    )
+
+
+def assert_panels_have_data(prometheus, *clusters):
+    """Each query of the dashboard has samples of each of these choices of clusters."""
+    empty = [
+        (cluster, *each)
+        for cluster in clusters
+        for each in queries(cluster)
+        if not prometheus.samples(each[1])
+    ]
+    assert empty == []

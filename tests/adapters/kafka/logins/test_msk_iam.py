@@ -34,6 +34,7 @@ from rackwise.core.errors import (
     Unreachable,
 )
 from rackwise.core.secret import Secret
+from refusals import called
 
 REGION = "eu-west-1"
 HOSTS = [f"b-1.audit.abc123.c2.kafka.{REGION}.amazonaws.com:9098"]
@@ -337,4 +338,51 @@ def test_a_key_that_is_not_the_clusters_is_rejected(msk, aws):
     with pytest.raises(AuthenticationFailed, match="stand-in for MSK: another signature") as caught:
         connect(msk.bootstrap, msk.settings)
     assert "canary" not in str(caught.value.as_dict())
+    msk.logins.clear()
+
+
+@pytest.fixture(params=["profile", "role", "web identity", "session of the environment"])
+def other_key(request, aws, sts, tmp_path):  # noqa: ARG001 (it gives the keys of a role)
+    """A source of credentials: the options of the JAAS line, and the key that the token has."""
+    aws(AWS_REGION=REGION, AWS_DEFAULT_REGION=REGION)
+    arn = "arn:aws:iam::123456789012:role/audit"
+    if request.param == "profile":
+        (tmp_path / "credentials").write_text(
+            f"[audit]\naws_access_key_id = {ACCESS}\naws_secret_access_key = {OF_ROLE}\n"
+        )
+        return ' awsProfileName="audit"', SigningKey(ACCESS, OF_ROLE)
+    if request.param == "role":
+        aws(AWS_ACCESS_KEY_ID=ACCESS, AWS_SECRET_ACCESS_KEY=CANARY)
+        return f' awsRoleArn="{arn}"', ROLE
+    if request.param == "web identity":
+        (tmp_path / "projected").write_text("canary-web-identity")
+        aws(AWS_WEB_IDENTITY_TOKEN_FILE=str(tmp_path / "projected"), AWS_ROLE_ARN=arn)
+        return "", ROLE
+    aws(AWS_ACCESS_KEY_ID=ACCESS, AWS_SECRET_ACCESS_KEY=CANARY, AWS_SESSION_TOKEN=SESSION)
+    return "", SigningKey(ACCESS, CANARY, SESSION)
+
+
+@pytest.mark.kafka
+def test_each_source_of_credentials_logs_in_and_a_key_of_another_is_rejected(
+    msk, other_key, tmp_path, monkeypatch
+):
+    options, key = other_key
+    file = tmp_path / "client.properties"
+    text = {**msk.settings, "sasl.jaas.config": f"{MODULE}{options};"}
+    file.write_text("".join(f"{name}={value}\n" for name, value in text.items()))
+    file.chmod(0o600)
+    words = ("snapshot", "--bootstrap-server", msk.bootstrap, "--command-config", file, "--out")
+
+    monkeypatch.setattr(msk, "key", key)
+    code, out, err = called(*words, tmp_path / "in.json")
+    assert code == 0, err
+    written = out + err + (tmp_path / "in.json").read_text()
+    assert "use1-az1" in written
+
+    monkeypatch.setattr(msk, "key", SigningKey(key.access_key, "another", key.session_token))
+    code, out, err = called(*words, tmp_path / "refused.json")
+    assert (code, (tmp_path / "refused.json").exists()) == (1, False)
+    assert "stand-in for MSK: another signature" in err
+    shown = written + out + err
+    assert not [each for each in (CANARY, SESSION, OF_ROLE, "X-Amz-Signature") if each in shown]
     msk.logins.clear()

@@ -8,10 +8,14 @@ from time import monotonic
 
 import pytest
 
+from hand_made_plans import plan_file, shown
 from kafka_traffic import create, delete, produce
 from nights import COMMAND, FIRST, SECOND, THIRD, Fleet
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.strict import parse
+from refusals import called
 from webhooks import webhook
 
 pytestmark = [pytest.mark.kafka, pytest.mark.server]
@@ -85,6 +89,53 @@ def check_metrics(fleet):
     assert 'rackwise_nightly_steps_failed{cluster="gone"} 1\n' in night
     assert 'rackwise_nightly_steps_failed{cluster="eu"} 0\n' in night
     assert "rackwise_nightly_exit_code 3\n" in night
+
+
+def test_a_night_is_refreshed_after_a_repair_and_tells_that_the_topic_is_safe(
+    kraft, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("RACKWISE_STATE", str(tmp_path / "state"))
+    with webhook() as hook:
+        fleet = Fleet(tmp_path, {"eu": {"bootstrap": kraft.bootstrap}}, url=hook.url)
+        assert fleet.night(FIRST).code == 2
+        told = hook.kinds()
+        assert ("topic-unsafe", "eu") in told
+        again = fleet.night(FIRST)
+        assert {*last_column(again)} == {f"kept from {run['began'][11:]}" for run in runs_of(fleet)}
+
+        with closing(connect(kraft.bootstrap)) as admin:
+            plan = plan_file(tmp_path / "p.json", admin, {(TOPIC, 0): (0, 1)})
+            code, _, err = called("apply", plan, "--fleet", fleet.file, "--cluster", "eu")
+            assert code == 0, err
+            shown(admin, TOPIC, {0: [0, 1], 1: [0, 1]})
+        before = fleet.texts()
+        fleet.words.append("--refresh")
+        refreshed = fleet.night(FIRST, "--json")
+        document = parse(refreshed.out.encode(), where="stdout", error=InvalidConfig)
+        assert document["exit"] == refreshed.code != 3, refreshed
+        kept = {each["step"] for each in document["steps"] if each["is_kept"]}
+        assert (kept, document["ran"]) == ({"first-look"}, 6)
+        new = hook.kinds()[len(told) :]
+        assert ("topic-safe", "eu") in new
+        assert {kind for kind, _ in new} <= {"topic-safe", "plan-waits"}
+    after = fleet.texts()
+    changed = {path.name for path in before if before[path] != after.get(path)}
+    assert "2026-11-26-2.json.gz" in changed
+    assert "2026-11-26-1.json.gz" not in changed
+    metrics = (fleet.data / "metrics" / "rackwise.prom").read_text()
+    unsafe = fleet.summary()["history"]["clusters"][-1]["partitions_unsafe"]
+    assert f'rackwise_partitions_unsafe{{cluster="eu"}} {unsafe}\n' in metrics
+    assert not any(move[:2] == (TOPIC, 0) for move in fleet.moves("eu", "2026-11-26"))
+
+
+def last_column(result):
+    """What the table of a run says of when each step ran."""
+    header, *rows = result.out.splitlines()[:-1]
+    return [row[header.index("ran") :] for row in rows]
+
+
+def runs_of(fleet):
+    return fleet.state()["night"]["runs"]
 
 
 def test_two_names_of_one_cluster_fail_and_are_counted_nowhere(kraft, zookeeper_cluster, tmp_path):
