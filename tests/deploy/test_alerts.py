@@ -199,9 +199,10 @@ def test_the_alerts_fire_on_what_a_night_wrote_and_stop_when_its_plan_was_applie
     hasty = tmp_path / "hasty.properties"
     hasty.write_text("default.api.timeout.ms=1000\n")
     clusters = {
-        "eu": {"bootstrap": kraft_cluster.bootstrap},
+        "eu": {"bootstrap": kraft_cluster.bootstrap, "addresses": "addresses.csv"},
         "down": {"bootstrap": "127.0.0.1:1", "command_config": hasty.name},
     }
+    (tmp_path / "addresses.csv").write_text("address,rack\n127.0.0.1,b\n")
     fleet = Fleet(tmp_path, clusters, defaults={"provider": "aws"})
     metrics = fleet.data / "metrics"
     unsafe, failed = ("RackwisePartitionsUnsafe", "eu"), ("RackwiseNightlyClusterFailed", "down")
@@ -245,15 +246,21 @@ def test_the_alerts_fire_on_what_a_night_wrote_and_stop_when_its_plan_was_applie
         no_finding_is_left = {FINDINGS}
         assert empty_panels(prometheus, "eu") == no_finding_is_left
         assert empty_panels(prometheus, ".*") == no_finding_is_left
-        assert exporter.scraped()[1]
+        found, is_readable = exporter.scraped()
+        assert is_readable
+        readers = (("cluster", "eu"), ("group", "readers"))
+        assert found["rackwise_cross_rack_usd_30d_by_group", readers] > 0
         written = {file.name: checked(file.read_text()) for file in metrics.glob("*.prom")}
         assert written == {"nightly.prom": ("", 0), "rackwise.prom": ("", 0)}
 
 
 @contextmanager
 def reads_and_writes(bootstrap):
-    """A function that writes to a topic, reads the records in a group, and commits."""
-    with consumer(bootstrap, "readers", [READ], client_id="reader", rack="b") as member:
+    """A function that writes to a topic, reads the records in a group, and commits.
+
+    The reader names no rack: the table of addresses has it.
+    """
+    with consumer(bootstrap, "readers", [READ], client_id="reader") as member:
 
         def once():
             produce(bootstrap, {(READ, 0): 300, (READ, 1): 300})
