@@ -40,7 +40,7 @@ import hashlib
 import os
 import re
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -89,7 +89,11 @@ class Disk:
         """Create or replace a symbolic link atomically."""
         beside = unfinished_name(path)
         beside.symlink_to(target)
-        beside.rename(path)
+        try:
+            beside.rename(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
 
     def sync(self, folder: Path) -> None:
         """Sync the names in a folder."""
@@ -259,13 +263,16 @@ def publish(
                 raise _changed(out)
             old = known_tables(folder)
             run = free_run(folder / RUNS, run_id)
-            _write_run(
-                work, folder / RUNS / run, _with_manifest(run_id, files, tables, days, table_format)
-            )
-            work.sync(folder / RUNS)
             tops = sorted({path.partition("/")[0] for path in (*files, MANIFEST)})
-            _link_tops(work, folder, tops)
-            work.link(folder / CURRENT, f"{RUNS}/{run}")
+            whole = _with_manifest(run_id, files, tables, days, table_format)
+            try:
+                _write_run(work, folder / RUNS / run, whole)
+                work.sync(folder / RUNS)
+                _link_tops(work, folder, tops)
+                work.link(folder / CURRENT, f"{RUNS}/{run}")
+            except BaseException:
+                _take_back(work, folder, run, tops)
+                raise
             work.sync(folder)
             _tidy(work, folder, run, tops)
             kept = {tables, *(day.tables for day in days if day.tables)}
@@ -436,6 +443,15 @@ def _link_tops(disk: Disk, folder: Path, tops: list[str]) -> None:
                 where=str(place),
             )
         disk.link(place, target)
+
+
+def _take_back(disk: Disk, folder: Path, run: str, tops: list[str]) -> None:
+    """Remove the files of a run that is not published, and its links without a target."""
+    links = [folder / name for name in tops]
+    idle = [link for link in links if link.is_symlink() and not link.exists()]
+    for path in (folder / RUNS / run, *idle):
+        with suppress(OSError):  # the error that ended the run counts
+            disk.remove(path)
 
 
 def _tidy(disk: Disk, folder: Path, run: str, tops: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -104,13 +105,30 @@ def _fleet_options(options: GenerateOptions, existing: Sequence[Cluster]) -> Fle
 def write_fleet(
     shell: Shell, fleet: GeneratedFleet, out: Path, prices: Sequence[Price], *, has_snapshots: bool
 ) -> None:
-    """Write all files, the truth last: a folder without it is unfinished.
+    """Write all files, the truth last; if that fails, none of them is left.
 
-    Raises `InvalidConfig` where the folder is not empty or not writable.
+    Raises `InvalidConfig` where the folder is not empty or not writable, `WorldError` if the disk
+    fails.
     """
+    _writer(fleet.options.flow_format)
+    _check_empty(out)
+    is_new = not out.exists()
+    try:
+        _write_files(shell, fleet, out, prices, has_snapshots=has_snapshots)
+    except BaseException:
+        for place in [out] if is_new else [*out.iterdir()]:
+            if place.is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+            else:
+                place.unlink(missing_ok=True)
+        raise
+
+
+def _write_files(
+    shell: Shell, fleet: GeneratedFleet, out: Path, prices: Sequence[Price], *, has_snapshots: bool
+) -> None:
     options = fleet.options
     write_flows, suffix = _writer(options.flow_format)
-    _check_empty(out)
     _create_folder(out / FLOWS)
     if has_snapshots:
         _create_folder(out / SNAPSHOTS)

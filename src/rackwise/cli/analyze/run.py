@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack, contextmanager
+import shutil
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters import files
+from rackwise.adapters.files.publishing import known_tables
 from rackwise.cli.analyze.days import (
     earlier_result,
     published_days,
@@ -68,7 +70,11 @@ def run_analysis(shell: Shell, inputs: Inputs, settings: Settings) -> Analysis:
         with ENGINES[settings.engine](shell, inputs, settings, steps) as engine:
             analysis = analyze_on(engine, request)
         steps.begin(len(STEPS), len(STEPS), STEPS[-1])
-        _publish(settings, analysis, html.render, before)
+        try:
+            _publish(settings, analysis, html.render, before)
+        except BaseException:
+            _remove_tables(analysis.tables, settings.out)
+            raise
         claims.release(analysis.tables)
         steps.end()
     return analysis
@@ -203,6 +209,13 @@ def _publish(
         days=published_days(found.days, settings.out),
         after=before,
     )
+
+
+def _remove_tables(tables: str, out: Path) -> None:
+    """Remove the tables of a run that is not published; the next run removes those of a store."""
+    with suppress(RackwiseError, OSError):  # the error that ended the run counts
+        if "://" not in tables and tables_place(tables, out) not in known_tables(out):
+            shutil.rmtree(tables)
 
 
 def _warn_unplanned(shell: Shell, plans: Mapping[str, Any] | None) -> None:

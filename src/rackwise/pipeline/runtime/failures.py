@@ -13,6 +13,8 @@ from pyspark.errors import PySparkException
 from rackwise.core.errors import WorldError
 from rackwise.core.text import escaped
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk, a quota or a limit of the size of files that has no room."""
 LONGEST_FAILURE = 300
 """Characters of the line of a failure."""
 _JAVA = ": "
@@ -37,15 +39,24 @@ def failure_line(error: Exception) -> str:
     return escaped(line[:LONGEST_FAILURE])
 
 
+def no_room(text: str) -> str | None:
+    """The reason in the text of an error that a file has no room to grow; None: another error.
+
+    >>> no_room("OSError: [Errno 28] No space left on device: 'a.parquet'"), no_room("x")
+    ('No space left on device', None)
+    """
+    return next((reason for reason in map(os.strerror, FULL) if reason in text), None)
+
+
 def full_disk(error: BaseException, tables: str) -> WorldError | None:
     """The error for a run whose tables or intermediate files found a disk full; None: another one.
 
     `tables`: their folder or URI. Arrow and Spark do not say which file it was, so the folders of
     this machine that a run writes to are named with the bytes that are free for this user.
     """
-    reason = os.strerror(errno.ENOSPC)
     is_named = isinstance(error, OSError) and error.filename is not None
-    if is_named or reason not in str(error):
+    reason = no_room(str(error))
+    if is_named or reason is None:
         return None
     places = [*([] if "://" in tables else [tables]), tempfile.gettempdir()]
     free = [f"{shutil.disk_usage(each).free:,} bytes in {escaped(each)}" for each in places]
