@@ -36,14 +36,16 @@ def _limit(patch, folder, pages):
 
     def limited(descriptor, data, at):
         if is_inside(descriptor):
-            room = max((pages - taken() + _pages(os.fstat(descriptor).st_size)) * PAGE - at, 0)
+            room = max(
+                (pages - pages_of(folder) + _pages(os.fstat(descriptor).st_size)) * PAGE - at, 0
+            )
             if not room:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             data = data[:room]
         return write(descriptor, data, at)
 
     def checked(descriptor):
-        if is_inside(descriptor) and taken() > pages:
+        if is_inside(descriptor) and pages_of(folder) > pages:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         sync(descriptor)
 
@@ -51,11 +53,22 @@ def _limit(patch, folder, pages):
         place = os.path.realpath(f"/proc/self/fd/{descriptor}")
         return place.startswith(f"{folder}{os.sep}")
 
-    def taken():
-        return sum(_pages(each.stat().st_size) for each in folder.rglob("*") if each.is_file())
-
     patch.setattr(os, "pwrite", limited)
     patch.setattr(os, "fsync", checked)
+
+
+def pages_of(folder):
+    """The pages that the files of a folder take."""
+    files = [each for each in folder.rglob("*") if each.is_file() and not each.is_symlink()]
+    return sum(_pages(each.stat().st_size) for each in files)
+
+
+def fill(folder, pages, *, free):
+    """Write ballast to a disk of `pages` pages so that `free` of them are free; its file."""
+    ballast = folder / BALLAST
+    ballast.unlink(missing_ok=True)
+    ballast.write_bytes(bytes((pages - pages_of(folder) - free) * PAGE))
+    return ballast
 
 
 def _pages(size):

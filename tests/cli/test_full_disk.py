@@ -6,7 +6,6 @@ import errno
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,13 +13,16 @@ from pyarrow import parquet
 
 from rackwise.pipeline.engines.local import LocalEngine
 from refusals import called
-from small_disk import BALLAST, PAGE, small_disk
+from small_disk import BALLAST, fill, small_disk
+from writing_commands import BILL as ANALYZE
+from writing_commands import RESULT, SNAPSHOT, WRITTEN, content, prepare
 
-DEMO = Path(__file__).parents[2] / "examples" / "demo"
-SNAPSHOT = DEMO / "snapshot.json.gz"
 FULL = os.strerror(errno.ENOSPC)
 DISK_HINT = "hint: look at the disk; what was there before is still there"
-BILL = ("analyze", SNAPSHOT, "--flows", DEMO / "flows", "--engine", "local", "--out")
+BILL = (*ANALYZE, "--out")
+PAGES = 2500
+"""Pages of the disk, some 10 MB: each output fits."""
+FOLDERS = ("analyze --out", "generate --out")
 
 
 @pytest.fixture(scope="module")
@@ -35,30 +37,74 @@ def result(tmp_path_factory):
 @pytest.fixture
 def full(tmp_path):
     folder = tmp_path / "full"
-    with small_disk(folder, 1):
-        (folder / BALLAST).write_bytes(bytes(PAGE))
+    with small_disk(folder, PAGES):
+        fill(folder, PAGES, free=0)
         yield folder
 
 
-@pytest.mark.parametrize(
-    ("command", "option", "file"),
-    [
-        (("plan", "balance", "--snapshot", SNAPSHOT), "--out", "plan.json"),
-        (("plan", "balance", "--snapshot", SNAPSHOT), "--kafka-json", "plan.json"),
-        (("audit", "--snapshot", SNAPSHOT), "--metrics", "audit.prom"),
-        (("report",), "--out", "report.html"),
-        (("report",), "--metrics", "report.prom"),
-    ],
-)
-def test_a_file_on_a_full_disk_is_named(command, option, file, full, result):
-    words = [*command, *([result] if command == ("report",) else [])]
-    code, out, err = called(*words, option, full / file)
+@pytest.fixture
+def inputs(tmp_path, monkeypatch):
+    """The working folder, with the inputs of all commands but a result."""
+    prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("inputs")
+@pytest.mark.parametrize("name", [name for name in WRITTEN if name not in FOLDERS])
+def test_a_file_on_a_full_disk_is_named_and_written_where_there_is_room_again(name, full, result):
+    case = WRITTEN[name]
+    words = [result if word == RESULT else word for word in case.words]
+    file = full / case.target
+    code, out, err = called(*words, case.option, file)
     assert (code, out) == (1, "")
-    assert err.splitlines()[-2:] == [
-        f"error: {full / file} cannot be written: {FULL}",
-        DISK_HINT,
-    ]
+    assert err.splitlines()[-2:] == [f"error: {file} cannot be written: {FULL}", DISK_HINT]
     assert [each.name for each in full.iterdir()] == [BALLAST]
+    (full / BALLAST).unlink()
+    code, _, err = called(*words, case.option, file)
+    assert code == case.code, err
+    assert [each.name for each in full.iterdir()] == [case.target]
+
+
+FILES = 10
+"""Pages that `analyze` and `generate` find free: less than their files need."""
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_on_a_full_disk_is_named_and_written_where_there_is_room_again(name, full):
+    case = WRITTEN[name]
+    fill(full, PAGES, free=FILES)
+    folder = full / case.target
+    code, out, err = called(*case.words, case.option, folder)
+    assert (code, out) == (1, "")
+    error, hint = err.splitlines()[-2:]
+    assert error.startswith("error: ")
+    assert str(folder) in error
+    assert FULL in error
+    assert hint.startswith("hint: ")
+    assert [*content(full)] == [BALLAST]
+    (full / BALLAST).unlink()
+    code, _, err = called(*case.words, case.option, folder)
+    assert code == case.code, err
+
+
+def test_a_result_whose_disk_is_full_stays_as_it_is_and_is_rendered_later(full):
+    """`report` and a second `analyze` publish into the folder of the result."""
+    out = full / "out"
+    fill(full, PAGES, free=PAGES)
+    assert called(*BILL, out)[0] == 0
+    before = content(out)
+    ballast = fill(full, PAGES, free=FILES)
+    for words in (("report", out), (*BILL, out)):
+        code, text, err = called(*words)
+        assert (code, text) == (1, "")
+        error, hint = err.splitlines()[-2:]
+        assert str(out) in error
+        assert FULL in error
+        assert hint.startswith("hint: ")
+        assert content(out) == before
+    ballast.unlink()
+    code, _, err = called("report", out)
+    assert code == 0, err
 
 
 def fail_to_write(table):

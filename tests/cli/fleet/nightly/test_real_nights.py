@@ -1,5 +1,7 @@
 """Nights over real clusters: notices, steps repeated by hand, runs that are killed."""
 
+import errno
+import os
 import random
 import signal
 import subprocess
@@ -16,12 +18,16 @@ from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from refusals import called
+from small_disk import BALLAST, fill, small_disk
 from webhooks import webhook
 
 pytestmark = [pytest.mark.kafka, pytest.mark.server]
 TOPIC = "nightly-orders"
 UNSAFE = [[0, 3], [0, 1]]
 """Brokers 0 and 3 are both in rack a."""
+FULL = os.strerror(errno.ENOSPC)
+PAGES = 2500
+"""Pages of a small disk: some nights fit."""
 MISSING = {"bootstrap": "127.0.0.1:1", "command_config": "missing.properties"}
 
 
@@ -170,6 +176,40 @@ def test_a_night_that_is_killed_twice_ends_as_one_that_is_not(kraft, tmp_path):
         assert broken.night(FIRST).code == 2
         same_night(whole, broken, "eu")
         assert other.kinds() == hook.kinds()
+
+
+def test_a_night_on_a_full_disk_keeps_what_was_there_and_is_made_up_later(kraft, tmp_path):
+    """A disk with no room, with room for two snapshots, for all but the bill, and for all."""
+    fleet = Fleet(tmp_path, {"eu": {"bootstrap": kraft.bootstrap}}, defaults=PRICES)
+    with small_disk(fleet.data, PAGES):
+        assert fleet.night(FIRST).code == 2
+        first, result = kept(fleet), fleet.summary()
+        for free, file in ((0, ""), (4, "/nightly.json")):
+            ballast = fill(fleet.data, PAGES, free=free)
+            night = fleet.night(SECOND)
+            error, hint = night.err.splitlines()[-2:]
+            assert (night.code == 0, night.out) == (False, "")
+            assert f"{fleet.data}{file}" in error
+            assert FULL in error
+            assert hint.startswith("hint: ")
+            assert first.items() <= kept(fleet).items()
+
+        fill(fleet.data, PAGES, free=12)
+        assert fleet.night(SECOND).code == 3
+        assert FULL in fleet.runs()["price", "eu"]["reason"]
+        assert fleet.summary() == result
+        assert [*fleet.data.rglob("*.unfinished")] == []
+
+        ballast.unlink()
+        assert fleet.night(SECOND).code == 2
+        days = {row["day"] for row in fleet.summary()["history"]["clusters"]}
+        assert days == {"2026-11-26", "2026-11-27"}
+
+
+def kept(fleet):
+    """The files of a night but its state, which each step replaces."""
+    replaced = {"lock", "nightly.json", BALLAST}
+    return {path: text for path, text in fleet.texts().items() if path.name not in replaced}
 
 
 @pytest.mark.long
