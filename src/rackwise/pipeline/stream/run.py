@@ -30,6 +30,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from rackwise.core.errors import BytesLost, ConnectorMissing, InvalidConfig, WorldError
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.tables import write_table
+from rackwise.pipeline.runtime.failures import no_room
 from rackwise.pipeline.runtime.session import batches_of
 from rackwise.pipeline.schemas import arrow_schema
 from rackwise.pipeline.stream.connector import connector_conf, coordinate_for
@@ -52,6 +53,12 @@ TASKS = "_tasks"
 ROWS, BYTES = 2**11, 2**21
 """Maximum messages and bytes of an Arrow batch; one message may have a MiB, with 50,000 rows."""
 _PYTHON_ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
+_ADVICE = {
+    "UnknownTopicOrPartition": "create the topic or check --topic",
+    "Timed out waiting for a node": "check that a broker answers at --bootstrap-server",
+    "KafkaTimeoutError": "check that a broker answers at --bootstrap-server",
+}
+"""Text of an error of Kafka's clients -> what to do."""
 SET_BY_SPARK = (
     "auto.offset.reset",
     "key.deserializer",
@@ -150,10 +157,18 @@ def finish(query: StreamingQuery) -> None:
             f"Spark ended the stream: {cause}",
             wanted="running",
             had=error.getCondition(),
-            hint="remove the cause and run it again: it continues after the last committed batch",
-        ) from error
+            hint=f"{_advice(str(error))} and run it again: it continues after the last committed "
+            "batch",
+        ) from None
     finally:
         query.stop()
+
+
+def _advice(text: str) -> str:
+    """What to do about the error of a stream."""
+    if no_room(text):
+        return "free space on the disks of --out, --checkpoint and TMPDIR"
+    return next((told for found, told in _ADVICE.items() if found in text), "remove the cause")
 
 
 def _cause(text: str) -> str:

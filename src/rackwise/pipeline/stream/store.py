@@ -93,11 +93,21 @@ class StoreDisk:
         path.mkdir(parents=True, exist_ok=True)
 
     def write(self, path: Path, data: bytes) -> None:
-        """Create a file that is not yet visible to readers, and wait until it is on the disk."""
-        with path.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        """Create a file that is not yet visible to readers, and wait until it is on the disk.
+
+        If that fails, there is no file. Raises `OSError` with the path.
+        """
+        file = path.open("xb")
+        try:
+            with file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException as error:
+            path.unlink(missing_ok=True)
+            if isinstance(error, OSError):  # one of a descriptor has no path
+                raise OSError(error.errno, error.strerror, str(path)) from None
+            raise
 
     def place(self, beside: Path, path: Path) -> None:
         """Give a file its name, unless another file has that name."""

@@ -148,7 +148,8 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
                     f"got {escaped(str(root))}: {escaped(str(error.had))}",
                     wanted="a folder that can be written to",
                     had=error.had,
-                    hint="free space on the disk, or give --out a folder that this user can write to",
+                    hint="free space on the disk, or give --out a folder that this user can "
+                    "write to",
                     where=str(root),
                 ) from None
             settings = NightSettings(

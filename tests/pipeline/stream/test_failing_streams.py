@@ -1,0 +1,60 @@
+"""A stream that cannot begin or go on ends in one line; no traceback reaches the terminal."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from small_disk import fill, small_disk
+from stream_runs import ended, reading, started
+
+pytestmark = [pytest.mark.spark, pytest.mark.java]
+NOBODY = "127.0.0.1:1"
+JAVA = "WARNING: Using incubator modules"
+"""Java's own line; no option hides it."""
+
+
+def check_one_line(command, *said, **environment):
+    """Law: exit code 1, nothing on stdout, one line of error and one of hint; the two lines."""
+    code, out, err = ended(started("-m", "rackwise.cli", *command, **environment))
+    assert (code, out) == (1, ""), err
+    lines = [line for line in err.splitlines() if not line.startswith(JAVA)]
+    assert len(lines) == 2, err
+    error, hint = lines
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: ")
+    for each in said:
+        assert each in err, err
+    return error, hint
+
+
+@pytest.mark.parametrize("connector", ["jvm", pytest.param("python", marks=pytest.mark.long)])
+def test_a_broker_that_is_down_is_named_without_a_traceback(tmp_path, connector):
+    command = reading(NOBODY, "t", tmp_path, "--connector", connector, jars=connector == "jvm")
+    if connector == "jvm":
+        command += ["--kafka-option", "kafka.default.api.timeout.ms=2000"]
+        command += ["--kafka-option", "kafka.request.timeout.ms=1000"]
+    check_one_line(command, "Spark ended the stream", "a broker answers at --bootstrap-server")
+    assert [*tmp_path.rglob("*.parquet")] == []
+
+
+def test_a_missing_java_is_one_line(tmp_path):
+    command = reading(NOBODY, "t", tmp_path)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    environment = {"JAVA_HOME": str(folder), "PATH": str(folder)}
+    code, out, err = ended(started("-m", "rackwise.cli", *command, **environment))
+    assert (code, out) == (1, "")
+    assert "Traceback" not in err
+    assert err.splitlines()[-2].startswith("error: ")
+
+
+def test_a_full_disk_of_the_checkpoint_is_named_and_has_no_half_of_a_mark(tmp_path):
+    folder = tmp_path / "mark"
+    command = reading(NOBODY, "t", tmp_path)
+    with small_disk(folder, 2):
+        ballast = fill(folder, 2, free=0).rename(folder / ".x.unfinished")
+        check_one_line(command, f"error: {folder}/", os.strerror(errno.ENOSPC))
+        assert [*folder.iterdir()] == [ballast]
