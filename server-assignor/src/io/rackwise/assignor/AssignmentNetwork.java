@@ -64,10 +64,10 @@ final class AssignmentNetwork {
     }
 
     /** [partitions], the member that holds each partition in the best assignment. */
-    static int[] holders(NumberedGroup group) {
+    static int[] holders(NumberedGroup group, PartitionRacks racks) {
         return group.partitions() == 0
                 ? new int[0]
-                : new AssignmentNetwork(group, UnitClasses.of(group)).solve();
+                : new AssignmentNetwork(group, UnitClasses.of(group, racks)).solve();
     }
 
     /** Number the places that are 1, from 0 on; other places become -1. Returns their count. */

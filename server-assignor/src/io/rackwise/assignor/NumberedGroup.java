@@ -44,17 +44,12 @@ final class NumberedGroup {
     final Uuid[] topics;
     /** [topics + 1], the number of each topic's partition 0, then the number of partitions. */
     final int[] starts;
-    /** [partitions], the number of each partition's set in {@code rackSets}. */
-    final int[] setOf;
-    final RackSets rackSets;
     /** [partitions], the member that holds the partition now, or {@code NOBODY}. */
     final int[] ownerOf;
     /** [members], the partitions of {@code ownerOf}, and those that another member claims too. */
     private final int[] loads;
     /** [members], whether some partition that the member holds now does not count. */
     final boolean[] isIrregular;
-    /** Whether every partition has an owner, and a replica in its rack. */
-    private final boolean isLocal;
 
     private NumberedGroup(GroupSpec spec, SubscribedTopicDescriber describer) {
         ids = spec.memberIds().toArray(new String[0]);
@@ -74,9 +69,6 @@ final class NumberedGroup {
         loads = new int[ids.length];
         isIrregular = new boolean[ids.length];
         findOwners(spec, places);
-        setOf = new int[partitions()];
-        rackSets = new RackSets(racks);
-        isLocal = numberRackSets(describer);
     }
 
     static NumberedGroup of(GroupSpec spec, SubscribedTopicDescriber describer) {
@@ -178,7 +170,7 @@ final class NumberedGroup {
     /** Writes the owner of what each member holds. */
     private final class HeldReader implements BiConsumer<Uuid, Set<Integer>> {
         private final TopicIndex places;
-        /** An array to copy numbers into: most sets are small, and an iterator costs more. */
+        /** An array to copy numbers into: an iterator costs more where there are several. */
         private Integer[] numbers = new Integer[16];
         private int member;
         private boolean isDisputed;
@@ -195,6 +187,10 @@ final class NumberedGroup {
                 return;
             }
             int count = partitions.size();
+            if (count == 1) {
+                claim(starts[topic] + partitions.iterator().next(), starts[topic + 1]);
+                return;
+            }
             if (count > numbers.length) {
                 numbers = new Integer[2 * count];
             }
@@ -221,32 +217,19 @@ final class NumberedGroup {
         }
     }
 
-    /** Number the racks of all partitions; the owners are known. */
-    private boolean numberRackSets(SubscribedTopicDescriber describer) {
-        boolean isLocal = true;
-        for (int topic = 0; topic < topics.length; topic++) {
-            Uuid id = topics[topic];
-            for (int partition = starts[topic]; partition < starts[topic + 1]; partition++) {
-                int set = rackSets.number(
-                        describer.racksForPartition(id, partition - starts[topic]));
-                setOf[partition] = set;
-                int owner = ownerOf[partition];
-                isLocal &= owner != NOBODY && !rackSets.crosses(set)[rackOf[owner]];
-            }
-        }
-        return isLocal;
-    }
-
-    /**
-     * Whether nothing crosses and nothing must move: all members have the same subscriptions and
-     * even loads, and every partition has a replica in the rack of its owner. This is the common
-     * case, and no other assignment has these three.
-     */
-    boolean isBest() {
-        if (lists.length != 1 || partitions() == 0 || !isLocal) {
+    /** Whether all members have the same subscriptions, loads are even, and all is owned. */
+    boolean isEven() {
+        if (lists.length != 1 || partitions() == 0) {
             return false;
         }
         int least = partitions() / ids.length;
-        return Arrays.stream(loads).allMatch(load -> load == least || load == least + 1);
+        int owned = 0;
+        for (int load : loads) {
+            owned += load;
+            if (load != least && load != least + 1) {
+                return false;
+            }
+        }
+        return owned == partitions();
     }
 }

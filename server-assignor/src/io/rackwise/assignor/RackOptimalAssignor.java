@@ -32,7 +32,8 @@ import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
  * </pre>
  *
  * <p>An epoch that changes nothing moves nothing: an optimal target is the only one without moves,
- * so it is returned as it is.
+ * so it is returned as it is. Where all members have the same subscriptions, {@link CrossingBound}
+ * proves this without a flow.
  *
  * <p>Ties. A broker knows topics by id. So topics are taken by the text of their id, members by
  * their id, and racks by the first member that has them. {@code assign_on_server} of the Python
@@ -51,7 +52,12 @@ public final class RackOptimalAssignor implements ConsumerGroupPartitionAssignor
     @Override
     public GroupAssignment assign(GroupSpec spec, SubscribedTopicDescriber topics) {
         NumberedGroup group = NumberedGroup.of(spec, topics);
+        boolean isEven = group.isEven();
+        PartitionRacks racks = isEven
+                ? PartitionRacks.checked(group, topics)
+                : PartitionRacks.numbered(group, topics);
+        boolean isBest = isEven && (racks.isLocal || CrossingBound.isMet(group, racks));
         return NextAssignment.of(
-                group, spec, group.isBest() ? group.ownerOf : AssignmentNetwork.holders(group));
+                group, spec, isBest ? group.ownerOf : AssignmentNetwork.holders(group, racks));
     }
 }

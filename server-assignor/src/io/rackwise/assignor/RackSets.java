@@ -50,6 +50,11 @@ final class RackSets {
         add(everywhere);
     }
 
+    /** Whether some member has a rack. */
+    boolean hasRacks() {
+        return !numbers.isEmpty();
+    }
+
     int count() {
         return crosses.size();
     }

@@ -40,9 +40,10 @@ public final class RackStickyAssignor implements ConsumerGroupPartitionAssignor 
     @Override
     public GroupAssignment assign(GroupSpec spec, SubscribedTopicDescriber topics) {
         NumberedGroup group = NumberedGroup.of(spec, topics);
+        PartitionRacks racks = PartitionRacks.numbered(group, topics);
         int[] holders = group.lists.length == 1
-                ? new StickyQuotas(group).holders()
-                : new StickyBalance(group).holders();
+                ? new StickyQuotas(group, racks).holders()
+                : new StickyBalance(group, racks).holders();
         return NextAssignment.of(group, spec, holders);
     }
 }

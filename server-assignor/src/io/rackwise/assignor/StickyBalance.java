@@ -60,9 +60,9 @@ final class StickyBalance {
     private final TreeSet<Long> inPlay = new TreeSet<>();
     private final Movements movements = new Movements();
 
-    StickyBalance(NumberedGroup group) {
+    StickyBalance(NumberedGroup group, PartitionRacks found) {
         this.group = group;
-        racks = new StickyRacks(group);
+        racks = new StickyRacks(group, found);
         topicOf = new int[group.partitions()];
         most = new int[group.ids.length];
         holders = new int[group.partitions()];

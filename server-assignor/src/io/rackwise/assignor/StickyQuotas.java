@@ -50,9 +50,9 @@ final class StickyQuotas {
     private final int[] loads;
     private final int[] holders;
 
-    StickyQuotas(NumberedGroup group) {
+    StickyQuotas(NumberedGroup group, PartitionRacks found) {
         this.group = group;
-        racks = new StickyRacks(group);
+        racks = new StickyRacks(group, found);
         least = group.partitions() / group.ids.length;
         extras = group.partitions() % group.ids.length;
         loads = new int[group.ids.length];

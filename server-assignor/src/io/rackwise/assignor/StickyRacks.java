@@ -9,26 +9,28 @@ final class StickyRacks {
     static final int NO_RACK = -1;
 
     private final NumberedGroup group;
+    private final PartitionRacks racks;
     final boolean matter;
 
-    StickyRacks(NumberedGroup group) {
+    StickyRacks(NumberedGroup group, PartitionRacks racks) {
         this.group = group;
-        matter = matter(group);
+        this.racks = racks;
+        matter = matter(group, racks);
     }
 
     /** Whether a member shares a rack with a replica, and partitions are in different racks. */
-    private static boolean matter(NumberedGroup group) {
+    private static boolean matter(NumberedGroup group, PartitionRacks racks) {
         boolean[] everywhere = new boolean[group.racks.length];
         boolean isShared = false;
-        for (int set : group.setOf) {
+        for (int set : racks.setOf) {
             for (int rack = 0; rack < everywhere.length; rack++) {
-                everywhere[rack] |= !group.rackSets.crosses(set)[rack];
+                everywhere[rack] |= !racks.sets.crosses(set)[rack];
                 isShared |= everywhere[rack];
             }
         }
-        for (int set : group.setOf) {
+        for (int set : racks.setOf) {
             for (int rack = 0; isShared && rack < everywhere.length; rack++) {
-                if (everywhere[rack] == group.rackSets.crosses(set)[rack]) {
+                if (everywhere[rack] == racks.sets.crosses(set)[rack]) {
                     return true;
                 }
             }
@@ -44,7 +46,7 @@ final class StickyRacks {
 
     /** Whether a partition has a replica in a rack. */
     boolean has(int partition, int rack) {
-        return matter && !group.rackSets.crosses(group.setOf[partition])[rack];
+        return matter && !racks.sets.crosses(racks.setOf[partition])[rack];
     }
 
     /** Whether the member has a rack that holds no replica of the partition. */

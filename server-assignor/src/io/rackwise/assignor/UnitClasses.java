@@ -56,11 +56,11 @@ final class UnitClasses {
                         .thenComparing(CostClass::crosses, Arrays::compare);
     }
 
-    private UnitClasses(NumberedGroup group) {
+    private UnitClasses(NumberedGroup group, PartitionRacks racks) {
         int[] audienceOfTopic = new int[group.topics.length];
         audiences = numberAudiences(group, audienceOfTopic);
         classOf = new int[group.partitions()];
-        List<CostClass> found = numberClasses(group, audienceOfTopic);
+        List<CostClass> found = numberClasses(group, racks, audienceOfTopic);
         audienceOf = new int[found.size()];
         crosses = new boolean[found.size()][];
         sizes = new int[found.size()];
@@ -116,8 +116,8 @@ final class UnitClasses {
         return Arrays.copyOf(distinct, count);
     }
 
-    static UnitClasses of(NumberedGroup group) {
-        return new UnitClasses(group);
+    static UnitClasses of(NumberedGroup group, PartitionRacks racks) {
+        return new UnitClasses(group, racks);
     }
 
     /** The distinct audiences, ascending as texts of bits; writes the audience of each topic. */
@@ -156,20 +156,21 @@ final class UnitClasses {
     }
 
     /** The cost classes in order; writes the class of each partition. */
-    private List<CostClass> numberClasses(NumberedGroup group, int[] audienceOfTopic) {
-        int sets = group.rackSets.count();
+    private List<CostClass> numberClasses(
+            NumberedGroup group, PartitionRacks racks, int[] audienceOfTopic) {
+        int sets = racks.sets.count();
         // [audiences * sets], a kind is an audience and a set of racks; several may be one class
         boolean[] isPresent = new boolean[audiences.length * sets];
         for (int topic = 0; topic < group.topics.length; topic++) {
             int first = audienceOfTopic[topic] * sets;
             for (int p = group.starts[topic]; p < group.starts[topic + 1]; p++) {
-                isPresent[first + group.setOf[p]] = true;
+                isPresent[first + racks.setOf[p]] = true;
             }
         }
         List<CostClass> found = new ArrayList<>();
         for (int kind = 0; kind < isPresent.length; kind++) {
             if (isPresent[kind]) {
-                found.add(costClass(group, kind / sets, kind % sets));
+                found.add(costClass(racks, kind / sets, kind % sets));
             }
         }
         found.sort(CostClass.ORDER);
@@ -183,7 +184,7 @@ final class UnitClasses {
         int[] classOfKind = new int[isPresent.length];
         for (int kind = 0; kind < isPresent.length; kind++) {
             if (isPresent[kind]) {
-                CostClass each = costClass(group, kind / sets, kind % sets);
+                CostClass each = costClass(racks, kind / sets, kind % sets);
                 classOfKind[kind] =
                         Collections.binarySearch(distinct, each, CostClass.ORDER);
             }
@@ -191,13 +192,13 @@ final class UnitClasses {
         for (int topic = 0; topic < group.topics.length; topic++) {
             int first = audienceOfTopic[topic] * sets;
             for (int p = group.starts[topic]; p < group.starts[topic + 1]; p++) {
-                classOf[p] = classOfKind[first + group.setOf[p]];
+                classOf[p] = classOfKind[first + racks.setOf[p]];
             }
         }
         return distinct;
     }
 
-    private static CostClass costClass(NumberedGroup group, int audience, int set) {
-        return new CostClass(audience, group.rackSets.crosses(set));
+    private static CostClass costClass(PartitionRacks racks, int audience, int set) {
+        return new CostClass(audience, racks.sets.crosses(set));
     }
 }
