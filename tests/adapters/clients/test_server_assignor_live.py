@@ -106,6 +106,36 @@ def test_members_join_and_leave_and_a_replica_moves(cluster, admin):
         assert moves(whole, changed) == 2
 
 
+@contextmanager
+def broker_in_rack(cluster, broker, rack):
+    """Restart a broker in another rack, and again in its own after the block."""
+    file = cluster.folder / f"broker-{broker}" / "server.properties"
+    before = file.read_text()
+    own = f"broker.rack={cluster.brokers[broker].rack.text}"
+    assert own in before.splitlines()
+    try:
+        file.write_text(before.replace(own, f"broker.rack={rack}"))
+        cluster.restart(broker)
+        cluster.wait_until_ready()
+        yield
+    finally:
+        file.write_text(before)
+        cluster.restart(broker)
+        cluster.wait_until_ready()
+
+
+def test_a_broker_returns_in_another_rack(cluster, admin):
+    """The members in the new rack of the broker get its partitions."""
+    racks = {"relocated": racks_of(cluster, PLACEMENT)}
+    with crew_on(cluster, admin, "relocated") as crew:
+        for name, rack in {"m-a": "a", "n-a": "a", "m-b": "b"}.items():
+            crew.join_by_brokers(name, OPTIMAL, rack)
+        before = settled(crew, racks, 8)
+        with broker_in_rack(cluster, 1, "a"):
+            racks["relocated"] = [["a", "a", "c"][leader : leader + 1] for leader in LEADERS]
+            assert moves(before, settled(crew, racks, 8)) == 8
+
+
 def test_rack_sticky_is_local_too(cluster, admin):
     racks = {"sticky": racks_of(cluster, PLACEMENT)}
     with crew_on(cluster, admin, "sticky") as crew:

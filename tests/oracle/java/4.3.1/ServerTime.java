@@ -1,6 +1,7 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.rackwise.assignor.RackOptimalAssignor;
+import io.rackwise.assignor.RackStickyAssignor;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
@@ -12,6 +13,7 @@ import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.coordinator.common.runtime.KRaftCoordinatorMetadataImage;
+import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
 import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
 import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
 import org.apache.kafka.coordinator.group.modern.SubscribedTopicDescriberImpl;
@@ -21,7 +23,7 @@ import org.apache.kafka.image.MetadataProvenance;
 /**
  * Processor time of ours and of Kafka's uniform, in turns, on the metadata that a broker has.
  *
- * <p>Each assignor has a group of its own. "asking" is the time to ask for the racks of all
+ * <p>Each assignor has a group of its own; "assignor" names ours. "asking" is the time to ask for the racks of all
  * partitions and to do nothing with them, which uniform does not do.
  */
 final class ServerTime {
@@ -38,13 +40,15 @@ final class ServerTime {
         SubscribedTopicDescriber describer = describer(topics);
         ServerAssignment.Group ours = new ServerAssignment.Group(in.get("ours"));
         ServerAssignment.Group uniform = new ServerAssignment.Group(in.get("uniform"));
+        ConsumerGroupPartitionAssignor assignor = in.get("assignor").asText().equals("rack-sticky")
+            ? new RackStickyAssignor() : new RackOptimalAssignor();
         List<Uuid> ids = new ArrayList<>();
         topics.fieldNames().forEachRemaining(id -> ids.add(Uuid.fromString(id)));
         ObjectNode taken = Oracle.JSON.createObjectNode();
         List.of("ours", "uniform", "asking").forEach(taken::putArray);
         for (int round = 0; round < in.get("rounds").asInt(); round++) {
             taken.withArray("ours").add(
-                time(() -> new RackOptimalAssignor().assign(ours, describer)));
+                time(() -> assignor.assign(ours, describer)));
             taken.withArray("uniform").add(
                 time(() -> new UniformAssignor().assign(uniform, describer)));
             taken.withArray("asking").add(time(() -> ask(ids, describer)));
