@@ -182,16 +182,16 @@ final class StickyQuotas {
 
     /** The next member of {@code under} in a rack of the partition, going around from a number. */
     private int nextUnder(int partition, int start) {
-        int first = NOBODY;
-        for (int member : under) {
+        int place = Collections.binarySearch(under, start);
+        int first = place < 0 ? -place - 1 : place;
+        for (int step = 0; step < under.size(); step++) {
+            int at = first + step;
+            int member = under.get(at < under.size() ? at : at - under.size());
             if (matches(member, partition)) {
-                if (member >= start) {
-                    return member;
-                }
-                first = first == NOBODY ? member : first;
+                return member;
             }
         }
-        return first;
+        return NOBODY;
     }
 
     /** Remove and return the first member of {@code exact} in a rack of the partition. */
