@@ -97,7 +97,7 @@ long: venv ## what is too long for every change: brokers and racks killed under 
 	@$(MAKE) test-kafka KAFKA_VERSION=4.3
 	@$(MAKE) test-lines
 
-fuzz: venv ## broken inputs for every reader, SECONDS each (60)
+fuzz: venv ## broken inputs for every reader and forged plans for the proof, SECONDS each (60)
 	@$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS)
 
 sbom: venv ## a software bill of materials (CycloneDX) of all packages and jars, build/sbom.json
