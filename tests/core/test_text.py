@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rackwise.core.errors import InputError
 from rackwise.core.json.strict import parse
-from rackwise.core.text import escaped, escaped_json, names_text
+from rackwise.core.text import escaped, escaped_json, escaped_name, names_text
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,13 @@ def test_always_printable(text):
 def test_names_after_the_third_are_counted(names, shown):
     assert names_text(list(names)) == shown
     assert names_text(list(names[:3]), of=len(names)) == shown
+
+
+ESC = r"\x1b"
+
+
+def test_a_name_is_escaped_and_short():
+    assert escaped_name("a\x1b\u2028") == "a\\x1b\\u2028"
+    assert escaped_name("a" * 300) == "a" * 300
+    middle = "..(3,610 characters).."
+    assert escaped_name("ab c\x1b" * 450 + "d" * 50) == f"ab c{ESC}ab c{ESC}ab c{middle}" + "d" * 20

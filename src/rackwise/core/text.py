@@ -53,6 +53,16 @@ def escaped_json(text: str) -> str:
     )
 
 
+def escaped_name(text: str) -> str:
+    r"""The escaped text of a name, with the middle left out beyond 300 characters.
+
+    >>> escaped_name("a\x1b"), len(escaped_name("\x1b" * 30_000))
+    ('a\\x1b', 61)
+    """
+    shown = escaped(text)
+    return shown if len(shown) <= MOST_WORD else _shortened(shown)
+
+
 def counted(number: int, noun: str) -> str:
     """A number with its noun, which takes an s in the plural.
 
@@ -114,7 +124,10 @@ def with_short_words(text: str) -> str:
 
 
 def _short(found: re.Match[str]) -> str:
-    word = found[0]
+    return _shortened(found[0])
+
+
+def _shortened(word: str) -> str:
     return f"{word[:20]}..({len(word) - 40:,} characters)..{word[-20:]}"
 
 

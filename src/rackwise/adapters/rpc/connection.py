@@ -11,6 +11,7 @@ the connection with a reason and has no other effect.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -167,3 +168,12 @@ class Connection:
                 await self.writer.drain()
         except TimeoutError:
             raise Closed("slow reader") from None
+
+
+def handshake_fault(error: OSError) -> str:
+    """Why a TLS handshake failed: the words of OpenSSL, else the name of the error."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"client certificate: {error.verify_message}"
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return error.reason.replace("_", " ").lower()
+    return type(error).__name__

@@ -18,6 +18,8 @@ from rackwise.core.wire.replica_assignment import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+MOST_TRACE = 8_000
+"""Characters of a traceback in the log, from its end."""
 Answer: TypeAlias = "Callable[[AssignmentRequest, int], AssignmentResponse]"
 """Request and seed -> response; called in a thread."""
 
@@ -40,7 +42,7 @@ def framed_answer(answer: Answer, call: Call, seed: int, most_bytes: int) -> Fra
         id_ = secrets.token_hex(8)
         message = f"the placer failed; look for {id_} in the log of the service"
         failed = failed_answer(call, ErrorCode.UNKNOWN_SERVER_ERROR, message)
-        failed.broke = f"{id_}: {traceback.format_exc()}"
+        failed.broke = f"{id_}: {traceback.format_exc()[-MOST_TRACE:]}"
         return failed
     if len(framed) > most_bytes:
         message = f"an answer of up to {most_bytes} bytes is given; this one has {len(framed)}"

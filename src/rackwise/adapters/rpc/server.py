@@ -37,7 +37,7 @@ from rackwise.adapters.rpc.config import (
     listening_socket,
     server_context,
 )
-from rackwise.adapters.rpc.connection import Closed, Connection, WatchedStream
+from rackwise.adapters.rpc.connection import Closed, Connection, WatchedStream, handshake_fault
 from rackwise.adapters.rpc.logins.login import Login
 from rackwise.adapters.rpc.logins.offered import OfferedLogins
 from rackwise.adapters.rpc.placing import Answer, FramedAnswer, failed_answer, framed_answer
@@ -46,7 +46,7 @@ from rackwise.core.override import override
 from rackwise.core.replica_service.answers import seed_of, wait_ms
 from rackwise.core.replica_service.calls import Call, read_call
 from rackwise.core.sasl.principals import certificate_principal, principal_of
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped_name
 from rackwise.core.wire.replica_assignment import (
     ErrorCode,
 )
@@ -238,7 +238,7 @@ class Server:
             address = self._config.advertised or sock.getsockname()[:2]
             stream, writer = await self._open(sock)
         except OSError as error:
-            self._count("tls", peer, type(error).__name__)
+            self._count("tls", peer, handshake_fault(error))
             return
         principal = certificate_principal(
             (writer.get_extra_info("peercert") or {}).get("subject", ())
@@ -303,7 +303,7 @@ class Server:
         self.tell(
             type="login",
             peer=connection.peer,
-            principal=escaped(connection.principal),
+            principal=escaped_name(connection.principal),
             mechanism=mechanism,
             lifetime_ms=lifetime_ms,
         )
@@ -319,8 +319,8 @@ class Server:
         self.tell(
             type="request",
             peer=connection.peer,
-            principal=escaped(connection.principal),
-            client_id=escaped(call.client_id or ""),
+            principal=escaped_name(connection.principal),
+            client_id=escaped_name(call.client_id or ""),
             partitions=request.num_partitions,
             replication=request.replication_factor,
             ids=len(request.node_ids),
@@ -340,7 +340,7 @@ class Server:
             return failed_answer(
                 call,
                 ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-                f"{escaped(principal)} may not request placements; hint: the operator of the "
+                f"{escaped_name(principal)} may not request placements; hint: the operator of the "
                 "service allows it with --allow",
             )
         replicas = request.num_partitions * request.replication_factor
@@ -379,7 +379,7 @@ class Server:
                 type="closed",
                 reason=reason,
                 peer=peer,
-                detail=escaped(detail),
+                detail=escaped_name(detail),
                 count=self._counts.by_reason[reason],
             )
 

@@ -1,0 +1,109 @@
+"""Failed TLS handshakes of `rackwise serve`: one line says why, and the next client is served."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from contextlib import closing, suppress
+
+import pytest
+
+from kafka_pem import AUTHORITY, CERTIFICATE, EXPIRED, KEY, STRANGERS_CERTIFICATE, STRANGERS_KEY
+from rackwise.adapters.rpc.config import Tls
+from rpc_servers import connected, eventually, received, response_of, running
+from service_frames import assignment, framed
+
+PEMS = {
+    "good": KEY + CERTIFICATE,
+    "expired": EXPIRED,
+    "stranger": STRANGERS_KEY + STRANGERS_CERTIFICATE,
+}
+GOOD = framed(assignment())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pem")
+    for name, text in {**PEMS, "key": KEY, "server": CERTIFICATE, "ca": AUTHORITY}.items():
+        (folder / f"{name}.pem").write_text(text)
+        (folder / f"{name}.pem").chmod(0o600)
+    return folder
+
+
+@pytest.fixture
+def server(folder):
+    tls = Tls(
+        certificate=folder / "server.pem", key=folder / "key.pem", client_ca=folder / "ca.pem"
+    )
+    with running(tls=tls) as server:
+        yield server
+
+
+def context_of(folder, own=None):
+    context = ssl.create_default_context(cafile=folder / "ca.pem")
+    if own is not None:
+        context.load_cert_chain(folder / f"{own}.pem")
+    return context
+
+
+def shake(server, context):
+    """Shake hands and send a request; the response, or None if the server closes."""
+    with (
+        suppress(OSError),
+        closing(connected(server.port)) as plain,
+        context.wrap_socket(plain, server_hostname="127.0.0.1") as sock,
+    ):
+        sock.sendall(GOOD)
+        return received(sock)
+    return None
+
+
+def check_one_line(server, folder, *details):
+    """Law: one printable line says why, and a client with a good certificate is served."""
+    eventually(lambda: server.closed_by("tls") == 1)
+    (line,) = server.told("closed")
+    assert line["reason"] == "tls"
+    assert line["detail"] in details
+    assert response_of(shake(server, context_of(folder, "good")))[1].error_code == 0
+
+
+@pytest.mark.parametrize(
+    ("own", "detail"),
+    [
+        ("expired", "client certificate: certificate has expired"),
+        ("stranger", "client certificate: unable to get local issuer certificate"),
+        (None, "peer did not return a certificate"),
+    ],
+)
+def test_a_client_certificate_that_is_not_accepted(server, folder, own, detail):
+    assert shake(server, context_of(folder, own)) is None
+    check_one_line(server, folder, detail)
+
+
+@pytest.mark.filterwarnings("ignore:.*TLSv1.* is deprecated:DeprecationWarning")
+def test_a_protocol_that_is_too_old(server, folder):
+    context = context_of(folder, "good")
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    context.minimum_version = ssl.TLSVersion.TLSv1
+    context.maximum_version = ssl.TLSVersion.TLSv1_1
+    assert shake(server, context) is None
+    check_one_line(server, folder, "unsupported protocol")
+
+
+@pytest.mark.parametrize(
+    ("data", "details"),
+    [
+        (GOOD, ("wrong version number", "record layer failure")),
+        (b"GET / HTTP/1.1\r\n\r\n", ("http request",)),
+        (b"\x16\x03\x01\x02\x00", ("ConnectionResetError",)),
+    ],
+    ids=["plaintext", "HTTP", "truncated"],
+)
+def test_bytes_that_are_no_whole_handshake(server, folder, data, details):
+    with closing(connected(server.port)) as sock:
+        sock.sendall(data)
+        sock.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionError):
+            while sock.recv(1024):
+                pass
+    check_one_line(server, folder, *details)
