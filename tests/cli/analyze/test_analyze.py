@@ -287,6 +287,21 @@ def test_the_input_size_counts_decompressed_snapshots(tmp_path):
     assert inputs.input_bytes == len(gzip.decompress(packed)) + len(packed)
 
 
+@pytest.mark.parametrize(
+    ("form", "dedupe", "share"),
+    [("vpc", "side", 16), ("canonical", "side", 4), ("canonical", "exact", 1), ("gcp", "side", 1)],
+)
+def test_the_input_size_counts_little_of_parquet_that_tasks_read(tmp_path, form, dedupe, share):
+    file = snapshot_file(tmp_path)
+    flows = tmp_path / "flows.parquet"
+    flows.write_bytes(bytes(1600))
+    options = AnalyzeOptions(
+        snapshots=[str(file)], out=tmp_path, flows=[str(flows)], flow_format=form, dedupe=dedupe
+    )
+    found = read_inputs(Shell(), options).input_bytes
+    assert found == len(gzip.decompress(file.read_bytes())) + 1600 // share
+
+
 class TestRefused:
     """Everything that is wrong with what was given, before Spark is asked for anything."""
 

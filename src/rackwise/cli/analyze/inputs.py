@@ -28,7 +28,7 @@ from rackwise.core.owners import NO_OWNERS, Owners
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.text import alternatives, are, counted, escaped
 from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot, read_snapshots, with_names
-from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
+from rackwise.pipeline.ingest.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,12 +73,13 @@ class Inputs:
     """SHA-256 of each further file, by the name of its option."""
     input_bytes: int | None
     """Bytes of decompressed snapshots, flow files and bills, for Spark's Java; None where some are
-    not local. Parquet files of flow logs count less, see `PARQUET_SHARE`."""
+    not local. Parquet files that tasks read count less, see `PARQUET_SHARES`."""
 
 
-PARQUET_SHARE = 16
-"""So many bytes of a Parquet file of flow logs count as one: tasks read it, and Java only adds up
-their sums."""
+PARQUET_SHARES: Mapping[str, int] = {"vpc": 16, "canonical": 4}
+"""Format of flows whose Parquet files tasks read -> so many bytes of a file count as one.
+
+Java only adds up the sums of tasks. Canonical flows have more distinct ones."""
 
 
 class _FileReader:
@@ -105,8 +106,8 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
     flows = options.flows or ()
     places = _snapshot_files(options.snapshots)
     read, failed, unpacked = _snapshots(shell, places)
-    is_dealt = options.flow_format == DEFAULT and options.dedupe != "exact"
-    flow_bytes = _sizes(flows, parquet_share=PARQUET_SHARE if is_dealt else 1)
+    share = 1 if options.dedupe == "exact" else PARQUET_SHARES.get(options.flow_format, 1)
+    flow_bytes = _sizes(flows, parquet_share=share)
     bill_bytes = _sizes(options.billed or ())
     used = options.flow_format if flows else None
     if not read:
