@@ -19,6 +19,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+GIVEN_PATH = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
+"""Where Rackwise is, if it is not the installed one."""
 SESSION = "tests/pipeline/runtime/test_session.py"
 SUITE = ("-m", "spark and not kafka and not long", "tests/pipeline")
 BEFORE_4_2 = (
@@ -58,7 +60,7 @@ def passes(line):
     """Whether the pipeline's tests pass on the line."""
     environment = {
         **os.environ,
-        "PYTHONPATH": str(installed(line)),
+        "PYTHONPATH": os.pathsep.join([str(installed(line)), *GIVEN_PATH]),
         "PYARROW_IGNORE_TIMEZONE": "1",
     }
     found = [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"]

@@ -8,7 +8,13 @@ from time import monotonic, sleep
 import pytest
 from pyspark.sql import is_remote
 
-from rackwise.pipeline.runtime.running import Reading, ui_place, watched
+from rackwise.pipeline.runtime.running import (
+    Reading,
+    core_count,
+    java_version,
+    ui_place,
+    watched,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -85,3 +91,13 @@ def test_the_place_of_the_ui(spark):
         assert ui_place(spark) == f"Spark Connect session {spark.session_id} on 127.0.0.1"
     else:
         assert ui_place(spark) is None
+
+
+@pytest.mark.connect
+def test_cores_and_java_are_told_where_the_driver_is_in_this_process(spark):
+    told = (core_count(spark), java_version(spark))
+    if is_remote():
+        assert told == (None, None)
+        return
+    assert told[0] == spark.range(100).rdd.getNumPartitions()
+    assert told[1] == spark.sparkContext._jvm.System.getProperty("java.version")

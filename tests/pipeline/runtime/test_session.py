@@ -46,6 +46,16 @@ def test_a_local_master_lists_files_in_few_tasks(profile):
     assert key not in settings("spark://host:7077", profile, {})
 
 
+@pytest.mark.parametrize("profile", ["tiny", "small"])
+def test_executors_of_a_small_job_compile_with_one_tier(profile):
+    key = "spark.executor.defaultJavaOptions"
+    options = settings("spark://host:7077", profile, {})[key]
+    assert "-XX:TieredStopAtLevel=1" in options
+    assert "GC" not in options, "a second collector in the options of the user would be an error"
+    assert key not in settings("spark://host:7077", "batch", {})
+    assert key not in settings("local[2]", profile, {})
+
+
 def test_the_conf_of_the_caller_wins():
     assert settings("local", "small", {"spark.driver.memory": "3g"})["spark.driver.memory"] == "3g"
 

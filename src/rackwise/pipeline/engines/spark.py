@@ -26,7 +26,7 @@ from rackwise.pipeline.ingest.splits import are_dealt
 from rackwise.pipeline.ingest.tables import store, write_arrow, write_table
 from rackwise.pipeline.request import check_shared, claim_folder
 from rackwise.pipeline.runtime.failures import spark_failures
-from rackwise.pipeline.runtime.running import watched
+from rackwise.pipeline.runtime.running import java_version, watched
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.runtime.stores.folders import remove_folders
 from rackwise.pipeline.stream.table_formats import add_tables, check_lake
@@ -76,7 +76,7 @@ class SessionEngine(JobEngine):
         self, table: pa.Table, schema: StructType, *, loads: Sequence[int], most: int | None = None
     ) -> DataFrame:
         """The rows in partitions of similar loads."""
-        least = task_count(self.spark) if most is None else sum(loads) // most
+        least = 0 if most is None else sum(loads) // most
         count = max(1, min(max(least, task_count(self.spark)), len(loads)))
         tasks = pa.array(task_keys(loads, count), pa.int32())
         whole = StructType([_TASK, *schema.fields])
@@ -247,10 +247,11 @@ class SessionEngine(JobEngine):
     @override
     def versions(self) -> dict[str, str]:
         """Of Spark and its Java."""
-        java = F.call_function(
-            "java_method", F.lit("java.lang.System"), F.lit("getProperty"), F.lit("java.version")
-        )
-        found = self.spark.range(1).select(java).collect()[0][0]
+        found = java_version(self.spark)
+        if found is None:
+            names = ("java.lang.System", "getProperty", "java.version")
+            java = F.call_function("java_method", *map(F.lit, names))
+            found = str(self.spark.range(1).select(java).collect()[0][0])
         return {"spark": self.spark.version, "java": found}
 
 

@@ -29,10 +29,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql import is_remote
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from rackwise.pipeline.runtime.session import local_cores
+from rackwise.pipeline.runtime.running import core_count
 from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ CONTENT = StructType(
 
 
 def task_count(spark: SparkSession) -> int:
-    """Twice the cores of Spark, from the partitions of a range; a Spark action if not local."""
-    cores = None if is_remote() else local_cores(spark.conf.get("spark.master") or "")
+    """Twice the cores of Spark; on Connect a Spark action, which counts partitions of a range."""
+    cores = core_count(spark)
     if cores is not None:
         return TASKS_PER_CORE * cores
     parts = spark.range(MOST_CORES).select(F.spark_partition_id().alias("part"))

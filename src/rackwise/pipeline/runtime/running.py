@@ -1,4 +1,4 @@
-"""What the driver of a session tells: how far its jobs are, its UI, its file system, its classes.
+"""What the driver of a session tells: how far its jobs are, its cores, UI, file system and Java.
 
 A caller asks from any thread, for example once per second. Nothing runs on the executors for it:
 
@@ -144,6 +144,21 @@ def watched(spark: SparkSession) -> Iterator[RunningJobs]:
             spark.removeProgressHandler(handler)
 
 
+def core_count(spark: SparkSession) -> int | None:
+    """The cores that Spark has at this moment, 2 or more on a cluster; None on Spark Connect.
+
+    More exactly, the number of partitions that Spark creates if nobody says how many.
+    """
+    return None if is_remote() else spark.sparkContext.defaultParallelism
+
+
+def java_version(spark: SparkSession) -> str | None:
+    """The version of Spark's Java; None on Spark Connect, whose Java is not asked."""
+    if is_remote():
+        return None
+    return str(_java(spark).java.lang.System.getProperty("java.version"))
+
+
 def has_local_paths(spark: SparkSession) -> bool:
     """Whether a path without a scheme is a file of this machine, which this process can list."""
     if is_remote():
@@ -158,13 +173,18 @@ def has_class(spark: SparkSession, name: str) -> bool:
         return True
     from py4j.protocol import Py4JJavaError
 
-    machine = spark.sparkContext._jvm  # noqa: SLF001 (PySpark has no other way to its Java)
-    assert machine is not None, "a classic session has a Java"  # noqa: S101
     try:
-        machine.java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
+        _java(spark).java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
     except Py4JJavaError:
         return False
     return True
+
+
+def _java(spark: SparkSession) -> Any:  # noqa: ANN401 (py4j has no types)
+    """The Java of a classic session, by the names of its packages."""
+    machine = spark.sparkContext._jvm  # noqa: SLF001 (PySpark has no other way to its Java)
+    assert machine is not None, "a classic session has a Java"  # noqa: S101
+    return machine
 
 
 def ui_place(spark: SparkSession) -> str | None:

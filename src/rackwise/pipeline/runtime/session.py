@@ -52,6 +52,8 @@ TINY_BELOW_BYTES, SMALL_BELOW_BYTES = 4 * 2**20, 64 * 2**20
 """Input below these sizes is processed with the profiles `tiny` and `small`."""
 ANSI = "spark.sql.ansi.enabled"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
+"""Java's options of an executor; `spark.executor.extraJavaOptions` follow them and win."""
 REMOTE = "SPARK_REMOTE"
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit; the driver already runs then."""
@@ -99,12 +101,14 @@ _MOST_ROWS, _MOST_BYTES = 2**15, 2**31 - 1
 """With this limit in bytes, Spark does not measure a batch after each row. Larger batches do not
 fit the caches of a processor: with four times as many rows, the transfer to Python takes 1.5 times
 as long."""
-_SMALL_JAVA = (
+_ONE_TIER = (
     "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
     # By itself 48 MB with one tier; when it is full, Java says so on stdout, where documents go.
     "-XX:ReservedCodeCacheSize=240m",
 )
+"""Java compiles fast and does not compile again: the Java of a small job ends before the second
+tier pays. Each executor of a cluster compiles all code by itself."""
+_SMALL_JAVA = (*_ONE_TIER, "-XX:+UseSerialGC")
 _TINY = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -210,6 +214,7 @@ def settings(
         **store_settings(os.environ),
         **({_BY_FILE: "true"} if hasattr(socket, "AF_UNIX") else {}),
         **(_LOCAL if is_local(master) else {}),
+        **({EXECUTOR_OPTIONS: " ".join(_ONE_TIER)} if is_small and not is_local(master) else {}),
         **(_TINY if profile == "tiny" else {}),
         **_tasks(master, profile),
         "spark.driver.memory": "1g" if is_small else f"{_driver_bytes() // 2**20}m",
