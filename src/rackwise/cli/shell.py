@@ -19,7 +19,7 @@ from rackwise.core.errors import InvalidConfig, MissingDependency, RackwiseError
 from rackwise.core.text import alternatives, escaped, escaped_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rackwise.core.json.codec import Codec
 
@@ -141,6 +141,11 @@ class Shell:
     def data(self, text: str) -> None:
         """Print data for programs on stdout, unchanged."""
         print(text, flush=True)
+
+    def pieces(self, pieces: Iterable[str]) -> None:
+        """Print data for programs on stdout, unchanged, piece by piece, and a line feed."""
+        sys.stdout.writelines(pieces)
+        print(flush=True)
 
     def text(self, text: str) -> None:
         """Print text for people on stdout. On a terminal its lines fit."""

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from rackwise.core.findings import Finding, Rule, Severity
-from rackwise.report.gate.github import data_text, github_text, property_text
-from rackwise.report.gate.junit import junit_text
+from rackwise.report.gate.github import data_text, github_pieces, property_text
+from rackwise.report.gate.junit import junit_pieces
 from rackwise.report.gate.model import GateReport
-from rackwise.report.gate.sarif import FINGERPRINT, GITHUB_FINGERPRINT, sarif_text
+from rackwise.report.gate.sarif import FINGERPRINT, GITHUB_FINGERPRINT, sarif_pieces
 
 RULES = {
     "offline": Rule("offline", Severity.ERROR, "a partition has no leader"),
@@ -33,9 +33,25 @@ def report(*findings, failing=(Severity.ERROR,), not_checked=None, source="a b/s
         source=source,
         rules=RULES,
         findings=findings,
+        by_rule={
+            name: [each for each in findings if each.rule == name]
+            for name in dict.fromkeys(each.rule for each in findings)
+        },
         not_checked=not_checked or {},
         failing=frozenset(failing),
     )
+
+
+def junit_text(report):
+    return "".join(junit_pieces(report))
+
+
+def sarif_text(report):
+    return "".join(sarif_pieces(report))
+
+
+def github_text(report):
+    return "".join(github_pieces(report))
 
 
 MIXED = report(

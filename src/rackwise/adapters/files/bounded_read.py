@@ -96,7 +96,11 @@ def _read(path: Path, name: str, error: type[InputError], max_bytes: int) -> byt
         _check_regular(status, name)
         if status.st_size > max_bytes:
             raise _too_large(name, max_bytes, str(status.st_size))
-        data = file.read(max_bytes + 1)
+        # One read reserves memory for all bytes that it may return, so it asks for no more than
+        # the file has. A file that grows, or that states no size, is read on.
+        data = file.read(status.st_size + 1)
+        if len(data) > status.st_size:
+            data += file.read(max_bytes + 1 - len(data))
     if len(data) > max_bytes:
         raise _too_large(name, max_bytes, "more")
     if data.startswith(GZIP):

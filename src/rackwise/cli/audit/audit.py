@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -101,7 +101,7 @@ def audit(
         write_text(metrics, audit_metrics(figures, now=utc_now()))
     threshold = fail_on or checked_policy.audit.fail_on
     if format is not None:
-        shell.data(_gate_text(format, source.name_of(cluster), source, findings, threshold))
+        shell.pieces(_gate_pieces(format, source.name_of(cluster), source, findings, threshold))
     elif shell.is_json:
         shell.document(_document(cluster, findings, losses, threshold, has_names=bool(lose)))
     else:
@@ -113,19 +113,19 @@ def audit(
     return 2 if len(findings.at_least(threshold)) else 0
 
 
-def _gate_text(
+def _gate_pieces(
     format: GateFormat, name: str, source: ClusterSource, findings: Findings, fail_on: FailOn
-) -> str:
+) -> Iterable[str]:
     from rackwise.core.findings import NOT_ASKED_FOR, Severity
     from rackwise.core.rules import RULES
-    from rackwise.report.gate.github import github_text
-    from rackwise.report.gate.junit import junit_text
+    from rackwise.report.gate.github import github_pieces
+    from rackwise.report.gate.junit import junit_pieces
     from rackwise.report.gate.model import GateReport
-    from rackwise.report.gate.sarif import sarif_text
+    from rackwise.report.gate.sarif import sarif_pieces
 
     worst_first = [*Severity]
     count = 0 if fail_on == "never" else worst_first.index(Severity(fail_on)) + 1
-    render = {"junit": junit_text, "sarif": sarif_text, "github": github_text}[format]
+    render = {"junit": junit_pieces, "sarif": sarif_pieces, "github": github_pieces}[format]
     return render(
         GateReport(
             version=version(),
@@ -136,6 +136,7 @@ def _gate_text(
                 if findings.not_checked.get(name) != NOT_ASKED_FOR
             },
             findings=findings,
+            by_rule=findings.by_rule,
             not_checked=findings.not_checked,
             failing=frozenset(worst_first[:count]),
         )

@@ -10,6 +10,7 @@ Source: GitHub's documentation of workflow commands, and `command.ts` of its too
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rackwise.core.findings import Severity
@@ -17,6 +18,8 @@ from rackwise.core.text import counted, escaped
 from rackwise.report.gate.model import message_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rackwise.report.gate.model import GateReport
 
 COMMANDS_OF_SEVERITIES = {
@@ -30,22 +33,22 @@ _IN_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_PROPERTY = {**_IN_DATA, ":": "%3A", ",": "%2C"}
 
 
-def github_text(report: GateReport) -> str:
+def github_pieces(report: GateReport) -> Iterator[str]:
     """Commands, one a line, and a line that counts the findings."""
-    lines = []
     for severity, command in COMMANDS_OF_SEVERITIES.items():
-        own = [finding for finding in report.findings if finding.severity == severity]
-        lines += [
-            f"::{command} title={property_text(f'rackwise {finding.rule}')}::"
-            f"{data_text(message_text(finding))}"
-            for finding in own[:SHOWN]
-        ]
-    failing = sum(finding.severity in report.failing for finding in report.findings)
-    lines.append(
+        own = (finding for finding in report.findings if finding.severity == severity)
+        for finding in islice(own, SHOWN):
+            title = property_text(f"rackwise {finding.rule}")
+            yield f"::{command} title={title}::{data_text(message_text(finding))}\n"
+    failing = sum(
+        len(own)
+        for name, own in report.by_rule.items()
+        if report.rules[name].severity in report.failing
+    )
+    yield (
         f"rackwise audit of {escaped(report.source)}: {counted(len(report.findings), 'finding')}, "
         f"{failing} of them failing"
     )
-    return "\n".join(lines)
 
 
 def data_text(text: str) -> str:

@@ -24,18 +24,12 @@ class GateReport:
     rules: Mapping[str, Rule]
     """The rules that were asked for by name, in listing order."""
     findings: Sequence[Finding]
+    by_rule: Mapping[str, Sequence[Finding]]
+    """Rule -> its findings; rules without any may be left out."""
     not_checked: Mapping[str, str]
     """Rule -> why it was not checked."""
     failing: frozenset[Severity]
     """Severities that make the audit fail."""
-
-    @property
-    def by_rule(self) -> dict[str, list[Finding]]:
-        """Rule -> its findings, for every rule."""
-        found: dict[str, list[Finding]] = {name: [] for name in self.rules}
-        for finding in self.findings:
-            found[finding.rule].append(finding)
-        return found
 
 
 def place_text(finding: Finding) -> str:

@@ -22,6 +22,8 @@ from rackwise.core.text import escaped, escaped_json
 from rackwise.report.gate.model import message_text, place_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rackwise.core.findings import Finding
     from rackwise.report.gate.model import GateReport
 
@@ -37,8 +39,8 @@ UNRESERVED = {*ascii_letters, *digits, *"-._~", "/"}
 """Characters that stay in a path of a URI (RFC 3986)."""
 
 
-def sarif_text(report: GateReport) -> str:
-    """One JSON document."""
+def sarif_pieces(report: GateReport) -> Iterator[str]:
+    """One JSON document, a result at a time: a large cluster has more than fits into memory."""
     numbers = {name: number for number, name in enumerate(report.rules)}
     driver = {
         "name": "rackwise",
@@ -68,10 +70,21 @@ def sarif_text(report: GateReport) -> str:
         "invocations": [
             {"executionSuccessful": True, "toolConfigurationNotifications": notifications}
         ],
-        "results": [_result(report, finding, numbers) for finding in report.findings],
+        "results": [],
     }
-    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return escaped_json(json.dumps(document, ensure_ascii=False, sort_keys=True))
+    text = _json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    # No string contains this key: its quotes would be escaped.
+    before, key, after = text.partition('"results": [')
+    yield before + key
+    comma = ""
+    for finding in report.findings:
+        yield comma + _json_text(_result(report, finding, numbers))
+        comma = ", "
+    yield after
+
+
+def _json_text(value: object) -> str:
+    return escaped_json(json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
 def path_uri(path: str) -> str:

@@ -58,17 +58,28 @@ class KeptReplicas(NamedTuple):
 
 def kept_replicas(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> KeptReplicas:
     """The replicas that are pinned, kept, or have an arc of their own."""
-    direct = np.flatnonzero(
-        (flow > 0) & (network.row >= 0) & (network.broker >= 0) & (network.hub < 0)
+    is_direct = (flow > 0) & (network.row >= 0) & (network.broker >= 0) & (network.hub < 0)
+    direct = np.flatnonzero(is_direct & (network.group < 0))
+    shared, shared_rows = _units_of_groups(
+        network, flow, np.flatnonzero(is_direct & (network.group >= 0))
     )
     leaving = _leaving(network, flow)
     stays = ~leaving.is_used
     pins = instance.pins
     return KeptReplicas(
-        np.concatenate([network.row[direct], pins.rows, network.kept[:, 0], leaving.rows[stays]]),
+        np.concatenate(
+            [
+                network.row[direct],
+                shared_rows,
+                pins.rows,
+                network.kept[:, 0],
+                leaving.rows[stays],
+            ]
+        ),
         np.concatenate(
             [
                 network.broker[direct],
+                network.broker[shared],
                 pins.values.astype(np.int64),
                 network.kept[:, 1],
                 network.broker[leaving.arcs[stays]],

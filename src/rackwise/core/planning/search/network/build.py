@@ -56,8 +56,8 @@ from rackwise.core.planning.problem.rack_bounds import (
     rack_bounds,
     rack_capacity,
 )
-from rackwise.core.planning.search.network.cells import CellNodes
 from rackwise.core.planning.search.network.columns import NONE, Piece, join_pieces
+from rackwise.core.planning.search.network.drops import DropNodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,6 +74,8 @@ ARC_BYTES = 210
 """Peak memory of a search by the arc: 60,000 partitions on 202 brokers took 203 to 209."""
 ARC_BYTES_FREE = 510
 """The same if loads are free, so that brokers have an arc for each replica: 308 to 501."""
+UNIT_BYTES = 170
+"""The same by the unit of a choice that partitions share: 210,000 to 1,600,000 took 112 to 170."""
 PART_CELLS = 1 << 20
 """Rows times racks, or brokers, of one part: a second's work at most."""
 
@@ -98,13 +100,17 @@ def network_of(
         check_memory(builder.count_explicit_arcs(), targets, most)
     network = builder.build(should_stop)
     if network is not None:
-        check_memory(len(network.tails), targets, most)
+        check_memory(len(network.tails), targets, most, builder.choice_units)
     return network
 
 
-def check_memory(arcs: int, targets: Targets, most: float) -> None:
-    """Raises `NotEnoughMemory` if a search over so many arcs takes more than `most` bytes."""
+def check_memory(arcs: int, targets: Targets, most: float, choice_units: int = 0) -> None:
+    """Raises `NotEnoughMemory` if a search over so many arcs takes more than `most` bytes.
+
+    `choice_units`: units on arcs that many partitions share.
+    """
     needed = arcs * (ARC_BYTES if targets.ranges is not None else ARC_BYTES_FREE)
+    needed += choice_units * UNIT_BYTES
     if needed <= most:
         return
     wanted, had = f"{-(-needed // 10**6):,} MB", f"{int(most) // 10**6:,} MB"
@@ -116,7 +122,7 @@ def check_memory(arcs: int, targets: Targets, most: float) -> None:
     )
 
 
-class _Builder(CellNodes):
+class _Builder(DropNodes):
     """Builds the arcs of a `SetNetwork` from blocks of rows."""
 
     def count_explicit_arcs(self) -> int:
@@ -181,6 +187,10 @@ class _Builder(CellNodes):
             np.broadcast_to(room.free, (len(rows), self.instance.leaves)),
         )
         held = self._free_replicas(rows)
+        if self.shares_drops and is_plain and class_.has_boxes and len(class_.up) == 1:
+            is_left = ~self.add_drops(rows, rack_bounds(class_, room), held)
+            rows, room = rows[is_left], RackCapacity(room.pinned[is_left], room.free[is_left])
+            held = self._free_replicas(rows)
         if class_.has_boxes:
             self._add_box_nodes(class_, rows, room, held)
         else:

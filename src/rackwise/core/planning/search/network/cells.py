@@ -184,9 +184,9 @@ class CellNodes(RackHubs):
         self.waiting.append(np.repeat(waits, count, axis=0))
         some = cells.is_simple[at, leaf]
         at, brokers, leaf = at[some], brokers[some], leaf[some]
-        self._add_kept(rows[at], brokers, hubs[at, leaf], cells.free[at, leaf])
+        self.add_kept(rows[at], brokers, hubs[at, leaf], cells.free[at, leaf])
 
-    def _add_kept(
+    def add_kept(
         self,
         rows: NDArray[np.int64],
         brokers: NDArray[np.int64],

@@ -1,0 +1,75 @@
+"""Commands on a cluster of 1,600,000 partitions stay below an address space of 2.5 GiB."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from large_clusters import LIMIT_KIB, Measured, large_cluster, measure
+from rackwise.adapters.files import write_snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.long
+
+SIZE = "--max-input", "2GiB"
+"""A plan of all partitions is larger than an input may be without it."""
+NAMED_RACKS = "300=/r0", "301=/r1", "302=/r2"
+COMMANDS = (
+    (2, ("audit",)),
+    (2, ("--json", "audit")),
+    (2, ("audit", "--format", "sarif")),
+    (2, ("audit", "--format", "junit")),
+    (2, ("audit", "--format", "github")),
+    (2, ("audit", "--metrics", "audit.prom")),
+    (2, ("what-if", "--lose", "/r2")),
+    (0, ("place", "--partitions", "12", "--replication-factor", "3", "--seed", "7")),
+    (0, ("place", "--all-topics", "*", "--seed", "7")),
+    (2, ("consumer", "evaluate", "--group", "readers")),
+    (0, ("consumer", "simulate", "--group", "readers")),
+    (2, ("doctor",)),
+    (2, ("plan", "drain", "7")),
+    (2, ("plan", "leaders")),
+    (2, ("--json", "plan", "repair")),
+)
+"""Exit code and words of commands that read the snapshot alone."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("large")
+    write_snapshot(large_cluster(seed=1), found / "snapshot.json")
+    return found
+
+
+def run(folder: Path, *words: str) -> Measured:
+    found = measure((*SIZE, *words, "--snapshot", "snapshot.json"), cwd=folder)
+    assert "internal error" not in found.stderr
+    assert "Traceback" not in found.stderr
+    return found
+
+
+@pytest.mark.parametrize(("code", "words"), COMMANDS)
+def test_a_command_has_enough_memory(folder: Path, code: int, words: tuple[str, ...]) -> None:
+    found = run(folder, *words)
+    assert found.exit == code, found.stderr
+    assert 0 < found.space_mib * 1024 <= LIMIT_KIB
+
+
+def test_plans_are_proved_explained_and_compared(folder: Path) -> None:
+    assert run(folder, "plan", "set-rf", "*=2", "--out", "fewer.json").exit == 2
+    assert run(folder, "plan", "balance", "--out", "even.json").exit == 2
+    for name in ("fewer.json", "even.json"):
+        assert run(folder, "proof", name).exit == 0
+    assert run(folder, "explain", "fewer.json", "topic-00001-5").exit == 0
+    compared = measure((*SIZE, "diff", "fewer.json", "even.json"), cwd=folder)
+    assert compared.exit == 2, compared.stderr
+
+
+def test_a_search_that_does_not_fit_ends_with_a_hint(folder: Path) -> None:
+    found = run(folder, "plan", "add", *NAMED_RACKS)
+    assert found.exit == 1
+    assert "error: not enough memory: expected about " in found.stderr
+    assert "hint: " in found.stderr
