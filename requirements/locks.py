@@ -32,7 +32,7 @@ MINIMAL = (
 DOCS = ("mkdocs-material",)
 """The docs site is built without the package, in an environment of its own."""
 BUILD = ("hatchling==1.32.0", "editables==0.5")
-IMAGE = "kafka,msk-iam,stores,zookeeper,kubernetes,report"
+IMAGE = "kafka,msk-iam,stores,zookeeper,kubernetes,serve-oauth,report"
 WANTS = {
     "dev": ("rackwise[dev]",),
     "minimal": MINIMAL,

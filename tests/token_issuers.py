@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY
-from rackwise.adapters.kafka.logins.token import wall_clock_s
+from rackwise.adapters.clock import wall_clock_s
 
 HOST = "127.0.0.1"
 ISSUER, AUDIENCE = "https://issuer.test", "kafka"

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 import threading
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
@@ -26,9 +27,9 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.core.override import override
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Iterator
     from urllib.parse import SplitResult
 
@@ -52,6 +53,15 @@ def is_this_machine(host: str) -> bool:
 def target_of(parts: SplitResult) -> str:
     """The path and the query that a request of a URL names."""
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def reason_of(error: Exception) -> str:
+    """Why a call failed; never the text of an HTTP error, which repeats what the server sent."""
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS: {escaped(str(error.reason or 'the connection ended'))}"
+    if isinstance(error, OSError) and error.strerror:
+        return escaped(error.strerror)
+    return type(error).__name__
 
 
 @contextmanager

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from rackwise.core.sasl.token_claims import TokenRules
+
 DEFAULT_PORT = 19092
 BROKERS_PORT = 9092
 BACKLOG = 1024
@@ -91,14 +93,25 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthConfig:
+    """Logins by OAUTHBEARER."""
+
+    jwks: str
+    """The issuer's keys: an address of `https`, or the path of a file."""
+    rules: TokenRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoginConfig:
     """The logins of a server."""
 
-    scram_users: Path
-    """The file of SCRAM users."""
+    scram_users: Path | None = None
+    """The file of SCRAM users; None = no SCRAM."""
+    oauth: OAuthConfig | None = None
+    """None = no OAUTHBEARER."""
     session_s: float | None = None
     """The length of a session; a client has to log in again to stay connected. None = without
-    end."""
+    end. A session with a token ends with the token, if that is earlier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +201,8 @@ def check_allowed_needs_names(config: ServeConfig) -> None:
     raise InvalidConfig(
         "invalid --allow: expected logins or client certificates, which give clients names, got "
         "neither",
-        wanted="--scram-users or --tls-client-ca",
-        hint="give --scram-users or --tls-client-ca, or omit --allow",
+        wanted="--scram-users, --oauth-jwks or --tls-client-ca",
+        hint="give --scram-users, --oauth-jwks or --tls-client-ca, or omit --allow",
     )
 
 
@@ -231,7 +244,7 @@ def _check_secured(config: ServeConfig, address: str) -> None:
         "client certificates or logins",
         wanted="--tls-client-ca",
         had=config.host,
-        hint="give --tls-cert and --tls-key, with --tls-client-ca or --scram-users; "
+        hint="give --tls-cert and --tls-key, with --tls-client-ca, --scram-users or --oauth-jwks; "
         "or --insecure-i-know",
     )
 

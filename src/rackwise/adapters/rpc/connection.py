@@ -139,7 +139,7 @@ class Connection:
         now_s = asyncio.get_running_loop().time()
         # A byte that is here already does not wait, so no timeout would end it.
         if self.deadline is not None and now_s >= self.deadline:
-            raise Closed(self.deadline_reason)
+            raise self.fault or Closed(self.deadline_reason)
         idle_until = now_s + self.guards.idle_s
         until = idle_until if self.deadline is None else min(self.deadline, idle_until)
         try:
@@ -147,7 +147,7 @@ class Connection:
                 first = await self.stream.reader.readexactly(1)
         except TimeoutError:
             if until < idle_until:
-                raise Closed(self.deadline_reason) from None
+                raise self.fault or Closed(self.deadline_reason) from None
             raise Closed("idle") from None
         except asyncio.IncompleteReadError:
             return None

@@ -20,6 +20,17 @@ class Accepted:
     user: str
     data: bytes = field(default=b"", repr=False)
     """The last message for the client."""
+    lasts_s: float | None = None
+    """Seconds until what the client has proved ends; None = it does not end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The login has failed, and the mechanism says so in a message that the client answers."""
+
+    data: bytes
+    why: str
+    """For the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,8 @@ class Rejected:
 
     why: str
     """For the log. The client is not told, because it may be guessing."""
+    told: str | None = None
+    """What the client is told; None for a sentence that fits every fault."""
 
 
-LoginOutcome: TypeAlias = "Challenge | Accepted | Rejected"
+LoginOutcome: TypeAlias = "Challenge | Accepted | Denied | Rejected"

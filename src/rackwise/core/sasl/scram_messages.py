@@ -7,9 +7,9 @@ client final   c=biws,r=fyko+d2lbbFgONRvXWSZ3rfcNHYJ,p=dHzbZapWIk4jUhN+Ute9ytag9
                └┬──┘ the gs2 header in base64
 ```
 
-In names, `=2C` is a comma and `=3D` an equals sign. Texts are UTF-8 without SASLprep, as Kafka's
-are. A mandatory extension (`m=`), channel binding (`p=`), and a control character are rejected;
-other extensions are ignored, except for Kafka's `tokenauth`, a login by a delegation token.
+A mandatory extension (`m=`), channel binding (`p=`), and a control character are rejected; other
+extensions are ignored, except for Kafka's `tokenauth`, a login by a delegation token.
+`message_parts` reads texts and names.
 
 Errors name the fault, never the message.
 
@@ -22,15 +22,19 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rackwise.core.errors import RemoteProtocolError
-from rackwise.core.sasl.principals import MOST_NAME
+from rackwise.core.sasl.message_parts import invalid_message, read_name, read_text
+
+if TYPE_CHECKING:
+    from rackwise.core.errors import RemoteProtocolError
 
 MOST_BYTES = 4096
 """The longest message."""
 _NONCE = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 _LEAST_FINAL = 3
 _LEAST_FIRST = 4
+_KIND = "SCRAM message"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +70,8 @@ def read_client_first(data: bytes) -> ClientFirst:
     parts = text.split(",")
     if len(parts) < _LEAST_FIRST or parts[0] not in ("n", "y"):
         raise _invalid("n or y, without channel binding")
-    acts_as = _name(parts[1], "a=") if parts[1] else ""
-    user = _name(parts[2], "n=")
+    acts_as = read_name(_KIND, parts[1], "a=") if parts[1] else ""
+    user = read_name(_KIND, parts[2], "n=")
     return ClientFirst(
         header=f"{parts[0]},{parts[1]},",
         bare=",".join(parts[2:]),
@@ -108,21 +112,7 @@ def in_base64(data: bytes) -> str:
 def _text(data: bytes) -> str:
     if len(data) > MOST_BYTES:
         raise _invalid(f"at most {MOST_BYTES} bytes")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise _invalid("UTF-8") from None
-    if not text.isprintable():
-        raise _invalid("no control characters")
-    return text
-
-
-def _name(part: str, prefix: str) -> str:
-    coded = part[len(prefix) :]
-    bare = coded.replace("=2C", "").replace("=3D", "")
-    if not part.startswith(prefix) or not coded or "=" in bare or len(coded) > MOST_NAME:
-        raise _invalid(f"{prefix} and a name of up to {MOST_NAME} characters")
-    return coded.replace("=2C", ",").replace("=3D", "=")
+    return read_text(_KIND, data)
 
 
 def _nonce(part: str) -> str:
@@ -132,9 +122,4 @@ def _nonce(part: str) -> str:
 
 
 def _invalid(wanted: str) -> RemoteProtocolError:
-    return RemoteProtocolError(
-        f"invalid SCRAM message: expected {wanted}, got something else",
-        offset=0,
-        wanted=wanted,
-        had="something else",
-    )
+    return invalid_message(_KIND, wanted)

@@ -21,10 +21,10 @@ from kafka_pem import AUTHORITY, CERTIFICATE, KEY
 from kafka_servers import KAFKA_VERSION
 from kafka_traffic import until
 from msk_stand_in import MskStandIn, SigningKey, fault_of
+from rackwise.adapters.clock import wall_clock_s
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.logins import keys
 from rackwise.adapters.kafka.logins.msk_iam import msk_login, region_of_hosts
-from rackwise.adapters.kafka.logins.token import wall_clock_s
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.errors import (

@@ -15,6 +15,7 @@ from rackwise.adapters.files import write_snapshot
 from rackwise.adapters.kafka import connect_as
 from rackwise.adapters.rpc.client import ReplicaAssignmentClient
 from rackwise.adapters.rpc.config import Guards, LoginConfig, ServeConfig, Tls, listening_socket
+from rackwise.adapters.rpc.logins import changing_file
 from rackwise.adapters.rpc.logins import users as users_module
 from rackwise.core.errors import AuthenticationFailed, InvalidConfig, ServerRefused
 from rackwise.core.json.strict import parse
@@ -248,12 +249,9 @@ class TestSessions:
     ):
         """Who was removed does not stay because the first attempt failed."""
         told = []
-        monkeypatch.setattr(users_module, "RETRY_S", 0.0)
+        monkeypatch.setattr(changing_file, "RETRY_S", 0.0)
         path = scram_file(tmp_path)
-        file = users_module.ScramFile(path, lambda **line: told.append(line))
-        salt = file.users().find("SCRAM-SHA-512", "nobody")[0].salt
-        scram_file(tmp_path, {"carol": "canary-of-carol"})
-        failing = [OSError(24, "Too many open files")] * 2
+        failing = []
         read = users_module.read_scram_users
 
         def reading(path):
@@ -262,10 +260,14 @@ class TestSessions:
             return read(path)
 
         monkeypatch.setattr(users_module, "read_scram_users", reading)
-        known = [file.users().find("SCRAM-SHA-512", "alice")[1] for _ in range(4)]
+        file = users_module.scram_file(path, lambda **line: told.append(line))
+        salt = file.content().find("SCRAM-SHA-512", "nobody")[0].salt
+        scram_file(tmp_path, {"carol": "canary-of-carol"})
+        failing += [OSError(24, "Too many open files")] * 2
+        known = [file.content().find("SCRAM-SHA-512", "alice")[1] for _ in range(4)]
         assert known == [True, True, False, False]
         assert [line.get("error") for line in told] == ["OSError", None]
-        assert file.users().find("SCRAM-SHA-512", "nobody")[0].salt == salt
+        assert file.content().find("SCRAM-SHA-512", "nobody")[0].salt == salt
 
 
 def test_failed_logins_do_not_delay_a_small_request(users):

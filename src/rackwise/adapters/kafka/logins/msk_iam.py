@@ -27,8 +27,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rackwise.adapters.clock import wall_clock_s
 from rackwise.adapters.kafka.logins.quiet_logs import quiet_logs
-from rackwise.adapters.kafka.logins.token import Token, read_token, wall_clock_s
+from rackwise.adapters.kafka.logins.token import Token, read_token
 from rackwise.adapters.kafka.logins.token_login import TokenLogin
 from rackwise.core.errors import (
     AuthenticationFailed,

@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -68,11 +67,6 @@ def read_token(text: str, *, now_s: float, origin: str, lives_s: float | None = 
             hint="check the clock of this machine, and that the issuer gives new tokens",
         )
     return Token(Secret(bare), ends_at_s)
-
-
-def wall_clock_s() -> float:
-    """Seconds since 1970: the end of a token is a time of day."""
-    return time.time()  # noqa: TID251 (as above)
 
 
 def _end_of(text: str) -> float | None:

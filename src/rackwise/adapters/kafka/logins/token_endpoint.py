@@ -20,9 +20,10 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
-from rackwise.adapters.https import connected, target_of
+from rackwise.adapters.clock import wall_clock_s
+from rackwise.adapters.https import connected, reason_of, target_of
 from rackwise.adapters.kafka.logins.keys import ENDPOINT_URL
-from rackwise.adapters.kafka.logins.token import Token, read_token, wall_clock_s
+from rackwise.adapters.kafka.logins.token import Token, read_token
 from rackwise.core.errors import AuthenticationFailed, RackwiseError, Unreachable
 from rackwise.core.json.strict import NotStrict, read_object
 from rackwise.core.text import escaped
@@ -112,7 +113,7 @@ class TokenEndpoint:
         except TimeoutError:
             raise self._silent(f"no answer within {whole_s:g} s") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise self._silent(_reason(error)) from None
+            raise self._silent(reason_of(error)) from None
         if len(body) > MAX_BYTES:
             raise self._failed(
                 f"expected at most {MAX_BYTES} bytes, got more", had="more", hint=_CHECK_URL
@@ -191,12 +192,3 @@ def _json_object(body: bytes) -> dict[str, Any]:
         return read_object(body, most=MAX_BYTES)
     except NotStrict:
         return {}
-
-
-def _reason(error: Exception) -> str:
-    """What went wrong; never the text of an HTTP error, which repeats what the endpoint sent."""
-    if isinstance(error, ssl.SSLError):
-        return f"no TLS: {escaped(str(error.reason or 'the connection ended'))}"
-    if isinstance(error, OSError) and error.strerror:
-        return escaped(error.strerror)
-    return type(error).__name__

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwise.adapters.clock import wall_clock_s
 from rackwise.adapters.kafka.logins.keys import ENDPOINT_URL
-from rackwise.adapters.kafka.logins.token import MAX_BYTES, Token, read_token, wall_clock_s
+from rackwise.adapters.kafka.logins.token import MAX_BYTES, Token, read_token
 from rackwise.adapters.secret_files import check_own, read_regular
 from rackwise.core.text import escaped
 

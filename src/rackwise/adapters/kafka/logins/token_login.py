@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from rackwise.adapters.kafka.logins.token import wall_clock_s
+from rackwise.adapters.clock import wall_clock_s
 from rackwise.core.errors import RackwiseError, Unreachable
 from rackwise.core.override import override
 

@@ -25,7 +25,7 @@ from rackwise.core.replica_service.login_calls import (
     read_login_call,
 )
 from rackwise.core.sasl.gate import Admission, LoginStage, admit
-from rackwise.core.sasl.outcome import Accepted, Challenge
+from rackwise.core.sasl.outcome import Accepted, Challenge, Denied
 from rackwise.core.sasl.principals import principal_of
 from rackwise.core.text import escaped
 from rackwise.core.wire.headers import read_api
@@ -93,7 +93,7 @@ class Login:
         if admission is Admission.CLOSE:
             if self._stage is LoginStage.OPEN:
                 raise Closed("session")
-            raise Closed("login", f"api key {key} before the login")
+            raise self.connection.fault or Closed("login", f"api key {key} before the login")
         call = read_login_call(frame)
         if admission is Admission.REJECT:
             return self._rejected(call)
@@ -130,16 +130,21 @@ class Login:
         outcome = await self._exchange.step(call.data)
         if isinstance(outcome, Challenge):
             return call.answer(AuthenticateResponse(auth_bytes=outcome.data))
+        if isinstance(outcome, Denied):
+            # The log has the reason also if the client leaves without the message that is due.
+            self.connection.fault = self._fault(outcome.why)
+            return call.answer(AuthenticateResponse(auth_bytes=outcome.data))
         if isinstance(outcome, Accepted):
             principal = principal_of(outcome.user)
             if self._at_s is None or principal == self.connection.principal:
                 return call.answer(self._open(outcome, principal))
             return await self._failed(call, "another user than that of the first login")
-        return await self._failed(call, outcome.why)
+        return await self._failed(call, outcome.why, told=outcome.told)
 
     def _open(self, outcome: Accepted, principal: str) -> AuthenticateResponse:
         connection, now_s = self.connection, asyncio.get_running_loop().time()
-        ms = 0 if self.session_s is None else int(self.session_s * 1000)
+        ends = [each for each in (self.session_s, outcome.lasts_s) if each is not None]
+        ms = max(1, int(min(ends) * 1000)) if ends else 0
         connection.principal = connection.owner = principal
         connection.deadline = now_s + ms / 1000 if ms else None
         connection.deadline_reason = "session"
@@ -148,19 +153,23 @@ class Login:
         self.told(connection, self._mechanism, ms)
         return AuthenticateResponse(auth_bytes=outcome.data, session_lifetime_ms=ms)
 
-    async def _failed(self, call: AuthenticateCall, why: str) -> bytes:
+    async def _failed(self, call: AuthenticateCall, why: str, *, told: str | None = None) -> bytes:
         self._end(why)
         await asyncio.sleep(self.connection.guards.login_pause_s)
         return call.answer(
             AuthenticateResponse(
                 error_code=SaslError.SASL_AUTHENTICATION_FAILED,
-                error_message="Authentication failed during authentication due to invalid "
-                f"credentials with SASL mechanism {self._mechanism}",
+                error_message=told
+                or "Authentication failed during authentication due to invalid credentials with "
+                f"SASL mechanism {self._mechanism}",
             )
         )
 
     def _end(self, why: str) -> None:
         """The connection ends when the client has the answer."""
-        mechanism = f"{self._mechanism}: " if self._mechanism else ""
-        self.connection.fault = Closed("login", f"{mechanism}{escaped(why)}")
+        self.connection.fault = self._fault(why)
         self.connection.is_last = True
+
+    def _fault(self, why: str) -> Closed:
+        mechanism = f"{self._mechanism}: " if self._mechanism else ""
+        return Closed("login", f"{mechanism}{escaped(why)}")

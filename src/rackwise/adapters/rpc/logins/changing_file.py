@@ -1,0 +1,82 @@
+"""What a file holds, read again when the file changes.
+
+The file is looked at when a login begins. A file that cannot be read keeps what was read last, so
+that an editor that is writing it locks nobody out; the log has the error, and the file is tried
+again until it can be read: who was removed must not stay because of one failure.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from rackwise.core.errors import RackwiseError
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RETRY_S = 1.0
+"""The shortest time between two attempts to read a file that could not be read."""
+
+Content = TypeVar("Content")
+
+
+class ChangingFile(Generic[Content]):
+    """The content of a file that may change. Raises as `read` does when it is made.
+
+    `read` reads the file. `merged` makes the new content from what was read, and the last content.
+    `tell` writes a line of the log when the file has changed: what `counted` says of the content,
+    or the error.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        read: Callable[[Path], Content],
+        *,
+        tell: Callable[..., None],
+        counted: Callable[[Content], dict[str, int]],
+        merged: Callable[[Content, Content], Content] = lambda new, _: new,
+    ) -> None:
+        self._path = path
+        self._read = read
+        self._tell = tell
+        self._counted = counted
+        self._merged = merged
+        self._state = self._look()
+        self._content = read(path)
+        self._retry_at = 0.0
+        self._problem: str | None = None
+
+    def content(self) -> Content:
+        """What is in the file, or what could be read last."""
+        state = self._look()
+        if state == self._state:
+            self._problem = None
+        elif self._problem is None or time.monotonic() >= self._retry_at:
+            self._read_again(state)
+        return self._content
+
+    def _read_again(self, state: tuple[int, ...]) -> None:
+        try:
+            found = self._read(self._path)
+        except (RackwiseError, OSError) as error:
+            message = escaped(str(error))
+            if message != self._problem:
+                self._tell(type="read", error=type(error).__name__, message=message)
+            self._problem, self._retry_at = message, time.monotonic() + RETRY_S
+        else:
+            self._content = self._merged(found, self._content)
+            self._state, self._problem = state, None
+            self._tell(type="read", **self._counted(found))
+
+    def _look(self) -> tuple[int, ...]:
+        try:
+            found = os.stat(self._path)  # noqa: PTH116 (as fast as it gets)
+        except OSError:
+            return ()
+        times = (found.st_mtime_ns, found.st_ctime_ns)
+        return (found.st_ino, found.st_size, *times, found.st_mode, found.st_uid)
