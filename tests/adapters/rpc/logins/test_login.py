@@ -312,7 +312,7 @@ class TestConfiguration:
         [
             (["--allow", "User:a"], "invalid --allow: expected logins or client certificates"),
             (["--allow", "alice"], "invalid --allow: expected User:NAME, got alice"),
-            (["--max-session", "5"], "--max-session requires --scram-users"),
+            (["--max-session", "5"], "--max-session requires --scram-users or --oauth-jwks"),
             (["--max-session", "nan"], "invalid --max-session: expected a number of seconds"),
             (["--max-session", "1"], "--max-session"),
             (["--scram-users", "none"], "cannot read SCRAM users none"),
