@@ -40,8 +40,11 @@ from rackwise.core.json.strict import parse
 from rackwise.core.placement.manual import parse_assignment
 from rackwise.core.racks import Rack
 from rackwise.core.replica_service.login_calls import read_login_call
+from rackwise.core.sasl.key_set import parse_key_set
+from rackwise.core.sasl.oauth_message import read_bearer_message
 from rackwise.core.sasl.scram_credentials import parse_scram_users
 from rackwise.core.sasl.scram_messages import read_client_final, read_client_first
+from rackwise.core.sasl.tokens import read_token_header
 from rackwise.core.subnets import parse_subnets
 from rackwise.core.wire.batches import read_batch_spans
 from rackwise.core.wire.consumer import (
@@ -156,5 +159,8 @@ READERS = {
     "frame of a login": read_login_call,
     "first message of SCRAM": read_client_first,
     "last message of SCRAM": read_client_final,
+    "message of OAUTHBEARER": read_bearer_message,
+    "header of a token": of_text(read_token_header),
+    "JWKS": of_file(parse_key_set),
     "SCRAM users": of_file(parse_scram_users),
 }

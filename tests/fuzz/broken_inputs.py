@@ -128,6 +128,12 @@ def examples():
         ],
         "first message of SCRAM": [b"n,a=user,n=user,r=rOprNGfwEbeRWgbNEkqO"],
         "last message of SCRAM": [b"c=biws,r=rOprNGfwEbeRWgbNEkqO,p=dHzbZapWIk4="],
+        "message of OAUTHBEARER": [b"n,a=user,\x01auth=Bearer a.b.c\x01x=y\x01\x01"],
+        "header of a token": [b"eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.e30.AA"],
+        "JWKS": [
+            b'{"keys":[{"kty":"EC","kid":"a","crv":"P-256","x":"%s","y":"%s"}]}'
+            % (b"A" * 43, b"A" * 43)
+        ],
         "SCRAM users": [b"# users\n" + SCRAM_USER],
     }
 
