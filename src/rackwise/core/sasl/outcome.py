@@ -40,7 +40,7 @@ class Rejected:
     why: str
     """For the log. The client is not told, because it may be guessing."""
     told: str | None = None
-    """What the client is told; None for a sentence that fits every fault."""
+    """The error message for the client; None for a sentence that fits every fault."""
 
 
 LoginOutcome: TypeAlias = "Challenge | Accepted | Denied | Rejected"

@@ -13,7 +13,7 @@ Every fault names what was expected. Claims are shown in it: they are signed by 
 
 What this does not do: read `scope`, `azp`, `acr` or the key that a token is bound to (`cnf`), or
 remember `jti`. A client sends one token with each of its connections, so a token that comes again
-is no attack that could be told apart.
+is not an attack by itself.
 
 Source: RFC 7519 4.1; RFC 9068 4; Kafka's `ValidatorAccessTokenValidator`.
 """
