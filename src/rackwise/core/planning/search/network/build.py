@@ -75,7 +75,9 @@ ARC_BYTES = 210
 ARC_BYTES_FREE = 510
 """The same if loads are free, so that brokers have an arc for each replica: 308 to 501."""
 UNIT_BYTES = 170
-"""The same by the unit of a choice that partitions share: 210,000 to 1,600,000 took 112 to 170."""
+"""The same by the unit of a choice that partitions share, beside `ARC_BYTES_FREE` for each arc.
+
+Plans of 210,000 and 1,600,000 partitions took 112 and 170."""
 PART_CELLS = 1 << 20
 """Rows times racks, or brokers, of one part: a second's work at most."""
 
