@@ -122,13 +122,13 @@ class LoginOptions:
                 hint=f"give {missing[0]}; a token of another service must not let a client in",
             )
         with installed("serve-oauth", "check tokens"):
-            from rackwise.adapters.rpc.logins.key_endpoint import HTTPS, check_key_url
+            from rackwise.adapters.rpc.logins.key_endpoint import check_key_url
             from rackwise.adapters.rpc.logins.signatures import signed_payload  # noqa: F401
         from rackwise.adapters.rpc.config import OAuthConfig
         from rackwise.core.sasl.token_claims import TokenRules
 
         jwks = self.oauth_jwks or ""
-        if "://" in jwks or jwks.startswith(HTTPS):
+        if "://" in jwks:
             check_key_url(jwks)
         return OAuthConfig(
             jwks=jwks,

@@ -13,7 +13,8 @@ fetch in progress waits for that one. Where nothing may be fetched, a known key 
 is used, and the login fails otherwise.
 
 Goals, in order: a key that the issuer has removed is used for 5 minutes at most while the endpoint
-answers; a new key is used by its first token; clients with invalid tokens cannot make the service
+answers; a new key is used by its first token, or 10 s later if a token with an unknown key came
+before; clients with invalid tokens cannot make the service
 burden the issuer; an issuer that is down for an hour locks out no client that has a token.
 """
 

@@ -7,7 +7,8 @@
 
 Keys that cannot check a signature of `tokens.ALGORITHMS` are ignored, as RFC 7517 5 says: keys for
 encryption, symmetric keys, other curves, RSA below 2048 bits or above 8192, and a private key that
-somebody published. A set without a usable key is an error.
+somebody published. A set without a usable key is an error when the service starts. Later it means
+that the issuer removed its keys.
 
 Only the numbers of a key are passed on, so the library that checks signatures reads no certificate
 and no unknown member.
@@ -67,14 +68,18 @@ def keys_for(keys: tuple[SigningKey, ...], header: TokenHeader) -> tuple[Signing
 
 
 def parse_key_set(data: bytes, *, where: str) -> tuple[SigningKey, ...]:
-    """The usable keys of a document. Raises `InvalidConfig`."""
+    """The usable keys of a document, which may be none. Raises `InvalidConfig`."""
     try:
         found = read_object(data, most=MOST_BYTES).get("keys")
     except NotStrict as error:
         raise _invalid(where, f"a JSON object with keys ({escaped(error.told)})") from None
     if not isinstance(found, list) or len(found) > MOST_KEYS:
         raise _invalid(where, f"a JSON object with up to {MOST_KEYS} keys")
-    keys = tuple(key for each in found if (key := _key(each)) is not None)
+    return tuple(key for each in found if (key := _key(each)) is not None)
+
+
+def some_keys(keys: tuple[SigningKey, ...], *, where: str) -> tuple[SigningKey, ...]:
+    """The same keys. Raises `InvalidConfig` if there are none."""
     if not keys:
         raise _invalid(where, "at least one public RSA or EC key for signatures")
     return keys

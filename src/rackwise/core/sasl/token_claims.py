@@ -6,8 +6,9 @@ aud  has the audience             nbf  <= now + skew, if there is one
 sub  the user, or another claim
 ```
 
-The login lasts until `exp` + skew, when the token would be rejected. The skew is the difference
-between the clocks of the issuer and the service that is tolerated.
+The skew is the difference between the clocks of the issuer and the service that is tolerated. The
+login lasts until `exp`, as on a broker; that of a token that is accepted after `exp`, until
+`exp` + skew.
 
 Every fault names what was expected. Claims are shown in it: they are signed by the issuer.
 
@@ -64,9 +65,10 @@ def judge_claims(
     ends_s, begins_s, issued_s = (_seconds(claims, name) for name in ("exp", "nbf", "iat"))
     if ends_s is None or issued_s is None or ("nbf" in claims and begins_s is None):
         return Rejected("the token claims exp, iat or nbf not as seconds since 1970")
-    lasts_s = ends_s + rules.skew_s - now_s
+    left_s = ends_s - now_s
+    lasts_s = left_s if left_s >= LEAST_S else left_s + rules.skew_s
     if lasts_s < LEAST_S:
-        return Rejected(f"the token expired {now_s - ends_s:.0f} s ago")
+        return Rejected(f"the token expired {-left_s:.0f} s ago")
     early_s = max(issued_s, begins_s or 0) - now_s
     if early_s > rules.skew_s:
         return Rejected(f"the token begins in {early_s:.0f} s: the clocks differ")

@@ -31,8 +31,10 @@ from rackwise.core.sasl.message_parts import invalid_message
 if TYPE_CHECKING:
     from rackwise.core.errors import RemoteProtocolError
 
-MOST_BYTES = 1 << 16
-"""The longest token."""
+MOST_BYTES = 1 << 14
+"""The longest token; one with hundreds of groups has a quarter of it."""
+MOST_HEADER = 1 << 12
+"""Characters of a header. It is read before the signature is checked, so it must cost little."""
 MOST_KEY_ID = 256
 """Characters of a key id."""
 ALGORITHMS = {
@@ -63,7 +65,7 @@ class TokenHeader:
 def read_token_header(token: str) -> TokenHeader:
     """The header of a token. Raises `RemoteProtocolError`, without the token."""
     found = _TOKEN.fullmatch(token) if len(token) <= MOST_BYTES else None
-    if found is None:
+    if found is None or len(found[1]) > MOST_HEADER:
         raise invalid_token("three parts of URL-safe base64 with dots between them")
     header = _object(from_base64url(found[1]), "a header")
     algorithm, key_id = header.get("alg"), header.get("kid")

@@ -82,6 +82,6 @@ def token_judge(
 
     Reads the keys. Raises `InvalidConfig`, `SecretExposed` and `Unreachable`.
     """
-    is_url = config.jwks.startswith(HTTPS)
+    is_url = config.jwks.lower().startswith(HTTPS)
     keys = KeyEndpoint(config.jwks, tell) if is_url else KeyFile(Path(config.jwks), tell)
     return TokenJudge(rules=config.rules, keys=keys, is_taken=is_taken)

@@ -29,7 +29,7 @@ class ChangingFile(Generic[Content]):
 
     `read` reads the file. `merged` makes the new content from what was read, and the last content.
     `tell` writes a line of the log when the file has changed: what `counted` says of the content,
-    or the error.
+    or the error. `clock_s` never goes back.
     """
 
     def __init__(
@@ -40,25 +40,33 @@ class ChangingFile(Generic[Content]):
         tell: Callable[..., None],
         counted: Callable[[Content], dict[str, int]],
         merged: Callable[[Content, Content], Content] = lambda new, _: new,
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path
         self._read = read
         self._tell = tell
         self._counted = counted
         self._merged = merged
+        self._clock_s = clock_s
         self._state = self._look()
         self._content = read(path)
         self._retry_at = 0.0
         self._problem: str | None = None
+        self._failing_since = 0.0
 
     def content(self) -> Content:
         """What is in the file, or what could be read last."""
         state = self._look()
         if state == self._state:
             self._problem = None
-        elif self._problem is None or time.monotonic() >= self._retry_at:
+        elif self._problem is None or self._clock_s() >= self._retry_at:
             self._read_again(state)
         return self._content
+
+    @property
+    def failing_s(self) -> float:
+        """For how many seconds the file could not be read, since somebody looked; 0 if it can."""
+        return 0.0 if self._problem is None else self._clock_s() - self._failing_since
 
     def _read_again(self, state: tuple[int, ...]) -> None:
         try:
@@ -67,7 +75,10 @@ class ChangingFile(Generic[Content]):
             message = escaped(str(error))
             if message != self._problem:
                 self._tell(type="read", error=type(error).__name__, message=message)
-            self._problem, self._retry_at = message, time.monotonic() + RETRY_S
+            now_s = self._clock_s()
+            if self._problem is None:
+                self._failing_since = now_s
+            self._problem, self._retry_at = message, now_s + RETRY_S
         else:
             self._content = self._merged(found, self._content)
             self._state, self._problem = state, None

@@ -25,9 +25,9 @@ from urllib.parse import urlsplit
 from rackwise.adapters.https import connected, reason_of, target_of
 from rackwise.adapters.rpc.logins.changing_file import ChangingFile
 from rackwise.adapters.secret_files import check_own, read_regular
-from rackwise.core.errors import InvalidConfig, RackwiseError, Unreachable
-from rackwise.core.sasl.key_freshness import KeyAges, KeyUse, key_use
-from rackwise.core.sasl.key_set import MOST_BYTES, keys_for, parse_key_set
+from rackwise.core.errors import InvalidConfig, Unreachable
+from rackwise.core.sasl.key_freshness import KEPT_S, KeyAges, KeyUse, key_use
+from rackwise.core.sasl.key_set import MOST_BYTES, keys_for, parse_key_set, some_keys
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -55,16 +55,27 @@ class KeySource(Protocol):
 class KeyFile:
     """The keys in a file that may change.
 
-    Raises `InvalidConfig` for a file that cannot be read, `SecretExposed` for one that others may
-    write: they could let anyone in.
+    A file that cannot be read any more keeps its keys for `KEPT_S`. Raises `InvalidConfig` for a
+    file that cannot be read or has no keys, `SecretExposed` for one that others may write: they
+    could let anyone in. `clock_s` never goes back.
     """
 
-    def __init__(self, path: Path, tell: Callable[..., None]) -> None:
-        self._file = ChangingFile(path, _read_key_file, tell=tell, counted=_counted)
+    def __init__(
+        self,
+        path: Path,
+        tell: Callable[..., None],
+        *,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._file = ChangingFile(
+            path, _read_key_file, tell=tell, counted=_counted, clock_s=clock_s
+        )
+        some_keys(self._file.content(), where=str(path))
 
     async def find(self, header: TokenHeader) -> tuple[SigningKey, ...]:
         """The keys that could have signed a token with this header."""
-        return keys_for(self._file.content(), header)
+        keys = self._file.content()
+        return keys_for(keys, header) if self._file.failing_s < KEPT_S else ()
 
 
 class KeyEndpoint:
@@ -85,7 +96,7 @@ class KeyEndpoint:
         self._tell = tell
         self._clock_s = clock_s
         now_s = clock_s()
-        self._keys = fetch_keys(url)
+        self._keys = some_keys(fetch_keys(url), where=url)
         self._ages = KeyAges(read_s=now_s, tried_s=now_s)
         self._task: asyncio.Task[None] | None = None
 
@@ -114,7 +125,8 @@ class KeyEndpoint:
         begun_s = self._ages.tried_s
         try:
             keys = await _in_thread(lambda: fetch_keys(self._url))
-        except RackwiseError as error:
+        # Any failure counts: without its end noted, each login would begin another call.
+        except Exception as error:  # noqa: BLE001
             self._ages = replace(self._ages, has_failed=True, is_fetching=False)
             self._tell(type="read", error=type(error).__name__, message=escaped(str(error)))
         else:
@@ -144,7 +156,7 @@ def check_key_url(url: str) -> None:
 
 
 def fetch_keys(url: str, *, limit_s: float = LIMIT_S) -> tuple[SigningKey, ...]:
-    """The keys at an address of `https`.
+    """The keys at an address of `https`, which may be none.
 
     Raises `Unreachable` for an endpoint that does not answer with status 200 in time, and
     `InvalidConfig` for an answer that is no JWKS.
@@ -187,6 +199,7 @@ async def _in_thread(
 ) -> tuple[SigningKey, ...]:
     """The result of `work`, from a thread that does not hold up the end of the process."""
     future: Future[tuple[SigningKey, ...]] = Future()
+    future.set_running_or_notify_cancel()  # a waiter that leaves does not end the call
 
     def run() -> None:
         try:

@@ -133,6 +133,7 @@ class Login:
         if isinstance(outcome, Denied):
             # The log has the reason also if the client leaves without the message that is due.
             self.connection.fault = self._fault(outcome.why)
+            await asyncio.sleep(self.connection.guards.login_pause_s)
             return call.answer(AuthenticateResponse(auth_bytes=outcome.data))
         if isinstance(outcome, Accepted):
             principal = principal_of(outcome.user)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from jwt import PyJWS
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from jwt.exceptions import PyJWTError
@@ -34,7 +35,7 @@ def signed_payload(token: str, header: TokenHeader, keys: Iterable[SigningKey]) 
                 token, _public_key(key), algorithms=[header.algorithm]
             )
         # cryptography raises ValueError for a point that is not on its curve, and for bad numbers.
-        except (PyJWTError, ValueError):
+        except (PyJWTError, UnsupportedAlgorithm, ValueError):
             continue
         payload: bytes = found["payload"]
         return payload
