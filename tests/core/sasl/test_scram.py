@@ -140,6 +140,14 @@ class TestUsers:
         assert users.find("SCRAM-SHA-256", "y")[0].salt != unknown.salt
         assert USERS.find("SCRAM-SHA-256", "x")[0].salt != unknown.salt[:16]
 
+    def test_a_changed_file_keeps_the_salts_of_unknown_users(self):
+        lines = [LINE, write_credential("b", CREDENTIAL)]
+        changed = parse_scram_users("\n".join(lines).encode(), where="file")
+        unknown = USERS.find("SCRAM-SHA-256", "x")
+        assert changed.find("SCRAM-SHA-256", "x") != unknown
+        assert changed.like(USERS).find("SCRAM-SHA-256", "x") == unknown
+        assert changed.like(USERS).find("SCRAM-SHA-256", "user") == (CREDENTIAL, True)
+
     @pytest.mark.parametrize(
         ("text", "said"),
         [
