@@ -8,7 +8,7 @@ import json
 import pytest
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.sasl.key_set import MOST_BYTES, MOST_KEYS, keys_for, parse_key_set
+from rackwise.core.sasl.key_set import MOST_BYTES, MOST_KEYS, keys_for, parse_key_set, some_keys
 from rackwise.core.sasl.tokens import MOST_KEY_ID, TokenHeader
 
 
@@ -124,15 +124,21 @@ class TestDocuments:
             (b'{"keys":[' + b" " * MOST_BYTES + b"]}", "a JSON object with keys ("),
             (b"{}", f"a JSON object with up to {MOST_KEYS} keys"),
             (b'{"keys":{}}', f"a JSON object with up to {MOST_KEYS} keys"),
-            (b'{"keys":[]}', "at least one public RSA or EC key"),
-            (b'{"keys":[{"kty":"oct","k":"eA"}]}', "at least one public RSA or EC key"),
         ],
     )
-    def test_a_document_without_usable_keys_is_an_error_with_its_place(self, data, wanted):
+    def test_another_document_is_an_error_with_its_place(self, data, wanted):
         with pytest.raises(InvalidConfig) as caught:
             parse_key_set(data, where="a\nb.json")
         assert str(caught.value).startswith(f"invalid JWKS a\\x0ab.json: expected {wanted}")
         assert "jwks_uri" in caught.value.hint
+
+    @pytest.mark.parametrize("data", [b'{"keys":[]}', b'{"keys":[{"kty":"oct","k":"eA"}]}'])
+    def test_a_set_without_usable_keys_is_an_error_only_where_some_are_wanted(self, data):
+        keys = parse_key_set(data, where="keys.json")
+        assert keys == ()
+        with pytest.raises(InvalidConfig, match="at least one public RSA or EC key"):
+            some_keys(keys, where="keys.json")
+        assert some_keys(parsed(P256), where="keys.json") == parsed(P256)
 
     def test_a_set_has_a_limited_number_of_keys(self):
         assert len(parsed(*[P256] * MOST_KEYS)) == MOST_KEYS

@@ -34,11 +34,13 @@ def why(**claims):
 
 
 class TestAccepted:
-    def test_a_login_lasts_until_the_token_would_be_rejected(self):
-        assert judged() == Accepted("alice", lasts_s=90.0)
-        assert judged(TokenRules(issuer=RULES.issuer, audience="kafka", skew_s=0.0)) == Accepted(
-            "alice", lasts_s=60.0
-        )
+    def test_a_login_lasts_until_the_token_ends(self):
+        without_skew = TokenRules(issuer=RULES.issuer, audience="kafka", skew_s=0.0)
+        assert judged() == judged(without_skew) == Accepted("alice", lasts_s=60.0)
+
+    @pytest.mark.parametrize("ago_s", [0, 20])
+    def test_a_login_after_the_end_lasts_for_the_rest_of_the_skew(self, ago_s):
+        assert judged(exp=NOW_S - ago_s) == Accepted("alice", lasts_s=30.0 - ago_s)
 
     def test_the_audience_may_be_one_of_several(self):
         assert judged(aud=["other", "kafka"]) == judged()

@@ -11,6 +11,7 @@ from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.sasl.tokens import (
     ALGORITHMS,
     MOST_BYTES,
+    MOST_HEADER,
     MOST_KEY_ID,
     TokenHeader,
     from_base64url,
@@ -39,6 +40,14 @@ class TestHeader:
 
     def test_a_token_may_have_no_key_id(self):
         assert read_token_header(token({"alg": "ES256"})).key_id is None
+
+    def test_a_header_is_no_longer_than_its_limit(self):
+        def padded(count):
+            return token(b'{"alg":"RS256"}'.ljust(count * 3 // 4))
+
+        assert read_token_header(padded(MOST_HEADER)).algorithm == "RS256"
+        with pytest.raises(RemoteProtocolError, match="three parts"):
+            read_token_header(padded(MOST_HEADER + 4))
 
     @pytest.mark.parametrize("kind", ["JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt"])
     def test_the_types_of_access_tokens_are_read(self, kind):
