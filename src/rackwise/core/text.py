@@ -57,7 +57,7 @@ def escaped_name(text: str) -> str:
     r"""The escaped text of a name, with the middle left out beyond 300 characters.
 
     >>> escaped_name("a\x1b"), len(escaped_name("\x1b" * 30_000))
-    ('a\\x1b', 61)
+    ('a\\x1b', 64)
     """
     shown = escaped(text)
     return shown if len(shown) <= MOST_WORD else _shortened(shown)
