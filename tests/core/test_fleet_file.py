@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from json_schemas import fault
 from rackwise.core.daily_hours import DailyHours
 from rackwise.core.errors import InvalidConfig, InvalidFleetFile
-from rackwise.core.fleet_file import FleetCluster, fleet_of, toml_path
+from rackwise.core.fleet_file import FLEET_TABLES, FleetCluster, fleet_of, toml_path
+from rackwise.core.json.forms import Definitions
 
 
 def clusters_of(table):
@@ -193,3 +195,20 @@ def test_address_tables_are_a_path_or_a_list_and_those_of_a_cluster_win():
         }
     )
     assert (eu.addresses, us.addresses) == (("pods.csv",), ("a.csv", "b.csv"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_right"),
+    [
+        ({"bootstrap": "k1:9092"}, True),
+        ({"bootstrap": ["k1:9092"], "window": "22:00-05:00 Europe/Rome"}, True),
+        ({"bootstrap": 7}, False),
+        ({"bootstrap": ["k1:9092", 7]}, False),
+        ({"bootstrap": "k1:9092", "window": "24:00-05:00"}, False),
+        ({"bootstrap": "k1:9092", "window": 5}, False),
+    ],
+)
+def test_the_schema_has_servers_as_a_text_or_a_list_and_a_window_as_hours(keys, is_right):
+    schema = FLEET_TABLES.schema(definitions := Definitions())
+    found = fault({"clusters": {"eu": keys}}, schema, {"$defs": definitions})
+    assert (found is None) == is_right
