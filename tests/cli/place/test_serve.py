@@ -6,10 +6,8 @@ import asyncio
 import gc
 import signal
 import socket
-import subprocess
-import sys
 import threading
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -28,6 +26,7 @@ from rackwise.core.placement import parse_assignment
 from rackwise.core.replica_service.answers import RequestLimits, seed_of
 from refusals import called, check_refused
 from rpc_servers import PATIENCE_S, SERVICE, connected, placed, received, running
+from served_command import served
 from service_frames import assignment, framed, header
 from small_clusters import small_cluster
 
@@ -40,46 +39,6 @@ def snapshot(tmp_path):
     path = tmp_path / "s.json"
     write_snapshot(small_cluster(RACKS, LISTS), path)
     return path
-
-
-class Process:
-    """A service that runs; `line()`: the next of its log."""
-
-    def __init__(self, process):
-        self.process = process
-        self.first = self.line()
-        self.server = f"127.0.0.1:{self.first['port']}"
-
-    def line(self):
-        return parse(self.process.stdout.readline().encode(), where="stdout", error=InvalidConfig)
-
-    def ended(self, number):
-        self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, out, err
-
-
-@contextmanager
-def served(*words):
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "rackwise.cli",
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            *map(str, words),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield Process(process)
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def place_command(server, partitions, replication, *more):
@@ -343,8 +302,8 @@ class TestRefused:
                     "client certificates or logins"
                 ),
                 (
-                    "give --tls-cert and --tls-key, with --tls-client-ca or --scram-users; "
-                    "or --insecure-i-know"
+                    "give --tls-cert and --tls-key, with --tls-client-ca, --scram-users or "
+                    "--oauth-jwks; or --insecure-i-know"
                 ),
             ),
             (

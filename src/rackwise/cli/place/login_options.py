@@ -115,8 +115,7 @@ class LoginOptions:
         missing = [name for name, value in given.items() if not value]
         if missing:
             raise InvalidConfig(
-                f"{names[0]} requires {', '.join(given)}: expected a value of {missing[0]}, got "
-                "none",
+                f"{names[0]} requires {missing[0]}: expected a value, got none",
                 wanted=", ".join(given),
                 had=", ".join(names),
                 hint=f"give {missing[0]}; a token of another service must not let a client in",
