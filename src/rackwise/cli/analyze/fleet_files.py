@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -120,7 +121,8 @@ def write_fleet(
             if place.is_dir():
                 shutil.rmtree(place, ignore_errors=True)
             else:
-                place.unlink(missing_ok=True)
+                with suppress(OSError):  # nothing was made, or the disk fails: that error counts
+                    place.unlink()
         raise
 
 
