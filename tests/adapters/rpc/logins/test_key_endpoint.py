@@ -82,7 +82,6 @@ def test_keys_are_used_for_an_hour_while_the_endpoint_fails(issuer, monkeypatch)
     now[0] = KEPT_S + 10
     assert asyncio.run(keys.find(header)) == ()
     assert {line["error"] for line in lines} == {"Unreachable"}
-    monkeypatch.undo()
 
 
 @pytest.mark.parametrize("algorithm", CURVES)
