@@ -178,6 +178,7 @@ def test_a_night_that_is_killed_twice_ends_as_one_that_is_not(kraft, tmp_path):
         assert other.kinds() == hook.kinds()
 
 
+@pytest.mark.long
 def test_a_night_on_a_full_disk_keeps_what_was_there_and_is_made_up_later(kraft, tmp_path):
     """A disk with no room, with room for two snapshots, for all but the bill, and for all."""
     fleet = Fleet(tmp_path, {"eu": {"bootstrap": kraft.bootstrap}}, defaults=PRICES)
@@ -207,8 +208,8 @@ def test_a_night_on_a_full_disk_keeps_what_was_there_and_is_made_up_later(kraft,
 
 
 def kept(fleet):
-    """The files of a night but its state, which each step replaces."""
-    replaced = {"lock", "nightly.json", BALLAST}
+    """The files of a night but its state and its metrics, which steps replace."""
+    replaced = {"lock", "nightly.json", "rackwise.prom", BALLAST}
     return {path: text for path, text in fleet.texts().items() if path.name not in replaced}
 
 
