@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from rackwise.core.json.codec import Codec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rackwise.core.findings import Finding
     from rackwise.core.json.strict import Json
@@ -169,13 +169,13 @@ def note_rows(notes: Iterable[Note]) -> tuple[NoteDocument, ...]:
     return tuple(NoteDocument(kind=note.kind, text=note.text) for note in notes)
 
 
-def finding_rows(findings: Iterable[Finding]) -> tuple[FindingDocument, ...]:
+def finding_rows(findings: Sequence[Finding]) -> tuple[FindingDocument, ...]:
     """Findings as rows of a document.
 
     A `Finding` has every field of its row, and an audit may have a million of them: they are
-    written as they are, without a copy.
+    written as they are, without a copy of any.
     """
-    return cast("tuple[FindingDocument, ...]", tuple(findings))
+    return cast("tuple[FindingDocument, ...]", findings)
 
 
 def hinted_finding_rows(findings: Iterable[Finding]) -> tuple[HintedFindingDocument, ...]:

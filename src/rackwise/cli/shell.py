@@ -131,12 +131,13 @@ class Shell:
         `document`: a declared dataclass, or plain JSON. `codec`: of the dataclass; default
         `cli.documents.DOCUMENTS`.
         """
-        if is_dataclass(document):
-            from rackwise.cli.documents import DOCUMENTS, as_json
+        from rackwise.core.json.pieces import json_pieces
 
-            document = as_json(document, codec or DOCUMENTS)
-        text = json.dumps(document, ensure_ascii=False, sort_keys=True, allow_nan=False)
-        self.data(escaped_json(text))
+        if is_dataclass(document):
+            from rackwise.cli.documents import DOCUMENTS
+
+            document = (codec or DOCUMENTS).object(type(document)).streamed(document)
+        self.pieces(json_pieces(document))
 
     def data(self, text: str) -> None:
         """Print data for programs on stdout, unchanged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -92,6 +93,13 @@ def test_what_is_written_is_read_and_keeps_to_the_schema(sheet):
     assert read(written) == sheet
     check(written, schema(), schema())
     assert ("class" in written) == (sheet.class_ != "")
+
+
+@given(sheets)
+def test_a_streamed_object_is_the_written_one_with_lists_as_iterators(sheet):
+    streamed = SHEET.streamed(sheet)
+    assert isinstance(streamed["pairs"], Iterator)
+    assert {**streamed, "pairs": list(streamed["pairs"])} == SHEET.write(sheet)
 
 
 GOOD = SHEET.write(

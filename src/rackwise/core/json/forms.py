@@ -637,16 +637,26 @@ class ObjectForm(Form):
 
     @override
     def write(self, value: Any) -> Json:  # noqa: ANN401
-        written: dict[str, Json] = {}
+        return self._written(value, is_streamed=False)
+
+    def streamed(self, value: Any) -> dict[str, Any]:  # noqa: ANN401
+        """The value for `json_pieces`: as `write`, but lists of objects are iterators."""
+        return self._written(value, is_streamed=True)
+
+    def _written(self, value: Any, *, is_streamed: bool) -> dict[str, Any]:  # noqa: ANN401
+        written: dict[str, Any] = {}
         for member in self.members:
             if member.constant is not None:
                 written[member.key] = member.constant
                 continue
             item = getattr(value, member.attribute)
             if not (member.is_omitted and item == member.default):
-                written[member.key] = (
-                    item if member.is_written_as_it_is else member.form.write(item)
-                )
+                if member.is_written_as_it_is:
+                    written[member.key] = item
+                elif is_streamed and isinstance(member.form, ListForm):
+                    written[member.key] = map(member.form.inner.write, item)
+                else:
+                    written[member.key] = member.form.write(item)
         if self.rest is not None:
             rest = getattr(value, self.rest)
             written |= {key: rest[key] for key in sorted(rest)}

@@ -12,13 +12,13 @@ Source: SARIF 2.1.0 (OASIS Standard), sections 3.13, 3.14, 3.19, 3.27, 3.28, 3.3
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.findings import Severity
-from rackwise.core.text import escaped, escaped_json
+from rackwise.core.json.pieces import json_pieces
+from rackwise.core.text import escaped
 from rackwise.report.gate.model import message_text, place_text
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ UNRESERVED = {*ascii_letters, *digits, *"-._~", "/"}
 
 
 def sarif_pieces(report: GateReport) -> Iterator[str]:
-    """One JSON document, a result at a time: a large cluster has more than fits into memory."""
+    """One JSON document, some results at a time: a large cluster has more than fits into memory."""
     numbers = {name: number for number, name in enumerate(report.rules)}
     driver = {
         "name": "rackwise",
@@ -70,21 +70,9 @@ def sarif_pieces(report: GateReport) -> Iterator[str]:
         "invocations": [
             {"executionSuccessful": True, "toolConfigurationNotifications": notifications}
         ],
-        "results": [],
+        "results": (_result(report, finding, numbers) for finding in report.findings),
     }
-    text = _json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
-    # No string contains this key: its quotes would be escaped.
-    before, key, after = text.partition('"results": [')
-    yield before + key
-    comma = ""
-    for finding in report.findings:
-        yield comma + _json_text(_result(report, finding, numbers))
-        comma = ", "
-    yield after
-
-
-def _json_text(value: object) -> str:
-    return escaped_json(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    return json_pieces({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def path_uri(path: str) -> str:

@@ -221,7 +221,7 @@ def test_three_nights_over_three_clusters_end_the_same_after_twenty_kills(java_h
     draws = random.Random(2026)
     three = {"racks": ("a", "b", "a"), "brokers": 3, "java_home": java_home}
     with (
-        Sandbox.kraft(version="4.4", folder=tmp_path / "new", **three) as new_one,
+        Sandbox.kraft(version="4.3", folder=tmp_path / "new", **three) as new_one,
         Sandbox.kraft(version="4.3", folder=tmp_path / "old", **three) as down,
         Sandbox.zookeeper(folder=tmp_path / "keeper", **three) as keeper,
         webhook() as hook,
