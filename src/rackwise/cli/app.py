@@ -369,7 +369,8 @@ def with_option_groups(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Replace each parameter of a command that is a group by the options of the group.
 
-    `without`: fields that are no options of this command and keep their defaults.
+    `without`: fields that are no options of this command and keep their defaults. Another command
+    may call this one: options that it does not give keep their defaults, too.
     """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
@@ -386,7 +387,9 @@ def with_option_groups(
         @wraps(command)
         def run(**values: Any) -> int:  # noqa: ANN401 (values of any option)
             for name, options in groups.items():
-                given = {each.name: values.pop(each.name) for each in options}
+                given = {
+                    each.name: values.pop(each.name) for each in options if each.name in values
+                }
                 values[name] = own[name].annotation(**given)
             return command(**values)
 

@@ -50,10 +50,8 @@ class ReplicationChange:
         """
         from rackwise.adapters import kafka
         from rackwise.adapters.files import write_reassignment
-        from rackwise.cli.apply.budget import BudgetOptions
         from rackwise.cli.apply.commands import apply
         from rackwise.cli.apply.options import ApplyOptions
-        from rackwise.cli.apply.window import WindowOptions
 
         shell: Shell = context.obj
         if self.topic not in cluster.topics:
@@ -66,9 +64,7 @@ class ReplicationChange:
         else:
             rows = self._rows(shell, cluster, options)
             write_reassignment({(self.topic, each): rows[each] for each in rows}, target.plan)
-        groups = (target, run_options, BudgetOptions(), WindowOptions())
-        words = {key: value for group in groups for key, value in asdict(group).items()}
-        return apply(context=context, **words)
+        return apply(context=context, **asdict(target), **asdict(run_options))
 
     def _target(self, cluster: Cluster) -> Target:
         """The file of the rows in the state folder, and the cluster. Raises `JournalUnwritable`."""

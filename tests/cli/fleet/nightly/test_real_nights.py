@@ -3,6 +3,7 @@
 import errno
 import os
 import random
+import re
 import signal
 import subprocess
 from contextlib import closing
@@ -25,6 +26,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.server]
 TOPIC = "nightly-orders"
 UNSAFE = [[0, 3], [0, 1]]
 """Brokers 0 and 3 are both in rack a."""
+SAMPLE = re.compile(r"# (HELP|TYPE) .+|[a-z_]+(\{.*\})? [0-9.e+-]+")
+"""A line of metrics."""
 FULL = os.strerror(errno.ENOSPC)
 PAGES = 2500
 """Pages of a small disk: some nights fit."""
@@ -194,6 +197,7 @@ def test_a_night_on_a_full_disk_keeps_what_was_there_and_is_made_up_later(kraft,
             assert FULL in error
             assert hint.startswith("hint: ")
             assert first.items() <= kept(fleet).items()
+            assert all(map(SAMPLE.fullmatch, metrics_of(fleet).splitlines()))
 
         fill(fleet.data, PAGES, free=12)
         assert fleet.night(SECOND).code == 3
@@ -205,6 +209,13 @@ def test_a_night_on_a_full_disk_keeps_what_was_there_and_is_made_up_later(kraft,
         assert fleet.night(SECOND).code == 2
         days = {row["day"] for row in fleet.summary()["history"]["clusters"]}
         assert days == {"2026-11-26", "2026-11-27"}
+
+
+def metrics_of(fleet):
+    """The metrics of a night, which are whole: their last line has an end."""
+    text = (fleet.data / "metrics" / "rackwise.prom").read_text()
+    assert text.endswith("\n")
+    return text
 
 
 def kept(fleet):
