@@ -216,6 +216,14 @@ def test_old_files_are_removed_and_those_that_a_night_needs_stay(fleet):
         assert own == "notes.txt"
 
 
+def test_a_start_on_the_same_day_removes_what_a_killed_run_was_writing(fleet):
+    assert fleet.night(FIRST).code == 3
+    for name in (".nightly.json.5f.unfinished", "metrics/.nightly.prom.5f.unfinished"):
+        (fleet.data / name).write_text("{")
+    assert fleet.night(FIRST).code == 3
+    assert list(fleet.data.rglob(".*.unfinished")) == []
+
+
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planner_vectors import generated_cluster
 from planning_problems import PRICES
 from rackwise.core.planning.fair_loads.targets import targets_of
-from rackwise.core.planning.model import Repair, SetReplication
+from rackwise.core.planning.model import Balance, Repair, SetReplication
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.search.by_flow import by_flow
@@ -142,6 +142,13 @@ class TestNetwork:
         other = small_cluster(racks, {"t-0": [1, 2, 3], "t-1": [2, 1, 4]})
         more = arcs(other, fewer(2), monkeypatch, most=0)
         assert arcs(alike, fewer(2), monkeypatch, most=0) == more - 2
+
+    def test_partitions_stay_apart_where_loads_must_be_even(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cluster = generated_cluster("random", 12, 3, 60, 3)
+        apart = arcs(cluster, Balance(), monkeypatch, most=60)
+        assert arcs(cluster, Balance(), monkeypatch, most=0) == apart
 
     @pytest.mark.parametrize("minimise", ["bytes", "usd"])
     def test_partitions_stay_apart_for_another_cost(

@@ -155,6 +155,9 @@ class Driver:
         names = [each.name for each in self.clusters]
         kinds = ("snapshots", "audits", "plans")
         made_folders(self.settings.root, [f"{kind}/{name}" for kind in kinds for name in names])
+        for own in (self._path, Path(self.layout.night_metrics)):
+            # Under the lock nobody else writes them, so a killed run left these.
+            remove_files(own.parent.glob(f".{own.name}.*.unfinished"))
         if self.state.night.day != self._day or self.state.night.starts == 0:
             self._prune()
         self._find_looks()
@@ -333,8 +336,7 @@ class Driver:
     def _prune(self) -> None:
         """Remove what is older than `keep_days`, and what killed steps of earlier nights left."""
         kept = self.settings.options.keep_days
-        for folder in (self.settings.root, Path(self.layout.night_metrics).parent):
-            remove_files(folder.glob(".*.unfinished"))
+        remove_files(Path(self.layout.night_metrics).parent.glob(".*.unfinished"))
         for each in self.clusters:
             looks = Path(self.layout.looks(each.name))
             folders = [Path(self.layout.audit(each.name, "")).parent]
