@@ -124,6 +124,7 @@ def broker_in_rack(cluster, broker, rack):
         cluster.wait_until_ready()
 
 
+@pytest.mark.long
 def test_a_broker_returns_in_another_rack(cluster, admin):
     """The members in the new rack of the broker get its partitions."""
     racks = {"relocated": racks_of(cluster, PLACEMENT)}

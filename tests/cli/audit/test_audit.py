@@ -470,6 +470,11 @@ class TestMetrics:
         assert found["partitions_offline_on_rack_loss", "s", "/eu/a"] == "0"
         assert found["snapshot_age_seconds", "s"] == "86400"
 
+    def test_the_cluster_is_called_as_the_option_says(self, written):
+        found = written(cluster(blind=0), "--name", "prod-eu", code=0)
+        assert found["partitions", "prod-eu"] == "8"
+        assert ("partitions", "s") not in found
+
     def test_no_unsafe_partition_is_a_number_if_all_rules_were_checked(self, written):
         assert written(cluster(blind=0), code=0)["partitions_unsafe", "s"] == "0"
 

@@ -176,8 +176,9 @@ def test_prices_are_given_with_their_provider_and_not_to_a_placer():
     assert missing_values("plan", values, only_prices) == {}
 
 
-def test_a_snapshot_takes_the_name_of_its_cluster():
-    assert missing_values("snapshot", {"name": None}, ALL) == {"name": "eu"}
+@pytest.mark.parametrize("verb", ["snapshot", "audit"])
+def test_a_snapshot_and_the_metrics_of_an_audit_take_the_name_of_their_cluster(verb):
+    assert missing_values(verb, {"name": None}, ALL) == {"name": "eu"}
     assert missing_values("topic create", {"name": None}, ALL) == {}
 
 

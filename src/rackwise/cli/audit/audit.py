@@ -57,6 +57,14 @@ def audit(
             help="Also write the main figures to this file, in the text format of Prometheus.",
         ),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the cluster in --metrics and --format. [default: that of the fleet file "
+            "or of the snapshot, or the id]",
+        ),
+    ] = None,
     format: Annotated[
         GateFormat | None,
         typer.Option(
@@ -72,6 +80,7 @@ def audit(
     """
     shell: Shell = context.obj
     from rackwise.adapters.files.writing import check_places, write_text
+    from rackwise.cli.audit.snapshot import checked_name
     from rackwise.core.audit import audit as check_placement
 
     if format is not None:
@@ -81,6 +90,8 @@ def audit(
             hint="--format sarif is JSON; --json prints the document of Rackwise",
         )
     check_places([metrics])
+    if name is not None:
+        checked_name(name)
     with shell.progress("audit", total=STEPS) as advance:
         cluster = source.read(shell)
         advance(1)
@@ -94,14 +105,15 @@ def audit(
         advance(1)
     for note in cluster.notes:
         shell.warn(escaped(f"{note.kind}: {note.text}"))
+    called = name or source.name_of(cluster)
     if metrics is not None:
         from rackwise.report.metrics.run import audit_metrics
 
-        figures = _figures(source.name_of(cluster), cluster, findings, losses, is_whole=not rule)
+        figures = _figures(called, cluster, findings, losses, is_whole=not rule)
         write_text(metrics, audit_metrics(figures, now=utc_now()))
     threshold = fail_on or checked_policy.audit.fail_on
     if format is not None:
-        shell.pieces(_gate_pieces(format, source.name_of(cluster), source, findings, threshold))
+        shell.pieces(_gate_pieces(format, called, source, findings, threshold))
     elif shell.is_json:
         shell.document(_document(cluster, findings, losses, threshold, has_names=bool(lose)))
     else:

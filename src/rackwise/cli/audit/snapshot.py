@@ -118,7 +118,7 @@ def snapshot(
     from rackwise.adapters import files
 
     if name is not None:
-        cluster = replace(cluster, name=_checked_name(name))
+        cluster = replace(cluster, name=checked_name(name))
     files.write_snapshot(cluster, out)
     _show(shell, cluster, out)
     return 0
@@ -165,7 +165,8 @@ def _measured(shell: Shell, look: Callable[[], Cluster], span_ms: int) -> Cluste
     return measured(shell, look, span_ms)
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """The name of a cluster, from the option `--name`. Raises `InvalidConfig`."""
     if not name or not name.isprintable():
         raise InvalidConfig(
             f"invalid --name: expected a name without control characters, got {escaped(name)!r}",

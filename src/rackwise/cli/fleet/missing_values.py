@@ -1,10 +1,10 @@
 """The options that a cluster of a fleet file gives to a command, where the user did not.
 
 An option that is given wins. With a file to read, such as `--snapshot`, a cluster gives no brokers,
-but its policy and prices. With other brokers, it gives neither its login, which those brokers would
-get, nor its name. Its throttle is that of `apply` alone: commands that continue a run keep
-the throttle of the run. Its window is that of `apply` and `resume`: `rollback` repairs, and does
-not wait.
+but its policy and prices, and to an audit its name. With other brokers, it gives neither its login,
+which those brokers would get, nor its name. Its throttle is that of `apply` alone: commands that
+continue a run keep the throttle of the run. Its window is that of `apply` and `resume`: `rollback`
+repairs, and does not wait.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def missing_values(
         found["throttle"] = cluster.throttle
     if verb in {"apply", "resume"} and cluster.window is not None:
         found["window"] = str(cluster.window)
-    if verb == "snapshot" and not has_brokers:
+    if verb in {"snapshot", "audit"} and not has_brokers:
         found["name"] = cluster.name
     return {
         key: value

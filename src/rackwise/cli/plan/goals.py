@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from rackwise.core.constants import GREATEST_ID, GREATEST_REPLICATION
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.text import counted, escaped, names_text
+from rackwise.core.text import SHOWN_NAMES, counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rackwise.cli.shell import Shell
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Plan
+    from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
 
 
@@ -158,6 +160,34 @@ def kept_notes(plan: Plan, cluster: Cluster) -> Iterator[str]:
                 f"broker {broker} keeps {counted(kept, 'replica')} of partitions that the plan "
                 "leaves alone"
             )
+
+
+def size_notes(plan: Plan, cluster: Cluster, policy: Policy) -> Iterator[str]:
+    """Warn of partitions with too many or too few replicas, where the goal keeps their number."""
+    import numpy as np
+
+    from rackwise.core.audit import audit
+    from rackwise.core.planning import model as goals
+    from rackwise.core.planning.outcome.move_columns import all_moves, lists_in
+
+    if not isinstance(plan.goal, goals.Repair | goals.Balance):
+        return
+    found = audit(cluster, policy, rules=["replication"])
+    moves = all_moves(plan)
+    is_resized = lists_in(moves, "before").lengths != lists_in(moves, "after").lengths
+    kept = len(found) - int(is_resized.sum())
+    if not kept:
+        return
+    changed = {(moves[at].topic, moves[at].partition) for at in np.flatnonzero(is_resized).tolist()}
+    left = (each for each in found if (each.topic, each.partition) not in changed)
+    some = list(islice(left, SHOWN_NAMES))
+    names = names_text([f"{each.topic}-{each.partition}" for each in some], of=kept)
+    verb = "breaks" if kept == 1 else "break"
+    yield escaped(
+        f"{counted(kept, 'partition')} {verb} the rule replication, and this goal keeps the number "
+        f"of replicas: {names}; change it with rackwise plan set-rf "
+        f"'{some[0].topic}={some[0].wanted.partition(' ')[0]}'"
+    )
 
 
 def rack_notes(goal: Goal, cluster: Cluster) -> Iterator[str]:

@@ -18,6 +18,7 @@ from rackwise.cli.plan.goals import (
     parse_goal,
     rack_notes,
     replication_globs,
+    size_notes,
 )
 from rackwise.cli.plan.job import (
     Minimise,
@@ -254,8 +255,9 @@ def plan(
         priced = cost_of_rules(job, result, advance) if price_rules else None
         is_kept = _write(sealed, out, kafka_json, rollback_json)
         advance(WRITE)
-    notes = rack_notes(parsed_goal, cluster.settled(job.policy.racks.map))
-    for text in (*notes, *kept_notes(result, cluster)):
+    settled = cluster.settled(job.policy.racks.map)
+    notes = rack_notes(parsed_goal, settled)
+    for text in (*notes, *kept_notes(result, cluster), *size_notes(result, settled, job.policy)):
         shell.warn(text)
     _show(shell, sealed, priced, is_kept=is_kept)
     return 2 if len(result.moves) > fail_on_moves else 0

@@ -134,7 +134,7 @@ def nightly(context: typer.Context, options: NightlyOptions) -> int:
     webhook = _webhook(options)
     for package, extra, purpose in NEEDED:
         check_installed(package, extra, purpose)
-    root = options.out.absolute()
+    root = options.out.resolve()
     try:
         made_folders(root, ["metrics"])
         with ExitStack() as held:
