@@ -71,10 +71,17 @@ def crew_on(cluster, admin, topic, placement=PLACEMENT):
 
 
 def settled(crew, racks, wanted):
-    """Wait until all partitions have a reader and `wanted` are local; the holders."""
+    """Wait until all partitions have a reader, loads are even and `wanted` are local; the holders.
+
+    On the way there partitions may be as local, while a member still has one too many.
+    """
 
     def is_settled():
-        return crew.is_whole(sum(map(len, racks.values()))) and crew.local(racks) == wanted
+        loads = [len(tps) for tps in crew.assignment().partitions.values()]
+        is_even = max(loads) - min(loads) <= 1
+        return (
+            is_even and crew.is_whole(sum(map(len, racks.values()))) and crew.local(racks) == wanted
+        )
 
     until(is_settled, f"{crew.group} to read {wanted} partitions in its own racks", 60)
     return crew.assignment()
