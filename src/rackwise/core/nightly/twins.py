@@ -6,9 +6,10 @@ audit eu          ok                ->   first-look old    failed: eu and old ar
 first-look old    cluster x, ok
 ```
 
-What was made from a look at one of them is dropped: which steps had run when the second name
-answered is a matter of time, and a night that is killed has to end as one that is not. A look of an
-earlier start of `nightly` is only taken again: the name may have been corrected since.
+What came after the first look at one of them is dropped, its second look too: which steps had run
+when the second name answered is a matter of time, and a night that is killed has to end as one that
+is not, with as many failed steps. A look of an earlier start of `nightly` is only taken again: the
+name may have been corrected since.
 
 What this does not do: compare with other nights. A name whose cluster does not answer is no twin.
 """
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def with_failed_twins(night: Night) -> Night:
-    """The night in which each look at a cluster with several names is a failed one."""
+    """The night in which the first look at a cluster with several names is a failed one."""
     why: dict[str, str] = {}
     again: set[str] = set()
     for cluster_id, names in twins(_ids(night)).items():
@@ -41,7 +42,7 @@ def with_failed_twins(night: Night) -> Night:
             continue
         if why.keys().isdisjoint(run.clusters):
             runs.append(run)
-        elif run.step in LOOKS:
+        elif run.step == LOOKS[0]:
             runs.append(replace(run, exit=1, reason=why[run.clusters[0]]))
     return replace(night, runs=tuple(runs))
 
