@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,12 +15,13 @@ from hand_made_plans import lists, plan_file, shown
 from kafka_topics import NAME, document
 from kafka_traffic import create
 from rackwise.cli.apply.budget import BudgetOptions, CommandStart, utc_text
-from rackwise.cli.apply.window import WindowOptions
+from rackwise.cli.apply.window import WindowOptions, next_limits, without_window
 from rackwise.cli.fleet.missing_values import missing_values
 from rackwise.cli.main import run
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import utc_now
 from rackwise.core.applying.budget import Budget
+from rackwise.core.applying.journal.lines import Begin
 from rackwise.core.daily_hours import DailyHours
 from rackwise.core.errors import InvalidConfig, OutsideWindow
 from rackwise.core.fleet_file import FleetCluster
@@ -88,12 +91,35 @@ class TestOptions:
         assert (found.until, found.end_ms) == ("2026-11-27T05:00:00Z", 7 - 4 * 3_600_000)
         assert cut(MORNING, until="23:00") == found
 
-    def test_a_budget_without_the_window_is_that_of_the_options(self):
-        opening = WindowOptions(window=NIGHT).opening(EVENING)
-        assert opening.uncut(cut(EVENING, next_=5)) == Budget(moves=5)
-        early = cut(EVENING, until="04:00")
-        assert opening.uncut(early) == early
-        assert str(opening.hours) == opening.options.window == f"{NIGHT} UTC"
+    @pytest.mark.parametrize("window", [NIGHT, f"{NIGHT} Europe/Berlin"])
+    def test_a_budget_without_the_window_is_that_of_the_options(self, window):
+        found = cut(EVENING, window=window, next_=5)
+        assert without_window(found) == Budget(moves=5)
+        assert found.window == str(WindowOptions(window=window).opening(EVENING).hours)
+        early = cut(EVENING, window=window, until="03:00")
+        assert without_window(early) == replace(early, window=None)
+        assert early.until == "2026-11-27T03:00:00Z"
+
+    def test_the_end_of_a_window_in_an_unknown_time_zone_stays(self):
+        found = Budget(until="2026-11-27T05:00:00Z", window=f"{NIGHT} Europe/Atlantis")
+        assert without_window(found) == Budget(until="2026-11-27T05:00:00Z")
+        assert without_window(Budget(moves=1)) == Budget(moves=1)
+
+    def test_the_next_run_repeats_the_window_instead_of_its_end(self):
+        again, window = next_limits(BudgetOptions(), cut(EVENING, next_=5), ())
+        assert (again, window.window) == (BudgetOptions(next_=5), f"{NIGHT} UTC")
+        again, window = next_limits(BudgetOptions(), cut(EVENING, for_="9h"), ())
+        assert (again, window.window) == (BudgetOptions(for_="9h"), f"{NIGHT} UTC")
+        assert next_limits(BudgetOptions(), Budget(moves=5), ())[1] == WindowOptions()
+
+    def test_resume_without_options_keeps_the_window_of_the_killed_run(self):
+        killed = Begin(plan="p", mode="apply", throttle=None, dropped=(), window=f"{NIGHT} UTC")
+        kept = WindowOptions(window=f"{NIGHT} UTC")
+        assert WindowOptions().inheriting(killed) == kept
+        assert WindowOptions().inheriting(replace(killed, window=None)) == WindowOptions()
+        for own in (WindowOptions(window="01:00-02:00"), WindowOptions(ignore_window=True)):
+            assert own.inheriting(killed) == own
+        assert kept.inheriting(None) == kept
 
     def test_outside_a_run_is_refused_and_a_check_is_not(self):
         options = WindowOptions(window=NIGHT)
@@ -205,6 +231,12 @@ class TestRuns:
         assert f"; window {window} UTC\n" in err
         words = f"rackwise apply {path} --bootstrap-server {cluster.bootstrap} --next 1"
         assert out.splitlines()[-1] == f"next    {words} --window '{window} UTC'"
+        every = f"{words.removesuffix(' --next 1')} --window '{window} UTC'"
+        every, one = (each.replace(" apply ", " resume ") for each in (every, out.splitlines()[-1]))
+        one = one.removeprefix("next    ")
+        code, out, err = called("status", path, *inside)
+        assert code == 2
+        assert f"to continue: {one}; all the rest: {every}\n" in err
 
         soon, late = (utc_text(end + timedelta(minutes=each)) for each in (-10, 10))
         assert called("apply", path, *inside, "--next", "1", "--until", soon)[0] == 0
@@ -214,7 +246,7 @@ class TestRuns:
         assert ends == [utc_text(end), soon, utc_text(end)]
 
     def test_a_killed_run_is_finished_outside_but_starts_nothing_there(
-        self, admin, fleet, path, state
+        self, admin, cluster, fleet, path, state
     ):
         words = ["apply", path, *map(str, fleet(hours(-1, 1))), "--at-once", "1"]
         command = [sys.executable, str(TESTS / "killed_command.py"), "5", "SIGKILL", *words]
@@ -228,6 +260,15 @@ class TestRuns:
         assert (code, found["stop"], found["done"], found["skipped"]) == (3, "budget", 1, 1), err
         assert "which is past" in err
         shown(admin, NAME, {0: [2, 1], 1: [1, 2]})
+        again = f"rackwise resume {path} --bootstrap-server {cluster.bootstrap} --window "
+        again += shlex.quote(f"{hours(2, 3)} UTC")
+        assert found["next_command"] == again
+        code, out, err = called("status", path, *outside)
+        assert (code, out.splitlines()[2]) == (
+            2,
+            "no process is running it: the last run has used its budget",
+        )
+        assert err == f"warning: to continue: {again}\n"
 
         code, out, err = called("resume", path, *fleet(hours(-1, 1)))
         assert (code, out.splitlines()[0]) == (

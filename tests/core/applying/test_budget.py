@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from applied_plans import (
@@ -210,7 +212,14 @@ def begin_and_die(world, budget):
 
 def test_the_journal_names_the_budget():
     world = cluster(SIX)
-    budget = Budget(moves=2, bytes=10_000, until="2026-11-27T04:00:00Z", lasts_ms=5, end_ms=99_999)
+    budget = Budget(
+        moves=2,
+        bytes=10_000,
+        until="2026-11-27T04:00:00Z",
+        lasts_ms=5,
+        end_ms=99_999,
+        window="22:00-05:00 UTC",
+    )
     window(world, budget)
     assert world.journal[0] == Begin(
         plan=SIX.sha256,
@@ -221,7 +230,9 @@ def test_the_journal_names_the_budget():
         most_bytes=10_000,
         until="2026-11-27T04:00:00Z",
         lasts_ms=5,
+        window="22:00-05:00 UTC",
     )
+    assert world.journal[0].budget == replace(budget, end_ms=None)
     assert world.journal[-1] == End(done=2, failed=0, skipped=4, dropped=0, stop="budget")
 
 

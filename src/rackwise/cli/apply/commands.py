@@ -53,7 +53,7 @@ def apply(
         if options.check or is_done:
             show_check(shell, len(session.plan.moves), found, is_done=is_done)
             return 0
-        print_budget(shell, session, limits, opening)
+        print_budget(shell, session, limits)
         state = initial_state(
             session,
             options.caps,
@@ -63,6 +63,6 @@ def apply(
             is_new=True,
         )
         outcome, code = run(shell, session, state, label="apply")
-        again = next_command(session, outcome, target, "apply", options, budget, limits, opening)
+        again = next_command(session, outcome, target, "apply", options, budget, limits)
         show(shell, session, outcome, target, again=again)
     return code

@@ -40,11 +40,11 @@ def resume(
     """Continue a plan from its journal and the state of the cluster.
 
     Without --throttle, the throttle of the last run is kept. Without --next, --most-bytes, --until
-    and --for, a run that was killed is continued within its own limits. Outside its --window, a
-    run starts no move, and lets those in progress end. Changes by others are reported and not
-    undone. A plan that was cancelled, rolled back or completed is not started
-    again; use rackwise apply for that. Exit codes: 0 done, 1 error, 3 moves are left, 4 rejected
-    before the first write.
+    and --for, a run that was killed is continued within its own limits, and without --window in its
+    own window. Outside the window, a run starts no move, and lets those in progress end. Changes by
+    others are reported and not undone. A plan that was cancelled, rolled back or completed is not
+    started again; use rackwise apply for that. Exit codes: 0 done, 1 error, 3 moves are left, 4
+    rejected before the first write.
     """
     shell: Shell = context.obj
     from rackwise.core.applying.start import history_of
@@ -55,7 +55,7 @@ def resume(
         history = history_of(session.lines)
         if history.was_cancelled:
             raise _nothing(session, target, "undid it (rackwise cancel or rollback)")
-        opening = window.opening(start.now)
+        opening = window.inheriting(history.open_run).opening(start.now)
         limits = budget_of(session, budget, start, inherits=True, opening=opening)
         found = run_preflight(shell, session, options, limits)
         if history.is_finished and has_ended(session):
@@ -65,12 +65,12 @@ def resume(
                 )
             show_check(shell, len(session.plan.moves), found, is_done=True)
             return 0
-        print_budget(shell, session, limits, opening)
+        print_budget(shell, session, limits)
         state = initial_state(
             session, options.caps, rate=options.rate, dropped=found.dropped, budget=limits
         )
         outcome, code = run(shell, session, state, label="resume")
-        again = next_command(session, outcome, target, "resume", options, budget, limits, opening)
+        again = next_command(session, outcome, target, "resume", options, budget, limits)
         show(shell, session, outcome, target, again=again)
     return code
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -231,25 +231,27 @@ def budget_of(
 ) -> Budget:
     """The budget of the run of a command.
 
-    `inherits`: without options, take the budget of a run that was killed. `opening`: the window.
+    `inherits`: without options, take the budget of a run that was killed, except the end of its
+    window. `opening`: the window.
     """
+    from rackwise.cli.apply.window import without_window
     from rackwise.core.applying.start import history_of
 
     killed = history_of(session.lines).open_run
+    if killed is not None and inherits and killed.lasts_ms is None:
+        killed = replace(killed, until=without_window(killed.budget).until)
     budget = options.budget(start.now, start.clock_ms, killed=killed, inherits=inherits)
     return budget if opening is None else opening.cut(budget, start)
 
 
-def print_budget(
-    shell: Shell, session: ApplySession, budget: Budget, opening: Opening | None = None
-) -> None:
+def print_budget(shell: Shell, session: ApplySession, budget: Budget) -> None:
     """Print the budget of the run that begins, if it has any limit."""
     from rackwise.cli.apply.budget import budget_text
     from rackwise.core.applying.start import history_of
 
     if budget.is_limited:
         begun = len(history_of(session.lines).begun_in(budget))
-        window = "" if opening is None else f"; window {opening.hours}"
+        window = "" if budget.window is None else f"; window {budget.window}"
         shell.note(f"{budget_text(budget, datetime.fromisoformat(utc_now()), begun)}{window}")
 
 
@@ -261,10 +263,9 @@ def next_command(
     options: ApplyOptions,
     limits: BudgetOptions,
     budget: Budget,
-    opening: Opening | None = None,
 ) -> str | None:
     """The command that continues a run with a budget; None: the run had no budget."""
-    from rackwise.cli.apply.budget import next_run
+    from rackwise.cli.apply.window import next_limits
 
     if not budget.is_limited:
         return None
@@ -273,9 +274,7 @@ def next_command(
         for move in session.plan.moves
         if outcome.classes[move.topic, move.partition] == "not_started"
     ]
-    plain = budget if opening is None else opening.uncut(budget)
-    again = next_run(limits, plain, left, datetime.fromisoformat(utc_now()))
-    return target.command(verb, options, again, *([] if opening is None else [opening.options]))
+    return target.command(verb, options, *next_limits(limits, budget, left))
 
 
 def require_journal(session: ApplySession, target: Target) -> None:

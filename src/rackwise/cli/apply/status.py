@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rackwise.cli.app import with_option_groups
-from rackwise.cli.apply.budget import BudgetOptions, next_run
+from rackwise.cli.apply.budget import BudgetOptions
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Target
 from rackwise.cli.apply.rollback import current_rollback
@@ -23,8 +22,8 @@ from rackwise.cli.apply.text import (
     partition_rows,
     rate_text,
 )
+from rackwise.cli.apply.window import WindowOptions, next_limits
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import utc_now
 from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.throttle_configs import bytes_per_s
 from rackwise.core.errors import InvalidPlan
@@ -289,8 +288,8 @@ def _next_command(session: ApplySession, target: Target, found: PlanStatus) -> s
         for move in session.plan.moves
         if found.status.classes[move.topic, move.partition] == "not_started"
     ]
-    limits = next_run(BudgetOptions(), found.budget, left, datetime.fromisoformat(utc_now()))
-    return target.command("rollback" if found.is_rollback else "resume", limits)
+    limits = next_limits(BudgetOptions(), found.budget, left)
+    return target.command("rollback" if found.is_rollback else "resume", *limits)
 
 
 def _print_next_command(
@@ -304,7 +303,8 @@ def _print_next_command(
         onward = f"{onward} or {target.command('rollback')}"
     elif found.budget.is_limited:
         verb = "rollback" if found.is_rollback else "resume"
-        onward = f"{onward}; all the rest: {target.command(verb)}"
+        rest = target.command(verb, WindowOptions(window=found.budget.window))
+        onward = onward if rest == onward else f"{onward}; all the rest: {rest}"
     shell.warn(f"to continue: {onward}")
     if found.status.throttles:
         left = counted(len(found.status.throttles), "throttle")

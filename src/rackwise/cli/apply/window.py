@@ -8,7 +8,8 @@ outside                   exit code 4, nothing is written     lets the moves in 
 ```
 
 `resume` runs outside, too, because a run that was killed leaves its throttles set until the moves
-in progress have ended. An end of the run that is earlier than that of the window stays.
+in progress have ended. It keeps the window of such a run. An end of the run that is earlier than
+that of the window stays. The journal names the window, so that a later command can repeat it.
 
 Now is when the command begins. The clock and the time zone are arguments.
 """
@@ -21,17 +22,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwise.cli.apply.budget import utc_text
+from rackwise.cli.apply.budget import next_run, utc_text
+from rackwise.cli.source import utc_now
 from rackwise.core.daily_hours import HINT, WANTED, DailyHours
 from rackwise.core.errors import InvalidConfig, OutsideWindow
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import tzinfo
 
-    from rackwise.cli.apply.budget import CommandStart
+    from rackwise.cli.apply.budget import BudgetOptions, CommandStart
     from rackwise.cli.shell import Shell
     from rackwise.core.applying.budget import Budget
+    from rackwise.core.applying.journal.lines import Begin
+    from rackwise.core.planning.model import Move
 
 Hours = Annotated[
     str | None,
@@ -59,21 +64,30 @@ class Opening:
     """The next start of the hours, UTC."""
 
     def cut(self, budget: Budget, start: CommandStart) -> Budget:
-        """The budget with the end of the window; outside, that end is past."""
+        """The budget with the window and its end; outside, that end is past."""
+        budget = replace(budget, window=str(self.hours))
         if budget.until is not None and datetime.fromisoformat(budget.until) <= self.end:
             return budget
         left_ms = (self.end - start.now) // timedelta(milliseconds=1)
         return replace(budget, until=utc_text(self.end), end_ms=start.clock_ms + left_ms)
 
-    def uncut(self, budget: Budget) -> Budget:
-        """The budget of `cut` without the end of the window."""
-        is_cut = budget.until == utc_text(self.end)
-        return replace(budget, until=None, end_ms=None) if is_cut else budget
 
-    @property
-    def options(self) -> WindowOptions:
-        """The options of a command that repeats the window."""
-        return WindowOptions(window=str(self.hours))
+def without_window(budget: Budget) -> Budget:
+    """The budget of `Opening.cut` without the window and its end.
+
+    An end of the run that is an end of the window is taken for the latter. In a time zone that this
+    machine does not know, it stays.
+    """
+    from rackwise.adapters.clock import time_zone
+
+    hours = None if budget.window is None else DailyHours.of(budget.window)
+    if hours is None:
+        return budget
+    zone, until = time_zone(hours.zone), budget.until
+    end = None if until is None else datetime.fromisoformat(until)
+    is_cut = end is not None and zone is not None and hours.last_end(end, zone) == end
+    budget = replace(budget, window=None)
+    return replace(budget, until=None, end_ms=None) if is_cut else budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +115,12 @@ class WindowOptions:
             next_start=hours.next_start(now, zone),
         )
 
+    def inheriting(self, killed: Begin | None) -> WindowOptions:
+        """The options of `resume`: without any, the window is that of the run that was killed."""
+        if killed is None or self.window is not None or self.ignore_window:
+            return self
+        return replace(self, window=killed.window)
+
     def checked(self, shell: Shell, now: datetime, *, is_check: bool) -> Opening | None:
         """The window of `apply`. Raises `OutsideWindow`, unless the command only checks."""
         opening = self.opening(now)
@@ -118,6 +138,18 @@ class WindowOptions:
             )
         shell.note(text)
         return None
+
+
+def next_limits(
+    limits: BudgetOptions, budget: Budget, left: Collection[Move]
+) -> tuple[BudgetOptions, WindowOptions]:
+    """The options of the run that continues one with this budget, in its window.
+
+    `limits`: the options of that run; without any, the budget was inherited. `left`: the moves that
+    are not begun.
+    """
+    again = next_run(limits, without_window(budget), left, datetime.fromisoformat(utc_now()))
+    return again, WindowOptions(window=budget.window)
 
 
 def _parsed(text: str) -> tuple[DailyHours, tzinfo]:

@@ -49,6 +49,8 @@ class Budget:
     """Time after which no move is begun, UTC, ISO 8601."""
     lasts_ms: int | None = None
     """Length of the run if it was given as a length; `until` follows from it."""
+    window: str | None = None
+    """Hours of every day that the run is in, such as `22:00-05:00 UTC`; `until` is not later."""
     end_ms: int | None = None
     """`until` on the clock of this process; the journal does not have it."""
 

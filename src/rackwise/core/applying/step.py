@@ -120,6 +120,7 @@ def _begun(state: ApplyState, seen: Begun) -> Step:
         most_bytes=state.budget.bytes,
         until=state.budget.until,
         lasts_ms=state.budget.lasts_ms,
+        window=state.budget.window,
     )
     state = replace(state, progress_ms=seen.at_ms)
     return journal_first(

@@ -56,6 +56,7 @@ lines = st.one_of(
         most_bytes=st.none() | numbers,
         until=st.none() | texts,
         lasts_ms=st.none() | numbers,
+        window=st.none() | st.just("22:00-05:00 Europe/Berlin"),
     ),
     st.builds(
         ThrottleIntent,
@@ -141,12 +142,14 @@ def test_a_line_of_a_journal_as_json():
     }
 
 
+BEGIN = {"type": "begin", "plan": "p", "mode": "apply", "throttle": None, "dropped": []}
 PARTITION = {"type": "partition", "partition": ["t", 0], "class": "done", "code": None}
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        (BEGIN | {"window": "22-5"}, "$.window: expected HH:MM-HH:MM or HH:MM-HH:MM ZONE, got"),
         ({}, 'missing key "type"'),
         ({"type": "nonsense"}, "$.type: expected one of begin, throttle_intent, "),
         ({"type": "go", "why": 1}, '$: unknown key "why"'),

@@ -20,9 +20,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from rackwise.core.applying import model
-from rackwise.core.applying.journal.lines import Line
+from rackwise.core.applying.journal.lines import Begin, Line
 from rackwise.core.applying.model import ThrottleKey
 from rackwise.core.applying.throttle_configs import LISTS, RATES
+from rackwise.core.daily_hours import WANTED, DailyHours
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.codec import Codec, ObjectRules, Tagged
 from rackwise.core.json.faults import Faults
@@ -43,9 +44,14 @@ def _check_key(key: ThrottleKey, node: JsonNode) -> None:
         node.wrong("a throttle key of a broker or a topic")
 
 
+def _check_begin(line: Begin, node: JsonNode) -> None:
+    if line.window is not None and DailyHours.of(line.window) is None:
+        node.at("window").wrong(WANTED)
+
+
 CODEC = Codec(
     names=vars(model),
-    rules={ThrottleKey: ObjectRules(check=_check_key)},
+    rules={ThrottleKey: ObjectRules(check=_check_key), Begin: ObjectRules(check=_check_begin)},
     unions={
         Line: Tagged(
             tag="type", kinds={kind.type: kind for kind in get_args(Line)}, wanted="a journal line"

@@ -61,6 +61,8 @@ class Begin:
     """Time after which the run begins no move, UTC; None: no limit."""
     lasts_ms: Annotated[int | None, OMITTED] = None
     """Length of the run, if it was given as a length."""
+    window: Annotated[str | None, OMITTED] = None
+    """Hours of every day in which the run begins moves, and their time zone; None: no window."""
 
     @property
     def budget(self) -> Budget:
@@ -70,6 +72,7 @@ class Begin:
             bytes=self.most_bytes,
             until=self.until,
             lasts_ms=self.lasts_ms,
+            window=self.window,
         )
 
 
