@@ -283,11 +283,11 @@ class Crew:
     def as_members(self):
         return {name: Member(topics=self.topics, rack=rack) for name, rack in self.racks.items()}
 
-    def is_whole(self, partitions):
+    def is_whole(self, partitions, assignment=None):
         """Whether all members have one generation and each partition has exactly one reader."""
         for reader in self.readers.values():
             reader.check()
-        given = self.assignment().partitions.values()
+        given = (assignment or self.assignment()).partitions.values()
         return (
             self.generation() is not None
             and sum(map(len, given)) == len(set().union(*given)) == partitions
@@ -303,11 +303,11 @@ class Crew:
         assert [each.last_error for each in assigning if each.fallbacks] == []
         return self.generation()
 
-    def local(self, racks):
+    def local(self, racks, assignment=None):
         """Partitions that have a replica in the rack of the member that reads them."""
         return sum(
             self.racks[name] in racks[tp.topic][tp.partition]
-            for name, found in self.assignment().partitions.items()
+            for name, found in (assignment or self.assignment()).partitions.items()
             for tp in found
         )
 

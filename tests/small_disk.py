@@ -14,12 +14,17 @@ BALLAST = "ballast"
 
 
 @contextmanager
-def small_disk(folder, pages):
-    """A disk of `pages` pages at a folder: a tmpfs, or limited writes where none can be mounted."""
+def small_disk(folder, pages, *, for_processes=False):
+    """A disk of `pages` pages at a folder: a tmpfs, or limited writes where none can be mounted.
+
+    The writes of this process only are limited: `for_processes` skips the test instead.
+    """
     folder.mkdir(mode=0o700, exist_ok=True)
     size = f"size={pages * PAGE},mode=700"
     mount = ["mount", "-t", "tmpfs", "-o", size, "none", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
+        if for_processes:
+            pytest.skip("no tmpfs can be mounted here")
         with pytest.MonkeyPatch.context() as patch:
             _limit(patch, folder, pages)
             yield

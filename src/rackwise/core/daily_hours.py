@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
-HOURS: Final = re.compile(
+HOURS_PATTERN: Final = re.compile(
     r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])"
     r"(?: ([A-Za-z][A-Za-z0-9_+/-]{0,63}))?"
 )
-WANTED: Final = "HH:MM-HH:MM or HH:MM-HH:MM ZONE"
-HINT: Final = (
+HOURS_WANTED: Final = "HH:MM-HH:MM or HH:MM-HH:MM ZONE"
+HOURS_HINT: Final = (
     'for example "22:00-05:00 Europe/Berlin"; without a zone it is UTC, and the two times differ'
 )
 _DAY: Final = timedelta(days=1)
@@ -67,7 +67,7 @@ class DailyHours:
 
         Equal times are another text, too.
         """
-        found = HOURS.fullmatch(text)
+        found = HOURS_PATTERN.fullmatch(text)
         if found is None:
             return None
         hours = [int(part) for part in found.groups()[:4]]

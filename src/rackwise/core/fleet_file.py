@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from rackwise.core.byte_sizes import size_in_bytes
-from rackwise.core.daily_hours import HINT, HOURS, WANTED, DailyHours
+from rackwise.core.daily_hours import HOURS_HINT, HOURS_PATTERN, HOURS_WANTED, DailyHours
 from rackwise.core.errors import InvalidConfig, InvalidFleetFile
 from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.json.declare import Checked
@@ -145,8 +145,8 @@ def _has_credentials(place: str) -> bool:
 class _HoursForm(Form):
     """Hours of every day."""
 
-    wanted: str = WANTED
-    hint: str | None = HINT
+    wanted: str = HOURS_WANTED
+    hint: str | None = HOURS_HINT
 
     @override
     def read(self, node: JsonNode) -> DailyHours | None:
@@ -157,7 +157,7 @@ class _HoursForm(Form):
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
-        return {"type": "string", "pattern": f"^{HOURS.pattern}$"}
+        return {"type": "string", "pattern": f"^{HOURS_PATTERN.pattern}$"}
 
 
 def _rate_hint(text: str) -> str | None:

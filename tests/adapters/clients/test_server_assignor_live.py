@@ -75,16 +75,19 @@ def settled(crew, racks, wanted):
 
     On the way there partitions may be as local, while a member still has one too many.
     """
+    found = []
 
     def is_settled():
-        loads = [len(tps) for tps in crew.assignment().partitions.values()]
-        is_even = max(loads) - min(loads) <= 1
+        found[:] = [crew.assignment()]
+        loads = [len(tps) for tps in found[0].partitions.values()]
         return (
-            is_even and crew.is_whole(sum(map(len, racks.values()))) and crew.local(racks) == wanted
+            max(loads) - min(loads) <= 1
+            and crew.is_whole(sum(map(len, racks.values())), found[0])
+            and crew.local(racks, found[0]) == wanted
         )
 
     until(is_settled, f"{crew.group} to read {wanted} partitions in its own racks", 60)
-    return crew.assignment()
+    return found[0]
 
 
 def moves(before, after):
@@ -141,7 +144,9 @@ def test_a_broker_returns_in_another_rack(cluster, admin):
         before = settled(crew, racks, 8)
         with broker_in_rack(cluster, 1, "a"):
             racks["relocated"] = [["a", "a", "c"][leader : leader + 1] for leader in LEADERS]
-            assert moves(before, settled(crew, racks, 8)) == 8
+            after = settled(crew, racks, 8)
+            assert {LEADERS[tp.partition] for tp in after.partitions["m-b"]} == {2}
+            assert moves(before, after) >= 8
 
 
 def test_rack_sticky_is_local_too(cluster, admin):

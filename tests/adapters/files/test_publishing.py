@@ -432,3 +432,15 @@ class TestRefusals:
             put(tmp_path, NEW, "two", disk=FullDisk())
         assert raised.value.message == f"{tmp_path} cannot be written: No space left on device"
         assert whole(tmp_path) == "one"
+
+    def test_a_signal_just_after_the_switch_leaves_the_new_result(self, tmp_path):
+        class SignalledDisk(Disk):
+            def link(self, path, target):
+                super().link(path, target)
+                if path.name == "current":
+                    raise KeyboardInterrupt
+
+        put(tmp_path, OLD, "one")
+        with pytest.raises(KeyboardInterrupt):
+            put(tmp_path, NEW, "two", disk=SignalledDisk())
+        assert whole(tmp_path) == "two"

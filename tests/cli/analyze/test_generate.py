@@ -58,6 +58,19 @@ class TestFiles:
         assert set(files.read_clients(out / "clients.csv")["client_id"].values())
         assert f"--flow-format canonical --clients {out}/clients.csv" in capsys.readouterr().out
 
+    def test_of_two_runs_into_a_folder_the_second_removes_nothing(
+        self, generate, monkeypatch, capsys
+    ):
+        def begin_another(out):
+            (out / "flows").mkdir(parents=True)
+            (out / "flows" / "part-0").write_text("of the first run")
+
+        monkeypatch.setattr("rackwise.cli.analyze.fleet_files._check_empty", begin_another)
+        code, out = generate(*SMALL)
+        assert code == 1
+        assert f"cannot create {out}/flows: File exists" in capsys.readouterr().err
+        assert [each.read_text() for each in out.rglob("part-0")] == ["of the first run"]
+
     def test_text_files_are_compressed_and_have_a_header(self, generate):
         code, out = generate(*SMALL, "--flow-format", "vpc-text", "--log-version", "2")
         assert code == 0

@@ -73,6 +73,11 @@ def test_a_token_logs_in_and_is_in_no_output(issuer, snapshot, tmp_path):
             "give --oauth-issuer; a token of another service must not let a client in",
         ),
         (
+            ["--oauth-jwks", "keys.json", *WORDS, "--oauth-principal-claim", ""],
+            "--oauth-jwks requires --oauth-principal-claim: expected a value, got none",
+            "give --oauth-principal-claim; a token of another service must not let a client in",
+        ),
+        (
             ["--oauth-jwks", "http://issuer.test/jwks", *WORDS],
             f"invalid --oauth-jwks: expected {PLACE}, got another text",
             "give the jwks_uri of the issuer's OpenID configuration to --oauth-jwks",

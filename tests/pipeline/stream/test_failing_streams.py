@@ -54,7 +54,7 @@ def test_a_missing_java_is_one_line(tmp_path):
 def test_a_full_disk_of_the_checkpoint_is_named_and_has_no_half_of_a_mark(tmp_path):
     folder = tmp_path / "mark"
     command = reading(NOBODY, "t", tmp_path)
-    with small_disk(folder, 2):
+    with small_disk(folder, 2, for_processes=True):
         ballast = fill(folder, 2, free=0).rename(folder / ".x.unfinished")
         check_one_line(command, f"error: {folder}/", os.strerror(errno.ENOSPC))
         assert [*folder.iterdir()] == [ballast]

@@ -446,7 +446,13 @@ def _link_tops(disk: Disk, folder: Path, tops: list[str]) -> None:
 
 
 def _take_back(disk: Disk, folder: Path, run: str, tops: list[str]) -> None:
-    """Remove the files of a run that is not published, and its links without a target."""
+    """Remove the files of a run that is not published, and its links without a target.
+
+    A signal that comes while `CURRENT` is renamed is raised after it: the run is published then.
+    """
+    current = folder / CURRENT
+    if current.is_symlink() and str(current.readlink()) == f"{RUNS}/{run}":
+        return
     links = [folder / name for name in tops]
     idle = [link for link in links if link.is_symlink() and not link.exists()]
     for path in (folder / RUNS / run, *idle):

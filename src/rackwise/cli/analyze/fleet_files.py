@@ -111,9 +111,10 @@ def write_fleet(
     Raises `InvalidConfig` where the folder is not empty or not writable, `WorldError` if the disk
     fails.
     """
-    _writer(fleet.options.flow_format)
+    _writer(fleet.options.flow_format)  # a missing package is found before anything is made
     _check_empty(out)
     is_new = not out.exists()
+    _create_folder(out / FLOWS)  # of two runs one gets it; the other removes nothing
     try:
         _write_files(shell, fleet, out, prices, has_snapshots=has_snapshots)
     except BaseException:
@@ -131,7 +132,6 @@ def _write_files(
 ) -> None:
     options = fleet.options
     write_flows, suffix = _writer(options.flow_format)
-    _create_folder(out / FLOWS)
     if has_snapshots:
         _create_folder(out / SNAPSHOTS)
         _write_snapshots(shell, fleet, out / SNAPSHOTS)

@@ -24,7 +24,7 @@ import typer
 
 from rackwise.cli.apply.budget import next_run, utc_text
 from rackwise.cli.source import utc_now
-from rackwise.core.daily_hours import HINT, WANTED, DailyHours
+from rackwise.core.daily_hours import HOURS_HINT, HOURS_WANTED, DailyHours
 from rackwise.core.errors import InvalidConfig, OutsideWindow
 from rackwise.core.text import escaped
 
@@ -159,10 +159,10 @@ def _parsed(text: str) -> tuple[DailyHours, tzinfo]:
     hours = DailyHours.of(text)
     if hours is None:
         raise InvalidConfig(
-            f"invalid --window: expected {WANTED}, got {escaped(text)}",
-            wanted=WANTED,
+            f"invalid --window: expected {HOURS_WANTED}, got {escaped(text)}",
+            wanted=HOURS_WANTED,
             had=text,
-            hint=HINT,
+            hint=HOURS_HINT,
             where="--window",
         )
     zone = time_zone(hours.zone)

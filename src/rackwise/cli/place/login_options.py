@@ -112,6 +112,8 @@ class LoginOptions:
         names += ["--oauth-principal-claim"] * (self.oauth_principal_claim is not None)
         if not names:
             return None
+        if self.oauth_principal_claim == "":
+            given["--oauth-principal-claim"] = ""
         missing = [name for name, value in given.items() if not value]
         if missing:
             raise InvalidConfig(

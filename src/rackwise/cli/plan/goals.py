@@ -176,11 +176,13 @@ def size_notes(plan: Plan, cluster: Cluster, policy: Policy) -> Iterator[str]:
     moves = all_moves(plan)
     is_resized = lists_in(moves, "before").lengths != lists_in(moves, "after").lengths
     kept = len(found) - int(is_resized.sum())
-    if not kept:
+    if kept <= 0:
         return
     changed = {(moves[at].topic, moves[at].partition) for at in np.flatnonzero(is_resized).tolist()}
     left = (each for each in found if (each.topic, each.partition) not in changed)
     some = list(islice(left, SHOWN_NAMES))
+    if not some:
+        return
     names = names_text([f"{each.topic}-{each.partition}" for each in some], of=kept)
     verb = "breaks" if kept == 1 else "break"
     yield escaped(

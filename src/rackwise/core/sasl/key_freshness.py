@@ -12,10 +12,12 @@ A fetch begins at most every 10 s, however many tokens with unknown keys come. A
 fetch in progress waits for that one. Where nothing may be fetched, a known key below the age of 1 h
 is used, and the login fails otherwise.
 
-Goals, in order: a key that the issuer has removed is used for 5 minutes at most while the endpoint
-answers; a new key is used by its first token, or 10 s later if a token with an unknown key came
-before; clients with invalid tokens cannot make the service
-burden the issuer; an issuer that is down for an hour locks out no client that has a token.
+Goals, in order:
+
+1. While the endpoint answers, a key that the issuer has removed is used for 5 minutes at most.
+2. A new key is used by its first token, or 10 s later if a token with an unknown key came before.
+3. Clients with invalid tokens cannot make the service burden the issuer.
+4. An issuer that is down for an hour locks out no client that has a token.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 FRESH_S = 300.0
+"""Age of keys that are used without a fetch."""
 KEPT_S = 3600.0
 """Few tokens live longer, and an issuer that is down signs no new ones."""
 PAUSE_S = 10.0
+"""Shortest time between the beginnings of two fetches."""
 
 
 class KeyUse(Enum):

@@ -53,10 +53,11 @@ TASKS = "_tasks"
 ROWS, BYTES = 2**11, 2**21
 """Maximum messages and bytes of an Arrow batch; one message may have a MiB, with 50,000 rows."""
 _PYTHON_ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
+_IS_DOWN = "check that a broker answers at --bootstrap-server"
 _ADVICE = {
     "UnknownTopicOrPartition": "create the topic or check --topic",
-    "Timed out waiting for a node": "check that a broker answers at --bootstrap-server",
-    "KafkaTimeoutError": "check that a broker answers at --bootstrap-server",
+    "Timed out waiting for a node": _IS_DOWN,
+    "KafkaTimeoutError": _IS_DOWN,
 }
 """Text of an error of Kafka's clients -> what to do."""
 SET_BY_SPARK = (

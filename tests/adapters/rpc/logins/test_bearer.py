@@ -42,6 +42,16 @@ def issuer(tmp_path_factory):
         yield made
 
 
+@pytest.fixture
+def own_issuer(tmp_path, monkeypatch):
+    """An issuer that the test may change; the others' server knows the first one's keys."""
+    folder = tmp_path / "issuer"
+    folder.mkdir()
+    with closing(TokenIssuer(folder, "canary-secret")) as made:
+        monkeypatch.setenv("SSL_CERT_FILE", str(made.authority))
+        yield made
+
+
 @pytest.fixture(scope="module")
 def shared(issuer):
     with pytest.MonkeyPatch.context() as patch:
@@ -195,15 +205,14 @@ def test_a_token_with_the_name_of_a_scram_user_is_refused(issuer, tmp_path):
         assert login(server.port, issuer.token())[-1][0] == 0
 
 
-def test_a_key_that_is_rotated_is_fetched_by_its_first_token(issuer, monkeypatch):
-    monkeypatch.setenv("SSL_CERT_FILE", str(issuer.authority))
+def test_a_key_that_is_rotated_is_fetched_by_its_first_token(own_issuer, monkeypatch):
     monkeypatch.setattr("rackwise.core.sasl.key_freshness.PAUSE_S", 0.0)
-    logins = LoginConfig(oauth=OAuthConfig(jwks=issuer.jwks_url, rules=RULES))
+    logins = LoginConfig(oauth=OAuthConfig(jwks=own_issuer.jwks_url, rules=RULES))
     with running(logins=logins, guards=GUARDS) as server:
-        old = issuer.token()
+        old = own_issuer.token()
         assert login(server.port, old)[-1][0] == 0
-        issuer.rotate()
-        assert login(server.port, issuer.token())[-1][0] == 0
+        own_issuer.rotate()
+        assert login(server.port, own_issuer.token())[-1][0] == 0
         assert login(server.port, old)[-1][0] == 58
 
 

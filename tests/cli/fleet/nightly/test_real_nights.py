@@ -185,7 +185,7 @@ def test_a_night_that_is_killed_twice_ends_as_one_that_is_not(kraft, tmp_path):
 def test_a_night_on_a_full_disk_keeps_what_was_there_and_is_made_up_later(kraft, tmp_path):
     """A disk with no room, with room for two snapshots, for all but the bill, and for all."""
     fleet = Fleet(tmp_path, {"eu": {"bootstrap": kraft.bootstrap}}, defaults=PRICES)
-    with small_disk(fleet.data, PAGES):
+    with small_disk(fleet.data, PAGES, for_processes=True):
         assert fleet.night(FIRST).code == 2
         first, result = kept(fleet), fleet.summary()
         for free, file in ((0, ""), (4, "/nightly.json")):

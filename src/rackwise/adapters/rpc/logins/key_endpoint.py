@@ -96,7 +96,7 @@ class KeyEndpoint:
         self._tell = tell
         self._clock_s = clock_s
         now_s = clock_s()
-        self._keys = some_keys(fetch_keys(url), where=url)
+        self._keys = some_keys(fetch_keys(url), where=_shown(url))
         self._ages = KeyAges(read_s=now_s, tried_s=now_s)
         self._task: asyncio.Task[None] | None = None
 
@@ -162,7 +162,7 @@ def fetch_keys(url: str, *, limit_s: float = LIMIT_S) -> tuple[SigningKey, ...]:
     `InvalidConfig` for an answer that is no JWKS.
     """
     parts = urlsplit(url)
-    name = escaped(f"{HTTPS}{parts.netloc}{parts.path}")
+    name = escaped(_shown(url))
     headers = {"Accept": "application/json", "User-Agent": "rackwise", "Connection": "close"}
     tls = ssl.create_default_context()
     try:
@@ -181,7 +181,13 @@ def fetch_keys(url: str, *, limit_s: float = LIMIT_S) -> tuple[SigningKey, ...]:
         raise _unreachable(name, f"status {response.status}: redirects are not followed")
     if response.status != _STATUS_OK:
         raise _unreachable(name, f"status {response.status}")
-    return parse_key_set(body, where=name)
+    return parse_key_set(body, where=_shown(url))
+
+
+def _shown(url: str) -> str:
+    """The address without its query, which may have a secret."""
+    parts = urlsplit(url)
+    return f"{HTTPS}{parts.netloc}{parts.path}"
 
 
 def _read_key_file(path: Path) -> tuple[SigningKey, ...]:

@@ -23,7 +23,7 @@ from rackwise.core.applying import model
 from rackwise.core.applying.journal.lines import Begin, Line
 from rackwise.core.applying.model import ThrottleKey
 from rackwise.core.applying.throttle_configs import LISTS, RATES
-from rackwise.core.daily_hours import WANTED, DailyHours
+from rackwise.core.daily_hours import HOURS_WANTED, DailyHours
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.codec import Codec, ObjectRules, Tagged
 from rackwise.core.json.faults import Faults
@@ -46,7 +46,7 @@ def _check_key(key: ThrottleKey, node: JsonNode) -> None:
 
 def _check_begin(line: Begin, node: JsonNode) -> None:
     if line.window is not None and DailyHours.of(line.window) is None:
-        node.at("window").wrong(WANTED)
+        node.at("window").wrong(HOURS_WANTED)
 
 
 CODEC = Codec(
