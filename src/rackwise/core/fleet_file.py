@@ -200,8 +200,8 @@ class ClusterKeys:
     flow_format: FilledText | None = None
     """Format of the flow files."""
     window: DailyHours | None = None
-    """Hours of every day in which `apply` and `resume` start moves: HH:MM-HH:MM ZONE, such as
-    "22:00-05:00 Europe/Berlin"; without a zone UTC."""
+    """Hours of every day in which `apply`, `resume` and `topic alter --replication-factor` start
+    moves: HH:MM-HH:MM ZONE, such as "22:00-05:00 Europe/Berlin"; without a zone UTC."""
     throttle: RateText | None = None
     """Bytes per second and broker at which a plan copies, such as 50MB."""
 

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from daily_windows import fleet_with_window, hours
 from hand_made_plans import lists, plan_file, shown
 from kafka_topics import NAME, document
 from kafka_traffic import create
@@ -135,12 +137,16 @@ class TestOptions:
         assert options.checked(Shell(), EVENING, is_check=False).is_open
 
 
-def test_a_cluster_gives_its_window_to_apply_and_resume_alone():
+def test_a_cluster_gives_its_window_to_commands_that_move_replicas_except_rollback():
     cluster = FleetCluster(name="eu", servers=("k:1",), window=DailyHours.of(f"{NIGHT} UTC"))
     absent = {"window": None}
     for verb in ("apply", "resume"):
         assert missing_values(verb, absent, cluster) == {"window": "22:00-05:00 UTC"}
         assert missing_values(verb, {"window": "01:00-02:00"}, cluster) == {}
+    for factor, given in (("3", {"window": "22:00-05:00 UTC"}), (None, {})):
+        values = absent | {"replication_factor": factor}
+        assert missing_values("topic alter", values, cluster) == given
+    assert missing_values("topic create", absent | {"replication_factor": "3"}, cluster) == {}
     assert missing_values("rollback", absent, cluster) == {}
     assert missing_values("apply", absent, FleetCluster(name="us", servers=("k:1",))) == {}
 
@@ -160,12 +166,6 @@ AFTER = {(NAME, 0): (2, 1), (NAME, 1): (1, 0)}
 DONE = {0: [2, 1], 1: [1, 0]}
 
 
-def hours(first, last):
-    """The hours between these numbers of hours from the time of this machine, in UTC."""
-    now = datetime.fromisoformat(utc_now())
-    return "-".join(f"{now + timedelta(hours=each):%H:%M}" for each in (first, last))
-
-
 @pytest.mark.kafka
 class TestRuns:
     @pytest.fixture
@@ -179,16 +179,9 @@ class TestRuns:
 
     @pytest.fixture
     def fleet(self, cluster, tmp_path):
-        """Write the fleet file with this window; return the options that name the cluster."""
+        """Write the fleet file with a window; return the options that name the cluster."""
 
-        def write(window):
-            file = tmp_path / "rackwise.toml"
-            file.write_text(
-                f'[clusters.prod]\nbootstrap = "{cluster.bootstrap}"\nwindow = "{window}"\n'
-            )
-            return "--fleet", file, "--cluster", "prod"
-
-        return write
+        return partial(fleet_with_window, tmp_path / "rackwise.toml", cluster)
 
     @staticmethod
     def begins(state):

@@ -123,8 +123,14 @@ def test_an_option_that_is_given_wins(called):
 
 
 @pytest.mark.parametrize("verb", ["resume", "rollback", "topic alter"])
-def test_the_throttle_is_that_of_apply_alone(called, verb):
+def test_the_throttle_is_that_of_commands_that_begin_a_run(called, verb):
     assert called(verb, cluster="eu")["throttle"] is None
+
+
+def test_a_new_replication_factor_is_throttled_as_a_plan_is():
+    values = {"throttle": None, "replication_factor": "3"}
+    assert missing_values("topic alter", values, ALL) == {"throttle": "50MB"}
+    assert missing_values("topic create", values, ALL) == {}
 
 
 def test_the_file_may_be_named(called, tmp_path, monkeypatch):

@@ -83,6 +83,16 @@ class TestOptions:
                 "omit --throttle: new partitions are empty",
             ),
             (
+                ["alter", NAME, "--partitions", 3, "--window", "22:00-05:00"],
+                "--window requires --replication-factor",
+                "omit --window: new partitions are empty",
+            ),
+            (
+                ["alter", NAME, "--partitions", 3, "--ignore-window"],
+                "--ignore-window requires --replication-factor",
+                "omit --ignore-window: new partitions are empty",
+            ),
+            (
                 ["alter", NAME, "--replication-factor", "x"],
                 "invalid replication: expected an integer of 1 or more, got x",
                 None,

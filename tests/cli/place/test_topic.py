@@ -8,11 +8,13 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from kafka import TopicPartition
 
+from daily_windows import fleet_with_window, hours
 from kafka_topics import NAME, described, document, shows, sized, topic
 from kafka_traffic import (
     described_topic,
@@ -39,6 +41,7 @@ KAFKAS_LIMIT = (
     "hint: set broker.rack on them, restart them and try again; or run rackwise topic create "
     "--disable-rack-aware for a new topic with more partitions, which Kafka accepts\n"
 )
+ALL_OF_THREE = "3 moves: 3 done, 0 failed, 0 skipped, 0 dropped"
 PLACERS = [["kip36"], ["unaware"], ["striped"], ["ring", "--ignore-racks"], ["levels"]]
 
 
@@ -298,6 +301,38 @@ class TestReplicationFactor:
         until(lambda: read_throttles(admin, **throttled) == before, "no throttle")
         code, out, err = topic(cluster, "alter", *words, "--seed", 16)
         assert (code, out) == (0, "4 moves: nothing to do\n"), err
+
+    def test_outside_its_window_nothing_starts_and_inside_it_ends_with_it(
+        self, cluster, admin, state, tmp_path
+    ):
+        assert topic(cluster, "create", "--replica-assignment", "0,1")[0] == 0
+        known_by_each_broker(admin, NAME, [1, 1])
+        fleet = partial(fleet_with_window, tmp_path / "rackwise.toml", cluster)
+        words = ["topic", "alter", NAME, "--replication-factor", 2, "--disable-rack-aware"]
+        closed = fleet(hours(2, 3), 'throttle = "90MB"')
+        code, out, err = called(*words, *closed)
+        assert (code, out) == (4, "")
+        assert err.startswith("error: outside the window ")
+        assert not state.exists()
+        shows(admin, [[0], [1]])
+        assert called("topic", "alter", NAME, "--partitions", 3, *closed)[0] == 0
+        known_by_each_broker(admin, NAME, [1, 1, 1])
+
+        inside = hours(-1, 1)
+        code, out, err = called(*words, *fleet(inside, 'throttle = "90MB"'))
+        assert (code, out.splitlines()[0]) == (0, ALL_OF_THREE), err
+        assert f"; window {inside} UTC\n" in err
+        known_by_each_broker(admin, NAME, [2, 2, 2])
+        (journal,) = state.rglob("*.journal")
+        begin = document(journal.read_text().splitlines()[0])
+        assert (begin["window"], begin["throttle"]) == (f"{inside} UTC", 90_000_000)
+
+        words[4] = 1
+        assert topic(cluster, *words[1:2], *words[3:], "--window", hours(2, 3))[0] == 4
+        code, out, err = called(*words, *closed, "--ignore-window")
+        assert (code, out.splitlines()[0]) == (0, ALL_OF_THREE), err
+        assert "window" not in err
+        known_by_each_broker(admin, NAME, [1, 1, 1])
 
     @pytest.mark.usefixtures("state")
     def test_rows_of_different_length_are_rejected(self, cluster, admin):

@@ -2,9 +2,9 @@
 
 An option that is given wins. With a file to read, such as `--snapshot`, a cluster gives no brokers,
 but its policy and prices, and to an audit its name. With other brokers, it gives neither its login,
-which those brokers would get, nor its name. Its throttle is that of `apply` alone: commands that
-continue a run keep the throttle of the run. Its window is that of `apply` and `resume`: `rollback`
-repairs, and does not wait.
+which those brokers would get, nor its name. Its throttle is that of commands that begin a run,
+`apply` and `topic alter --replication-factor`: those that continue a run keep the throttle of the
+run. Its window is that of these and `resume`: `rollback` repairs, and does not wait.
 """
 
 from __future__ import annotations
@@ -36,9 +36,12 @@ def missing_values(
         found["provider"] = cluster.provider
         if cluster.provider or values.get("provider"):
             found["prices"] = _path(cluster.prices)
-    if verb == "apply":
+    is_new_run = verb == "apply" or (
+        verb == "topic alter" and values.get("replication_factor") is not None
+    )
+    if is_new_run:
         found["throttle"] = cluster.throttle
-    if verb in {"apply", "resume"} and cluster.window is not None:
+    if (is_new_run or verb == "resume") and cluster.window is not None:
         found["window"] = str(cluster.window)
     if verb in {"snapshot", "audit"} and not has_brokers:
         found["name"] = cluster.name

@@ -14,23 +14,73 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from rackwise.cli.apply.window import WindowOptions
 from rackwise.cli.place.options import resolve
 from rackwise.cli.placer_options import print_generated_seed
-from rackwise.core.errors import InvalidAssignment, InvalidPlan
+from rackwise.core.errors import InvalidAssignment, InvalidConfig, InvalidPlan
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import typer
 
     from rackwise.cli.apply.options import Target
     from rackwise.cli.place.options import PlacementOptions
     from rackwise.cli.shell import Shell
     from rackwise.core.model import Cluster
     from rackwise.core.placement import Placement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicationOptions:
+    """The options of `topic alter` that change the replication factor."""
+
+    replication_factor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R",
+            help="Give each partition this many replicas, as rackwise apply moves them.",
+        ),
+    ] = None
+    throttle: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Limit copying to this rate per second and broker, such as 50MB, with "
+            "--replication-factor. With --cluster, the default is its throttle in the fleet file.",
+        ),
+    ] = None
+
+    def check(self, partitions: str | None, window: WindowOptions) -> None:
+        """Check that one change is given, and no option without effect. Raises `InvalidConfig`.
+
+        `partitions`: the text of --partitions.
+        """
+        if (partitions is None) == (self.replication_factor is None):
+            raise InvalidConfig(
+                "expected --partitions or --replication-factor, got "
+                + ("none" if partitions is None else "both"),
+                wanted="--partitions or --replication-factor",
+                had=0 if partitions is None else 2,
+                hint="change one after the other: new partitions take the replication factor of "
+                "the topic",
+            )
+        given = {
+            "--throttle": self.throttle is not None,
+            "--window": window.window is not None,
+            "--ignore-window": window.ignore_window,
+        }
+        option = next((name for name, is_given in given.items() if is_given), None)
+        if self.replication_factor is None and option is not None:
+            raise InvalidConfig(
+                f"{option} requires --replication-factor",
+                wanted="--replication-factor",
+                had="--partitions",
+                hint=f"omit {option}: new partitions are empty",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +92,7 @@ class ReplicationChange:
     bootstrap_server: str
     client_config: Path | None
     throttle: str | None
+    window: WindowOptions
 
     def run(self, context: typer.Context, cluster: Cluster, options: PlacementOptions) -> int:
         """Add or remove replicas, or continue to; return the exit code of `rackwise apply`.
@@ -64,7 +115,11 @@ class ReplicationChange:
         else:
             rows = self._rows(shell, cluster, options)
             write_reassignment({(self.topic, each): rows[each] for each in rows}, target.plan)
-        return apply(context=context, **asdict(target), **asdict(run_options))
+        groups = (target, run_options, self.window)
+        return apply(
+            context=context,
+            **{key: value for each in groups for key, value in asdict(each).items()},
+        )
 
     def _target(self, cluster: Cluster) -> Target:
         """The file of the rows in the state folder, and the cluster. Raises `JournalUnwritable`."""

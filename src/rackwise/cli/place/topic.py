@@ -6,12 +6,14 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rackwise.cli.app import with_option_groups
+from rackwise.cli.apply.window import WindowOptions
 from rackwise.cli.place.options import (
     DEFAULT_PLACER,
     PlacementOptions,
@@ -25,6 +27,7 @@ from rackwise.cli.place.options import (
     read_rack_map,
     resolve,
 )
+from rackwise.cli.place.replication import ReplicationChange, ReplicationOptions
 from rackwise.cli.place.topic_rows import (
     Outcome,
     TopicSize,
@@ -221,65 +224,37 @@ def alter(
     replica_assignment: RowsText = None,
     *,
     options: PlacementOptions,
-    replication_factor: Annotated[
-        str | None,
-        typer.Option(
-            metavar="R",
-            help="Give each partition this many replicas, as rackwise apply moves them.",
-        ),
-    ] = None,
-    throttle: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RATE",
-            help="Limit copying to this rate per second and broker, such as 50MB, with "
-            "--replication-factor.",
-        ),
-    ] = None,
+    replication: ReplicationOptions,
+    window: WindowOptions,
 ) -> int:
     """Expand a topic to N partitions, or change its replication factor.
 
     --partitions leaves existing partitions where they are. --replica-assignment has the replica
     lists of all N partitions; the lists of existing partitions are skipped. --replication-factor
     adds or removes replicas of all partitions; leaders and the other replicas stay. If such a run
-    was interrupted, the same command continues it with its rows. Exit codes: 0 done, 1 error,
-    nothing was written; 3 written, but the cluster does not show it, or moves are left; 4 missing
-    authorization, or rejected before the first write.
+    was interrupted, or its --window closed, the same command continues it with its rows. Outside
+    the window nothing starts. Exit codes: 0 done, 1 error, nothing was written; 3 written, but the
+    cluster does not show it, or moves are left; 4 missing authorization, or rejected before the
+    first write.
     """
     shell: Shell = context.obj
     name = named.text
-    if (partitions is None) == (replication_factor is None):
-        raise InvalidConfig(
-            "expected --partitions or --replication-factor, got "
-            + ("none" if partitions is None else "both"),
-            wanted="--partitions or --replication-factor",
-            had=0 if partitions is None else 2,
-            hint="change one after the other: new partitions take the replication factor of the "
-            "topic",
-        )
+    replication.check(partitions, window)
     rack_map = read_rack_map(shell, options)
-    if replication_factor is not None:
-        from rackwise.cli.place.replication import ReplicationChange
-
+    if replication.replication_factor is not None:
         reject_with_replication(options, replica_assignment)
-        count = parse_replication(replication_factor)
         change = ReplicationChange(
             topic=name,
-            replication=count,
+            replication=parse_replication(replication.replication_factor),
             bootstrap_server=bootstrap_server,
             client_config=client_config,
-            throttle=throttle,
+            throttle=replication.throttle,
+            window=window,
         )
+        window.checked(shell, datetime.fromisoformat(utc_now()), is_check=False)
         with connected(bootstrap_server, client_config) as admin:
             cluster = read_cluster(shell, admin).mapped(rack_map)
         return change.run(context, cluster, options)
-    if throttle is not None:
-        raise InvalidConfig(
-            "--throttle requires --replication-factor",
-            wanted="--replication-factor",
-            had="--partitions",
-            hint="omit --throttle: new partitions are empty",
-        )
     if replica_assignment is not None:
         reject_other_options(options.names())
     count = parse_partitions(partitions or "")
