@@ -91,6 +91,8 @@ class Shell:
     is_debug: bool = False
     color: str = Color.AUTO
     max_input_text: str = MAX_INPUT
+    cluster_name: str | None = None
+    """Name in the fleet file of the cluster that the command reads; None: not one of a file."""
 
     @classmethod
     def of(cls, options: Sequence[str]) -> Shell:

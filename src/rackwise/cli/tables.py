@@ -51,6 +51,17 @@ def size_text(size: int) -> str:
     return f"{size / 2 ** (10 * power):.1f} {UNITS[power]}" if power else f"{size} B"
 
 
+def cluster_title(cluster_id: str | None, name: str | None) -> str:
+    """`prod-eu (5L6g3nShT-eMCtK--X86sw)`: what people call a cluster, and its id.
+
+    >>> cluster_title("5L6g", None), cluster_title(None, "prod-eu"), cluster_title(None, None)
+    ('5L6g', 'prod-eu', 'cluster')
+    """
+    if name and cluster_id and name != cluster_id:
+        return escaped(f"{name} ({cluster_id})")
+    return escaped(name or cluster_id or "cluster")
+
+
 def ids(brokers: Iterable[int]) -> str:
     """Format broker ids: `1,2,4`."""
     return ",".join(map(str, brokers))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from daily_windows import fleet_with_window
 from kafka_traffic import create
 from rackwise.adapters.files import write_snapshot
 from rackwise.adapters.kafka import connect
@@ -18,6 +19,7 @@ from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker, Cluster, Note, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
 from rackwise.core.rules import RULES
+from refusals import called
 from report.metrics.exposition_text import read
 
 UNEVEN = 'balance = { replicas = "off", leaders = "keep" }'
@@ -172,10 +174,26 @@ class TestText:
         run([*snapshot(cluster()), "--color", "auto"])
         assert "\x1b" not in capsys.readouterr().out
 
+    @pytest.mark.parametrize(
+        ("name", "options", "title"),
+        [
+            (None, [], "demo at "),
+            ("demo", [], "demo at "),
+            ("payments", [], "payments (demo) at "),
+            ("payments", ["--name", "prod-eu"], "prod-eu (demo) at "),
+            (None, ["--name", "prod\u00ad"], None),
+        ],
+    )
+    def test_the_header_has_the_name_and_the_id(self, snapshot, capsys, name, options, title):
+        code = run([*snapshot(replace(cluster(), name=name)), *options])
+        out = capsys.readouterr().out
+        assert (code, out) == (1, "") if title is None else out.startswith(title)
+
     def test_hostile_names_are_escaped(self, snapshot, capsys):
         racks = {1: "a", 2: "a\u202eb"}
         value = Cluster(
             cluster_id="\u202e",
+            name="\u2066",
             taken_at="2026-11-21T08:30:00Z",
             brokers=tuple(Broker(id=i, rack=Rack(rack)) for i, rack in racks.items()),
             topics={"\u2028": Topic(name="\u2028")},
@@ -187,7 +205,7 @@ class TestText:
         run(snapshot(value))
         captured = capsys.readouterr()
         assert "broker 2: rack-odd: wanted printable text; had a\\u202eb" in captured.out
-        assert captured.out.startswith("\\u202e at 2026")
+        assert captured.out.startswith("\\u2066 (\\u202e) at 2026")
         assert "\\u2028-0: dead-replica" in captured.out
         loads, torn = captured.err.splitlines()
         assert 'broker 2 ("a\\u202eb": expected printable text)' in loads
@@ -427,6 +445,19 @@ def test_a_running_cluster_names_exactly_what_was_placed_rack_blind(kraft_cluste
     found = [finding for finding in printed["findings"] if finding["topic"] == "audited"]
     assert [(finding["partition"], finding["had"]) for finding in found] == [(1, "a 2, c 0")]
     assert [loss["rack"] for loss in printed["blast_radius"]] == ["a", "b", "c"]
+
+
+@pytest.mark.kafka
+def test_a_running_cluster_of_a_fleet_file_is_called_as_there(kraft_cluster, tmp_path):
+    fleet = fleet_with_window(tmp_path / "rackwise.toml", kraft_cluster, "22:00-05:00")
+    other = ["--cluster", "prod", "--fleet", fleet[1], "--bootstrap-server"]
+    with closing(connect(kraft_cluster.bootstrap)) as admin:
+        own = admin.describe_cluster()["cluster_id"]
+    for words in (["audit"], ["doctor", "--client-rack", "a"]):
+        for source, title in ((fleet, f"prod ({own})"), ([*other, kraft_cluster.bootstrap], own)):
+            code, out, err = called(*words, *source)
+            assert code in {0, 2}, err
+            assert out.startswith(f"{title} at "), (words, title)
 
 
 @pytest.mark.zookeeper

@@ -63,6 +63,10 @@ class TestSnapshot:
         assert (printed["brokers"], printed["topics"], printed["partitions"]) == (3, 1, 3)
         assert (printed["groups"], printed["probes"], printed["client_racks"]) == (0, 0, ["b"])
 
+    def test_the_header_has_the_name_and_the_id(self, file):
+        command = file(replace(healthy(groups=[]), name="prod-eu"))
+        assert called(*command)[1].startswith("prod-eu (small) at 2026-11-21T08:30:00Z: 3 brokers")
+
     def test_findings_have_hints_and_end_with_two(self, file):
         values = {**SELECTORS, 2: None, 3: None}
         code, out, err = called(*file(healthy(values=values, groups=[])), "--client-rack", "B")

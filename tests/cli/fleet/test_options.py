@@ -90,8 +90,8 @@ def called(tmp_path, monkeypatch):
         absent = dict.fromkeys(
             ("bootstrap_server", "command_config", "policy", "throttle", "cluster", "fleet")
         )
-        context = SimpleNamespace(obj=Shell())
-        assert with_fleet(command, verb)(context=context, **(absent | values)) == 0
+        absent["context"] = SimpleNamespace(obj=Shell())
+        assert with_fleet(command, verb)(**(absent | values)) == 0
         return kept
 
     return call
@@ -120,6 +120,20 @@ def test_an_option_that_is_given_wins(called):
         "throttle": "1MB",
     }
     assert called(cluster="eu", **given) == given
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"cluster": "eu"}, "eu"),
+        ({"cluster": "eu", "bootstrap_server": "other:1"}, None),
+        ({"bootstrap_server": "other:1"}, None),
+    ],
+)
+def test_a_command_knows_the_name_of_the_cluster_that_it_reads(called, values, name):
+    context = SimpleNamespace(obj=Shell())
+    called(**values, context=context)
+    assert context.obj.cluster_name == name
 
 
 @pytest.mark.parametrize("verb", ["resume", "rollback", "topic alter"])

@@ -24,6 +24,7 @@ from rackwise.cli.apply.text import (
 )
 from rackwise.cli.apply.window import WindowOptions, next_limits
 from rackwise.cli.shell import Shell
+from rackwise.cli.tables import aligned_lines, cluster_title, ids
 from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.throttle_configs import bytes_per_s
 from rackwise.core.errors import InvalidPlan
@@ -104,7 +105,7 @@ def status(
         if shell.is_json:
             shell.document(_document(session, target, found))
         else:
-            shell.text(_text(session, found, show_all=show_all))
+            shell.text(_text(session, found, name=shell.cluster_name, show_all=show_all))
             _print_next_command(shell, session, target, found)
     return 2 if found.has_work else 0
 
@@ -179,11 +180,15 @@ def _rates(session: ApplySession, look: Looked) -> dict[ThrottleKey, str]:
     }
 
 
-def _text(session: ApplySession, found: PlanStatus, *, show_all: bool) -> str:
-    """The counts, then the first moves of each kind; with `show_all` every move and throttle."""
+def _text(session: ApplySession, found: PlanStatus, *, name: str | None, show_all: bool) -> str:
+    """The counts, then the first moves of each kind; with `show_all` every move and throttle.
+
+    `name`: that of the cluster in the fleet file, which stands above them.
+    """
     status = found.status
     classes = classes_text(status.classes.values())
-    lines = [f"rollback: {classes}" if found.is_rollback else classes, progress_text(status)]
+    lines = [] if name is None else [cluster_title(session.plan.cluster_id, name)]
+    lines += [f"rollback: {classes}" if found.is_rollback else classes, progress_text(status)]
     if found.holder is not None:
         lines.append(_process_text(found.holder, found))
     elif found.is_budget_spent and found.is_open:
@@ -244,8 +249,6 @@ def _throttle_lines(status: Status, *, show_all: bool) -> list[str]:
 
 def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
     """`~ orders-4  moving  1,2,4 -> 1,3,4  2.10 GiB of 12.4 GiB copied` for each running move."""
-    from rackwise.cli.tables import aligned_lines, ids
-
     moves = {(move.topic, move.partition): move for move in session.plan.moves}
     rows = [
         (

@@ -120,7 +120,14 @@ def audit(
         from rackwise.cli.audit.text import audit_text
 
         shell.text(
-            audit_text(cluster, findings, losses, has_names=bool(lose), has_color=shell.has_color())
+            audit_text(
+                cluster,
+                findings,
+                losses,
+                name=name or cluster.name,
+                has_names=bool(lose),
+                has_color=shell.has_color(),
+            )
         )
     return 2 if len(findings.at_least(threshold)) else 0
 

@@ -99,7 +99,8 @@ def doctor(
     else:
         from rackwise.cli.audit.doctor_text import doctor_text
 
-        shell.text(doctor_text(facts, findings, has_color=shell.has_color()))
+        name = facts.cluster.name or shell.cluster_name
+        shell.text(doctor_text(facts, findings, name=name, has_color=shell.has_color()))
     return 2 if len(findings) else 0
 
 

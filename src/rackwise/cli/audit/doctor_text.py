@@ -5,7 +5,14 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rackwise.cli.tables import SHOWN, finding_text, rest_lines, skipped_text, summary_text
+from rackwise.cli.tables import (
+    SHOWN,
+    cluster_title,
+    finding_text,
+    rest_lines,
+    skipped_text,
+    summary_text,
+)
 from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.text import counted, escaped
 
@@ -14,8 +21,13 @@ if TYPE_CHECKING:
     from rackwise.core.findings import FindingList
 
 
-def doctor_text(facts: ReadingFacts, findings: FindingList, *, has_color: bool) -> str:
-    """Format findings per rule, the first findings with hints, and unchecked rules."""
+def doctor_text(
+    facts: ReadingFacts, findings: FindingList, *, name: str | None, has_color: bool
+) -> str:
+    """Format findings per rule, the first findings with hints, and unchecked rules.
+
+    `name`: what people call the cluster; None: only its id is known.
+    """
     cluster = facts.cluster
     racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
     sizes = (
@@ -27,7 +39,7 @@ def doctor_text(facts: ReadingFacts, findings: FindingList, *, has_color: bool) 
         (len(facts.probes), "probe"),
     )
     parts = [
-        f"{escaped(cluster.cluster_id or 'cluster')} at {cluster.taken_at}: "
+        f"{cluster_title(cluster.cluster_id, name)} at {cluster.taken_at}: "
         + ", ".join(counted(*size) for size in sizes),
         summary_text(findings.counts, READING_RULES),
         _listed(findings, has_color=has_color),

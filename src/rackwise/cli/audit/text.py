@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rackwise.cli.tables import (
     COLORS,
     SHOWN,
+    cluster_title,
     columns_text,
     finding_text,
     rest_lines,
@@ -30,17 +31,19 @@ def audit_text(
     findings: Findings,
     losses: Sequence[RackLoss],
     *,
+    name: str | None,
     has_names: bool,
     has_color: bool,
 ) -> str:
     """Format findings per rule, the worst findings, unchecked rules and the loss of each rack.
 
-    `has_names`: list the partitions that each loss affects. Colour is never the only sign.
+    `name`: what people call the cluster; None: only its id is known. `has_names`: list the
+    partitions that each loss affects. Colour is never the only sign.
     """
     racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
     parts = [
         (
-            f"{escaped(cluster.cluster_id or 'cluster')} at {cluster.taken_at}: "
+            f"{cluster_title(cluster.cluster_id, name)} at {cluster.taken_at}: "
             f"{counted(len(cluster.brokers), 'broker')}, {counted(len(racks), 'rack')}, "
             f"{counted(len(cluster.topics), 'topic')}, "
             f"{counted(len(cluster.partitions), 'partition')}"

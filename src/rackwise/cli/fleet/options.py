@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from copy import copy
+from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -127,6 +128,8 @@ def with_fleet(command: Callable[..., int], verb: str) -> Callable[..., int]:
             return run_for_every_cluster(command, verb, values, _read(shell, file), given)
         _check_one(name, given)
         if name is not None:
+            if values.get("bootstrap_server") is None:  # other brokers may be another cluster
+                values["context"].obj = replace(shell, cluster_name=name)
             values |= missing_values(verb, values, _read(shell, file, only=name).cluster(name))
         if is_required and values["bootstrap_server"] is None:
             raise usage_error("Missing option '--bootstrap-server'.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.diff_text import ABSENT, findings_text, totals_text
-from rackwise.cli.tables import columns_text
+from rackwise.cli.tables import cluster_title, columns_text
 from rackwise.core.planning.diff import TotalDiff, compare_totals
 from rackwise.core.planning.model import Totals
 from rackwise.core.planning.what_if import AddBroker, LoseBroker, LoseRack, MoveBroker
@@ -50,7 +50,7 @@ def what_if_text(
     cluster = before.cluster
     parts = [
         (
-            f"{escaped(cluster.cluster_id or 'cluster')} at {cluster.taken_at}, changed: "
+            f"{cluster_title(cluster.cluster_id, cluster.name)} at {cluster.taken_at}, changed: "
             f"{', '.join(map(change_text, changes))}"
         ),
         _counts(before.findings, after.findings),
