@@ -99,6 +99,11 @@ class TestFiles:
         }
         assert fired == set(alerts)
 
+    def test_no_summary_has_a_noun_after_its_value_which_may_be_one(self):
+        summaries = re.findall(r"summary: (.*)\n", RULES.read_text())
+        assert len(summaries) == RULES.read_text().count("- alert:")
+        assert [each for each in summaries if re.search(r"\{\{ \$value \}\} \w", each)] == []
+
     def test_a_rule_that_fires_too_early_fails_its_case(self, tmp_path):
         text = RULES.read_text().replace("partitions_unsafe > 0", "partitions_unsafe >= 0")
         (tmp_path / RULES.name).write_text(text)

@@ -339,7 +339,7 @@ class TestRates:
         assert Decimal(verdict["usd_30d"]) == 10 * Decimal(verdict["usd"]) > 0
         assert made.summary["quality"]["bytes_estimated"] == made.summary["verdict"]["bytes_total"]
         (note,) = made.summary["notes"]
-        assert note.startswith("rates of 1 topics are ignored: no snapshot has a partition")
+        assert note.startswith("rates of 1 topic are ignored: no snapshot has a partition")
         assert note.endswith("the first is gone of cluster demo")
 
     @pytest.mark.long

@@ -45,6 +45,7 @@ from rackwise.core.history import StandingDay, covered_time, merge_days, rename_
 from rackwise.core.inventory.addresses import RacksAtTimes
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
+from rackwise.core.text import counted
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
 from rackwise.pipeline import schemas
 from rackwise.pipeline.audit.blast import blast_rows, blast_table
@@ -352,8 +353,8 @@ class _AnalyzeRun:
         )
         if missing := unknown_topics(fleet, self.rates):
             self.notes.append(
-                f"rates of {len(missing)} topics are ignored: no snapshot has a partition of "
-                f"them; the first is {missing[0][1]} of cluster {missing[0][0]}"
+                f"rates of {counted(len(missing), 'topic')} are ignored: no snapshot has a "
+                f"partition of them; the first is {missing[0][1]} of cluster {missing[0][0]}"
             )
         return fleet
 

@@ -49,7 +49,7 @@ from rackwise.report import savings as saving_section
 from rackwise.report.cards import cards
 from rackwise.report.charts import SEVERITY_SIGNS
 from rackwise.report.clusters import chosen_clusters
-from rackwise.report.formats import duration_text, name_text
+from rackwise.report.formats import count_of, duration_text, name_text
 from rackwise.report.heat import heat_maps
 from rackwise.report.shape import check
 from rackwise.report.tables import is_file
@@ -91,7 +91,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {"signs": SEVERITY_SIGNS, "is_file": is_file}
+    environment.globals |= {"signs": SEVERITY_SIGNS, "is_file": is_file, "count_of": count_of}
     return environment
 
 

@@ -53,7 +53,7 @@ def test_people_get_a_line_for_each_part(explained):
     lines = dict(line.split(maxsplit=1) for line in out.splitlines()[:7])
     assert lines["fleet"].startswith("1 snapshot of 1 cluster, 3 brokers, ")
     assert lines["flows"] == f"1 text file, {len(FLOWS):,} bytes; vpc"
-    assert lines["read"] == "by  1 tasks with pyarrow, 1 splits"
+    assert lines["read"] == "by  1 task with pyarrow, 1 split"
     assert lines["engine"].endswith(" on local[4], 4 cores")
     assert lines["rows"] == "100 (estimate: rows per byte of 1 of 1 files)"
     assert lines["CPU"].endswith(

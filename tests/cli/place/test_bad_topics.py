@@ -192,7 +192,7 @@ class TestBadInput:
             ),
             (
                 ["--replica-assignment", "0:1,2"],
-                "partition 1 has 1 replicas; partition 0 has 2",
+                "partition 1 has 1 replica; partition 0 has 2",
                 ROWS,
             ),
             (

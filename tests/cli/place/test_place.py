@@ -292,7 +292,7 @@ class TestAllTopics:
         words = ["place", "--snapshot", file(EVEN, lists), "--all-topics", "*", "--seed", 1]
         code, out, err = called(*words)
         assert (code, sorted(self.rows(out))) == (1, ["orders", "orders.dead", "users"])
-        why = "partition 1 has 1 replicas, partition 0 has 2"
+        why = "partition 1 has 1 replica, partition 0 has 2"
         hint = (
             "if a reassignment of the topic runs, wait for it or cancel it; else give all its "
             "partitions equally many replicas: rackwise plan set-rf"

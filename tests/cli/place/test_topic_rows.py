@@ -11,6 +11,7 @@ import pytest
 from rackwise import Placement
 from rackwise.adapters.files import parse_placement
 from rackwise.cli.apply import commands
+from rackwise.cli.apply.window import WindowOptions
 from rackwise.cli.place.options import PlacementOptions
 from rackwise.cli.place.replication import ReplicationChange
 from rackwise.cli.place.topic_rows import TopicSize, explain_refusal, parse_added_rows
@@ -98,6 +99,7 @@ class TestReplicationFactor:
                 bootstrap_server="h:1",
                 client_config=None,
                 throttle=None,
+                window=WindowOptions(),
             )
             context = SimpleNamespace(obj=Shell())
             return made.run(context, cluster, PlacementOptions())

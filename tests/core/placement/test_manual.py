@@ -41,7 +41,7 @@ def test_what_is_written_is_read(rows, first):
             "1:2,5:5:7:7",
             "invalid replicas of partition 4: expected different brokers, got 5, 7 more than once",
         ),
-        ("1:2,5", "partition 4 has 1 replicas; partition 3 has 2"),
+        ("1:2,5", "partition 4 has 1 replica; partition 3 has 2"),
         ("1:2,5:b\x1b", 'invalid broker id of partition 4: expected 0 to 2147483647, got "b\\x1b"'),
         ("2147483648", 'partition 3: expected 0 to 2147483647, got "2147483648"'),
         ("-1", 'partition 3: expected 0 to 2147483647, got "-1"'),

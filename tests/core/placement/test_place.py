@@ -157,7 +157,7 @@ class TestCordonedBrokers:
     @pytest.mark.parametrize(
         ("placer", "message"),
         [
-            (Levels(), "replication 1 needs 1 brokers that take replicas; the cluster has 0"),
+            (Levels(), "replication 1 needs 1 broker to take replicas; the cluster has 0"),
             (
                 Striped(),
                 (
@@ -209,7 +209,7 @@ class TestAddPartitions:
         [
             (
                 Placement.of({1: [1]}),
-                "expected 1 rows from partition 0 on, each with replicas, got first partition 1",
+                "expected 1 row from partition 0 on, each with replicas, got first partition 1",
             ),
             (
                 Placement.of({}),
@@ -217,7 +217,7 @@ class TestAddPartitions:
             ),
             (
                 Placement.of({0: []}),
-                "expected 1 rows from partition 0 on, each with replicas, got first partition 0",
+                "expected 1 row from partition 0 on, each with replicas, got first partition 0",
             ),
         ],
     )
@@ -290,7 +290,7 @@ class TestChangeReplication:
         assert "start or uncordon that broker" in caught.value.hint
 
     def test_rows_of_different_length_are_refused(self):
-        with pytest.raises(InvalidAssignment, match="partition 1 has 1 replicas, partition 0 has"):
+        with pytest.raises(InvalidAssignment, match="partition 1 has 1 replica, partition 0 has"):
             change_replication(Placement.of({0: [0, 1], 1: [1]}), SIX, 2)
 
     def test_a_strangers_rows_are_checked(self):

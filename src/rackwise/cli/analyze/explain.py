@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.shell import installed
 from rackwise.core.text import counted, escaped
+from rackwise.report.formats import count_of
 
 if TYPE_CHECKING:
     from rackwise.cli.analyze.documents import AnalyzePlanDocument
@@ -68,7 +69,7 @@ def _text(plan: AnalyzePlanDocument) -> str:
     cores = "an unknown number of cores" if engine.cores is None else counted(engine.cores, "core")
     rows = {
         "fleet": f"{counted(plan.snapshots, 'snapshot')} of {counted(plan.clusters, 'cluster')}, "
-        f"{plan.brokers:,} brokers, {plan.partitions:,} partitions{skipped}",
+        f"{count_of(plan.brokers, 'broker')}, {count_of(plan.partitions, 'partition')}{skipped}",
         "flows": _files(flows, plan.flow_format),
         "read by": _reader(flows),
         "engine": f"Spark {escaped(engine.version)} on {escaped(engine.place)}, {cores}",
@@ -84,7 +85,7 @@ def _text(plan: AnalyzePlanDocument) -> str:
 
 def _files(flows: FlowReading, flow_format: str) -> str:
     kinds = [
-        f"{kind.files:,} {kind.kind} file{'' if kind.files == 1 else 's'}, {kind.bytes:,} bytes"
+        f"{count_of(kind.files, f'{kind.kind} file')}, {count_of(kind.bytes, 'byte')}"
         for kind in flows.kinds
     ]
     return "; ".join([*kinds, flow_format]) if kinds else "none"
@@ -95,8 +96,8 @@ def _reader(flows: FlowReading) -> str:
         return "nobody"
     if flows.reader == "spark":
         return f"Spark, because {'; '.join(flows.reasons)}"
-    tasks = "an unknown number of tasks" if flows.tasks is None else f"{flows.tasks:,} tasks"
-    return f"{tasks} with pyarrow, {flows.splits:,} splits"
+    tasks = "an unknown number of tasks" if flows.tasks is None else count_of(flows.tasks, "task")
+    return f"{tasks} with pyarrow, {count_of(flows.splits, 'split')}"
 
 
 def _shown(number: Estimate, unit: str = "") -> str:

@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from rackwise.cli.shell import LINE_EVERY_S, QUIET_S
+from rackwise.report.formats import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,7 +139,7 @@ def running_line(name: str, reading: Reading | None, seconds: float) -> str:
     """
     parts = _rows(reading, seconds)
     if reading and reading.tasks:
-        parts.insert(0, f"{reading.done:,} of {reading.tasks:,} tasks")
+        parts.insert(0, f"{reading.done:,} of {count_of(reading.tasks, 'task')}")
     return f"{name}: {', '.join([*parts, f'{seconds:.0f} s'])}"
 
 
@@ -147,7 +148,7 @@ def _rows(reading: Reading | None, seconds: float) -> list[str]:
     if reading is None or reading.rows is None:
         return []
     rate = reading.rows / seconds if seconds > 0 else 0
-    return [f"{reading.rows:,} rows", f"{rate:,.0f} rows/s"]
+    return [count_of(reading.rows, "row"), f"{rate:,.0f} rows/s"]
 
 
 def _columns() -> int:

@@ -159,8 +159,8 @@ def parse_added_rows(
             f"got {len(rows)}",
             wanted=partitions,
             had=len(rows),
-            hint=f"include the {len(existing)} rows that topic {escaped(name)} has; they are "
-            "skipped",
+            hint=f"include the {counted(len(existing), 'row')} that topic {escaped(name)} has; "
+            f"{'it is' if len(existing) == 1 else 'they are'} skipped",
             upstream=(
                 "org.apache.kafka.common.errors.InvalidReplicaAssignmentException",
                 (

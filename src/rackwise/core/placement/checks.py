@@ -21,6 +21,7 @@ from rackwise.core.errors import (
     UnknownBroker,
 )
 from rackwise.core.placement.model import NOBODY
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,9 +78,9 @@ def check_unfenced(
     """Raises `NotEnoughBrokers` if replicas would have to go to fenced or cordoned brokers."""
     if replication > len(usable):
         needed = (
-            f"{replication} brokers that take replicas"
+            f"{counted(replication, 'broker')} to take replicas"
             if cordoned
-            else f"{replication} unfenced brokers"
+            else counted(replication, "unfenced broker")
         )
         raise NotEnoughBrokers(
             f"replication {replication} needs {needed}; the cluster has {len(usable)}",
@@ -114,7 +115,7 @@ def check_registered(
         )
     if replication > registered:
         raise NotEnoughBrokers(
-            f"replication {replication} needs {replication} brokers; "
+            f"replication {replication} needs {counted(replication, 'broker')}; "
             f"the cluster has {registered}, including fenced ones"
             f"{' and without cordoned ones' if cordoned else ''}",
             wanted=replication,
@@ -150,7 +151,8 @@ def check_even_rows(existing: Placement, topic: str | None) -> None:
     odd = np.flatnonzero(lengths != lengths[:1])
     if len(odd):
         raise InvalidAssignment(
-            f"{_of(topic)}partition {existing.first + odd[0]} has {lengths[odd[0]]} replicas, "
+            f"{_of(topic)}partition {existing.first + odd[0]} has "
+            f"{counted(int(lengths[odd[0]]), 'replica')}, "
             f"partition {existing.first} has {lengths[0]}",
             wanted=int(lengths[0]),
             had=int(lengths[odd[0]]),

@@ -15,7 +15,7 @@ import numpy as np
 from rackwise.core.errors import InvalidAssignment
 from rackwise.core.placement.model import Placement
 from rackwise.core.placement.rack_modes import ID_END
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 
 HINT = "write brokers as 5:4,3:2, preferred leader first, one group for each partition"
 BROKER = re.compile(r"[0-9]{1,10}")
@@ -46,7 +46,7 @@ def parse_assignment(text: str, *, first: int = 0) -> Placement:
             )
         if rows and len(row) != len(rows[0]):
             raise InvalidAssignment(
-                f"partition {partition} has {len(row)} replicas; "
+                f"partition {partition} has {counted(len(row), 'replica')}; "
                 f"partition {first} has {len(rows[0])}",
                 wanted=len(rows[0]),
                 had=len(row),

@@ -43,6 +43,7 @@ from rackwise.core.placement.placers.levels import Levels
 from rackwise.core.placement.placers.ring import Ring
 from rackwise.core.placement.placers.striped import Striped
 from rackwise.core.placement.rack_modes import REFUSAL, RackMode, apply_mode, by_id
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -202,8 +203,8 @@ def _check_row_0(existing: Placement, topic: str | None) -> None:
         f"Unexpected existing replica assignment for topic '{topic}', partition id 0 is missing."
     )
     raise InvalidAssignment(
-        f"invalid existing rows: expected {len(existing)} rows from partition 0 on, each with "
-        f"replicas, got first partition {existing.first}",
+        f"invalid existing rows: expected {counted(len(existing), 'row')} from partition 0 on, "
+        f"each with replicas, got first partition {existing.first}",
         wanted=0,
         had=existing.first,
         hint="give all rows of the topic",

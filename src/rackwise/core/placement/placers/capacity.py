@@ -40,6 +40,7 @@ import numpy as np
 
 from rackwise.core.errors import NotEnoughBrokers
 from rackwise.core.racks import water_fill
+from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,8 +73,8 @@ class WaterTable:
             found = water_fill(node.capacities, replicas)
             if found is None:
                 raise NotEnoughBrokers(
-                    f"replication {replicas} needs {replicas} brokers; "
-                    f"{node.capacity} are available",
+                    f"replication {replicas} needs {counted(replicas, 'broker')}; "
+                    f"{node.capacity} {are(node.capacity)} available",
                     wanted=replicas,
                     had=node.capacity,
                     hint="ask for fewer replicas, or start more brokers",
