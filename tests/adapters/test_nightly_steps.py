@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from rackwise.adapters.clock import monotonic_ms
-from rackwise.adapters.nightly_steps import TIMED_OUT, StepNotStarted, StepProcess, close_all
+from rackwise.adapters.nightly_steps import (
+    TIMED_OUT,
+    StepNotStarted,
+    StepProcess,
+    cause_of,
+    close_all,
+)
 from rackwise.core.errors import WorldError
 
 PATIENCE_MS = 60_000
@@ -40,12 +46,36 @@ def test_what_a_step_prints_is_kept_and_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_reason_is_the_error_and_not_its_hint(tmp_path):
-    found = end_of(step(tmp_path, "audit", "--snapshot", str(tmp_path / "no.json")))
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_the_reason_is_the_error_and_its_hint_is_kept_beside_it(tmp_path, words):
+    found = end_of(step(tmp_path, *words, "audit", "--snapshot", str(tmp_path / "no.json")))
     assert found.exit == 1
     assert found.reason is not None
     assert found.reason.startswith("error: ")
     assert "no.json" in found.reason
+    source = end_of(step(tmp_path, *words, "audit"))
+    assert source.reason.startswith("error: expected exactly one of --snapshot and ")
+    assert source.hint.startswith("--snapshot FILE reads a file, ")
+
+
+@pytest.mark.parametrize(
+    ("stderr", "reason", "hint"),
+    [
+        ("", None, None),
+        ("hint: x\n", "hint: x", None),
+        ("Killed\n", "Killed", None),
+        ("error: first\nhint: one\nerror: last\n", "error: last", None),
+        ("hint: one\nerror: last\nhint: two\nmore\n", "error: last", "two"),
+        ("error: last\nmore\nhint: two\n", "error: last", None),
+        ('{"message": "m", "hint": "h"}\n', "error: m", "h"),
+        ('{"message": "m", "hint": null}\n', "error: m", None),
+        ('{"message": "m", "hint": 7}\n', "error: m", None),
+        ("{torn\nhint: h\n", "{torn", "h"),
+        (f"error: {'x' * 500}\nhint: {'y' * 500}\n", f"error: {'x' * 393}", "y" * 400),
+    ],
+)
+def test_the_hint_is_that_of_the_last_error(stderr, reason, hint):
+    assert cause_of(stderr) == (reason, hint)
 
 
 def test_a_step_that_takes_too_long_is_ended(tmp_path, silent):

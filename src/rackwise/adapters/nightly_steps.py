@@ -35,6 +35,7 @@ STOP_S: Final = 10.0
 _MOST_STDERR: Final = 65_536
 _MOST_STDOUT: Final = 2**30
 _LONGEST_REASON: Final = 400
+_HINT: Final = "hint:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,8 @@ class StepEnd:
     """Exit code, 128 + n for signal n."""
     reason: str | None
     """The line of stderr that names the error; None if there is none."""
+    hint: str | None
+    """What to do about it, as the error says; None if it does not."""
     stdout: bytes
     took_ms: int
 
@@ -104,13 +107,13 @@ class StepProcess:
             return None
         code = status if status >= 0 else 128 - status
         took_ms = max(0, now_ms - self._began_ms)
-        reason = _reason(self._tail(self._err, _MOST_STDERR))
+        reason, hint = cause_of(self._tail(self._err, _MOST_STDERR))
         if self._is_late:
-            code, reason = TIMED_OUT, f"it did not end within {limit_ms / 1000:g} s"
+            code, reason, hint = TIMED_OUT, f"it did not end within {limit_ms / 1000:g} s", None
         self._out.seek(0)
         stdout = self._out.read(_MOST_STDOUT)
         self.close()
-        return StepEnd(exit=code, reason=reason, stdout=stdout, took_ms=took_ms)
+        return StepEnd(exit=code, reason=reason, hint=hint, stdout=stdout, took_ms=took_ms)
 
     def terminate(self) -> None:
         """Ask the process to end, and do not wait."""
@@ -176,16 +179,20 @@ def cluster_id_of(stdout: bytes) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _reason(stderr: str) -> str | None:
-    """The last error of a command, else its last line."""
+def cause_of(stderr: str) -> tuple[str | None, str | None]:
+    """The last error of a command, else its last line; and the hint of that error."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith(("error:", "{"))]
-    found = [*lines[-1:], *errors[-1:]]
-    if not found:
-        return None
-    message = _json_object(found[-1].encode()).get("message")
-    told = found[-1] if message is None else f"error: {message}"
-    return told[:_LONGEST_REASON]
+    errors = [place for place, line in enumerate(lines) if line.startswith(("error:", "{"))]
+    if not errors:
+        return (lines[-1][:_LONGEST_REASON] if lines else None), None
+    told, rest = lines[errors[-1]], lines[errors[-1] + 1 :]
+    printed = _json_object(told.encode())
+    if "message" in printed:
+        told, hint = f"error: {printed['message']}", printed.get("hint")
+    else:
+        is_told = bool(rest) and rest[0].startswith(_HINT)
+        hint = rest[0].removeprefix(_HINT).strip() if is_told else None
+    return told[:_LONGEST_REASON], hint[:_LONGEST_REASON] if isinstance(hint, str) else None
 
 
 def _json_object(data: bytes) -> Mapping[str, Any]:

@@ -246,7 +246,8 @@ class TestRuns:
         subprocess.run(command, check=False, capture_output=True)
         assert len(self.begins(state)) == 1
 
-        outside = fleet(hours(2, 3))
+        closed = hours(2, 3)
+        outside = fleet(closed)
         assert called("apply", path, *outside)[0] == 4
         code, out, err = called("resume", path, *outside, "--json")
         found = document(out)
@@ -254,7 +255,7 @@ class TestRuns:
         assert "which is past" in err
         shown(admin, NAME, {0: [2, 1], 1: [1, 2]})
         again = f"rackwise resume {path} --bootstrap-server {cluster.bootstrap} --window "
-        again += shlex.quote(f"{hours(2, 3)} UTC")
+        again += shlex.quote(f"{closed} UTC")
         assert found["next_command"] == again
         code, out, err = called("status", path, *outside)
         assert code == 2

@@ -71,8 +71,8 @@ MAX_DIGITS = 10
 
 _NO_ANSWER = (
     "check the host, the port, and security.protocol in the client settings: a TLS listener closes "
-    "the connection of a plaintext client. Name several brokers, separated by commas, to continue "
-    "while one of them restarts"
+    "the connection of a plaintext client, and a plaintext listener that of a TLS client. Name "
+    "several brokers, separated by commas, to continue while one of them restarts"
 )
 _NOT_TRUSTED = (
     "check the names and dates of the broker's certificate, and the certificate authorities in "

@@ -17,9 +17,10 @@ Limits: times are texts in UTC, ISO 8601; durations are whole milliseconds.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from rackwise.core.json.codec import Codec, ObjectRules
+from rackwise.core.json.declare import OMITTED
 from rackwise.core.notices.changes import ClusterMemory, Notice
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class StepRun:
     """Number of the run of `nightly` that ran the step, counted from 1 in each night."""
     cluster_id: str | None = None
     """Id of the cluster that a look found; null for other steps, and where it is not known."""
+    hint: Annotated[str | None, OMITTED] = None
+    """What to do about the reason; absent if the command did not say."""
 
     @property
     def is_ok(self) -> bool:

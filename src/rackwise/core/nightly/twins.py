@@ -43,7 +43,7 @@ def with_failed_twins(night: Night) -> Night:
         if why.keys().isdisjoint(run.clusters):
             runs.append(run)
         elif run.step == LOOKS[0]:
-            runs.append(replace(run, exit=1, reason=why[run.clusters[0]]))
+            runs.append(replace(run, exit=1, reason=why[run.clusters[0]], hint=None))
     return replace(night, runs=tuple(runs))
 
 

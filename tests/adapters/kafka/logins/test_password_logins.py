@@ -10,9 +10,15 @@ from kafka.admin import UserScramCredentialUpsertion
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY
 from kafka_traffic import until
+from nights import FIRST, SECOND, THIRD, Fleet
 from own_listeners import broker_with
-from rackwise.adapters.kafka import connect
+from rackwise.adapters.clock import SHIFT
+from rackwise.adapters.kafka import connect, read_client_config
+from rackwise.adapters.nightly_steps import StepProcess
+from rackwise.cli.fleet.nightly import drive
+from rackwise.core.errors import AuthenticationFailed
 from refusals import called
+from webhooks import webhook
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -120,3 +126,109 @@ def test_a_file_of_another_tool_logs_in_and_a_wrong_password_does_not(snapshot, 
     assert code == 1
     assert "error: the cluster rejected the login" in written
     assert wrong not in written
+
+
+OLD, NEW, LAST = (f"canary-{name}-{secrets.token_hex(8)}" for name in ("old", "new", "last"))
+NIGHT_USER = "night"
+TOLD = "the cluster rejected the login"
+
+
+class TestRotatedPassword:
+    """The password of a nightly run is replaced on the brokers first, and in its file later."""
+
+    @pytest.fixture
+    def rotate(self, broker, tmp_path):
+        """Give the user another password; wait until the broker accepts it and no earlier one."""
+        earlier = []
+
+        def logs_in(admin_file, password):
+            self.write(admin_file, broker, password)
+            try:
+                connect(broker.tls, read_client_config(admin_file)).close()
+            except AuthenticationFailed:
+                return False
+            return True
+
+        def change(password):
+            made = UserScramCredentialUpsertion(NIGHT_USER, MECHANISMS[2], password.encode())
+            with closing(connect(broker.bootstrap)) as admin:
+                assert admin.alter_user_scram_credentials([made]) == {NIGHT_USER: None}
+            file = tmp_path / "probe.properties"
+            until(lambda: logs_in(file, password), "the new password to be accepted")
+            until(
+                lambda: not any(logs_in(file, each) for each in earlier),
+                "the earlier passwords to be rejected",
+            )
+            earlier.append(password)
+
+        return change
+
+    @staticmethod
+    def write(file, broker, password):
+        text = JAVA.replace("MODULE", SCRAM).replace("MECHANISM", MECHANISMS[2])
+        text = text.replace("USER", NIGHT_USER).replace("PASSWORD", password)
+        file.write_text(text.replace("CA", str(broker.authority)))
+        file.chmod(0o600)
+
+    @pytest.mark.kafka
+    def test_the_night_names_the_rejected_login_and_the_new_secret_ends_the_failure(
+        self, broker, rotate, tmp_path, monkeypatch
+    ):
+        monkeypatch.setenv(SHIFT, "0")  # the clock of this process is as before in the end
+        login = tmp_path / "client.properties"
+        keys = {"bootstrap": broker.tls, "command_config": login.name}
+        pending = [NEW]
+
+        class Rotating(StepProcess):
+            """Replaces the password between the two looks of the first night."""
+
+            def __init__(self, words, **others):
+                is_second = any(word.endswith("-2.json.gz") for word in words)
+                if "snapshot" in words and is_second and pending:
+                    rotate(pending.pop())
+                super().__init__(words, **others)
+
+        monkeypatch.setattr(drive, "StepProcess", Rotating)
+        rotate(OLD)
+        self.write(login, broker, OLD)
+        with webhook() as hook:
+            fleet = Fleet(tmp_path, {"prod": keys}, url=hook.url)
+            monkeypatch.setenv("RACKWISE_HOOK", hook.url)
+
+            def night(at):
+                words = ["--fleet", fleet.file, "--out", fleet.data, "--at", at, *fleet.words]
+                code, out, err = called("nightly", *words, "--notify", "${env:RACKWISE_HOOK}")
+                failed = [key for key, run in fleet.runs().items() if run["reason"]]
+                return code, failed, out + err
+
+            code, failed, told = night(FIRST)
+            assert (code, failed) == (3, [("second-look", "prod")]), told
+            self.explains(fleet, failed[0], told)
+            self.write(login, broker, NEW)
+            code, failed, again = night(FIRST)
+            assert (code in {0, 2}, failed) == (True, []), again
+            assert "kept from" in again
+
+            rotate(LAST)
+            code, failed, second = night(SECOND)
+            assert (code, failed) == (3, [("first-look", "prod")]), second
+            self.explains(fleet, failed[0], second)
+            self.write(login, broker, LAST)
+            code, failed, third = night(THIRD)
+            assert (code in {0, 2}, failed) == (True, []), third
+            kinds = ["cluster-failed", "cluster-recovered"]
+            own = [kind for kind, _ in hook.kinds() if kind in kinds]
+            assert own == kinds * 2
+            said = [told, again, second, third, str(hook.documents)]
+        written = b"".join(fleet.texts().values()) + "".join(said).encode()
+        assert [each for each in (OLD, NEW, LAST) if each.encode() in written] == []
+
+    @staticmethod
+    def explains(fleet, key, told):
+        """Law: the state and the warning of a night have the cause and the hint of the login."""
+        run = fleet.runs()[key]
+        assert run["reason"].startswith(f"error: {TOLD}: ")
+        assert run["hint"].startswith("check sasl.mechanism, and the user name and the password")
+        assert f"warning: {key[0]} of prod failed: {run['reason']}; {run['hint']}\n" in told
+        metrics = (fleet.data / "metrics" / "nightly.prom").read_text()
+        assert 'rackwise_nightly_steps_failed{cluster="prod"} 1\n' in metrics

@@ -20,6 +20,8 @@ class StepDocument:
     """Exit code of the command."""
     reason: str | None
     """Error of a failed step; null after success."""
+    hint: str | None
+    """What to do about the error; null if the command did not say."""
     began: str
     """Start of the step, UTC."""
     seconds: float

@@ -212,7 +212,8 @@ class Driver:
                     words, environ=self._environ, scratch=self.settings.root, now_ms=now_ms
                 )
             except StepNotStarted as error:
-                self._record(self._step_run(job, utc_now(), NOT_STARTED, error.message, 0))
+                run = self._step_run(job, utc_now(), NOT_STARTED, error.message, 0)
+                self._record(replace(run, hint=error.hint))
                 continue
             self._running.append(Running(job, process, utc_now()))
 
@@ -226,6 +227,7 @@ class Driver:
             self._running.remove(each)
             ended += 1
             run = self._step_run(each.job, each.began, found.exit, found.reason, found.took_ms)
+            run = run if run.is_ok else replace(run, hint=found.hint)
             if run.is_ok and run.step in LOOKS:
                 run = replace(run, cluster_id=cluster_id_of(found.stdout))
             if run.is_ok and each.job.stdout is not None:
@@ -256,7 +258,8 @@ class Driver:
             if each not in known:
                 who = ", ".join(map(escaped, each.clusters)) or "the fleet"
                 why = escaped(each.reason or f"exit code {each.exit}")
-                self.shell.warn(f"{each.step} of {who} failed: {why}")
+                hint = "" if each.hint is None else f"; {escaped(each.hint)}"
+                self.shell.warn(f"{each.step} of {who} failed: {why}{hint}")
 
     def _write(self, state: NightlyState) -> None:
         self.state = state
@@ -266,13 +269,13 @@ class Driver:
         """Find what changed, keep it, and send what the webhook has not taken yet."""
         began, began_ms = utc_now(), self._now_ms()
         self._write(self._with_changes())
-        code, reason = 0, None
+        code, reason, hint = 0, None, None
         try:
             self._send()
         except RackwiseError as error:
-            code, reason = NOT_SENT, error.message
+            code, reason, hint = NOT_SENT, error.message, error.hint
         took_ms = max(0, self._now_ms() - began_ms)
-        self._record(self._step_run(job, began, code, reason, took_ms))
+        self._record(replace(self._step_run(job, began, code, reason, took_ms), hint=hint))
 
     def _send(self) -> None:
         from rackwise.adapters.webhook import post

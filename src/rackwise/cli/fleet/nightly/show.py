@@ -61,6 +61,7 @@ def _document(driver: Driver) -> NightDocument:
                 command=command_text(run.command),
                 exit=run.exit,
                 reason=run.reason,
+                hint=run.hint,
                 began=run.began,
                 seconds=run.took_ms / 1000,
                 is_kept=run.start < driver.start,
