@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from hand_made_plans import lists, plan_file, shown
 from kafka_topics import NAME, document
 from kafka_traffic import create
 from rackwise.cli.apply.budget import BudgetOptions, CommandStart, utc_text
+from rackwise.cli.apply.run import budget_of
 from rackwise.cli.apply.window import WindowOptions, next_limits, without_window
 from rackwise.cli.fleet.missing_values import missing_values
 from rackwise.cli.main import run
@@ -122,6 +124,33 @@ class TestOptions:
         for own in (WindowOptions(window="01:00-02:00"), WindowOptions(ignore_window=True)):
             assert own.inheriting(killed) == own
         assert kept.inheriting(None) == kept
+
+    @pytest.mark.parametrize(
+        ("killed", "options", "ignored", "limits"),
+        [
+            ({}, {}, False, (None, None, "2026-11-28T05:00:00Z")),
+            ({"next_moves": 5}, {}, False, (5, None, "2026-11-28T05:00:00Z")),
+            ({"next_moves": 5}, {}, True, (5, None, None)),
+            ({}, {"next_": 2}, False, (2, None, "2026-11-28T05:00:00Z")),
+            ({"until": "2026-11-27T03:00:00Z"}, {}, False, (None, None, "2026-11-27T03:00:00Z")),
+            ({"lasts_ms": 9 * 3_600_000}, {}, True, (None, None, "2026-11-27T05:00:00Z")),
+        ],
+    )
+    def test_a_run_killed_last_night_is_continued_until_the_end_of_this_one(
+        self, killed, options, ignored, limits
+    ):
+        begin = Begin(plan="p", mode="apply", throttle=None, dropped=(), window=f"{NIGHT} UTC")
+        begin = replace(begin, **({"until": "2026-11-27T05:00:00Z"} | killed))
+        start = CommandStart(now=EVENING + timedelta(days=1), clock_ms=7)
+        window = WindowOptions(ignore_window=ignored).inheriting(begin)
+        found = budget_of(
+            SimpleNamespace(lines=(begin,)),
+            BudgetOptions(**options),
+            start,
+            inherits=True,
+            opening=window.opening(start.now),
+        )
+        assert found.limits == limits
 
     def test_outside_a_run_is_refused_and_a_check_is_not(self):
         options = WindowOptions(window=NIGHT)
