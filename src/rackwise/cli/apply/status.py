@@ -24,7 +24,6 @@ from rackwise.cli.apply.text import (
 )
 from rackwise.cli.apply.window import WindowOptions, next_limits
 from rackwise.cli.shell import Shell
-from rackwise.cli.tables import aligned_lines, cluster_title, ids
 from rackwise.core.applying.budget import Budget
 from rackwise.core.applying.throttle_configs import bytes_per_s
 from rackwise.core.errors import InvalidPlan
@@ -185,6 +184,8 @@ def _text(session: ApplySession, found: PlanStatus, *, name: str | None, show_al
 
     `name`: that of the cluster in the fleet file, which stands above them.
     """
+    from rackwise.cli.tables import cluster_title
+
     status = found.status
     classes = classes_text(status.classes.values())
     lines = [] if name is None else [cluster_title(session.plan.cluster_id, name)]
@@ -249,6 +250,8 @@ def _throttle_lines(status: Status, *, show_all: bool) -> list[str]:
 
 def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
     """`~ orders-4  moving  1,2,4 -> 1,3,4  2.10 GiB of 12.4 GiB copied` for each running move."""
+    from rackwise.cli.tables import aligned_lines, ids
+
     moves = {(move.topic, move.partition): move for move in session.plan.moves}
     rows = [
         (
