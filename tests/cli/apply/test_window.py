@@ -262,10 +262,27 @@ class TestRuns:
 
         soon, late = (utc_text(end + timedelta(minutes=each)) for each in (-10, 10))
         assert called("apply", path, *inside, "--next", "1", "--until", soon)[0] == 0
-        assert called("rollback", path, *inside)[0] == 0
+        self.undo_in(window, cluster, path)
         assert called("apply", path, *inside, "--until", late)[0] == 0
         ends = [line["until"] for line in self.begins(state) if line.get("until")]
-        assert ends == [utc_text(end), soon, utc_text(end)]
+        assert sorted(ends) == [soon, *[utc_text(end)] * 4]
+
+    @staticmethod
+    def undo_in(window, cluster, path):
+        """Law: a rollback has the window that is given, and its next commands repeat it."""
+        words = ["rollback", path, "--bootstrap-server", cluster.bootstrap]
+        code, out, err = called(*words, "--window", hours(2, 3))
+        assert (code, out) == (4, "")
+        assert "hint: start it again in the window; without --window it starts at once\n" in err
+        own = ["--next", "1", "--window", window]
+        code, out, err = called(*words, *own)
+        again = f"rackwise {' '.join(words)} --next 1 --window '{window} UTC'"
+        assert (code, out.splitlines()[-1]) == (3, f"next    {again}"), err
+        assert f"; window {window} UTC\n" in err
+        code, out, err = called("status", *words[1:])
+        assert f"to continue: {again}; all the rest: " in err
+        code, out, err = called(*words, "--window", window)
+        assert code == 0, err
 
     def test_a_killed_run_is_finished_outside_but_starts_nothing_there(
         self, admin, cluster, fleet, path, state

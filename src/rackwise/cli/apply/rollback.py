@@ -24,6 +24,7 @@ from rackwise.cli.apply.run import (
     show_nothing,
 )
 from rackwise.cli.apply.text import name_of
+from rackwise.cli.apply.window import RollbackWindow
 from rackwise.cli.usage.stopping import STOPPED
 from rackwise.core.errors import PartialFailure, RackwiseError
 from rackwise.core.text import are, counted, escaped
@@ -31,25 +32,36 @@ from rackwise.core.text import are, counted, escaped
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rackwise.cli.apply.window import Opening
     from rackwise.cli.shell import Shell
     from rackwise.core.applying.model import Outcome, Stop
     from rackwise.core.planning.model import Plan
 
 
-@with_option_groups(without=("check",))
+@with_option_groups(without=("check", "ignore_window"))
 def rollback(
-    context: typer.Context, target: Target, options: ApplyOptions, budget: BudgetOptions
+    context: typer.Context,
+    target: Target,
+    options: ApplyOptions,
+    budget: BudgetOptions,
+    window: RollbackWindow,
 ) -> int:
     """Cancel running moves, then execute the reverse of the completed ones, with its own journal.
 
     If the run is killed, the same command continues it. Replicas that move back are copied in full.
-    With --next, --most-bytes, --until or --for, a run undoes only a part; the same command
-    continues later. Exit codes: 0 all is as before the plan, 1 error, 3 moves are left, 4 rejected
-    before any write.
+    With --next, --most-bytes, --until, --for or --window, a run undoes only a part; the same
+    command continues later. Outside its --window nothing starts. Exit codes: 0 all is as before the
+    plan, 1 error, 3 moves are left, 4 rejected before any write.
     """
     shell: Shell = context.obj
+    start = CommandStart.read()
     command = RollbackCommand(
-        target=target, options=options, budget=budget, start=CommandStart.read()
+        target=target,
+        options=options,
+        budget=budget,
+        window=window,
+        start=start,
+        opening=window.checked(shell, start.now, is_check=False),
     )
     with open_session(shell, target, command="rollback") as session:
         cancelled = None
@@ -79,12 +91,20 @@ class RollbackCommand:
     target: Target
     options: ApplyOptions
     budget: BudgetOptions
+    window: RollbackWindow
     start: CommandStart
+    opening: Opening | None
+    """The window when the command began; None: it has none."""
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether a run may undo only a part."""
+        return self.opening is not None or self.budget != BudgetOptions()
 
     @property
     def text(self) -> str:
         """The same command again."""
-        return self.target.command("rollback", self.options, self.budget)
+        return self.target.command("rollback", self.options, self.budget, self.window)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +260,7 @@ def _go_on(
         return first.ended_by(error)
     if not back.moves:
         return first
-    if command.budget != BudgetOptions():
+    if command.has_limits:
         left = f"{counted(len(back.moves), 'move')} of later runs"
         text = f"it covers one rollback; {left} {are(len(back.moves))} left to undo"
         return first.with_left(back, "budget", text, command.text)
@@ -272,7 +292,7 @@ def _execute(shell: Shell, session: ApplySession, command: RollbackCommand) -> E
     if session.lock is not None:
         session.lock.write(executes=session.plan.sha256)
     try:
-        limits = budget_of(session, command.budget, command.start)
+        limits = budget_of(session, command.budget, command.start, opening=command.opening)
         found = run_preflight(shell, session, options, limits)
         print_budget(shell, session, limits)
         state = initial_state(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -96,6 +96,11 @@ class WindowOptions:
 
     window: Hours = None
     ignore_window: IgnoreWindow = False
+    outside_hint: ClassVar[str] = (
+        "start it again in the window; --ignore-window starts it at once, and rackwise resume only "
+        "lets moves in progress end"
+    )
+    """What to do outside the window."""
 
     def __post_init__(self) -> None:
         """Reject invalid hours before the command begins."""
@@ -132,12 +137,26 @@ class WindowOptions:
                 f"{text}: nothing was started",
                 wanted=str(opening.hours),
                 had=utc_text(now),
-                hint="start it again in the window; --ignore-window starts it at once, and "
-                "rackwise resume only lets moves in progress end",
+                hint=self.outside_hint,
                 where="--window",
             )
         shell.note(text)
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackWindow(WindowOptions):
+    """The hours of `rollback`: those that are given, as a repair does not wait for the fleet's."""
+
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOURS",
+            help="Start moves only in these hours of every day, such as '22:00-05:00 "
+            "Europe/Berlin'; without a zone UTC. The window of the fleet file does not apply.",
+        ),
+    ] = None
+    outside_hint: ClassVar[str] = "start it again in the window; without --window it starts at once"
 
 
 def next_limits(
