@@ -14,6 +14,18 @@ def commands():
     return get_command(build_app(*COMMANDS)).commands
 
 
+def leaves():
+    """Name -> command, those of groups by both names."""
+    found = {}
+    for name, command in commands().items():
+        inner = getattr(command, "commands", None)
+        found |= {f"{name} {each}": inner[each] for each in inner} if inner else {name: command}
+    return found
+
+
+LEAVES = leaves()
+
+
 def parsed(words):
     """Name and parameters of `rackwise WORDS`; what the command line rejects raises."""
     name, *rest = words

@@ -9,9 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from rackwise.cli.app import COMMANDS, build_app
+from command_lines import LEAVES
+from rackwise.cli.app import COMMANDS
 from rackwise.cli.main import run
 from rackwise.cli.shell import Shell
 from rackwise.cli.usage.help import Heading
@@ -25,18 +25,6 @@ WIDTH = 80
 
 def words_of(example):
     return shlex.split(example.replace("\\\n", " "))
-
-
-def leaves():
-    """Name -> command, those of groups by both names."""
-    found = {}
-    for name, command in get_command(build_app(*COMMANDS)).commands.items():
-        inner = getattr(command, "commands", None)
-        found |= {f"{name} {each}": inner[each] for each in inner} if inner else {name: command}
-    return found
-
-
-LEAVES = leaves()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 import warnings
@@ -29,12 +30,21 @@ from rackwise.cli.usage.global_options import (
     split_globals,
 )
 from rackwise.cli.usage.stopping import not_ignored
-from rackwise.core.errors import MemoryExhausted, RackwiseError, SettingsWarning, WorldError
+from rackwise.core.errors import (
+    InvalidConfig,
+    MemoryExhausted,
+    RackwiseError,
+    SettingsWarning,
+    WorldError,
+)
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
+
+
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -53,7 +63,8 @@ def run(arguments: Sequence[str]) -> int:
         drop_stdout()
         return 128 + signal.SIGPIPE
     except OSError as error:
-        drop_stdout()
+        if error.filename is None:
+            drop_stdout()
         shell.error(MemoryExhausted.of(error) or _from_system(error))
         return 1
     return code
@@ -82,11 +93,11 @@ def _call(arguments: list[str], shell: Shell) -> int:
             raise
         # What the frames of the command hold is free for the message.
         clear_frames(error.__traceback__)
-        exhausted = MemoryExhausted.of(error)
-        if exhausted is None:
+        known = MemoryExhausted.of(error) or _not_utf8(arguments)
+        if known is None:
             shell.internal(error)
         else:
-            shell.error(exhausted)
+            shell.error(known)
         return 1
     return int(result or 0)
 
@@ -115,6 +126,24 @@ def _own_warnings(shell: Shell) -> Iterator[None]:
 
         warnings.showwarning = print_warning
         yield
+
+
+def _not_utf8(arguments: Sequence[str]) -> InvalidConfig | None:
+    """What to say of an unexpected error if an argument is not UTF-8, else None.
+
+    Linux allows any bytes in an argument; Python has those that are no UTF-8 as lone surrogates.
+    Arrow and the Java of Spark take only UTF-8, and each fails in its own way.
+    """
+    words = [each for each in arguments if SURROGATE.search(each)]
+    if not words:
+        return None
+    return InvalidConfig(
+        f"invalid argument: expected text in UTF-8, got {escaped(words[0])}",
+        wanted="text in UTF-8",
+        had=words[0],
+        hint="rename the file or folder, or write the name in UTF-8: this command works with "
+        "libraries that take nothing else",
+    )
 
 
 def _from_system(error: OSError) -> WorldError:

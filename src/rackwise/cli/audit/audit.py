@@ -207,7 +207,7 @@ def _losses(cluster: Cluster, policy: Policy, racks: Sequence[str] | None) -> tu
                 f'invalid --lose: expected a rack of the cluster, got "{escaped(rack)}"',
                 wanted="a rack of the cluster",
                 had=rack,
-                hint="racks: " + ", ".join(escaped(loss.rack) for loss in losses),
+                hint="racks: " + (", ".join(escaped(loss.rack) for loss in losses) or "none"),
             )
     return tuple(loss for loss in losses if loss.rack in racks)
 
