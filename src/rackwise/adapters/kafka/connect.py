@@ -21,6 +21,7 @@ from rackwise.adapters.clock import monotonic_ms
 from rackwise.adapters.kafka.connections import (
     LOGIN_ERRORS,
     NEW_KEY_S,
+    FailedTls,
     RejectedCertificate,
     UntrustedCertificate,
     net_client,
@@ -363,11 +364,12 @@ def _connect_error(bootstrap: str, errors: list[Exception]) -> RackwiseError:
             had=last.reason,
             hint=_REJECTED,
         )
+    tls = last if isinstance(last, FailedTls) else None
     return Unreachable(
-        f"no broker answers at {escaped(bootstrap)}: {escaped(str(last))}",
+        f"no broker answers at {escaped(bootstrap)}: {escaped(tls.reason if tls else str(last))}",
         wanted="an answer",
         had=type(last).__name__,
-        hint=_NO_ANSWER,
+        hint=tls.hint if tls else _NO_ANSWER,
     )
 
 

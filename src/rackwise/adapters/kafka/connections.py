@@ -7,7 +7,10 @@
 3. It waits for the other end of a TLS handshake without a deadline, and leaves the socket of a
    failed handshake open.
 4. It repeats connections that a broker ends because of the client's certificate.
-5. A request to a connection that ends at that moment raises a plain `RuntimeError`, as a bug would,
+5. A server that ends a connection after the TLS handshake, before its first answer, is reported as
+   any other lost connection. Servers in Python reject the certificate of a client so, and send no
+   alert.
+6. A request to a connection that ends at that moment raises a plain `RuntimeError`, as a bug would,
    and not the error of a lost connection.
 """
 
@@ -60,6 +63,43 @@ class RejectedCertificate(KafkaConnectionError):
         self.reason = reason
 
 
+class FailedTls(KafkaConnectionError):
+    """A connection under TLS that ended before the first answer; `hint` says what to check."""
+
+    def __init__(self, reason: str, hint: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+
+_OLD = re.compile(r".*(PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE)")
+"""OpenSSL's names of errors where the two ends share no version of TLS."""
+_ENABLE = "enable TLS 1.2 or 1.3 on the server: for Kafka ssl.enabled.protocols of the listener"
+_NO_TLS = (
+    "check the port, and security.protocol in the client settings: a listener without TLS ends the "
+    "handshake; security.protocol=PLAINTEXT or SASL_PLAINTEXT is for such a listener"
+)
+_CLOSED = (
+    "if the server asks for client certificates, set ssl.keystore.location to a store whose "
+    "certificate it trusts, and check the dates of that certificate; the log of the server says "
+    "why it closed the connection"
+)
+
+
+def failed_handshake(error: Exception) -> FailedTls:
+    """The error of a handshake that failed, other than for a certificate."""
+    code = str(error.reason or "") if isinstance(error, ssl.SSLError) else ""
+    if _OLD.fullmatch(code):
+        return FailedTls("the server offers no TLS 1.2 or later", _ENABLE)
+    why = code.replace("_", " ").lower() or getattr(error, "strerror", None) or str(error)
+    return FailedTls(f"the TLS handshake failed: {why}", _NO_TLS)
+
+
+def closed_after_handshake() -> FailedTls:
+    """The error of a connection that ended after the handshake, without an alert."""
+    return FailedTls("the connection ended after the TLS handshake, before an answer", _CLOSED)
+
+
 _ALERT = re.compile(r".*_ALERT_(.*CERTIFICATE.*|UNKNOWN_CA)")
 """OpenSSL's names of alerts about certificates, such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`."""
 
@@ -101,6 +141,23 @@ class TlsTransport(CompleteReadTransport, KafkaSSLTransport):
     """The transport under TLS, with a deadline for the handshake."""
 
     handshake_until: float | None = None
+    has_read = False
+
+    @override
+    def _sock_recv(self) -> tuple[bytes, Exception | None]:
+        data, error = super()._sock_recv()
+        self.has_read |= bool(data)
+        is_end = error is not None and rejection_of(error) is None
+        return data, closed_after_handshake() if is_end and not self.has_read else error
+
+    @override
+    def _sock_send(self) -> tuple[int, Exception | None]:
+        send: Untyped = super()._sock_send
+        sent, error = send()
+        if error is not None and not self.has_read and self._sock is not None:
+            # The server closed before the request: the alert that says why is still to be read.
+            error = self._sock_recv()[1] or error
+        return sent, error
 
     @override
     async def handshake(self) -> None:
@@ -150,9 +207,7 @@ class Connections(KafkaConnectionManager):
             transport._sock.close()  # noqa: SLF001 (nobody else will)
             if isinstance(error, ssl.SSLCertVerificationError):
                 raise UntrustedCertificate(error) from error
-            raise rejection_of(error) or KafkaConnectionError(
-                f"Handshake failed: {error}"
-            ) from error
+            raise rejection_of(error) or failed_handshake(error) from error
         self._has_trusted = True
         return transport
 

@@ -1,0 +1,178 @@
+"""TLS handshakes of `place --from-server` that fail: one line with the cause, and what to do."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from kafka_pem import AUTHORITY, CERTIFICATE, EXPIRED, KEY, STRANGERS_CERTIFICATE, STRANGERS_KEY
+from rackwise.adapters.rpc.config import Tls
+from refusals import check_refused
+from rpc_servers import running
+
+PEMS = {
+    "good": KEY + CERTIFICATE,
+    "expired": EXPIRED,
+    "stranger": STRANGERS_KEY + STRANGERS_CERTIFICATE,
+    "key": KEY,
+    "server": CERTIFICATE,
+    "ca": AUTHORITY,
+}
+NOT_TRUSTED = (
+    "check the names and dates of the broker's certificate, and the certificate authorities in "
+    "ssl.truststore.location of the client settings"
+)
+REJECTED = (
+    "set ssl.keystore.location to a store whose certificate the broker trusts, and check the dates "
+    "of that certificate"
+)
+CLOSED = (
+    "if the server asks for client certificates, set ssl.keystore.location to a store whose "
+    "certificate it trusts, and check the dates of that certificate; the log of the server says "
+    "why it closed the connection"
+)
+NO_TLS = (
+    "check the port, and security.protocol in the client settings: a listener without TLS ends the "
+    "handshake; security.protocol=PLAINTEXT or SASL_PLAINTEXT is for such a listener"
+)
+ENABLE = "enable TLS 1.2 or 1.3 on the server: for Kafka ssl.enabled.protocols of the listener"
+GIVE_UP_MS = 2_000
+"""Until when the client connects again: it does after errors that may pass."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pem")
+    for name, text in PEMS.items():
+        (folder / f"{name}.pem").write_text(text)
+        (folder / f"{name}.pem").chmod(0o600)
+    return folder
+
+
+def command(folder, server, own=None):
+    """`place --from-server` with client settings of TLS; `own`: the client's certificate."""
+    settings = {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": folder / "ca.pem",
+        "default.api.timeout.ms": GIVE_UP_MS,
+    }
+    if own is not None:
+        settings |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": folder / f"{own}.pem"}
+    file = folder / f"{own}.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    file.chmod(0o600)
+    size = ("--partitions", 2, "--replication-factor", 1)
+    return ["place", "--from-server", server, *size, "--command-config", file]
+
+
+def tls_of(folder, name, *, is_old=False, asks=False):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / f"{name}.pem")
+    if is_old:
+        context.set_ciphers("DEFAULT:@SECLEVEL=0")
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    if asks:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(folder / "ca.pem")
+    return context
+
+
+@contextmanager
+def listener(context):
+    """A port that shakes hands, and reads until the client closes.
+
+    So an alert is read before the end of the connection, whichever of the two ends is faster.
+    """
+
+    def serve():
+        with suppress(OSError):
+            while True:
+                connection = server.accept()[0]
+                with context.wrap_socket(
+                    connection, server_side=True, do_handshake_on_connect=False
+                ) as shaken:
+                    with suppress(OSError):
+                        shaken.do_handshake()
+                    with suppress(OSError):
+                        while socket.socket.recv(shaken, 1000):  # without TLS
+                            pass
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+@pytest.mark.filterwarnings("ignore:.*TLSv1.* is deprecated:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("made", "own", "says", "hint"),
+    [
+        (
+            {"name": "expired"},
+            None,
+            "the broker's certificate at {} is not trusted: certificate has expired",
+            NOT_TRUSTED,
+        ),
+        (
+            {"name": "stranger"},
+            None,
+            "the broker's certificate at {} is not trusted: unable to get local issuer certificate",
+            NOT_TRUSTED,
+        ),
+        (
+            {"name": "good", "is_old": True},
+            None,
+            "no broker answers at {}: the server offers no TLS 1.2 or later",
+            ENABLE,
+        ),
+        (
+            {"name": "good", "asks": True},
+            "expired",
+            "the broker at {} rejected the certificate of this client: certificate expired",
+            REJECTED,
+        ),
+        (
+            {"name": "good", "asks": True},
+            "stranger",
+            "the broker at {} rejected the certificate of this client: unknown ca",
+            REJECTED,
+        ),
+    ],
+    ids=["expired", "foreign", "old", "client expired", "client foreign"],
+)
+def test_a_handshake_that_fails_is_one_line_with_its_cause(folder, made, own, says, hint):
+    with listener(tls_of(folder, **made)) as port:
+        server = f"127.0.0.1:{port}"
+        check_refused(command(folder, server, own), says.format(server), hint)
+
+
+@pytest.mark.parametrize("own", ["expired", "stranger", None])
+def test_a_service_that_rejects_the_client_sends_no_alert(folder, own):
+    tls = Tls(
+        certificate=folder / "server.pem", key=folder / "key.pem", client_ca=folder / "ca.pem"
+    )
+    with running(tls=tls) as service:
+        check_refused(
+            command(folder, service.bootstrap, own),
+            f"no broker answers at {service.bootstrap}: the connection ended after the TLS "
+            "handshake, before an answer",
+            CLOSED,
+        )
+
+
+def test_a_service_without_tls(folder):
+    with running() as service:
+        check_refused(
+            command(folder, service.bootstrap),
+            f"no broker answers at {service.bootstrap}: the TLS handshake failed: "
+            "unexpected eof while reading",
+            NO_TLS,
+        )
