@@ -22,7 +22,7 @@ import socket
 import ssl
 import threading
 from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
     Addresses: TypeAlias = list[tuple[Any, ...]]
+
+Untyped: TypeAlias = Any
+"""A private part of http.client, without types."""
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -90,8 +93,24 @@ def connected(
         raise TimeoutError
 
 
+class _Response(HTTPResponse):
+    """An answer whose chunks have a size.
+
+    For a chunk of size -1, `HTTPResponse.read(N)` returns all that the server sends, not N bytes.
+    """
+
+    def _read_next_chunk_size(self) -> int:
+        read: Untyped = super()
+        size: int = read._read_next_chunk_size()  # noqa: SLF001 (no public door)
+        if size < 0:
+            raise HTTPException("invalid size of a chunk")
+        return size
+
+
 class _Connection(HTTPConnection):
     """A connection that another thread can cut, in the middle of a TLS handshake too."""
+
+    response_class = _Response
 
     def __init__(self, parts: SplitResult, tls: ssl.SSLContext | None, wait_s: float) -> None:
         super().__init__(parts.hostname or "", parts.port or _PORTS[parts.scheme], timeout=wait_s)
