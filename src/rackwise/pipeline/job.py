@@ -103,7 +103,7 @@ from rackwise.pipeline.plans.earlier import (
 )
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, run_id
-from rackwise.pipeline.runtime.failures import full_disk
+from rackwise.pipeline.runtime.failures import failures_told, full_disk
 from rackwise.pipeline.stream.table_formats import PARQUET
 from rackwise.pipeline.summary import (
     LISTED,
@@ -178,10 +178,13 @@ def analyze_on(engine: JobEngine, request: AnalyzeRequest) -> Analysis:
 
     Raises `InvalidSnapshot` (none left, one name for two clusters, a broker without address where
     flow logs are read), `InvalidFlows`, `InvalidRates`, `InvalidPrices`, `InvalidSubnets`,
-    `InvalidPolicy`, `InvalidConfig` for what the engine cannot do; `ConnectorMissing`;
-    `OutputNotShared`; `QuarantineExceeded` and `BytesLost`, after which nothing may be published.
+    `InvalidPolicy`, `InvalidConfig` for what the engine cannot do and for a damaged table of an
+    earlier run; `ConnectorMissing`; `OutputNotShared`; `WorldError` where tasks or Spark were
+    killed; `QuarantineExceeded` and `BytesLost`, after which nothing may be published.
     """
-    with engine.watched() as jobs:
+    standing = {each.tables for each in request.standing if each.tables is not None}
+    earlier = {request.earlier.tables} if request.earlier else set()
+    with failures_told(sorted(standing | earlier)), engine.watched() as jobs:
         request.watch(jobs)
         return _AnalyzeRun(engine, request.settled(), jobs).analysis()
 

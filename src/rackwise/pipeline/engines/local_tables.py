@@ -18,7 +18,7 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.splits import UnreadableFile
 from rackwise.pipeline.runtime.child_process import ReaderEnded, in_child
-from rackwise.pipeline.runtime.failures import failure_line
+from rackwise.pipeline.runtime.failures import damaged_table, failure_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -95,10 +95,4 @@ def _damage_told(folder: Path) -> Iterator[None]:
     except (UnreadableFile, ReaderEnded) as error:
         place = f"{error.note}: " if isinstance(error, ReaderEnded) else ""
         had = place + failure_line(error)
-        raise InvalidConfig(
-            f"expected a table of an earlier run that can be read, got a damaged file: {had}",
-            wanted="readable files",
-            had=had,
-            hint="restore the file, or start a new result with another --out",
-            where=str(folder),
-        ) from None
+        raise damaged_table(had, str(folder)) from None

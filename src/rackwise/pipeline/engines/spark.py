@@ -22,8 +22,8 @@ from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_ke
 from rackwise.pipeline.ingest.files import escape_glob, flow_files
 from rackwise.pipeline.ingest.formats import input_format, read_bronze, with_all_columns
 from rackwise.pipeline.ingest.names import names_by_task
-from rackwise.pipeline.ingest.splits import are_dealt
-from rackwise.pipeline.ingest.tables import store, write_arrow, write_table
+from rackwise.pipeline.ingest.splits import are_dealt, damage_told
+from rackwise.pipeline.ingest.tables import check_has_bytes, store, write_arrow, write_table
 from rackwise.pipeline.request import check_shared, claim_folder
 from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.runtime.running import java_version, watched
@@ -87,7 +87,8 @@ class SessionEngine(JobEngine):
     def read(
         self, path: str, schema: StructType, *, only: Mapping[str, Collection[Any]] = NOTHING
     ) -> DataFrame:
-        """The rows of a folder or URI."""
+        """The rows of a folder or URI. Raises `InvalidConfig`."""
+        check_has_bytes(path)
         rows = self.spark.read.schema(schema).parquet(escape_glob(path)).select(*schema.names)
         for name, values in only.items():
             rows = rows.where(F.col(name).isin(sorted(values)))
@@ -214,7 +215,8 @@ class SessionEngine(JobEngine):
         rows = read_bronze(self.spark, files, format)
         if keep is not None:
             rows = with_all_columns(rows, format)
-            rows.write.parquet(keep)
+            with damage_told(*self.failures):
+                rows.write.parquet(keep)
             rows = self.spark.read.schema(rows.schema).parquet(escape_glob(keep))
         return SparkFlows(self, rows, files, input_format(format))
 

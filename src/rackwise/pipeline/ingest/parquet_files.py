@@ -59,6 +59,8 @@ def read_parquet(
         )
         rows.schema  # noqa: B018 (Connect reads the files only on a request)
     except spark_failures() as error:
+        if all(file.is_dealt for file in files):  # tasks name the file, Spark not always does
+            parquet_rows(spark, files, wanted=frozenset(wanted) - RESERVED, left_out=RESERVED)
         had = failure_line(error)
         raise InvalidFlows(
             f"expected Parquet files whose columns agree, got an error from Spark: {had}",

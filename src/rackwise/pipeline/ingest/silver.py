@@ -94,6 +94,30 @@ def write_silver(
     Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when a file cannot be read or
     the bytes do not fit into 63 bits.
     """
+    with damage_told(*engine.failures, crash=partial(crash_in, engine, files)):
+        return _write(
+            engine,
+            given,
+            fleet,
+            options,
+            format=format,
+            files=files,
+            folder=folder,
+            keeps_facts=keeps_facts,
+        )
+
+
+def _write(
+    engine: Engine,
+    given: FactInput,
+    fleet: Fleet,
+    options: FactOptions,
+    *,
+    format: str,  # noqa: A002 (the word of the command line)
+    files: Sequence[FlowFile],
+    folder: str,
+    keeps_facts: bool,
+) -> Silver:
     stages: list[str] = []
     options = replace(options, persist=store_in(folder, stages))
     added = None
@@ -173,9 +197,8 @@ def _by_tasks(
 ) -> _Added | None:
     """The sums of the tasks that read the files; None if rows must be compared with each other."""
     columns = task_columns(given.builder.bits)
-    with damage_told(*engine.failures, crash=partial(crash_in, engine, files)):
-        found = sums_by_task(engine, given, fleet, options, files)
-        by_task = engine.store(found, path, columns)
+    found = sums_by_task(engine, given, fleet, options, files)
+    by_task = engine.store(found, path, columns)
     counts = task_counts(engine, by_task)
     if given.has_directions is None and counts.lacking:
         return None

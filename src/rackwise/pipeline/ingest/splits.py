@@ -42,6 +42,7 @@ from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_ke
 from rackwise.pipeline.ingest.files import PARQUET
 from rackwise.pipeline.ingest.text_lines import TextPart
 from rackwise.pipeline.runtime.child_process import ReaderEnded, in_child
+from rackwise.pipeline.runtime.failures import WORKER_CRASHED
 from rackwise.pipeline.runtime.stores.filesystems import (
     ChangedFile,
     check_unchanged,
@@ -84,8 +85,6 @@ SPLIT = StructType(
 
 _CRASH = StructType([StructField("crash", StringType())])
 """The path of a file that crashes its reader, and how."""
-WORKER_CRASHED = "Python worker exited unexpectedly"
-"""What Spark says of a worker that crashed."""
 
 
 def are_dealt(files: Sequence[FlowFile], *, deals_text: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Writes and reads tables of the pipeline as Parquet, with their schema and their counts."""
+"""Writes and checks tables of the pipeline: Parquet, with their schema and their counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pyarrow import parquet
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import LongType
 
+from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.files import escape_glob
+from rackwise.pipeline.runtime.failures import damaged_table
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import arrow_schema
 
@@ -63,6 +65,13 @@ def _counts_of(folder: Path, *, has_bytes: bool) -> WriteCounts:
                 parts = file.iter_batches(columns=["bytes"])
                 total += sum(pc.sum(part.column(0)).as_py() or 0 for part in parts)
     return WriteCounts(rows=rows, bytes=total if has_bytes else None)
+
+
+def check_has_bytes(path: str) -> None:
+    """Raise `InvalidConfig` for an empty file, which Spark reads as no rows; not on a store."""
+    for file in [] if "://" in path else sorted(Path(path).rglob("*.parquet")):
+        if file.is_file() and file.stat().st_size == 0:
+            raise damaged_table(f"{escaped(str(file))} is empty", path)
 
 
 def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructType) -> None:

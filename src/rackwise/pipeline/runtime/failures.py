@@ -1,4 +1,11 @@
-"""The failures of actions: Spark's exceptions, the line that has the cause, and a full disk."""
+"""The failures of actions: Spark's exceptions, their causes, and what a user is told about them.
+
+```
+full disk        of tables and intermediate files
+lost run         tasks, executors or Java that were killed or crashed
+damaged table    a file of an earlier run that Spark cannot read
+```
+"""
 
 from __future__ import annotations
 
@@ -7,11 +14,17 @@ import os
 import re
 import shutil
 import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
 
-from rackwise.core.errors import WorldError
-from rackwise.core.text import escaped
+from rackwise.core.errors import InvalidConfig, ServerDied, WorldError
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a disk, a quota or a limit of the size of files that has no room."""
@@ -20,6 +33,22 @@ LONGEST_FAILURE = 300
 _JAVA = ": "
 """What begins the line of an exception of Java that has no condition."""
 _CONDITION = re.compile(r"\[[A-Z_]+[A-Z_0-9.]*\]")
+WORKER_CRASHED = "Python worker exited unexpectedly"
+"""What Spark says of a Python worker that was killed or crashed."""
+_ATTEMPTS = re.compile(r"Task \d+ in stage [\d.]+ failed (\d+) times?, most recent failure")
+_EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(.*?\) Reason: ([^\n]*)")
+_LOST = (
+    *("has failed the maximum allowable number of times", "FetchFailed("),
+    *("Master removed our application", "SparkContext was shut down"),
+)
+"""What Spark says of a stage that lost executors too often, and of a cluster that ended the run."""
+_NO_SERVER = ("UNAVAILABLE", "failed to connect to all addresses", "Socket closed")
+"""What a client of Connect says of a server that is gone."""
+_UNREADABLE = ("[FAILED_READ_FILE", "[PATH_NOT_FOUND]")
+_RUN_AGAIN = (
+    "run the command again; if this happens again, look in the log of the system for a process "
+    "that was killed because memory ended, and use machines or executors with more memory"
+)
 
 
 def spark_failures() -> tuple[type[Exception], ...]:
@@ -68,4 +97,90 @@ def full_disk(error: BaseException, tables: str) -> WorldError | None:
         hint="free space there, or set --tables or TMPDIR to another disk; the result that was "
         "published before is still there",
         where=tables,
+    )
+
+
+@contextmanager
+def failures_told(tables: Iterable[str]) -> Iterator[None]:
+    """Raise an error of one line in place of a failure of Spark whose cause is not the code.
+
+    `tables`: folders or URIs of what earlier runs wrote.
+    """
+    try:
+        yield
+    except Exception as error:
+        told = lost_run(error) or unreadable_table(error, tables)
+        if told is None:
+            raise
+        raise told from error
+
+
+def lost_run(error: Exception) -> WorldError | None:
+    """The error for a run whose tasks, executors or Java were killed or crashed; None: another one.
+
+    Spark runs a task again, four times on a cluster and not at all on this machine, and gives up.
+    """
+    if _is_without_java(error):
+        had = "Spark's Java ended in the middle of the run"
+        return ServerDied(had, wanted="a running Spark", had=had, hint=_RUN_AGAIN)
+    text = str(error) if isinstance(error, spark_failures()) else ""
+    attempts, lost = _ATTEMPTS.search(text), _EXECUTOR_LOST.search(text)
+    what = f"a task after {counted(int(attempts[1]), 'attempt')}" if attempts else "a stage"
+    if lost:
+        had = f"its executor was lost: {escaped(lost[1])}"
+    elif attempts and WORKER_CRASHED in text:
+        had = "its Python worker ended"
+    elif any(each in text for each in _LOST):
+        had = "executors were lost, and results with them"
+    else:
+        return None
+    return WorldError(
+        f"Spark gave up {what}: {had}",
+        wanted="a task that ends with a result",
+        had=had,
+        hint=_RUN_AGAIN,
+    )
+
+
+def _is_without_java(error: Exception) -> bool:
+    """Whether the driver, in this process or behind Connect, is gone."""
+    from py4j.protocol import Py4JJavaError, Py4JNetworkError
+
+    if isinstance(error, Py4JJavaError):  # Java has answered
+        return False
+    if type(error).__name__ == "SparkConnectGrpcException":
+        return any(each in str(error) for each in _NO_SERVER)
+    return isinstance(error, Py4JNetworkError | ConnectionRefusedError | ConnectionResetError)
+
+
+def unreadable_table(error: Exception, tables: Iterable[str]) -> WorldError | InvalidConfig | None:
+    """The error for a file that Spark cannot read; None for another failure.
+
+    `tables`: as in `failures_told`.
+    """
+    lines = str(error).splitlines() if isinstance(error, spark_failures()) else []
+    marked = (line[line.index(each) :] for line in lines for each in _UNREADABLE if each in line)
+    line = next(marked, None)
+    if line is None:
+        return None
+    place = unquote(line)
+    where = next((each for each in tables if each in line or each in place), None)
+    if where is not None:
+        return damaged_table(escaped(place), where)
+    return WorldError(
+        f"Spark cannot read a file: {escaped(line)}",
+        wanted="files that do not change during the run",
+        had=line,
+        hint="look at the disk or the store of the file, and run the command again",
+    )
+
+
+def damaged_table(had: str, where: str) -> InvalidConfig:
+    """The error for a table in the folder `where` of which a file is missing or cannot be read."""
+    return InvalidConfig(
+        f"expected a table of an earlier run that can be read, got a damaged file: {had}",
+        wanted="readable files",
+        had=had,
+        hint="restore the file, or start a new result with another --out",
+        where=where,
     )

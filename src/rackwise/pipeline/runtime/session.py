@@ -27,7 +27,7 @@ import os
 import socket
 import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
@@ -163,7 +163,8 @@ def session(
             with _silent_loggers():
                 yield created
         finally:
-            created.stop()
+            with _ended_allowed():
+                created.stop()
 
 
 def check_version(
@@ -363,6 +364,15 @@ def _installed() -> Iterator[None]:
             had=None,
             hint=HINT if is_spark else 'pip install "rackwise[connect]"',
         ) from error
+
+
+@contextmanager
+def _ended_allowed() -> Iterator[None]:
+    """Stop a session whose Java may have ended: the error that this caused counts."""
+    from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+
+    with suppress(Py4JNetworkError, ConnectionError):
+        yield
 
 
 @contextmanager

@@ -27,22 +27,35 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+from pyarrow import parquet
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import BytesLost, InvalidFlows
+from rackwise.core.text import escaped
 from rackwise.pipeline.columns.clock import day_at, day_number
 from rackwise.pipeline.ingest.row_outcomes import KEPT
+from rackwise.pipeline.runtime.failures import damaged_table, failure_line, failures_told
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import FLOW_INPUT
 from rackwise.pipeline.stream.counts import CompactCounts
-from rackwise.pipeline.stream.messages import CLIENT_FIELDS, LATE_MS, bytes_of_rows, lateness_ms
+from rackwise.pipeline.stream.messages import (
+    CLIENT_FIELDS,
+    LATE_MS,
+    MESSAGES,
+    bytes_of_rows,
+    lateness_ms,
+)
 from rackwise.pipeline.stream.store import STREAM, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import date
 
     from pyspark.sql import Column, DataFrame, SparkSession
+
+    from rackwise.pipeline.stream.store import Batch
 
 OUTCOMES = ("accepted", "superseded", "duplicate")
 SOURCE = "telemetry"
@@ -101,7 +114,8 @@ def flows_of(accepted: DataFrame) -> DataFrame:
 def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, str]:
     """The day's counts, and the folder with its canonical flows; the caller removes the folder.
 
-    Raises `InvalidFlows` if no batch holds a message of the day, and `BytesLost`.
+    Raises `InvalidFlows` if no batch holds a message of the day; `InvalidConfig` for a damaged
+    batch; `WorldError` where tasks or Spark were killed; `BytesLost`.
     """
     store = Store(out)
     number = day_number(day)
@@ -110,8 +124,34 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
     ]
     if not batches:
         raise _no_messages(day, store)
+    for batch in batches:
+        _check_stored(store.folder_of(batch), batch.messages)
+    with failures_told([store.out]):
+        return _compact(spark, store, day, batches)
+
+
+def _check_stored(folder: str, messages: int) -> None:
+    """Raise `InvalidConfig` for a batch of which files are missing, empty or cut.
+
+    Spark reads an empty file, and a folder without one of its files, as fewer messages.
+    """
+    rows = 0
+    for file in sorted(Path(folder).glob("*.parquet")):
+        try:
+            rows += parquet.read_metadata(file).num_rows
+        except (OSError, pa.ArrowException) as error:
+            had = f"{escaped(str(file))}: {failure_line(error)}"
+            raise damaged_table(had, folder) from None
+    if rows != messages:
+        raise damaged_table(f"{escaped(folder)} has {rows} of {messages} messages", folder)
+
+
+def _compact(
+    spark: SparkSession, store: Store, day: date, batches: Sequence[Batch]
+) -> tuple[CompactCounts, str]:
+    number = day_number(day)
     folders = [store.folder_of(each) for each in batches]
-    of_day = spark.read.parquet(*folders).where(F.col("day") == number)
+    of_day = spark.read.schema(MESSAGES).parquet(*folders).where(F.col("day") == number)
     messages = with_outcomes(of_day.where(F.col("reason") == KEPT)).cache()
     found = {row.outcome: row for row in _counts(messages).collect()}
     by_reason = {row.reason: row["count"] for row in of_day.groupBy("reason").count().collect()}

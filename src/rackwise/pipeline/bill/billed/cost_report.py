@@ -37,7 +37,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from rackwise.core.billed.comparison import USAGE, BilledLines
 from rackwise.core.billed.zones import REGIONAL, region_of_usage
 from rackwise.core.errors import InvalidBilled
-from rackwise.core.text import escaped
+from rackwise.core.text import alternatives, escaped
 from rackwise.pipeline.ingest.files import FlowFile, files_at
 from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 from rackwise.pipeline.runtime.stores.filesystems import check_no_password
@@ -57,6 +57,17 @@ REQUIRED: Final = {
     "start": "lineItem/UsageStartDate",
 }
 """Value of a line -> the column that has it."""
+_TEXT: Final = ("string",)
+_TIMES: Final = (*_TEXT, "timestamp", "timestamp_ntz", "date")
+_NUMBERS: Final = (*_TEXT, "decimal", "double", "float", "bigint", "int", "smallint", "tinyint")
+_TYPES: Final = {
+    "usage_type": _TEXT,
+    "line_type": _TEXT,
+    "amount": _NUMBERS,
+    "cost": _NUMBERS,
+    "start": _TIMES,
+}
+"""Value of a line -> types of Spark, without digits, that its column may have."""
 OPTIONAL: Final = {
     "end": ("lineItem/UsageEndDate",),
     "currency": ("lineItem/CurrencyCode",),
@@ -177,15 +188,19 @@ def _by_columns(
             columns = tuple((each.name, each.dataType.simpleString()) for each in schema.fields)
         except spark_failures() as error:
             _unreadable([file], error)
-        names = {_plain_name(name) for name, _ in columns}
-        for column in REQUIRED.values():
-            if _plain_name(column) not in names:
+        kinds = {_plain_name(name): kind for name, kind in columns}
+        for value, column in REQUIRED.items():
+            kind = kinds.get(_plain_name(column))
+            if kind is None:
                 had = (
                     ", ".join(escaped(name) for name, _ in columns[:_SHOWN_COLUMNS]) or "no columns"
                 )
                 rest = len(columns) - _SHOWN_COLUMNS
                 more = f" and {rest} more" if rest > 0 else ""
                 _wrong(file.path, f"a column {column}", had + more, _COLUMNS_HINT)
+            if kind.partition("(")[0] not in _TYPES[value]:
+                wanted = f"{alternatives(_TYPES[value])} in column {column}"
+                _wrong(file.path, wanted, kind, _COLUMNS_HINT)
         # the kind of file is a part of the key: files of one group are read by one reader
         found[(("", "parquet" if _is_parquet(file) else "csv"), *columns)].append(file)
     return found
