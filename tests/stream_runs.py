@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet
+import pyspark
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
@@ -21,6 +22,8 @@ from telemetry import AT_MS, MINUTE_MS
 
 LAUNCHER = Path(__file__).with_name("killed_stream.py")
 PATIENCE_S = 900
+JARS_SINCE = (4, 2)
+"""The oldest Spark that the jars of the tests fit; for an older one, the command finds its own."""
 ARRIVED_MS = AT_MS + MINUTE_MS
 
 
@@ -70,7 +73,9 @@ def was_killed(point, *words):
 def reading(bootstrap, topic, home, *more, jars=True):
     """The command that reads the stored messages of a topic."""
     place = ["--out", home / "out", "--checkpoint", home / "mark", "--topic", topic]
-    spark = ["--master", "local[2]", "--conf", f"spark.jars={connector_jars()}"] if jars else []
+    is_fit = tuple(map(int, pyspark.__version__.split(".")[:2])) >= JARS_SINCE
+    given = ["--conf", f"spark.jars={connector_jars()}"] if is_fit else []
+    spark = ["--master", "local[2]", *given] if jars else []
     return ["stream", "run", "--bootstrap-server", bootstrap, *place, *spark, *more]
 
 
