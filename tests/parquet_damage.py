@@ -12,6 +12,7 @@ PAR1  header page  header page ..  footer  length of footer  PAR1
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 MAGIC = b"PAR1"
@@ -287,6 +288,14 @@ DAMAGES = (
     *(lying_footer, lying_footer, lying_page, lying_page, lying_page),
     *(flipped, flipped, lying_length, cut, shuffled),
 )
+
+
+def bad_pages(file: Path) -> None:
+    """Overwrite the header of every page of a file."""
+    data = bytearray(file.read_bytes())
+    for page in pages_of(bytes(data)):
+        data[page.start : page.start + 8] = b"\xff" * 8
+    file.write_bytes(data)
 
 
 def with_short_maximum(data: bytes, name: str) -> bytes:

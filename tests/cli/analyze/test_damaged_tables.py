@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from canonical_flows import demo_flows, write_flows
 from cost_reports import line, parquet_report
-from parquet_damage import pages_of
+from parquet_damage import bad_pages
 from rackwise.adapters.files import read_published, write_snapshot
 from refusals import called
 from small_fleets import DEMO_READERS, GIB, cluster
@@ -19,14 +19,6 @@ pytestmark = pytest.mark.spark
 
 TABLE = "expected a table of an earlier run that can be read, got a damaged file: "
 FLOWS = "expected flow files that can be read, got a damaged one: "
-
-
-def bad_pages(file):
-    """Overwrite the header of every page."""
-    data = bytearray(file.read_bytes())
-    for page in pages_of(bytes(data)):
-        data[page.start : page.start + 8] = b"\xff" * 8
-    file.write_bytes(data)
 
 
 def cut(file):
