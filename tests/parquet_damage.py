@@ -12,8 +12,11 @@ PAR1  header page  header page ..  footer  length of footer  PAR1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAGIC = b"PAR1"
 TAIL = 8
