@@ -22,8 +22,8 @@ BROKERS, RACKS, REPLICAS = 300, 3, 3
 PARTITIONS, TOPIC_SIZE = 1_600_000, 1000
 LIMIT_KIB = 2_621_440
 """2.5 GiB."""
-LIMITED = f'ulimit -v {LIMIT_KIB}; exec "$@"'
-"""Runs its arguments in an address space of this size."""
+LIMITED = 'ulimit -v "$0"; exec "$@"'
+"""Runs its arguments in an address space of so many KiB as the name of the script says."""
 MEMBERS, GROUP_TOPICS = 100, 20
 """Members of the consumer group, and the topics that it reads."""
 
@@ -111,13 +111,18 @@ class Measured(NamedTuple):
 
 
 def measure(
-    words: Sequence[object], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    words: Sequence[object],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    limit_kib: int = LIMIT_KIB,
 ) -> Measured:
-    """Run `rackwise` with these words in an address space of `LIMIT_KIB`; stdout is dropped."""
+    """Run `rackwise` with these words in an address space of `limit_kib`; stdout is dropped."""
     with (
         TemporaryFile("w+") as stderr,
         subprocess.Popen(
-            ["sh", "-c", LIMITED, "sh", sys.executable, "-m", "rackwise.cli", *map(str, words)],
+            ["sh", "-c", LIMITED, str(limit_kib), sys.executable, "-m", "rackwise.cli"]
+            + [str(word) for word in words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,

@@ -74,6 +74,16 @@ def test_an_unknown_size_makes_the_sums_unknown():
     assert (found["/us/a"].cross_bytes, found["/us/a"].usd_nano) == (0, 0)
 
 
+def test_a_part_of_the_partitions_at_a_time_gives_the_same_sums(monkeypatch):
+    known = [((1, 2), (1, 2), GIB), ((2, 1), (1, 2), 3), ((3, 1), (3, 1), GIB), ((1,), (1,), 7)]
+    for unknown in ((), (((1, 2), (1, 2), None),)):
+        cluster = of(*known, *unknown)
+        whole = restores(cluster)
+        with monkeypatch.context() as patch:
+            patch.setattr("rackwise.core.restore.PART_ROWS", 1)
+            assert restores(cluster) == whole
+
+
 def test_a_level_without_a_price_has_no_dollars():
     found = restores(of(((1, 2), (1, 2), GIB), ((1, 3), (1, 3), GIB)), prices=(price(),))
     assert (found["/eu/a"].cross_bytes, found["/eu/a"].usd_nano) == (2 * GIB, None)

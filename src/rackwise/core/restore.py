@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
     from rackwise.core.traffic import Price
 
+PART_ROWS = 1 << 17
+"""Partitions whose copies are computed at a time; each takes some numbers for two replicas."""
 KIND = "replicate"
 """The kind of traffic whose price applies to copies."""
 
@@ -199,7 +201,17 @@ def _nano(sizes: NDArray[np.int64], price: Price) -> int:
 def _copies(view: View, level: int) -> Iterator[_Copies]:
     """The copies after the death of each node of a level, for groups of equally long lists."""
     nodes = view.tree.nodes.astype(np.int64)
-    for rows, (placed, isr) in blocks(view.placed, view.table.isr):
+    everything = np.arange(len(view.table))
+    for start in range(0, len(everything), PART_ROWS):
+        part = everything[start : start + PART_ROWS]
+        yield from _copies_of(view, nodes, level, part)
+
+
+def _copies_of(
+    view: View, nodes: NDArray[np.int64], level: int, part: NDArray[np.int64]
+) -> Iterator[_Copies]:
+    """The copies of some rows; `nodes`: of each level and place."""
+    for rows, (placed, isr) in blocks(view.placed, view.table.isr, rows=part):
         places = view.placed_places[placed]
         ids, in_sync = view.placed.values[placed], view.table.isr.values[isr]
         is_source = view.live[places] & (ids[:, :, None] == in_sync[:, None, :]).any(axis=2)

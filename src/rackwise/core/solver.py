@@ -51,8 +51,8 @@ class Network:
     """Node at the start of each arc, [arcs]."""
     heads: NDArray[np.int32] | NDArray[np.int64]
     """Node at the end of each arc, [arcs]."""
-    capacities: NDArray[np.int64]
-    """Most units on each arc, int64 [arcs]."""
+    capacities: NDArray[np.signedinteger]
+    """Most units on each arc, [arcs]."""
     costs: NDArray[np.int64]
     """Cost of a unit on each arc, int64 [arcs]."""
     supplies: NDArray[np.int64]
@@ -90,7 +90,7 @@ def cheapest_flow(network: Network) -> NDArray[np.int64]:
     solver = _ortools().SimpleMinCostFlow()
     largest = max(int(network.costs.max(initial=0)), -int(network.costs.min(initial=0)))
     check_size(largest * len(network.supplies))
-    arcs = solver.add_arcs_with_capacity_and_unit_cost(
+    solver.add_arcs_with_capacity_and_unit_cost(
         network.tails, network.heads, network.capacities, network.costs
     )
     solver.set_nodes_supplies(np.arange(len(network.supplies)), network.supplies)
@@ -102,6 +102,7 @@ def cheapest_flow(network: Network) -> NDArray[np.int64]:
         raise no_flow(supplied)
     if status != solver.OPTIMAL:
         check_size(COST_LIMIT)
+    arcs = np.arange(solver.num_arcs(), dtype=np.int32)
     return np.asarray(solver.flows(arcs), dtype=np.int64)
 
 

@@ -33,6 +33,7 @@ COMMANDS = (
     (2, ("plan", "drain", "7")),
     (2, ("plan", "leaders")),
     (2, ("--json", "plan", "repair")),
+    (2, ("plan", "add", *NAMED_RACKS)),
 )
 """Exit code and words of commands that read the snapshot alone."""
 
@@ -69,7 +70,9 @@ def test_plans_are_proved_explained_and_compared(folder: Path) -> None:
 
 
 def test_a_search_that_does_not_fit_ends_with_a_hint(folder: Path) -> None:
-    found = run(folder, "plan", "add", *NAMED_RACKS)
+    words = (*SIZE, "plan", "add", *NAMED_RACKS, "--snapshot", "snapshot.json")
+    found = measure(words, cwd=folder, limit_kib=LIMIT_KIB * 4 // 5)
+    assert "internal error" not in found.stderr
     assert found.exit == 1
     assert "error: not enough memory: expected about " in found.stderr
     assert "hint: " in found.stderr

@@ -84,7 +84,7 @@ class TestFewArcs:
         leaving = []
         for policy, goal in ((Policy(), Repair()), (spread, Repair()), (Policy(), Balance())):
             network = built(instance_of(cluster, policy, goal))
-            leaving.append(int(((network.row >= 0) & (network.hub >= 0)).sum()))
+            leaving.append(int(((network.row >= 0) & network.is_hub).sum()))
         assert leaving[0] == 0
         assert leaving[1] > 0
         assert leaving[2] > 0

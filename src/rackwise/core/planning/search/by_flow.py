@@ -150,7 +150,7 @@ def _copy_costs(instance: Instance, network: SetNetwork, stage: int) -> NDArray[
 def _dropped_leaders(instance: Instance, network: SetNetwork) -> NDArray[np.int64]:
     """A preferred leader that stays saves 1 on an arc of its own; one that leaves costs 1."""
     held = np.flatnonzero((network.row >= 0) & (network.broker >= 0))
-    is_leaving = network.hub[held] >= 0
+    is_leaving = network.is_hub[held]
     rows, brokers = network.row[held].astype(np.int64), network.broker[held].astype(np.int64)
     leads = is_preferred(instance, rows, brokers)
     found = np.zeros(len(network.tails), dtype=np.int64)
@@ -160,7 +160,7 @@ def _dropped_leaders(instance: Instance, network: SetNetwork) -> NDArray[np.int6
 
 def _steady_costs(prices: SteadyCosts, network: SetNetwork) -> NDArray[np.int64]:
     """The price of replication; a replica that stays in its rack costs what it cost."""
-    placed = np.flatnonzero((network.row >= 0) & ((network.broker < 0) | (network.hub < 0)))
+    placed = np.flatnonzero((network.row >= 0) & ((network.broker < 0) | ~network.is_hub))
     found = np.zeros(len(network.tails), dtype=np.int64)
     found[placed] = prices.at(*_rows_and_leaves(network, placed))
     return found

@@ -56,7 +56,7 @@ def even_flow(
     tails = network.tails[:exits]
     base = _sums(heads, flow, is_in & ~is_open, width) + network.supplies[:width]
     base -= _sums(tails, np.where(is_open, capacities, flow), tails < width, width)
-    hubs = np.flatnonzero(is_in & is_open & (network.hub[:exits] >= 0) & (network.row[:exits] < 0))
+    hubs = np.flatnonzero(is_in & is_open & network.is_hub[:exits] & (network.row[:exits] < 0))
     room = (_highest_loads(instance, network, face, base) - base).clip(min=0)
     capacities[hubs] = np.minimum(capacities[hubs], room[heads[hubs]])
     is_hub = np.zeros(exits, dtype=np.bool_)
@@ -136,7 +136,7 @@ def _highest_loads(
     held = np.bincount(leaf, weights=base[takers], minlength=leaves)
     # Units that come to each rack: those that may, those that must, and those that start in hubs.
     comes = (network.row[:exits] >= 0) & face.is_open[:exits]
-    is_sent = (network.row[:exits] >= 0) & (network.hub[:exits] >= 0)
+    is_sent = (network.row[:exits] >= 0) & network.is_hub[:exits]
     sent = is_sent & ~face.is_open[:exits]
     coming = np.bincount(
         network.leaf[:exits][comes], weights=network.capacities[:exits][comes], minlength=leaves

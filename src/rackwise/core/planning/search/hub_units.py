@@ -58,7 +58,7 @@ class KeptReplicas(NamedTuple):
 
 def kept_replicas(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> KeptReplicas:
     """The replicas that are pinned, kept, or have an arc of their own."""
-    is_direct = (flow > 0) & (network.row >= 0) & (network.broker >= 0) & (network.hub < 0)
+    is_direct = (flow > 0) & (network.row >= 0) & (network.broker >= 0) & ~network.is_hub
     direct = np.flatnonzero(is_direct & (network.group < 0))
     shared, shared_rows = _units_of_groups(
         network, flow, np.flatnonzero(is_direct & (network.group >= 0))
@@ -98,7 +98,7 @@ class _Leaving(NamedTuple):
 
 
 def _leaving(network: SetNetwork, flow: NDArray[np.int64]) -> _Leaving:
-    arcs = np.flatnonzero((network.row >= 0) & (network.broker >= 0) & (network.hub >= 0))
+    arcs = np.flatnonzero((network.row >= 0) & (network.broker >= 0) & network.is_hub)
     members = network.members.take(network.group[arcs].astype(np.int64))
     first = members.offsets[:-1][members.rows]
     sizes = members.lengths[members.rows]
@@ -125,7 +125,7 @@ def hub_units(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) 
     nodes = np.concatenate([network.heads[arcs], network.waiting[:, 2]])
     leaves = np.concatenate([network.leaf[arcs], network.waiting[:, 1]])
     turn = _turns(rows, nodes)
-    ways = np.flatnonzero(is_used & (network.row < 0) & (network.hub >= 0))
+    ways = np.flatnonzero(is_used & (network.row < 0) & network.is_hub)
     tails, heads = network.tails[ways], network.heads[ways]
     height = _heights(tails, heads, len(network.supplies))
     for level in range(int(height.max(initial=0)), 0, -1):

@@ -35,6 +35,7 @@ Source: complementary slackness; Ahuja, Magnanti, Orlin, "Network Flows" (1993),
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -64,8 +65,8 @@ class Arcs(NamedTuple):
     """Node at the start of each arc, [arcs]."""
     heads: NDArray[np.int32] | NDArray[np.int64]
     """Node at the end of each arc, [arcs]."""
-    capacities: NDArray[np.int64]
-    """Most units on each arc, int64 [arcs]."""
+    capacities: NDArray[np.signedinteger]
+    """Most units on each arc, [arcs]."""
     supplies: NDArray[np.int64]
     """Units that each node supplies, int64 [nodes]; negative is a demand."""
     shared: int
@@ -131,10 +132,10 @@ def _solve_stages(
     for number, stage in enumerate(merged):
         if number and should_stop():
             break
-        cost = stage.values()
+        cost: Cost = stage.values
         if number or start:
-            cost = settled_cost(arcs, face.is_open, cost)
-        if not (number or start) or _largest(cost):
+            cost = partial(_settled, arcs, face.is_open, cost)
+        if not (number or start) or _largest(cost()):
             try:
                 flow, is_exact = _exact_flow(arcs, face, cost, solve)
             except FlowStopped:
@@ -145,7 +146,7 @@ def _solve_stages(
                 return Face(flow, np.zeros(count, dtype=np.bool_))
             face = face._replace(flow=flow)
         if has_face or number + 1 < len(merged):
-            face = face._replace(is_open=open_arcs(arcs, face.is_open, face.flow, cost))
+            face = face._replace(is_open=open_arcs(arcs, face.is_open, face.flow, cost()))
     return face
 
 
@@ -190,6 +191,10 @@ def merge(costs: Sequence[Cost], shared: int, nodes: int) -> list[MergedCost]:
     return found or [MergedCost(((costs[0], 1, 1),), 0)]
 
 
+def _settled(arcs: Arcs, is_open: NDArray[np.bool_], cost: Cost) -> NDArray[np.int64]:
+    return settled_cost(arcs, is_open, cost())
+
+
 def settled_cost(
     arcs: Arcs, is_open: NDArray[np.bool_], cost: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -223,6 +228,10 @@ def rounded(cost: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
     return cost if not shift else -((-cost) >> shift)
 
 
+def _rounded(cost: Cost, shift: int) -> NDArray[np.int64]:
+    return rounded(cost(), shift)
+
+
 def _bits_to_fit(cost: NDArray[np.int64], times: int) -> int:
     """The number of bits by which a cost must be shifted to fit so many times."""
     shift = 0
@@ -235,37 +244,36 @@ def _largest(cost: NDArray[np.int64]) -> int:
     return max(int(cost.max(initial=0)), -int(cost.min(initial=0)))
 
 
-def _exact_flow(
-    arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve
-) -> tuple[NDArray[np.int64], bool]:
+def _exact_flow(arcs: Arcs, face: Face, cost: Cost, solve: Solve) -> tuple[NDArray[np.int64], bool]:
     """The cheapest flow on a face, from a rounded cost if the solver rejects the exact one.
 
     False if `solve` was stopped after the flow by a rounded cost: the flow is that one.
     """
     flow, shift = _rounded_flow(arcs, face, cost, solve)
     change = (_max_costs_on_path(arcs.shared) + 1) << shift
-    if not shift or change >= _largest(cost):
+    if not shift or change >= _largest(exact := cost()):
         return flow, True
-    price = node_prices(arcs, face.is_open, flow, rounded(cost, shift)) << shift
-    reduced = cost + price[arcs.tails] - price[arcs.heads]
+    price = node_prices(arcs, face.is_open, flow, rounded(exact, shift)) << shift
+    reduced = exact + price[arcs.tails] - price[arcs.heads]
     is_open = face.is_open & (np.abs(reduced) <= change)
+    reduced = np.where(is_open, reduced, 0)
     try:
-        return _exact_flow(arcs, Face(flow, is_open), np.where(is_open, reduced, 0), solve)
+        return _exact_flow(arcs, Face(flow, is_open), lambda: reduced, solve)
     except FlowStopped:
         return flow, False
 
 
 def _rounded_flow(
-    arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve
+    arcs: Arcs, face: Face, cost: Cost, solve: Solve
 ) -> tuple[NDArray[np.int64], int]:
     """The cheapest flow by a cost that the solver accepts, and the bits it was shifted by."""
-    shift = _bits_to_fit(cost, len(arcs.supplies) + 1)
+    shift = _bits_to_fit(cost(), len(arcs.supplies) + 1)
     while True:
-        rounded_cost = rounded(cost, shift)
+        rounded_cost = partial(_rounded, cost, shift)
         try:
             return _flow_on_face(arcs, face.is_open, face.flow, rounded_cost, solve), shift
         except OptimumTooLarge:
-            if _largest(rounded_cost) <= _max_costs_on_path(arcs.shared) + 1:
+            if _largest(rounded_cost()) <= _max_costs_on_path(arcs.shared) + 1:
                 raise
         shift += SHIFT_STEP
 
@@ -274,36 +282,37 @@ def _flow_on_face(
     arcs: Arcs,
     is_open: NDArray[np.bool_],
     flow: NDArray[np.int64],
-    cost: NDArray[np.int64],
+    cost: Cost,
     solve: Solve,
 ) -> NDArray[np.int64]:
     """The cheapest flow that differs from `flow` only on open arcs."""
+    # What the solver gets is made in the call, so that it can forget what it has copied.
     if is_open.all():
         return solve(
             Network(
                 tails=arcs.tails,
                 heads=arcs.heads,
                 capacities=arcs.capacities,
-                costs=cost,
+                costs=cost(),
                 supplies=arcs.supplies,
             )
         )
-    kept = np.where(is_open, 0, flow)
+    full = np.flatnonzero(~is_open & (flow > 0))
     supplies = arcs.supplies.copy()
-    is_full = kept > 0
-    np.subtract.at(supplies, arcs.tails[is_full], kept[is_full])
-    np.add.at(supplies, arcs.heads[is_full], kept[is_full])
-    found = kept
-    # The columns of open arcs are made in the call, so that the solver can forget them.
-    found[is_open] = solve(
+    np.subtract.at(supplies, arcs.tails[full], flow[full])
+    np.add.at(supplies, arcs.heads[full], flow[full])
+    del full
+    opened = solve(
         Network(
             tails=arcs.tails[is_open],
             heads=arcs.heads[is_open],
             capacities=arcs.capacities[is_open],
-            costs=cost[is_open],
+            costs=cost()[is_open],
             supplies=supplies,
         )
     )
+    found = flow.copy()
+    found[is_open] = opened
     return found
 
 

@@ -70,8 +70,9 @@ if TYPE_CHECKING:
     from rackwise.core.planning.search.network.columns import SetNetwork
 
 
-ARC_BYTES = 210
-"""Peak memory of a search by the arc: 60,000 partitions on 202 brokers took 203 to 209."""
+ARC_BYTES = 180
+"""Peak memory of a search by the arc: 1,600,000 partitions on 303 brokers took 178 of the address
+space. 60,000 on 205 took 201 with the solver's library, which is a small part at a large size."""
 ARC_BYTES_FREE = 510
 """The same if loads are free, so that brokers have an arc for each replica: 308 to 501."""
 UNIT_BYTES = 170

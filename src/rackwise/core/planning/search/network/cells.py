@@ -220,7 +220,7 @@ class CellNodes(RackHubs):
                 row=rows[examples],
                 broker=brokers[examples],
                 leaf=leaf[examples],
-                hub=hubs[examples] - self.hub_base,
+                is_hub=True,
                 is_new=True,
                 group=number,
             )

@@ -1,13 +1,16 @@
 """The columns of a network of replicas, and the meaning of its arcs.
 
 ```
-arc             row  broker  leaf  hub  is_new
-row -> broker     4       1     0   -1   no       row 4 keeps its replica on broker 1
-row -> hub        4      -1     0    0   yes      row 4 gets a replica on some broker of rack 0
-hub -> broker    -1       2    -1    0   no       broker 2 takes a unit from the hub
-hub -> node      -1      -1    -1    7   no       a node of a tree takes a unit from a partial hub
-broker -> group  -1       2    -1   -1   no       an exit
+arc             row  broker  leaf  is_hub  is_new
+row -> broker     4       1     0   no     no       row 4 keeps its replica on broker 1
+row -> hub        4      -1     0   yes    yes      row 4 gets a replica on some broker of rack 0
+hub -> broker    -1       2    -1   yes    no       broker 2 takes a unit from the hub
+hub -> node      -1      -1    -1   yes    no       a node of a tree takes a unit from a partial hub
+broker -> group  -1       2    -1   no     no       an exit
 ```
+
+A search holds all arcs while the solver, which copies them, runs. So a column has the smallest type
+of integers that holds its values.
 
 Limits: this module does not define which arcs exist (`network` does).
 """
@@ -34,26 +37,27 @@ class SetNetwork:
     """The arcs of a network and their meaning.
 
     `row` with `broker`: a replica of the row on the broker. `row` with `leaf` and without `broker`:
-    a replica on some broker of the rack; the arcs of its hub decide which. `hub` without `row`:
-    from the hub of a rack, or of a capped topic, to a broker or to a node of a tree. -1 is absent.
+    a replica on some broker of the rack; the arcs of its hub decide which. `is_hub` without
+    `row`: from the hub of a rack, or of a capped topic, to a broker or to a node of a tree. -1 is
+    absent.
     """
 
     tails: NDArray[np.int32]
     """Node at the start of each arc, int32 [arcs]."""
     heads: NDArray[np.int32]
     """Node at the end of each arc, int32 [arcs]."""
-    capacities: NDArray[np.int64]
-    """Most units on each arc, int64 [arcs]."""
+    capacities: NDArray[np.signedinteger]
+    """Most units on each arc, [arcs]."""
     supplies: NDArray[np.int64]
     """Units that each node supplies, int64 [nodes]."""
     row: NDArray[np.int32]
     """Row of the replica, int32 [arcs]."""
-    broker: NDArray[np.int32]
-    """Broker of the replica, int32 [arcs]."""
-    leaf: NDArray[np.int32]
-    """Finest rack of the replica, int32 [arcs]."""
-    hub: NDArray[np.int32]
-    """Hub through which the replica goes, int32 [arcs]."""
+    broker: NDArray[np.signedinteger]
+    """Broker of the replica, [arcs]."""
+    leaf: NDArray[np.signedinteger]
+    """Finest rack of the replica, [arcs]."""
+    is_hub: NDArray[np.bool_]
+    """Whether the replica goes through a hub, bool [arcs]."""
     is_new: NDArray[np.bool_]
     """Whether the replica is copied, bool [arcs]."""
     is_second: NDArray[np.bool_]
@@ -85,20 +89,25 @@ class Piece(NamedTuple):
     row: NDArray[np.int64] | int = NONE
     broker: NDArray[np.int64] | int = NONE
     leaf: NDArray[np.int64] | int = NONE
-    hub: NDArray[np.int64] | int = NONE
+    is_hub: bool = False
     is_new: bool = False
     is_second: bool = False
     group: NDArray[np.int64] | int = NONE
 
 
-_TYPES = {"capacities": np.int64, "is_new": np.bool_, "is_second": np.bool_}
-"""Type of the columns of arcs that are not int32."""
+_FLAGS = ("is_hub", "is_new", "is_second")
 
 
 class ArcColumns:
     """The arcs of a network, collected in parts; each column is joined only once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, brokers: int, leaves: int, units: int) -> None:
+        """`units`: no arc carries more. The columns that are not mentioned here are int32."""
+        most = {"broker": brokers, "leaf": leaves, "capacities": units}
+        self._types: dict[str, np.dtype[Any]] = {
+            **{name: np.min_scalar_type(NONE - most[name]) for name in most},
+            **dict.fromkeys(_FLAGS, np.dtype(np.bool_)),
+        }
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in Piece._fields}
         self._count = 0
 
@@ -110,7 +119,7 @@ class ArcColumns:
         count = len(piece.tails)
         self._count += count
         for name, column in piece._asdict().items():
-            narrow: NDArray[Any] = np.asarray(column, dtype=_TYPES.get(name, np.int32))
+            narrow: NDArray[Any] = np.asarray(column, dtype=self._types.get(name, np.int32))
             self._parts[name].append(np.broadcast_to(narrow, count))
 
     def join(self, name: str) -> NDArray[Any]:

@@ -105,8 +105,7 @@ class RackHubs(NetworkParts):
         brokers: NDArray[np.int64],
     ) -> None:
         """Arcs inside of hubs; `brokers`: the broker at the end, or -1."""
-        hubs = tails - self.hub_base
-        self.arcs.add(Piece(tails, heads, capacities, broker=brokers, hub=hubs))
+        self.arcs.add(Piece(tails, heads, capacities, broker=brokers, is_hub=True))
 
     def add_trees(self, aggregates: NDArray[np.int64], leaf: int) -> None:
         """Nodes for the trees of a finest rack that do not exist yet."""

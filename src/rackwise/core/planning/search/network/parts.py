@@ -49,7 +49,7 @@ class NetworkParts:
         self.nodes = self.group_base + groups
         self.first_row = self.shared = self.nodes
         # Parts of the arcs; (nodes, units) that are supplied; (row, leaf, hub) of units in hubs.
-        self.arcs = ArcColumns()
+        self.arcs = ArcColumns(brokers=self.width, leaves=instance.leaves, units=self.all_units())
         self.supply: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         self.waiting: list[NDArray[np.int64]] = []
         # Open brokers of each finest rack, and the place of each broker among them, int64 [B].
@@ -161,7 +161,7 @@ class NetworkParts:
                     (most * sizes)[some],
                     row=rows[some],
                     leaf=leaves[some],
-                    hub=hubs[some] - self.hub_base,
+                    is_hub=True,
                     is_new=True,
                     is_second=is_second,
                     group=groups[some],
