@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,14 +35,23 @@ COMMANDS = (
     (2, ("plan", "leaders")),
     (2, ("--json", "plan", "repair")),
     (2, ("plan", "add", *NAMED_RACKS)),
+    (0, ("producer", "split", "--rates", "rates.json")),
 )
-"""Exit code and words of commands that read the snapshot alone."""
+"""Exit code and words of commands that read the snapshot, and the rates of producers."""
+RATES = {
+    "format": "rackwise-rates/1",
+    "topic": "topic-00000",
+    "made_at_ms": 1795219200000,
+    "free_bytes_per_s": {"/r0": 4194304, "/r1": 4194304, "/r2": 1048576},
+    "pinned_bytes_per_s": {},
+}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("large")
     write_snapshot(large_cluster(seed=1), found / "snapshot.json")
+    (found / "rates.json").write_text(json.dumps(RATES))
     return found
 
 
