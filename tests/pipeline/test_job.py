@@ -394,7 +394,7 @@ class TestUnhappy:
 
         def broken(*given):
             parts = zip(whole(*given), is_kept, strict=True)
-            return [part if kept else part.limit(0) for part, kept in parts]
+            return [part if kept else part.frame().limit(0) for part, kept in parts]
 
         monkeypatch.setattr(silver, "flow_sums", broken)
         path = write_flows(tmp_path / "flows", demo_flows())

@@ -239,7 +239,7 @@ def test_a_task_has_one_sum_whatever_the_times_of_the_rows(spark, tmp_path):
     bronze = read_bronze(spark, files, "vpc")
     given = input_format("vpc").fact_input(bronze, fleet, buckets_of(fleet), FactOptions())
     found = sums_by_task(SessionEngine(spark), given, fleet, FactOptions(), files)
-    (row,) = found.where(f"what = {SUM}").collect()
+    (row,) = found.where("what", SUM).frame().collect()
     assert (row["rows"], row["low"], row["first"], row["last"]) == (50, 50_000, NOON, NOON + 60)
 
 

@@ -147,16 +147,14 @@ class LocalEngine(JobEngine):
         )
 
     @override
-    def summed(
-        self, rows: LocalRows, keys: Sequence[str], measures: Mapping[str, str]
-    ) -> LocalRows:
+    def summed(self, rows: LocalRows, keys: Sequence[str], measures: Sequence[str]) -> LocalRows:
         """The rows with equal keys as one, in order of their first row."""
         schema = pa.schema([rows.schema.field(name) for name in (*keys, *measures)])
 
         def batches() -> Iterator[pa.RecordBatch]:
             found = rows.table().group_by([*keys], use_threads=False)
-            sums = found.aggregate([*measures.items()]).rename_columns(schema.names)
-            yield from sums.cast(schema).to_batches()
+            sums = found.aggregate([(name, "sum") for name in measures])
+            yield from sums.rename_columns(schema.names).cast(schema).to_batches()
 
         return LocalRows(schema=schema, batches=batches)
 
@@ -183,7 +181,14 @@ class LocalEngine(JobEngine):
         return LocalRows(schema=arrow_schema(schema), batches=batches)
 
     @override
-    def store(self, rows: LocalRows, path: str, schema: StructType) -> LocalRows:  # noqa: ARG002
+    def store(
+        self,
+        rows: LocalRows,
+        path: str,  # noqa: ARG002 (there is no file)
+        schema: StructType,  # noqa: ARG002
+        *,
+        by: str,  # noqa: ARG002
+    ) -> LocalRows:
         """The rows in memory: what tasks leave is small."""
         table = rows.table()
         return LocalRows(schema=table.schema, batches=lambda: iter(table.to_batches()))

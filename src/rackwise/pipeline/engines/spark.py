@@ -1,4 +1,4 @@
-"""Runs tasks on Spark: every engine call is one of a DataFrame.
+"""Runs tasks on Spark: rows are a DataFrame, or what tasks make of one (`task_rows`).
 
 What this does not do: start a session (`runtime.session`).
 """
@@ -27,13 +27,15 @@ from rackwise.pipeline.ingest.tables import check_has_bytes, store, write_arrow,
 from rackwise.pipeline.request import check_shared, claim_folder
 from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.runtime.running import java_version, watched
-from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.runtime.session import large_batches, stream_batches
 from rackwise.pipeline.runtime.stores.folders import remove_folders
+from rackwise.pipeline.runtime.task_rows import TaskRows, cluster_work, frame_of, stored_rows
 from rackwise.pipeline.stream.table_formats import add_tables, check_lake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from typing import TypeAlias
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -49,9 +51,16 @@ if TYPE_CHECKING:
     from rackwise.pipeline.runtime.engine import ClusterWork, Work
     from rackwise.pipeline.runtime.running import RunningJobs
 
+    SparkRows: TypeAlias = DataFrame | TaskRows
+
 NOTHING: Mapping[str, Collection[Any]] = MappingProxyType({})
 _TASK = StructField("task", IntegerType())
-_FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
+
+
+def batches_for(rows: SparkRows) -> Callable[[SparkSession], AbstractContextManager[None]]:
+    """What limits the batches to Python of an action on these rows."""
+    has_streams = isinstance(rows, TaskRows) and rows.has_streams
+    return stream_batches if has_streams else large_batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,33 +104,39 @@ class SessionEngine(JobEngine):
         return rows
 
     @override
-    def map(self, rows: DataFrame, work: Work, schema: StructType) -> DataFrame:
-        """The result of a task for each partition."""
-        return rows.mapInArrow(work, schema)
+    def map(self, rows: SparkRows, work: Work, schema: StructType) -> TaskRows:
+        """The result of a task for each partition; works on one result run in one task."""
+        if not isinstance(rows, TaskRows):
+            rows = TaskRows(source=rows, works=(), schema=rows.schema)
+        return rows.map(work, schema)
 
     @override
-    def where(self, rows: DataFrame, column: str, value: str | int) -> DataFrame:
-        """The rows that Java finds, mostly when it reads them."""
+    def where(self, rows: SparkRows, column: str, value: str | int) -> SparkRows:
+        """The rows of a frame that Java finds, mostly when it reads them; others in their task."""
+        if isinstance(rows, TaskRows):
+            return rows.where(column, value)
         return rows.where(F.col(column) == value)
 
     @override
-    def union(self, parts: Sequence[DataFrame]) -> DataFrame:
+    def union(self, parts: Sequence[SparkRows]) -> SparkRows:
         """The rows of all frames."""
-        return reduce(lambda one, other: one.unionByName(other), parts)
+        if len(parts) == 1:
+            return parts[0]
+        return reduce(lambda one, other: one.unionByName(other), map(frame_of, parts))
 
     @override
-    def summed(
-        self, rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]
-    ) -> DataFrame:
-        """The rows with equal keys as one."""
-        sums = (_FUNCTIONS[how](name).alias(name) for name, how in measures.items())
-        return rows.groupBy(*keys).agg(*sums)
+    def summed(self, rows: SparkRows, keys: Sequence[str], measures: Sequence[str]) -> SparkRows:
+        """The rows with equal keys as one; of a frame by Java, others in tasks."""
+        if isinstance(rows, TaskRows):
+            partitions = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+            return rows.summed(keys, measures, partitions=partitions)
+        return rows.groupBy(*keys).agg(*(F.sum(name).alias(name) for name in measures))
 
     @override
     def by_cluster(
         self,
-        left: DataFrame,
-        right: DataFrame,
+        left: SparkRows,
+        right: SparkRows,
         work: ClusterWork,
         schema: StructType,
         *,
@@ -132,18 +147,21 @@ class SessionEngine(JobEngine):
         By default, Spark combines small groups and then processes clusters one after another. Spark
         keeps the number of partitions only if the code sets that number.
         """
-        own = (frame.repartition(tasks, "cluster").groupBy("cluster") for frame in (left, right))
-        return next(own).cogroup(next(own)).applyInArrow(work, schema)
+        sides = (left, right)
+        frames = [side.by_cluster() if isinstance(side, TaskRows) else side for side in sides]
+        own = (frame.repartition(tasks, "cluster").groupBy("cluster") for frame in frames)
+        packed = (side.schema if isinstance(side, TaskRows) else None for side in sides)
+        return next(own).cogroup(next(own)).applyInArrow(cluster_work(work, *packed), schema)
 
     @override
-    def store(self, rows: DataFrame, path: str, schema: StructType) -> DataFrame:  # noqa: ARG002
-        """The rows at a path, as Parquet."""
-        return store(rows, path)
+    def store(self, rows: TaskRows, path: str, schema: StructType, *, by: str) -> TaskRows:
+        """The rows at a path, as streams in Parquet."""
+        return stored_rows(store(rows.streams(by), path), schema, by=by)
 
     @override
     def write(
         self,
-        rows: DataFrame,
+        rows: SparkRows,
         path: str,
         schema: StructType,
         *,
@@ -151,17 +169,19 @@ class SessionEngine(JobEngine):
         one_file: Sequence[str] = (),
     ) -> WriteCounts:
         """Write a table and count it."""
+        batches = batches_for(rows)
+        rows = frame_of(rows)
         if one_file:
             at = F.monotonically_increasing_id().alias("_at")
             ordered = rows.select("*", at).repartition(1)
             rows = ordered.sortWithinPartitions(*one_file, "_at").drop("_at")
-        return write_table(rows, path, schema, by=by)
+        return write_table(rows, path, schema, by=by, batches=batches)
 
     @override
-    def append(self, rows: DataFrame, path: str, schema: StructType) -> None:  # noqa: ARG002
+    def append(self, rows: SparkRows, path: str, schema: StructType) -> None:  # noqa: ARG002
         """Add the files of a job."""
         with large_batches(self.spark):
-            rows.write.mode("append").parquet(path)
+            frame_of(rows).write.mode("append").parquet(path)
 
     @override
     def save(self, table: pa.Table, path: str, schema: StructType) -> None:
@@ -169,10 +189,10 @@ class SessionEngine(JobEngine):
         write_arrow(self.spark, table, path, schema)
 
     @override
-    def collect(self, rows: DataFrame) -> pa.Table:
+    def collect(self, rows: SparkRows) -> pa.Table:
         """The rows on the driver."""
-        with large_batches(self.spark):
-            return rows.toArrow()
+        with batches_for(rows)(self.spark):
+            return frame_of(rows).toArrow()
 
     @override
     def remove(self, folders: Sequence[str]) -> None:

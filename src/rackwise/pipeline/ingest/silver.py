@@ -49,6 +49,7 @@ from rackwise.pipeline.ingest.sums import (
 )
 from rackwise.pipeline.ingest.tables import store, write_table
 from rackwise.pipeline.ingest.text import with_line_numbers
+from rackwise.pipeline.runtime.task_rows import frame_of
 from rackwise.pipeline.schemas import FLOW_FACT, FLOW_SUM, QUARANTINE
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _write(
         engine.write(bad, f"{folder}/quarantine", QUARANTINE)
     names = [name for name in FLOW_SUM.names if name not in {"rows", "bytes"}]
     kept = engine.where(added.sums, "reason", KEPT)
-    whole = engine.summed(kept, names, {"rows": "sum", "bytes": "sum"})
+    whole = engine.summed(kept, names, ["rows", "bytes"])
     written = engine.write(whole, f"{folder}/flow_sum", FLOW_SUM)
     check_bytes("flow_sum", {KEPT: outcomes.bytes_kept}, {KEPT: written.bytes or 0})
     if keeps_facts:
@@ -198,7 +199,7 @@ def _by_tasks(
     """The sums of the tasks that read the files; None if rows must be compared with each other."""
     columns = task_columns(given.builder.bits)
     found = sums_by_task(engine, given, fleet, options, files)
-    by_task = engine.store(found, path, columns)
+    by_task = engine.store(found, path, columns, by="what")
     counts = task_counts(engine, by_task)
     if given.has_directions is None and counts.lacking:
         return None
@@ -231,9 +232,9 @@ def quarantined_rows(rows: Rows, files: Sequence[FlowFile]) -> Rows:
     """
     if all(file.is_parquet for file in files):
         return rows
-    bad = rows.where(F.col("reason").startswith(MALFORMED))
+    bad = frame_of(rows).where(F.col("reason").startswith(MALFORMED))
     columns = bad.select(*(field.name for field in QUARANTINE))
-    return with_line_numbers(rows.sparkSession, columns, files)
+    return with_line_numbers(bad.sparkSession, columns, files)
 
 
 def _check_fits(bytes_kept: int) -> None:

@@ -19,7 +19,8 @@ from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -35,16 +36,22 @@ class WriteCounts:
 
 
 def write_table(
-    df: DataFrame, path: str, schema: StructType, *, by: Sequence[str] = ()
+    df: DataFrame,
+    path: str,
+    schema: StructType,
+    *,
+    by: Sequence[str] = (),
+    batches: Callable[[SparkSession], AbstractContextManager[None]] = large_batches,
 ) -> WriteCounts:
     """Write Parquet with exactly the columns and types of `schema`, and count what was written.
 
-    An older table at `path` is replaced. `by`: columns whose values are folders, `day=2026-11-01`.
+    An older table at `path` is replaced. `by`: columns whose values are folders, `day=2026-11-01`;
+    `batches`: limits those to Python.
     """
     columns = [F.col(field.name).cast(field.dataType) for field in schema.fields]
     names = [field.name for field in schema.fields]
     shaped = df.select(*(c.alias(name) for c, name in zip(columns, names, strict=True)))
-    with large_batches(df.sparkSession):
+    with batches(df.sparkSession):
         shaped.write.mode("overwrite").partitionBy(*by).parquet(path)
     has_bytes = "bytes" in names
     if "://" not in path:

@@ -6,8 +6,9 @@ and decides nothing:
 ```
                  SessionEngine                 LocalEngine
 map              mapInArrow, many tasks      one call
+where            the streams of a part       a filter
 by_cluster       a shuffle, then cogroup     a loop over clusters
-summed           groupBy                     Arrow's group_by
+summed           slices of keys              Arrow's group_by
 write            Spark's writer              pyarrow's writer
 ```
 
@@ -74,16 +75,19 @@ class Engine(Protocol):
     def union(self, parts: Sequence[Rows]) -> Rows:
         """The rows of all parts, which have the same columns."""
 
-    def summed(self, rows: Rows, keys: Sequence[str], measures: Mapping[str, str]) -> Rows:
-        """The rows with equal keys as one; `measures`: column -> sum, min or max."""
+    def summed(self, rows: Rows, keys: Sequence[str], measures: Sequence[str]) -> Rows:
+        """The rows with equal keys as one, measures added up; both are columns of integers."""
 
     def by_cluster(
         self, left: Rows, right: Rows, work: ClusterWork, schema: StructType, *, tasks: int
     ) -> Rows:
         """The result of `work` for each cluster; both sides have a column `cluster`."""
 
-    def store(self, rows: Rows, path: str, schema: StructType) -> Rows:
-        """The rows, computed once and stored at `path`."""
+    def store(self, rows: Rows, path: str, schema: StructType, *, by: str) -> Rows:
+        """The result of `map`, computed once and stored at `path`.
+
+        `by`: a column of small integers by which rows are found (`where`).
+        """
 
     def write(
         self,

@@ -101,6 +101,8 @@ _MOST_ROWS, _MOST_BYTES = 2**15, 2**31 - 1
 """With this limit in bytes, Spark does not measure a batch after each row. Larger batches do not
 fit the caches of a processor: with four times as many rows, the transfer to Python takes 1.5 times
 as long."""
+_STREAM_BYTES = 2**25
+"""A row may have megabytes, so that some thousands of rows do not fit into the memory of a task."""
 _ONE_TIER = (
     "-XX:TieredStopAtLevel=1",
     # By itself 48 MB with one tier; when it is full, Java says so on stdout, where documents go.
@@ -230,6 +232,11 @@ def large_batches(spark: SparkSession) -> AbstractContextManager[None]:
     With a limit in bytes, which is the default, Spark measures the batch again after every row.
     """
     return batches_of(spark, _MOST_ROWS, _MOST_BYTES)
+
+
+def stream_batches(spark: SparkSession) -> AbstractContextManager[None]:
+    """Limit Arrow batches to Python by bytes, for actions whose rows are large, inside."""
+    return batches_of(spark, _MOST_ROWS, _STREAM_BYTES)
 
 
 _LIMITS_LOCK = Lock()
