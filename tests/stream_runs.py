@@ -23,7 +23,7 @@ from telemetry import AT_MS, MINUTE_MS
 LAUNCHER = Path(__file__).with_name("killed_stream.py")
 PATIENCE_S = 900
 JARS_SINCE = (4, 2)
-"""The oldest Spark that the jars of the tests fit; for an older one, the command finds its own."""
+"""The oldest Spark that reads with the jars of the tests."""
 ARRIVED_MS = AT_MS + MINUTE_MS
 
 
@@ -70,12 +70,15 @@ def was_killed(point, *words):
     return code == -signal.SIGKILL
 
 
+def jars_fit():
+    """Whether the jars of the tests are of the Spark that runs."""
+    return tuple(map(int, pyspark.__version__.split(".")[:2])) >= JARS_SINCE
+
+
 def reading(bootstrap, topic, home, *more, jars=True):
     """The command that reads the stored messages of a topic."""
     place = ["--out", home / "out", "--checkpoint", home / "mark", "--topic", topic]
-    is_fit = tuple(map(int, pyspark.__version__.split(".")[:2])) >= JARS_SINCE
-    given = ["--conf", f"spark.jars={connector_jars()}"] if is_fit else []
-    spark = ["--master", "local[2]", *given] if jars else []
+    spark = ["--master", "local[2]", "--conf", f"spark.jars={connector_jars()}"] if jars else []
     return ["stream", "run", "--bootstrap-server", bootstrap, *place, *spark, *more]
 
 

@@ -205,7 +205,7 @@ def test_a_file_that_is_not_parquet_is_rejected(spark, tmp_path):
     (tmp_path / "a.parquet").write_text("srcaddr dstaddr\n" * 10)
     error = refused(spark, tmp_path)
     assert error.message.startswith(
-        "expected Parquet files whose columns agree, got an error from Spark: "
+        f"expected flow files that can be read, got a damaged one: {tmp_path / 'a.parquet'}: "
     )
 
 

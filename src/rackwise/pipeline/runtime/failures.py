@@ -1,4 +1,4 @@
-"""The failures of actions: Spark's exceptions, their causes, and what a user is told about them.
+"""The failures of actions: Spark's exceptions, their causes, and the errors that a user sees.
 
 ```
 full disk        of tables and intermediate files
