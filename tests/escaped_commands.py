@@ -105,7 +105,7 @@ COMMAND_LINES = {
 }
 """Leaf command -> its command lines; the first one is the base of the law of options.
 
-A command that needs a server names none that could be asked. `test_escapes_servers` has servers.
+A command that needs a server names none that could be asked.
 """
 WITHOUT_INPUT = {"spark-cache": "it has no option and reads no file"}
 """Leaf command -> why it is in no table."""

@@ -1,6 +1,6 @@
 """Hostile names in every input of every command: no output holds a character to be obeyed.
 
-`escaped_commands` has the commands and their inputs, `test_escapes_servers` those of real servers.
+`escaped_commands` has the commands and their inputs, all of them files and options.
 """
 
 from __future__ import annotations
