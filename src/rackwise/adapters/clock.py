@@ -67,4 +67,4 @@ def epoch_clock(*, ahead_s: int = 0) -> Callable[[], int]:
 
 def wall_clock_s() -> float:
     """Return seconds since 1970: the end of a token is a time of day."""
-    return time.time()  # noqa: TID251 (the time of day is wanted)
+    return time.time()  # noqa: TID251 (it must be the time of day)
