@@ -13,7 +13,7 @@ from rackwise.adapters.files import write_snapshot
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
 SIZE = "--max-input", "2GiB"
 """A plan of all partitions is larger than an input may be without it."""
