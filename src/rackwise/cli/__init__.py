@@ -20,6 +20,9 @@ def main() -> NoReturn:
     # numpy's OpenBLAS starts a thread for each processor, which costs 40 ms of processor time at
     # each start, and memory for each thread. Rackwise solves no linear equations.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Arrow's own allocator reserves 1 GiB of address space at once, and aborts the process where a
+    # thread gets no memory. That of the system does neither, and is as fast here.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         from rackwise.cli.main import run
 

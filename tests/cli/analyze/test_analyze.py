@@ -587,9 +587,13 @@ class TestSparkRefused:
 
     def test_an_internal_error_is_reported_as_one(self, demo_flow, tmp_path, monkeypatch):
         from rackwise.pipeline.ingest import silver
+        from rackwise.pipeline.runtime.task_rows import frame_of
+
+        def without_rows(*given):
+            return [frame_of(part).limit(0) for part in whole(*given)]
 
         whole = silver.flow_sums
-        monkeypatch.setattr(silver, "flow_sums", lambda *a: [part.limit(0) for part in whole(*a)])
+        monkeypatch.setattr(silver, "flow_sums", without_rows)
         told, hint = self.refused(tmp_path, *demo_flow, code=4)
         assert told == "expected 1 rows of all outcomes, got 0; nothing was published"
         assert hint.startswith("this is a fault of Rackwise, not of your files")
