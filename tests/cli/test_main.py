@@ -131,7 +131,8 @@ class TestExitCodes:
                 1,
                 (
                     "error: memory exhausted: an allocation failed\n"
-                    "hint: use a machine with more memory, or fewer topics with --topics\n"
+                    "hint: use a machine with more memory; plan needs less with --topics, analyze "
+                    "with --no-plans\n"
                 ),
             ),
             (
@@ -140,7 +141,8 @@ class TestExitCodes:
                 (
                     "error: memory exhausted: Unable to allocate 8.00 PiB for an array with shape "
                     "(1125899906842624,) and data type float64\n"
-                    "hint: use a machine with more memory, or fewer topics with --topics\n"
+                    "hint: use a machine with more memory; plan needs less with --topics, analyze "
+                    "with --no-plans\n"
                 ),
             ),
             (
@@ -148,7 +150,8 @@ class TestExitCodes:
                 1,
                 (
                     "error: memory exhausted: [Errno 12] Cannot allocate memory\n"
-                    "hint: use a machine with more memory, or fewer topics with --topics\n"
+                    "hint: use a machine with more memory; plan needs less with --topics, analyze "
+                    "with --no-plans\n"
                 ),
             ),
             (

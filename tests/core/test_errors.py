@@ -181,7 +181,7 @@ def test_exhausted_memory_is_told_with_what_was_asked_for(error, asked):
     found = errors.MemoryExhausted.of(error)
     assert found.message == f"memory exhausted: {asked}"
     limits = "raise the limits of threads and memory of this process"
-    more = "use a machine with more memory, or fewer topics with --topics"
+    more = "use a machine with more memory; plan needs less with --topics, analyze with --no-plans"
     assert found.hint == (limits if isinstance(error, RuntimeError) else more)
     assert found.exit_code == 1
 

@@ -522,7 +522,8 @@ class MemoryExhausted(WorldError):
             had=asked,
             hint="raise the limits of threads and memory of this process"
             if is_thread
-            else "use a machine with more memory, or fewer topics with --topics",
+            else "use a machine with more memory; plan needs less with --topics, analyze with "
+            "--no-plans",
         )
 
 

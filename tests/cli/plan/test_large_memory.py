@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from large_clusters import LIMIT_KIB, Measured, large_cluster, measure
 from rackwise.adapters.files import write_snapshot
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
@@ -38,6 +35,7 @@ COMMANDS = (
     (0, ("producer", "split", "--rates", "rates.json")),
 )
 """Exit code and words of commands that read the snapshot, and the rates of producers."""
+DEMO_FLOWS = Path(__file__).parents[3] / "examples" / "demo" / "flows"
 RATES = {
     "format": "rackwise-rates/1",
     "topic": "topic-00000",
@@ -66,6 +64,14 @@ def run(folder: Path, *words: str) -> Measured:
 def test_a_command_has_enough_memory(folder: Path, code: int, words: tuple[str, ...]) -> None:
     found = run(folder, *words)
     assert found.exit == code, found.stderr
+    assert 0 < found.space_mib * 1024 <= LIMIT_KIB
+
+
+def test_analyze_without_plans_has_enough_memory(folder: Path) -> None:
+    flows = (*("--flows", DEMO_FLOWS), "--max-quarantine", "1")
+    words = (*SIZE, "analyze", "snapshot.json", *flows, "--engine", "local", "--out", "bill")
+    found = measure((*words, "--no-plans"), cwd=folder)
+    assert found.exit == 0, found.stderr
     assert 0 < found.space_mib * 1024 <= LIMIT_KIB
 
 
