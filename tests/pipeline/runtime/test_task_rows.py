@@ -25,6 +25,11 @@ def stored(spark, schema, tmp_path):
     """Rows in several tasks, stored by `what`, and the engine."""
     from rackwise.pipeline.engines.spark import SessionEngine
 
+    def doubled(batches):
+        for batch in batches:
+            yield batch
+            yield batch
+
     engine = SessionEngine(spark)
     rows = [
         {"what": number % 2, "key": key, "other": other, "bytes": None if number == 4 else number}
@@ -34,17 +39,6 @@ def stored(spark, schema, tmp_path):
     dealt = engine.dealt(table, schema, loads=[1] * len(rows))
     made = engine.map(dealt, doubled, schema)
     return engine, engine.store(made, str(tmp_path / "stored"), schema, by="what")
-
-
-def doubled(batches):
-    for batch in batches:
-        yield batch
-        yield batch
-
-
-def of_other(batches):
-    for batch in batches:
-        yield batch.select(["other", "bytes"])
 
 
 def test_a_part_of_a_stored_table_has_its_rows_alone(stored):
@@ -58,6 +52,10 @@ def test_a_part_of_a_stored_table_has_its_rows_alone(stored):
 
 def test_works_and_filters_run_in_their_order(stored, schema):
     from pyspark.sql.types import StructType
+
+    def of_other(batches):
+        for batch in batches:
+            yield batch.select(["other", "bytes"])
 
     engine, rows = stored
     columns = StructType([schema["bytes"], schema["other"]])
