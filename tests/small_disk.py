@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -14,28 +14,32 @@ BALLAST = "ballast"
 
 
 @contextmanager
-def small_disk(folder, pages, *, for_processes=False):
-    """A disk of `pages` pages at a folder: a tmpfs, or limited writes where none can be mounted.
+def small_disk(folder, pages):
+    """A disk of `pages` pages at a folder, for this process.
 
-    The writes of this process only are limited: `for_processes` skips the test instead.
+    A tmpfs, or limited writes where none can be mounted.
     """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(mounted_disk(folder, pages))
+        except subprocess.CalledProcessError:
+            limit_writes(stack.enter_context(pytest.MonkeyPatch.context()), folder, pages)
+        yield
+
+
+@contextmanager
+def mounted_disk(folder, pages):
+    """A tmpfs of `pages` pages at a folder, for all processes. Needs the right to mount."""
     folder.mkdir(mode=0o700, exist_ok=True)
     size = f"size={pages * PAGE},mode=700"
-    mount = ["mount", "-t", "tmpfs", "-o", size, "none", str(folder)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        if for_processes:
-            pytest.skip("no tmpfs can be mounted here")
-        with pytest.MonkeyPatch.context() as patch:
-            _limit(patch, folder, pages)
-            yield
-        return
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "none", folder], check=True)
     try:
         yield
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", folder], check=True)
 
 
-def _limit(patch, folder, pages):
+def limit_writes(patch, folder, pages):
     """Make `os.pwrite` and `os.fsync` of this process fail: each file takes whole pages."""
     write, sync = os.pwrite, os.fsync
 

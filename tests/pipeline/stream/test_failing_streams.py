@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
+import limited_disk
 from small_disk import fill, small_disk
 from stream_runs import ended, jars_fit, reading, started
 
 pytestmark = [pytest.mark.spark, pytest.mark.java]
 NOBODY = "127.0.0.1:1"
+PAGES = 2
+LIMITED = Path(limited_disk.__file__)
 JAVA = "WARNING: Using incubator modules"
 """Java's own line; no option hides it."""
 
 
-def check_one_line(command, *said, **environment):
+def check_one_line(command, *said, launcher=("-m", "rackwise.cli")):
     """Law: exit code 1, nothing on stdout, one line of error and one of hint; the two lines."""
-    code, out, err = ended(started("-m", "rackwise.cli", *command, **environment))
+    code, out, err = ended(started(*launcher, *command))
     assert (code, out) == (1, ""), err
     lines = [line for line in err.splitlines() if not line.startswith(JAVA)]
     assert len(lines) == 2, err
@@ -56,7 +60,8 @@ def test_a_missing_java_is_one_line(tmp_path):
 def test_a_full_disk_of_the_checkpoint_is_named_and_has_no_half_of_a_mark(tmp_path):
     folder = tmp_path / "mark"
     command = reading(NOBODY, "t", tmp_path)
-    with small_disk(folder, 2, for_processes=True):
-        ballast = fill(folder, 2, free=0).rename(folder / ".x.unfinished")
-        check_one_line(command, f"error: {folder}/", os.strerror(errno.ENOSPC))
+    with small_disk(folder, PAGES):
+        ballast = fill(folder, PAGES, free=0).rename(folder / ".x.unfinished")
+        told = (f"error: {folder}/", os.strerror(errno.ENOSPC))
+        check_one_line(command, *told, launcher=(LIMITED, folder, PAGES))
         assert [*folder.iterdir()] == [ballast]

@@ -19,7 +19,7 @@ from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from refusals import called
-from small_disk import BALLAST, fill, small_disk
+from small_disk import BALLAST, fill, mounted_disk
 from webhooks import webhook
 
 pytestmark = [pytest.mark.kafka, pytest.mark.server]
@@ -185,7 +185,7 @@ def test_a_night_that_is_killed_twice_ends_as_one_that_is_not(kraft, tmp_path):
 def test_a_night_on_a_full_disk_keeps_what_was_there_and_is_made_up_later(kraft, tmp_path):
     """A disk with no room, with room for two snapshots, for all but the bill, and for all."""
     fleet = Fleet(tmp_path, {"eu": {"bootstrap": kraft.bootstrap}}, defaults=PRICES)
-    with small_disk(fleet.data, PAGES, for_processes=True):
+    with mounted_disk(fleet.data, PAGES):
         assert fleet.night(FIRST).code == 2
         first, result = kept(fleet), fleet.summary()
         for free, file in ((0, ""), (4, "/nightly.json")):
