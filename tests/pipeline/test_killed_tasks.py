@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from contextlib import suppress
 
 import pytest
@@ -14,6 +12,7 @@ from held_daemon import conf_of, held_tasks
 from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.core.fleet import FleetOptions, FlowFormat
 from spark_clusters import SparkCluster
+from stream_runs import PATIENCE_S, ended, started
 from truths import write_fleet
 
 pytestmark = [
@@ -26,7 +25,6 @@ FLEET = FleetOptions(
 )
 FLOWS = "rackwise.pipeline.ingest.splits:SplitReader._rows"
 """The function that reads the rows of a part of a flow file."""
-PATIENCE_S = 600
 ALL = 40
 """More attempts than a cluster makes at the tasks that read flows: four at each task."""
 LOCAL = "local[2]"
@@ -54,30 +52,20 @@ def words(home, out, master, conf):
     return ["analyze", home / "cluster-0-0.json.gz", "--out", out, *flows, *more, *given]
 
 
-def started(*command):
-    return subprocess.Popen(
-        [sys.executable, "-m", "rackwise.cli", *map(str, command)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def begun(*command):
+    return started("-m", "rackwise.cli", *command)
 
 
-def ended(run):
+def told(run):
     """The exit code and the lines of stderr."""
-    try:
-        out, err = run.communicate(timeout=PATIENCE_S)
-    except BaseException:
-        run.kill()
-        raise
-    assert run.returncode == 0 or out == ""
-    return run.returncode, err.splitlines()
+    code, out, err = ended(run)
+    assert code == 0 or out == ""
+    return code, err.splitlines()
 
 
 def analyzed(home, out):
     """The result of a run that nobody disturbs."""
-    code, err = ended(started(*words(home, out, LOCAL, {})))
+    code, err = told(begun(*words(home, out, LOCAL, {})))
     assert code == 0, err
     return results(out)
 
@@ -109,7 +97,7 @@ def killed(home, folder, kind, count, workers=None):
     of_cluster = workers.conf if workers else {}
     conf = {key: value for key, value in of_cluster.items() if key != "spark.jars"}
     conf |= conf_of(held, count, FLOWS)
-    run = started(*words(home, folder / "out", workers.master if workers else LOCAL, conf))
+    run = begun(*words(home, folder / "out", workers.master if workers else LOCAL, conf))
     done = []
 
     def is_next():
@@ -122,7 +110,7 @@ def killed(home, folder, kind, count, workers=None):
                 os.kill(getattr(task, kind), signal.SIGKILL)
             done.append(task)
     assert done, "law of kills: something was killed"
-    return ended(run)
+    return told(run)
 
 
 def check_one_line(code, err, message):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 import sys
 import warnings
@@ -37,14 +36,11 @@ from rackwise.core.errors import (
     SettingsWarning,
     WorldError,
 )
-from rackwise.core.text import escaped
+from rackwise.core.text import SURROGATE, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
-
-
-SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def run(arguments: Sequence[str]) -> int:

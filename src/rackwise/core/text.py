@@ -15,6 +15,8 @@ SHOWN_NAMES = 3
 """How many names `names_text` lists before it counts the rest."""
 MOST_WORD = 300
 """Characters of a word in an error; a topic has 249, a path is rarely longer."""
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+"""A lone surrogate: what Python has for a byte that is not UTF-8. No UTF-8 file can hold one."""
 _LONG_WORD = re.compile(rf"\S{{{MOST_WORD + 1},}}")
 _LATIN_1_END = 0x100
 """Code points below it are written as `\\xNN`."""

@@ -50,6 +50,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rackwise.core.json.faults import Fault, Faults, quoted, shown_value
+from rackwise.core.text import SURROGATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -79,7 +80,6 @@ _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b'[]{}"'))
 _DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else 32 for byte in range(256))  # noqa: PLR2004 (ASCII)
 _LONG = b"0" * 19
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'  # also one that does not end, or time is quadratic
 _BRACKET = re.compile(_STRING + r"|[{}\[\]]", re.DOTALL)
@@ -347,7 +347,7 @@ def _check_texts(value: Json) -> None:
     while rest:
         item = rest.pop()
         if isinstance(item, str):
-            if _SURROGATE.search(item):
+            if SURROGATE.search(item):
                 raise _Suspicious
         elif isinstance(item, list):
             rest.extend(item)
@@ -474,13 +474,13 @@ def _oddities(walk: _Walk, text: str, end: int) -> Iterator[_Oddity]:
         piece, start = match[0], match.start()
         if is_key:
             frame = walk.frames[-1]
-            if "\\u" in piece and _SURROGATE.search(frame.key):
+            if "\\u" in piece and SURROGATE.search(frame.key):
                 yield _Oddity(start, _KEY, frame.key)
             if frame.key in frame.keys:
                 yield _Oddity(start, _ONCE, frame.key)
             frame.keys.add(frame.key)
         elif piece[0] == '"':
-            if "\\u" in piece and _SURROGATE.search(content := _unquoted(piece)):
+            if "\\u" in piece and SURROGATE.search(content := _unquoted(piece)):
                 yield _Oddity(start, _TEXT, content)
         elif piece[0] in _NUMBER_MARKS and (wanted := _wanted_number(piece)):
             yield _Oddity(start, wanted, piece)

@@ -96,35 +96,65 @@ def write_silver(
     the bytes do not fit into 63 bits.
     """
     with damage_told(*engine.failures, crash=partial(crash_in, engine, files)):
-        return _write(
-            engine,
-            given,
-            fleet,
-            options,
-            format=format,
-            files=files,
-            folder=folder,
-            keeps_facts=keeps_facts,
+        stages: list[str] = []
+        options = replace(options, persist=store_in(folder, stages))
+        added = _added(engine, given, fleet, options, format, files, f"{folder}/_sum", stages)
+        by_reason: list[dict[str, Any]] = engine.collect(added.outcomes).to_pylist()
+        outcomes = RowOutcomes.of(
+            (
+                (row["source_file"] or "", row["reason"], row["rows"], _whole(row))
+                for row in by_reason
+            ),
+            rows_in=added.counts.rows,
+            bytes_in=added.counts.bytes,
+        )
+        outcomes.check_conserved()
+        _check_fits(outcomes.bytes_kept)
+        if outcomes.rows_quarantined:
+            bad = quarantined_rows(added.rows, files)
+            engine.write(bad, f"{folder}/quarantine", QUARANTINE)
+        names = [name for name in FLOW_SUM.names if name not in {"rows", "bytes"}]
+        kept = engine.where(added.sums, "reason", KEPT)
+        whole = engine.summed(kept, names, ["rows", "bytes"])
+        written = engine.write(whole, f"{folder}/flow_sum", FLOW_SUM)
+        check_bytes("flow_sum", {KEPT: outcomes.bytes_kept}, {KEPT: written.bytes or 0})
+        if keeps_facts:
+            facts = added.facts or facts_of(given, fleet, options, format=format)
+            of_kept = facts.where(F.col("reason") == KEPT)
+            found = write_table(of_kept, f"{folder}/flow_fact", FLOW_FACT)
+            outcomes.check_kept(found.rows, found.bytes or 0)
+        kept_by_file = [row for row in by_reason if row["reason"] == KEPT]
+        engine.remove(stages)
+        return Silver(
+            sums=engine.read(f"{folder}/flow_sum", FLOW_SUM),
+            outcomes=outcomes,
+            period=(
+                _moment(min(row["first"] for row in kept_by_file)),
+                _moment(max(row["last"] for row in kept_by_file)),
+            )
+            if kept_by_file
+            else None,
         )
 
 
-def _write(
+def _added(
     engine: Engine,
     given: FactInput,
     fleet: Fleet,
     options: FactOptions,
-    *,
     format: str,  # noqa: A002 (the word of the command line)
     files: Sequence[FlowFile],
-    folder: str,
-    keeps_facts: bool,
-) -> Silver:
-    stages: list[str] = []
-    options = replace(options, persist=store_in(folder, stages))
+    path: str,
+    stages: list[str],
+) -> _Added:
+    """The sums of the files, by tasks where rows need not be compared; `path`: for those of tasks.
+
+    What is stored on the way is added to `stages`.
+    """
     added = None
     if not given.needs_rows:
-        stages.append(f"{folder}/_sum")
-        added = _by_tasks(engine, given, fleet, options, files, stages[-1])
+        stages.append(path)
+        added = _by_tasks(engine, given, fleet, options, files, path)
     if added is None and given.rows is None:
         raise InvalidFlows(
             "expected a direction in all rows of flow logs for --engine local, got some without",
@@ -139,39 +169,7 @@ def _write(
         by_key = sums.select(*OUTCOME_SUM.names)
         by_outcome = engine.map(by_key, outcome_sums, OUTCOME_SUM)
         added = _Added(sums, by_outcome, facts, counts, facts)
-    by_reason: list[dict[str, Any]] = engine.collect(added.outcomes).to_pylist()
-    outcomes = RowOutcomes.of(
-        ((row["source_file"] or "", row["reason"], row["rows"], _whole(row)) for row in by_reason),
-        rows_in=added.counts.rows,
-        bytes_in=added.counts.bytes,
-    )
-    outcomes.check_conserved()
-    _check_fits(outcomes.bytes_kept)
-    if outcomes.rows_quarantined:
-        bad = quarantined_rows(added.rows, files)
-        engine.write(bad, f"{folder}/quarantine", QUARANTINE)
-    names = [name for name in FLOW_SUM.names if name not in {"rows", "bytes"}]
-    kept = engine.where(added.sums, "reason", KEPT)
-    whole = engine.summed(kept, names, ["rows", "bytes"])
-    written = engine.write(whole, f"{folder}/flow_sum", FLOW_SUM)
-    check_bytes("flow_sum", {KEPT: outcomes.bytes_kept}, {KEPT: written.bytes or 0})
-    if keeps_facts:
-        facts = added.facts or facts_of(given, fleet, options, format=format)
-        of_kept = facts.where(F.col("reason") == KEPT)
-        found = write_table(of_kept, f"{folder}/flow_fact", FLOW_FACT)
-        outcomes.check_kept(found.rows, found.bytes or 0)
-    kept_by_file = [row for row in by_reason if row["reason"] == KEPT]
-    engine.remove(stages)
-    return Silver(
-        sums=engine.read(f"{folder}/flow_sum", FLOW_SUM),
-        outcomes=outcomes,
-        period=(
-            _moment(min(row["first"] for row in kept_by_file)),
-            _moment(max(row["last"] for row in kept_by_file)),
-        )
-        if kept_by_file
-        else None,
-    )
+    return added
 
 
 class _Added(NamedTuple):
