@@ -50,6 +50,35 @@ def test_a_part_of_a_stored_table_has_its_rows_alone(stored):
     assert len(engine.collect(rows)) == 2 * len(KEYS)
 
 
+def test_java_leaves_out_the_streams_of_other_parts(stored):
+    engine, rows = stored
+    parts = [row.part for row in rows.source.select("part").collect()]
+    found = engine.where(rows, "what", 1).source.select("part").collect()
+    assert [row.part for row in found] == [part for part in parts if part == 1]
+    assert {*parts} == {0, 1}
+
+
+def test_a_task_holds_the_sums_of_one_slice_at_a_time(schema):
+    from pyspark.sql.types import StructType
+
+    from rackwise.pipeline.runtime.task_rows import AsStreams, _SliceSums
+
+    columns = StructType([schema["key"], schema["bytes"]])
+    given = {"key": [1, 2, 1], "bytes": [10, 20, 30], "slice": [0, 1, 0]}
+    rows = pa.RecordBatch.from_pydict(given)
+    read = []
+
+    def streams():
+        for each in AsStreams("slice")([rows]):
+            read.append(each["part"][0].as_py())
+            yield each
+
+    sums = _SliceSums(keys=("key",), measures=("bytes",), schema=columns)(streams())
+    assert next(sums).to_pylist() == [{"key": 1, "bytes": 40}]
+    assert read == [0, 1]
+    assert [batch.to_pylist() for batch in sums] == [[{"key": 2, "bytes": 20}]]
+
+
 def test_works_and_filters_run_in_their_order(stored, schema):
     from pyspark.sql.types import StructType
 
