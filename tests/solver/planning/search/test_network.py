@@ -21,6 +21,7 @@ from rackwise.core.planning.problem.goal_instance import instance_of
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.hub_units import HubUnits, trade_duplicates
 from rackwise.core.planning.search.network.build import check_memory, network_of
+from rackwise.core.planning.search.network.columns import ArcColumns, Piece
 from rackwise.core.planning.search.network.trees import subtrees_without, tree_height
 from rackwise.core.planning.what_if import LoseRack, what_if
 from rackwise.core.policy import AtLeast, Policy, TopicBlock
@@ -264,3 +265,13 @@ def test_subtrees_cover_all_but_the_held_brokers(count: int, held: list[set[int]
         size <= len(places) * tree_height(count)
         for places, size in zip(inside, sizes.tolist(), strict=True)
     )
+
+
+def test_a_capacity_beyond_all_units_is_cut_to_them() -> None:
+    """So a column of a small type holds it: 300 as one byte would be 44."""
+    arcs = ArcColumns(brokers=3, leaves=2, units=100)
+    ends = np.arange(3)
+    arcs.add(Piece(ends, ends, np.array([7, 100, 300])))
+    capacities = arcs.join("capacities")
+    assert capacities.tolist() == [7, 100, 100]
+    assert capacities.itemsize == 1

@@ -102,7 +102,11 @@ class ArcColumns:
     """The arcs of a network, collected in parts; each column is joined only once."""
 
     def __init__(self, *, brokers: int, leaves: int, units: int) -> None:
-        """`units`: no arc carries more. The columns that are not mentioned here are int32."""
+        """`units`: no arc carries more, so that larger capacities are cut to it.
+
+        The columns that are not mentioned here are int32.
+        """
+        self._units = units
         most = {"broker": brokers, "leaf": leaves, "capacities": units}
         self._types: dict[str, np.dtype[Any]] = {
             **{name: np.min_scalar_type(NONE - most[name]) for name in most},
@@ -118,6 +122,8 @@ class ArcColumns:
         """Append a part."""
         count = len(piece.tails)
         self._count += count
+        # A cap of a caller may be any number; a smaller type would have another one in its place.
+        piece = piece._replace(capacities=np.minimum(piece.capacities, self._units))
         for name, column in piece._asdict().items():
             narrow: NDArray[Any] = np.asarray(column, dtype=self._types.get(name, np.int32))
             self._parts[name].append(np.broadcast_to(narrow, count))
