@@ -7,6 +7,7 @@ import functools
 import logging
 import secrets
 import socket
+import ssl
 import threading
 from contextlib import closing
 
@@ -19,7 +20,7 @@ from kafka.admin import (
     ResourceType,
     UserScramCredentialUpsertion,
 )
-from kafka.errors import KafkaConnectionError, UnsupportedVersionError
+from kafka.errors import KafkaConnectionError, KafkaTimeoutError, UnsupportedVersionError
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaTCPTransport
 from kafka.protocol.admin import DescribeLogDirsRequest
@@ -41,8 +42,8 @@ from rackwise.adapters.kafka.applying.metadata import read_rows
 from rackwise.adapters.kafka.applying.reassign import alter_reassignments
 from rackwise.adapters.kafka.applying.throttles import ConfigWrite, read_throttles, write_throttles
 from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
-from rackwise.adapters.kafka.connect import bootstrap_servers, send_in_turn
-from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
+from rackwise.adapters.kafka.connect import _connect_error, bootstrap_servers, send_in_turn
+from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport, failed_handshake
 from rackwise.adapters.kafka.messages import UnregisterBrokerRequest
 from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.core.errors import (
@@ -449,3 +450,14 @@ def test_a_request_that_a_broker_does_not_know_costs_only_itself(zookeeper_clust
     assert isinstance(first.message, UnsupportedVersionError)
     assert isinstance(last.message, UnsupportedVersionError)
     assert logs.message.results
+
+
+def test_the_cause_is_what_an_attempt_met_before_the_time_limit_cut_the_last_one():
+    met = failed_handshake(ssl.SSLError(1, "no TLS here"))
+    cut = KafkaConnectionError("Connection timed out")
+    over = KafkaTimeoutError("Unable to bootstrap from ['127.0.0.1:1']")
+    error = _connect_error("127.0.0.1:1", [met, cut, over])
+    assert error.message == f"no broker answers at 127.0.0.1:1: {met.reason}"
+    assert error.hint == met.hint
+    alone = _connect_error("127.0.0.1:1", [cut, over])
+    assert alone.message.endswith("Connection timed out")

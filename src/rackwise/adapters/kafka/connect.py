@@ -345,7 +345,9 @@ def reason(error: Exception | int) -> str:
 
 def _connect_error(bootstrap: str, errors: list[Exception]) -> RackwiseError:
     causes = [each for each in errors if not isinstance(each, kafka_errors.KafkaTimeoutError)]
-    last = (causes or errors)[-1]
+    # The time limit cuts the last attempt: what an earlier one met is the cause.
+    met = [each for each in causes if not _is_cut(each)]
+    last = (met or causes or errors)[-1]
     if isinstance(last, (*LOGIN_ERRORS, TokenDelayed, kafka_errors.AuthorizationError)):
         return to_rackwise_error(last, doing="let us in")
     if isinstance(last, UntrustedCertificate):
@@ -371,6 +373,11 @@ def _connect_error(bootstrap: str, errors: list[Exception]) -> RackwiseError:
         had=type(last).__name__,
         hint=tls.hint if tls else _NO_ANSWER,
     )
+
+
+def _is_cut(error: Exception) -> bool:
+    """Whether an attempt to connect ended because its time did."""
+    return type(error) is kafka_errors.KafkaConnectionError and "timed out" in str(error)
 
 
 def _is_bootstrapped(made: list[Message]) -> bool:

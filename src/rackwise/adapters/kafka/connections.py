@@ -88,7 +88,8 @@ _CLOSED = (
 
 def failed_handshake(error: Exception) -> FailedTls:
     """The error of a handshake that failed, other than for a certificate."""
-    code = str(error.reason or "") if isinstance(error, ssl.SSLError) else ""
+    # Only an error that OpenSSL raised has a reason.
+    code = str(getattr(error, "reason", None) or "")
     if _OLD.fullmatch(code):
         return FailedTls("the server offers no TLS 1.2 or later", _ENABLE)
     why = code.replace("_", " ").lower() or getattr(error, "strerror", None) or str(error)
