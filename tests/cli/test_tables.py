@@ -244,3 +244,9 @@ def test_a_message_on_stderr_keeps_its_names_and_breaks_at_spaces(tmp_path):
         subprocess.run(command, stdout=subprocess.DEVNULL, stderr=side, check=False)
     assert str(name) in screen.text
     assert all(len(line) <= WIDTH or str(name) in line for line in screen.lines)
+
+
+def test_a_long_cell_is_cut_and_the_others_are_as_wide_as_what_is_left():
+    lines = aligned_lines([("g" * 30_000, "1"), ("short", "2")])
+    name = "g" * 20 + "..(29,960 characters).." + "g" * 20
+    assert lines == [f"{name}  1", f"{'short'.ljust(len(name))}  2"]

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from rackwise.core.errors import InputError
 from rackwise.core.json.strict import parse
-from rackwise.core.text import escaped, escaped_json, escaped_name, names_text
+from rackwise.core.text import (
+    MOST_LINE,
+    escaped,
+    escaped_json,
+    escaped_name,
+    names_text,
+    with_short_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +57,26 @@ def test_a_name_is_escaped_and_short():
     assert escaped_name("a" * 300) == "a" * 300
     middle = "..(3,610 characters).."
     assert escaped_name("ab c\x1b" * 450 + "d" * 50) == f"ab c{ESC}ab c{ESC}ab c{middle}" + "d" * 20
+
+
+SPACED = "\x1b a" * 10_000
+
+
+@given(st.lists(st.sampled_from(["a" * 300, "b" * 301, "c " * 5000, "\n", " ", "d"]), max_size=40))
+def test_no_word_and_no_line_of_a_shortened_text_is_long(parts):
+    short = with_short_words("".join(parts))
+    assert max(map(len, short.split("\n"))) <= MOST_LINE
+    assert max(map(len, short.split()), default=0) <= 300
+    assert short.count("\n") == parts.count("\n")
+
+
+def test_a_text_of_short_words_and_lines_stays_as_it_is():
+    text = "\n".join(["a" * 300, "bc " * 1333, "", "d"])
+    assert with_short_words(text) == text
+
+
+def test_both_ends_of_a_long_line_are_kept():
+    short = with_short_words("group " + escaped(SPACED) + " is odd")
+    assert short.startswith("group \\x1b a")
+    assert short.endswith(" is odd")
+    assert "..(57,013 characters).." in short

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rackwise.core.byte_sizes import size_in_bytes
 from rackwise.core.errors import InvalidConfig, MissingDependency, RackwiseError, SparkMissing
-from rackwise.core.text import alternatives, escaped, escaped_json
+from rackwise.core.text import alternatives, escaped, escaped_json, with_short_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -154,7 +154,7 @@ class Shell:
         """Print text for people on stdout. On a terminal its lines fit."""
         from rackwise.report.fitting import fitted
 
-        print(fitted(text, terminal_width()), flush=True)
+        print(fitted(with_short_words(text), terminal_width()), flush=True)
 
     def note(self, text: str) -> None:
         """Print a note on stderr, unless `--quiet`."""
@@ -168,7 +168,9 @@ class Shell:
     def error(self, error: RackwiseError) -> None:
         """Print an error on stderr: a line and a hint for people, or one JSON line."""
         if self.is_json:
-            _say(escaped_json(json.dumps(error.as_dict(), ensure_ascii=False)))
+            line = escaped_json(json.dumps(error.as_dict(), ensure_ascii=False))
+            with suppress(OSError):
+                print(line, file=sys.stderr, flush=True)
             return
         _say(self._marked("error", "31", escaped(error.message)))
         if error.hint:
@@ -210,10 +212,13 @@ def drop_stdout() -> None:
 
 
 def _say(text: str) -> None:
-    """Print on stderr, on a terminal wrapped at spaces. A closed stderr is no error."""
+    """Print text for people on stderr, on a terminal wrapped at spaces.
+
+    A closed stderr is no error.
+    """
     from rackwise.report.fitting import fitted
 
-    text = fitted(text, terminal_width(stderr=True), has_cuts=False)
+    text = fitted(with_short_words(text), terminal_width(stderr=True), has_cuts=False)
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
 

@@ -1,7 +1,8 @@
 """Text output for people: columns, labelled lines, sizes, findings, unchecked rules, colours.
 
 On a terminal, tables and lines fit its width. Text is wrapped at spaces; a name that has no room is
-cut in the middle, as in `payments..events-12`. Documents of `--json` keep whole names.
+cut in the middle, as in `payments..events-12`. Elsewhere names of more than 300 characters are cut.
+Documents of `--json` keep whole names.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.shell import terminal_width
 from rackwise.core.findings import NOT_ASKED_FOR, Severity
-from rackwise.core.text import escaped
+from rackwise.core.text import MOST_WORD, escaped, with_short_words
 from rackwise.report.fitting import plain, wrapped_lines
 from rackwise.report.formats import columns
 
@@ -107,6 +108,9 @@ def aligned_lines(
     if width is not None:
         return _fitted_rows(rows, width - columns(plain(mark)), numbers=numbers, mark=mark)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if max(widths, default=0) > MOST_WORD:
+        rows = [[with_short_words(cell) for cell in row] for row in rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     # One format of a whole row: a diff has a row for each of up to a million partitions.
     template = "  ".join(
         f"%{width}s" if index in numbers else f"%-{width}s" for index, width in enumerate(widths)

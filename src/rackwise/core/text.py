@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 SHOWN_NAMES = 3
 """How many names `names_text` lists before it counts the rest."""
@@ -17,7 +17,12 @@ MOST_WORD = 300
 """Characters of a word in an error; a topic has 249, a path is rarely longer."""
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 """A lone surrogate: what Python has for a byte that is not UTF-8. No UTF-8 file can hold one."""
+MOST_LINE = 4_000
+"""Characters of a line of such text; a name from outside may have spaces in it."""
 _LONG_WORD = re.compile(rf"\S{{{MOST_WORD + 1},}}")
+_LONG_LINE = re.compile(rf"[^\n]{{{MOST_LINE + 1},}}")
+_WORD_END, _LINE_END = 20, 1_500
+"""Characters that are kept at either end of what is cut."""
 _LATIN_1_END = 0x100
 """Code points below it are written as `\\xNN`."""
 _BMP_END = 0x10000
@@ -32,11 +37,7 @@ def escaped(text: str) -> str:
     >>> escaped("a\x1b[31mb\u202ec")
     'a\\x1b[31mb\\u202ec'
     """
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else _code(ord(character)) for character in text
-    )
+    return _replaced(text, _code)
 
 
 def escaped_json(text: str) -> str:
@@ -48,11 +49,7 @@ def escaped_json(text: str) -> str:
     >>> escaped_json('{"topic": "a\u202eb\U000e0001é"}')
     '{"topic": "a\\u202eb\\udb40\\udc01é"}'
     """
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else _units(character) for character in text
-    )
+    return _replaced(text, _units)
 
 
 def escaped_name(text: str) -> str:
@@ -62,7 +59,7 @@ def escaped_name(text: str) -> str:
     ('a\\x1b', 64)
     """
     shown = escaped(text)
-    return shown if len(shown) <= MOST_WORD else _shortened(shown)
+    return shown if len(shown) <= MOST_WORD else _shortened(shown, _WORD_END)
 
 
 def counted(number: int, noun: str) -> str:
@@ -119,18 +116,30 @@ def names_text(names: Sequence[str], *, of: int | None = None) -> str:
 def with_short_words(text: str) -> str:
     """The text, with the middle left out of each word of more than 300 characters.
 
+    The same of lines of more than 4,000 characters.
+
     >>> with_short_words("invalid GOAL: got " + "x" * 5000 + ", hint")
     'invalid GOAL: got xxxxxxxxxxxxxxxxxxxx..(4,961 characters)..xxxxxxxxxxxxxxxxxxx, hint'
     """
-    return _LONG_WORD.sub(_short, text)
+    if max(map(len, text.split("\n"))) <= MOST_WORD:
+        return text
+    return _LONG_LINE.sub(
+        lambda line: _shortened(line[0], _LINE_END),
+        _LONG_WORD.sub(lambda word: _shortened(word[0], _WORD_END), text),
+    )
 
 
-def _short(found: re.Match[str]) -> str:
-    return _shortened(found[0])
+def _shortened(text: str, end: int) -> str:
+    return f"{text[:end]}..({len(text) - 2 * end:,} characters)..{text[-end:]}"
 
 
-def _shortened(word: str) -> str:
-    return f"{word[:20]}..({len(word) - 40:,} characters)..{word[-20:]}"
+def _replaced(text: str, code: Callable[[str], str]) -> str:
+    """The text with each character that is not printable replaced by its code."""
+    if text.isprintable():
+        return text
+    # One code for each different character: a name from outside may have thousands of one.
+    codes = {ord(each): code(each) for each in set(text) if not each.isprintable()}
+    return text.translate(codes)
 
 
 def _units(character: str) -> str:
@@ -138,7 +147,8 @@ def _units(character: str) -> str:
     return "".join(f"\\u{data[at : at + 2].hex()}" for at in range(0, len(data), 2))
 
 
-def _code(point: int) -> str:
+def _code(character: str) -> str:
+    point = ord(character)
     if point < _LATIN_1_END:
         return f"\\x{point:02x}"
     return f"\\u{point:04x}" if point < _BMP_END else f"\\U{point:08x}"
