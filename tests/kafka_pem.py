@@ -1,6 +1,6 @@
 """A certificate for 127.0.0.1, its authority, its key plain and encrypted, another authority.
 
-Also an expired certificate of the same authority, with its key.
+Also an expired certificate of the same authority and one for another name, with their keys.
 """
 
 from datetime import UTC, datetime
@@ -31,15 +31,18 @@ def _pem(lock: KeySerializationEncryption) -> str:
     return _key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock).decode()
 
 
+def _pair(issued: trustme.LeafCert) -> str:
+    """The key in PKCS 8, then the certificate."""
+    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    shown = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return shown + issued.cert_chain_pems[0].bytes().decode()
+
+
 KEY = _pem(NoEncryption())
 LOCKED_KEY = _pem(BestAvailableEncryption(PASSWORD.encode()))
 CERTIFICATE = _issued.cert_chain_pems[0].bytes().decode()
-EXPIRED = (
-    load_pem_private_key(_expired.private_key_pem.bytes(), None)
-    .private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    .decode()
-    + _expired.cert_chain_pems[0].bytes().decode()
-)
+EXPIRED = _pair(_expired)
+OTHER_NAME = _pair(_authority.issue_cert("elsewhere.test"))
 AUTHORITY = _authority.cert_pem.bytes().decode()
 _stranger = trustme.CA()
 STRANGER = _stranger.cert_pem.bytes().decode()

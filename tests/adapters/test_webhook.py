@@ -119,7 +119,7 @@ class TestTls:
 
     def rejected(self, name):
         with webhook(self.context(name)) as hook:
-            with pytest.raises(Unreachable, match="certificate is not valid") as raised:
+            with pytest.raises(Unreachable, match="certificate is not trusted") as raised:
                 post(secret(hook), DOCUMENT)
             assert hook.paths == []
         no_secret_in(raised.value)

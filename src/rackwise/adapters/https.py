@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import ssl
 import threading
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse
@@ -28,8 +27,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.core.override import override
 from rackwise.core.text import escaped
+from rackwise.core.tls_faults import tls_fault
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
     from urllib.parse import SplitResult
 
@@ -60,10 +61,12 @@ def target_of(parts: SplitResult) -> str:
 
 def reason_of(error: Exception) -> str:
     """Why a call failed; never the text of an HTTP error, which repeats what the server sent."""
-    if isinstance(error, ssl.SSLError):
-        return f"no TLS: {escaped(str(error.reason or 'the connection ended'))}"
+    if (fault := tls_fault(error)) is not None:
+        return fault.text
     if isinstance(error, OSError) and error.strerror:
         return escaped(error.strerror)
+    if isinstance(error, ConnectionError):
+        return "the connection ended before an answer"
     return type(error).__name__
 
 

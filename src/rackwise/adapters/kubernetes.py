@@ -32,6 +32,7 @@ from rackwise.core.errors import (
     Unreachable,
 )
 from rackwise.core.text import escaped
+from rackwise.core.tls_faults import TlsHints, tls_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +47,12 @@ PAGE = 500
 TIMEOUT_S = (10.0, 60.0)
 """Maximum time to connect, and to wait for bytes of an answer."""
 DEFAULT_KUBECONFIG = "~/.kube/config"
+_TLS_HINTS = TlsHints(
+    address="`server` of the cluster in the kubeconfig",
+    authority="set certificate-authority of the cluster in the kubeconfig",
+    own="set client-certificate and client-key of the user in the kubeconfig to a certificate that "
+    "the cluster trusts, and check its dates",
+)
 SETUP = "set KUBECONFIG or --context, or run in a pod with a service account"
 
 
@@ -116,26 +123,32 @@ def _pages(
         except ApiException as error:
             raise _refused(what, error, where) from None
         except HTTPError as error:
-            raise _unreachable(where, str(error)) from None
+            raise _unreachable(where, error, str(error)) from None
         listing, token = parse_list(data, where=where)
         yield listing
         if not token:
             return
 
 
-def _unreachable(where: str, reason: str) -> Unreachable:
+def _unreachable(where: str, error: Exception, said: str) -> Unreachable:
+    """`said`: the text of an error that is not of TLS."""
+    fault = tls_fault(error)
+    reason = escaped(" ".join(said.split())) if fault is None else fault.text
     return Unreachable(
-        f"cannot get {escaped(where)}: {escaped(' '.join(reason.split()))}",
+        f"cannot get {escaped(where)}: {reason}",
         wanted="an answer",
         had=reason,
-        hint="check the address and the certificate of the cluster in the kubeconfig, and the way "
-        "to it",
+        hint=_TLS_HINTS.of(
+            error,
+            otherwise="check the address and the certificate of the cluster in the kubeconfig, and "
+            "the way to it",
+        ),
     )
 
 
 def _refused(what: str, error: ApiException, where: str) -> Exception:
     if not error.status:  # an error of TLS
-        return _unreachable(where, str(error.reason))
+        return _unreachable(where, error, str(error.reason))
     if error.status == HTTPStatus.UNAUTHORIZED:
         return AuthenticationFailed(
             "the Kubernetes API did not accept the credentials",

@@ -20,12 +20,13 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urlsplit
 
-from rackwise.adapters.https import connected, is_this_machine, target_of
+from rackwise.adapters.https import connected, is_this_machine, reason_of, target_of
 from rackwise.adapters.secret_files import read_secret
 from rackwise.core.errors import InvalidConfig, ServerRefused, Unreachable
 from rackwise.core.fleet_file import REFERENCE, VARIABLE
 from rackwise.core.secret import Secret
 from rackwise.core.text import escaped
+from rackwise.core.tls_faults import TlsHints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,12 @@ LIMIT_S: Final = 20.0
 _MOST_URL: Final = 8_192
 _STATUS_OK: Final = range(200, 300)
 _HINT: Final = "the notices are kept and sent by the next run"
+_CHECK: Final = "check the webhook, its URL and the network"
+_TLS_HINTS: Final = TlsHints(
+    address="the URL of the webhook",
+    authority="set SSL_CERT_FILE to a PEM file with the authorities that you trust",
+    own="use a webhook that asks for no client certificate: Rackwise has none to send",
+)
 
 
 def read_webhook(reference: str, *, environ: Mapping[str, str]) -> Secret:
@@ -85,11 +92,9 @@ def post(url: Secret, document: Mapping[str, object], *, limit_s: float = LIMIT_
             status = connection.getresponse().status
     except TimeoutError:
         raise _unreachable(f"no answer within {limit_s:g} s") from None
-    except ssl.SSLCertVerificationError as error:
-        raise _unreachable(f"its certificate is not valid: {error.verify_message}") from None
     except (OSError, HTTPException, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else None
-        raise _unreachable(why or type(error).__name__) from None
+        hint = _TLS_HINTS.of(error, otherwise=_CHECK)
+        raise _unreachable(reason_of(error), hint=hint) from None
     if status not in _STATUS_OK:
         raise ServerRefused(
             f"the webhook rejected the notices with HTTP status {status}",
@@ -130,10 +135,10 @@ def _invalid(
     )
 
 
-def _unreachable(why: str) -> Unreachable:
+def _unreachable(why: str, *, hint: str = _CHECK) -> Unreachable:
     return Unreachable(
-        f"the webhook did not take the notices: {escaped(why)}",
+        f"the webhook did not take the notices: {why}",
         wanted="an answer",
         had=why,
-        hint=f"check the webhook, its URL and the network; {_HINT}",
+        hint=f"{hint}; {_HINT}",
     )

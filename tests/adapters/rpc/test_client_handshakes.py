@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-import ssl
-import threading
-from contextlib import contextmanager, suppress
-
 import pytest
 
-from kafka_pem import AUTHORITY, CERTIFICATE, EXPIRED, KEY, STRANGERS_CERTIFICATE, STRANGERS_KEY
 from rackwise.adapters.rpc.config import Tls
 from refusals import called, check_refused
 from rpc_servers import running
+from tls_listeners import listener, pem_folder, tls_of
 
-PEMS = {
-    "good": KEY + CERTIFICATE,
-    "expired": EXPIRED,
-    "stranger": STRANGERS_KEY + STRANGERS_CERTIFICATE,
-    "key": KEY,
-    "server": CERTIFICATE,
-    "ca": AUTHORITY,
-}
 NOT_TRUSTED = (
     "check the names and dates of the broker's certificate, and the certificate authorities in "
     "ssl.truststore.location of the client settings"
@@ -46,11 +33,7 @@ GIVE_UP_MS = 2_000
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pem")
-    for name, text in PEMS.items():
-        (folder / f"{name}.pem").write_text(text)
-        (folder / f"{name}.pem").chmod(0o600)
-    return folder
+    return pem_folder(tmp_path_factory.mktemp("pem"))
 
 
 def command(folder, server, own=None):
@@ -68,47 +51,6 @@ def command(folder, server, own=None):
     file.chmod(0o600)
     size = ("--partitions", 2, "--replication-factor", 1)
     return ["place", "--from-server", server, *size, "--command-config", file]
-
-
-def tls_of(folder, name, *, is_old=False, asks=False):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / f"{name}.pem")
-    if is_old:
-        context.set_ciphers("DEFAULT:@SECLEVEL=0")
-        context.minimum_version = ssl.TLSVersion.TLSv1
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
-    if asks:
-        context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(folder / "ca.pem")
-    return context
-
-
-@contextmanager
-def listener(context):
-    """A port that shakes hands, and reads until the client closes.
-
-    So an alert is read before the end of the connection, whichever of the two ends is faster.
-    """
-
-    def serve():
-        with suppress(OSError):
-            while True:
-                connection = server.accept()[0]
-                with context.wrap_socket(
-                    connection, server_side=True, do_handshake_on_connect=False
-                ) as shaken:
-                    with suppress(OSError):
-                        shaken.do_handshake()
-                    with suppress(OSError):
-                        while socket.socket.recv(shaken, 1000):  # without TLS
-                            pass
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-    thread.join()
 
 
 @pytest.mark.filterwarnings("ignore:.*TLSv1.* is deprecated:DeprecationWarning")

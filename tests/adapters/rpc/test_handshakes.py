@@ -8,26 +8,17 @@ from contextlib import closing, suppress
 
 import pytest
 
-from kafka_pem import AUTHORITY, CERTIFICATE, EXPIRED, KEY, STRANGERS_CERTIFICATE, STRANGERS_KEY
 from rackwise.adapters.rpc.config import Tls
 from rpc_servers import connected, eventually, received, response_of, running
 from service_frames import assignment, framed
+from tls_listeners import pem_folder
 
-PEMS = {
-    "good": KEY + CERTIFICATE,
-    "expired": EXPIRED,
-    "stranger": STRANGERS_KEY + STRANGERS_CERTIFICATE,
-}
 GOOD = framed(assignment())
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pem")
-    for name, text in {**PEMS, "key": KEY, "server": CERTIFICATE, "ca": AUTHORITY}.items():
-        (folder / f"{name}.pem").write_text(text)
-        (folder / f"{name}.pem").chmod(0o600)
-    return folder
+    return pem_folder(tmp_path_factory.mktemp("pem"))
 
 
 @pytest.fixture

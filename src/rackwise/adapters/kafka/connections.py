@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import re
 import ssl
 import time
 from typing import Any, TypeAlias
@@ -36,6 +35,7 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from rackwise.adapters.kafka.logins.token_login import TOKENS, TokenDenied
 from rackwise.core.override import override
+from rackwise.core.tls_faults import ENABLE, TlsCause, tls_fault
 
 Untyped: TypeAlias = Any
 """A private part of kafka-python, without types."""
@@ -72,9 +72,7 @@ class FailedTls(KafkaConnectionError):
         self.hint = hint
 
 
-_OLD = re.compile(r".*(PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE)")
-"""OpenSSL's names of errors where the two ends share no version of TLS."""
-_ENABLE = "enable TLS 1.2 or 1.3 on the server: for Kafka ssl.enabled.protocols of the listener"
+_ENABLE = f"{ENABLE}: for Kafka ssl.enabled.protocols of the listener"
 _NO_TLS = (
     "check the port, and security.protocol in the client settings: a listener without TLS ends the "
     "handshake; security.protocol=PLAINTEXT or SASL_PLAINTEXT is for such a listener"
@@ -88,11 +86,10 @@ _CLOSED = (
 
 def failed_handshake(error: Exception) -> FailedTls:
     """The error of a handshake that failed, other than for a certificate."""
-    # Only an error that OpenSSL raised has a reason.
-    code = str(getattr(error, "reason", None) or "")
-    if _OLD.fullmatch(code):
-        return FailedTls("the server offers no TLS 1.2 or later", _ENABLE)
-    why = code.replace("_", " ").lower() or getattr(error, "strerror", None) or str(error)
+    fault = tls_fault(error)
+    if fault is not None and fault.cause is TlsCause.OLD:
+        return FailedTls(fault.text, _ENABLE)
+    why = (fault and fault.reason) or getattr(error, "strerror", None) or str(error)
     return FailedTls(f"the TLS handshake failed: {why}", _NO_TLS)
 
 
@@ -101,18 +98,15 @@ def closed_after_handshake() -> FailedTls:
     return FailedTls("the connection ended after the TLS handshake, before an answer", _CLOSED)
 
 
-_ALERT = re.compile(r".*_ALERT_(.*CERTIFICATE.*|UNKNOWN_CA)")
-"""OpenSSL's names of alerts about certificates, such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`."""
-
-
 def rejection_of(error: Untyped) -> RejectedCertificate | None:
     """The alert about the client's certificate in an error, or None.
 
     Under TLS 1.3, it comes after the handshake: kafka-python wraps it.
     """
-    cause = error.args[0] if isinstance(error, KafkaConnectionError) and error.args else error
-    alert = _ALERT.fullmatch(cause.reason or "") if isinstance(cause, ssl.SSLError) else None
-    return RejectedCertificate(alert[1].replace("_", " ").lower()) if alert else None
+    fault = None if error is None else tls_fault(error)
+    if fault is None or fault.cause is not TlsCause.REJECTED:
+        return None
+    return RejectedCertificate(fault.reason)
 
 
 class CompleteReadTransport(KafkaTCPTransport):

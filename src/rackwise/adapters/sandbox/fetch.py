@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.constants import MAVEN_CENTRAL
 from rackwise.core.errors import InvalidConfig, JarMissing
+from rackwise.core.tls_faults import TlsHints, tls_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +32,12 @@ MVN_S = 60.0
 CHUNK = 1 << 16
 HASH_SHOWN = 16
 NOT_ATTEMPTED = "an earlier jar failed"
+_ADDRESS_HINT = "set RACKWISE_MAVEN_URL to a Maven repository that this machine can reach"
+_TLS_HINTS = TlsHints(
+    address="RACKWISE_MAVEN_URL",
+    authority="set SSL_CERT_FILE to a PEM file with the authorities that you trust",
+    own=_ADDRESS_HINT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,7 @@ class FetchFailure:
     """The reason why a repository did not deliver a jar."""
 
     reason: str
+    hint: str = _ADDRESS_HINT
 
 
 def fetch(
@@ -55,14 +63,15 @@ def fetch(
     repository = repository_of(environment)
     _make(places.cache)
     found: dict[str, Path] = {}
-    reasons: dict[str, str] = {}
+    reasons: dict[str, FetchFailure] = {}
     for jar, outcome in _download_all(jars, repository, places.cache):
         if isinstance(outcome, Path):
             found[jar.coordinate] = outcome
             advance(jar.size)
         else:
-            reasons[jar.coordinate] = outcome.reason
-    tried_first = sorted(jars, key=lambda jar: reasons.get(jar.coordinate) == NOT_ATTEMPTED)
+            reasons[jar.coordinate] = outcome
+    left = {name for name, failure in reasons.items() if failure.reason == NOT_ATTEMPTED}
+    tried_first = sorted(jars, key=lambda jar: jar.coordinate in left)
     for jar in tried_first:
         if jar.coordinate not in found:
             path = _fetch_with_maven(jar, places, environment)
@@ -113,7 +122,7 @@ def _download_all(
             try:
                 return _download(jar, repository, cache)
             except (OSError, HTTPException) as error:
-                reason = FetchFailure(str(error) or type(error).__name__)
+                reason = _failure(error)
         is_over.set()
         return reason
 
@@ -124,6 +133,14 @@ def _download_all(
                 yield tasks[task], task.result()
         finally:
             is_over.set()
+
+
+def _failure(error: OSError | HTTPException) -> FetchFailure:
+    fault = tls_fault(error)
+    reason = str(error) or type(error).__name__
+    return FetchFailure(
+        reason if fault is None else fault.text, _TLS_HINTS.of(error, otherwise=_ADDRESS_HINT)
+    )
 
 
 def _download(jar: Jar, repository: str, cache: Path) -> Path:
@@ -168,13 +185,15 @@ def _wrong_jar(jar: Jar, repository: str, size: int, sha512: str) -> JarMissing:
     )
 
 
-def _cannot_fetch(jar: Jar, reason: str, repository: str, places: JarLocations) -> JarMissing:
+def _cannot_fetch(
+    jar: Jar, failure: FetchFailure, repository: str, places: JarLocations
+) -> JarMissing:
     return JarMissing(
-        f"cannot fetch jar {jar.coordinate} from {_host(repository)}: {reason}",
+        f"cannot fetch jar {jar.coordinate} from {_host(repository)}: {failure.reason}",
         wanted=jar.sha512,
         had=None,
-        hint="set RACKWISE_MAVEN_URL to a Maven repository that this machine can reach, or copy "
-        f"{jar.file_name} to {places.cache} (RACKWISE_CACHE sets another folder)",
+        hint=f"{failure.hint}, or copy {jar.file_name} to {places.cache} (RACKWISE_CACHE sets "
+        "another folder)",
     )
 
 

@@ -34,6 +34,7 @@ from xml.sax.saxutils import quoteattr
 from rackwise.core.constants import MAVEN_CENTRAL
 from rackwise.core.errors import ConnectorMissing
 from rackwise.core.text import escaped
+from rackwise.core.tls_faults import tls_fault
 from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
@@ -184,7 +185,9 @@ def _get(address: str) -> bytes | None:
         if isinstance(cause, FileNotFoundError):
             return None
         reason = "the address or the answer is not valid"
-        if isinstance(cause, TimeoutError):
+        if (fault := tls_fault(error)) is not None:
+            reason = fault.text
+        elif isinstance(cause, TimeoutError):
             reason = f"no answer in {ANSWER_S:.0f} s"
         elif isinstance(cause, OSError):
             reason = cause.strerror or type(cause).__name__

@@ -39,6 +39,7 @@ from rackwise.core.errors import (
     Unreachable,
 )
 from rackwise.core.text import escaped
+from rackwise.core.tls_faults import TlsHints, tls_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,6 +61,12 @@ OPTIONS = (
     "awsStsRegion",
     *_ROLE_KEYS,
     *_WITHOUT_EFFECT,
+)
+_STS_HINT = "check that AWS STS can be reached from here; a VPC needs an endpoint for it"
+_TLS_HINTS = TlsHints(
+    address="AWS_ENDPOINT_URL_STS, if it is set",
+    authority="set AWS_CA_BUNDLE to a PEM file with the authorities that you trust",
+    own=_STS_HINT,
 )
 _HOST = re.compile(
     r"\.kafka(?:-serverless)?\.([a-z]{2,}(?:-[a-z]+)+-[0-9]+)\.amazonaws\.com(?:\.cn)?\Z"
@@ -228,11 +235,13 @@ def _failure(error: Exception, options: Mapping[str, str]) -> RackwiseError:
             hint=_CREDENTIALS_HINT,
         )
     if kind.endswith(("ConnectionError", "TimeoutError", "HTTPClientError", "SSLError")):
+        fault = tls_fault(error)
+        reason = kind if fault is None else fault.text
         return Unreachable(
-            f"AWS did not answer the request for credentials: {kind}",
+            f"AWS did not answer the request for credentials: {reason}",
             wanted="an answer",
-            had=kind,
-            hint="check that AWS STS can be reached from here; a VPC needs an endpoint for it",
+            had=reason,
+            hint=_TLS_HINTS.of(error, otherwise=_STS_HINT),
         )
     return AuthenticationFailed(
         f"AWS gave no credentials for the login with IAM: {code or kind}",

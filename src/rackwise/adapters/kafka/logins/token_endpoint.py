@@ -14,7 +14,6 @@ Source: RFC 6749 2.3.1, 4.4 and 5.2; KIP-768, `ClientCredentialsJwtRetriever`.
 from __future__ import annotations
 
 import base64
-import ssl
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
@@ -27,8 +26,10 @@ from rackwise.adapters.kafka.logins.token import Token, read_token
 from rackwise.core.errors import AuthenticationFailed, RackwiseError, Unreachable
 from rackwise.core.json.strict import NotStrict, read_object
 from rackwise.core.text import escaped
+from rackwise.core.tls_faults import TlsCause, TlsHints, tls_fault
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Mapping
 
     from rackwise.core.secret import Secret
@@ -43,6 +44,14 @@ _REDIRECTS = range(300, 400)
 _LATER = (408, 425, 429)
 _SERVER_ERRORS = 500
 _CHECK_URL = f"check {ENDPOINT_URL} in the client settings"
+_CHECK_SERVER = f"check that the endpoint runs and can be reached from here; else {_CHECK_URL}"
+_TLS_HINTS = TlsHints(
+    address=f"{ENDPOINT_URL} of the client settings",
+    authority="name it in sasl.jaas.config, as Java does: "
+    'ssl.truststore.type="PEM" ssl.truststore.location="/etc/ssl/issuer.pem"',
+    own="name a certificate that the endpoint trusts in sasl.jaas.config: "
+    'ssl.keystore.type="PEM" ssl.keystore.location="/etc/ssl/client.pem", and check its dates',
+)
 _CHECK_CREDENTIALS = (
     "check the client id, the client secret and the scope in the client settings; some issuers "
     "want sasl.oauthbearer.header.urlencode=true"
@@ -108,12 +117,10 @@ class TokenEndpoint:
                 connection.request("POST", target_of(parts), self._form(), self._headers())
                 with connection.getresponse() as response:
                     body = response.read(MAX_BYTES + 1)
-        except ssl.SSLCertVerificationError as error:
-            raise self._untrusted(error) from None
         except TimeoutError:
             raise self._silent(f"no answer within {whole_s:g} s") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise self._silent(reason_of(error)) from None
+            raise self._disconnected(error) from None
         if len(body) > MAX_BYTES:
             raise self._failed(
                 f"expected at most {MAX_BYTES} bytes, got more", had="more", hint=_CHECK_URL
@@ -168,22 +175,21 @@ class TokenEndpoint:
             f"cannot get a token from {self.name}: {reason}", wanted="a token", had=had, hint=hint
         )
 
-    def _silent(self, reason: str) -> Unreachable:
+    def _silent(self, reason: str, *, hint: str = _CHECK_SERVER) -> Unreachable:
         return Unreachable(
             f"cannot get a token from {self.name}: {reason}",
             wanted="an answer",
             had=reason,
-            hint=f"check that the endpoint runs and can be reached from here; else {_CHECK_URL}",
+            hint=hint,
         )
 
-    def _untrusted(self, error: ssl.SSLCertVerificationError) -> AuthenticationFailed:
-        reason = escaped(str(error.verify_message))
-        return self._failed(
-            f"its certificate is not trusted: {reason}",
-            had=reason,
-            hint="name the authority of the endpoint in sasl.jaas.config, as Java does: "
-            'ssl.truststore.type="PEM" ssl.truststore.location="/etc/ssl/issuer.pem"',
-        )
+    def _disconnected(self, error: Exception) -> RackwiseError:
+        """The error of a connection that failed before an answer."""
+        fault, reason = tls_fault(error), reason_of(error)
+        hint = _TLS_HINTS.of(error, otherwise=_CHECK_SERVER)
+        if fault is not None and fault.cause in {TlsCause.UNTRUSTED, TlsCause.REJECTED}:
+            return self._failed(reason, had=fault.reason, hint=hint)
+        return self._silent(reason, hint=hint)
 
 
 def _json_object(body: bytes) -> dict[str, Any]:

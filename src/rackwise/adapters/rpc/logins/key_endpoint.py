@@ -29,6 +29,7 @@ from rackwise.core.errors import InvalidConfig, Unreachable
 from rackwise.core.sasl.key_freshness import KEPT_S, KeyAges, KeyUse, key_use
 from rackwise.core.sasl.key_set import MOST_BYTES, keys_for, parse_key_set, some_keys
 from rackwise.core.text import escaped
+from rackwise.core.tls_faults import TlsHints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,12 @@ HTTPS: Final = "https://"
 _STATUS_OK: Final = 200
 _REDIRECTS: Final = range(300, 400)
 _HINT: Final = "give the jwks_uri of the issuer's OpenID configuration to --oauth-jwks"
+_TLS_HINTS: Final = TlsHints(
+    address="--oauth-jwks",
+    authority="set SSL_CERT_FILE to a PEM file with the authorities that you trust",
+    own="give an address that asks for no client certificate, or a file with the JWKS: Rackwise "
+    "has no certificate to send",
+)
 
 
 class KeySource(Protocol):
@@ -172,11 +179,9 @@ def fetch_keys(url: str, *, limit_s: float = LIMIT_S) -> tuple[SigningKey, ...]:
                 body = response.read(MOST_BYTES + 1)
     except TimeoutError:
         raise _unreachable(name, f"no answer within {limit_s:g} s") from None
-    except ssl.SSLCertVerificationError as error:
-        why = f"its certificate is not trusted: {error.verify_message}"
-        raise _unreachable(name, why, hint="name its authority with SSL_CERT_FILE") from None
     except (OSError, HTTPException, ValueError) as error:
-        raise _unreachable(name, reason_of(error)) from None
+        hint = _TLS_HINTS.of(error, otherwise=_HINT)
+        raise _unreachable(name, reason_of(error), hint=hint) from None
     if response.status in _REDIRECTS:
         raise _unreachable(name, f"status {response.status}: redirects are not followed")
     if response.status != _STATUS_OK:
