@@ -595,7 +595,7 @@ class _AnalyzeRun:
         flows = meter_flows(self.engine, runs, parse, self._member_rack())
         path = f"{folder}/metered_flow"
         self.engine.write(flows, path, METERED_FLOW)
-        kept = self.engine.read(path, METERED_FLOW)
+        kept = self.engine.read_own(path, METERED_FLOW)
         days = self._requested_days()
         codes = MeterNames.of(fleet, (day_number(days[0]), day_number(days[1])) if days else None)
         start_s, end_s = meter_period(runs)

@@ -76,10 +76,10 @@ class Inputs:
     not local. Parquet files that tasks read count less, see `PARQUET_SHARES`."""
 
 
-PARQUET_SHARES: Mapping[str, int] = {"vpc": 16, "canonical": 2}
+PARQUET_SHARES: Mapping[str, int] = {"vpc": 16, "canonical": 16}
 """Format of flows whose Parquet files tasks read -> so many bytes of a file count as one.
 
-Java only adds up the sums of tasks. Canonical flows have more distinct ones."""
+Java moves streams of sums between tasks, and reads none of their rows."""
 
 
 class _FileReader:

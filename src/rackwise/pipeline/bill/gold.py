@@ -284,7 +284,7 @@ def cross_rack(
     gold = engine.by_cluster(rows, shares, billed, CROSS_RACK, tasks=_task_count(fleet))
     path = f"{folder}/cross_rack"
     engine.write(gold, path, CROSS_RACK, by=["day"])
-    return engine.read(path, CROSS_RACK)
+    return engine.read_own(path, CROSS_RACK)
 
 
 def _task_count(fleet: Fleet) -> int:

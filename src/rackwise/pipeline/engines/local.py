@@ -38,6 +38,7 @@ from rackwise.pipeline.ingest.names import names_by_task
 from rackwise.pipeline.ingest.parquet_files import RESERVED, UnfitColumns
 from rackwise.pipeline.ingest.parquet_tasks import parquet_columns
 from rackwise.pipeline.ingest.splits import Guarded, SplitReader, UnreadableFile, damage_told
+from rackwise.pipeline.ingest.table_files import PART, folder_parts, new_folder, with_columns
 from rackwise.pipeline.ingest.tables import WriteCounts
 from rackwise.pipeline.request import claim_folder
 from rackwise.pipeline.runtime.running import Reading
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.request import AnalyzeRequest
     from rackwise.pipeline.runtime.engine import ClusterWork, Work
 
-PART = "part-{:05}.parquet"
 NOTHING: Mapping[str, Collection[Any]] = MappingProxyType({})
 
 
@@ -85,7 +85,7 @@ class LocalEngine(JobEngine):
     @override
     def table(self, table: pa.Table, schema: StructType) -> LocalRows:
         """A small table as rows."""
-        shaped = _shaped(table, arrow_schema(schema))
+        shaped = with_columns(table, arrow_schema(schema))
         return LocalRows(schema=shaped.schema, batches=lambda: iter(shaped.to_batches()))
 
     @override
@@ -98,7 +98,7 @@ class LocalEngine(JobEngine):
         most: int | None = None,  # noqa: ARG002
     ) -> LocalRows:
         """The rows in their order, one per batch."""
-        shaped = _shaped(table, arrow_schema(schema))
+        shaped = with_columns(table, arrow_schema(schema))
         return LocalRows(
             schema=shaped.schema, batches=lambda: iter(shaped.to_batches(max_chunksize=1))
         )
@@ -110,6 +110,11 @@ class LocalEngine(JobEngine):
         """The rows of the files of a folder. Raises `InvalidConfig` if there is none."""
         wanted = arrow_schema(schema)
         return LocalRows(schema=wanted, batches=table_batches(Path(path), wanted, only))
+
+    @override
+    def read_own(self, path: str, schema: StructType) -> LocalRows:
+        """The same."""
+        return self.read(path, schema)
 
     @override
     def map(self, rows: LocalRows, work: Work, schema: StructType) -> LocalRows:
@@ -209,10 +214,7 @@ class LocalEngine(JobEngine):
             rows = self.table(whole.sort_by([(name, "ascending") for name in one_file]), schema)
         wanted = arrow_schema(schema)
         kept = pa.schema([field for field in wanted if field.name not in by])
-        folder = Path(path)
-        if folder.exists():
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True)
+        folder = new_folder(path)
         count = total = 0
         has_bytes = "bytes" in wanted.names
         with ExitStack() as opened:
@@ -220,10 +222,10 @@ class LocalEngine(JobEngine):
             if not by:
                 writers[()] = opened.enter_context(_writer(folder, kept))
             for batch in rows.batches():
-                table = _shaped(pa.Table.from_batches([batch]), wanted)
+                table = with_columns(pa.Table.from_batches([batch]), wanted)
                 count += len(table)
                 total += pc.sum(table["bytes"]).as_py() or 0 if has_bytes else 0
-                for place, part in _parts(table, by):
+                for place, part in folder_parts(table, by):
                     if place not in writers:
                         own = folder.joinpath(*place)
                         own.mkdir(parents=True)
@@ -234,7 +236,7 @@ class LocalEngine(JobEngine):
     @override
     def append(self, rows: LocalRows, path: str, schema: StructType) -> None:
         """Write one more file of a folder."""
-        table = _shaped(rows.table(), arrow_schema(schema))
+        table = with_columns(rows.table(), arrow_schema(schema))
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         name = PART.format(len([*folder.iterdir()]))
@@ -418,11 +420,6 @@ def only_on_spark(what: str, had: str) -> InvalidConfig:
     )
 
 
-def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    arrays = [table.column(field.name).cast(field.type) for field in schema]
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
 def _clusters(rows: pa.Table) -> dict[str, pa.Table]:
     """The rows of each cluster, in their order."""
     found: dict[str, list[pa.RecordBatch]] = {}
@@ -440,19 +437,3 @@ def _clusters(rows: pa.Table) -> dict[str, pa.Table]:
 
 def _writer(folder: Path, schema: pa.Schema) -> parquet.ParquetWriter:
     return parquet.ParquetWriter(folder / PART.format(0), schema)
-
-
-def _parts(table: pa.Table, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
-    """The rows of each folder, and its name."""
-    if not by:
-        yield (), table
-        return
-    keys = table.select([*by])
-    for row in keys.group_by([*by], use_threads=False).aggregate([]).to_pylist():
-        is_own = np.ones(len(table), dtype=np.bool_)
-        for name, value in row.items():
-            is_own &= pc.equal(table[name], value).to_numpy()
-        yield (
-            tuple(f"{name}={value}" for name, value in row.items()),
-            table.filter(pa.array(is_own)),
-        )

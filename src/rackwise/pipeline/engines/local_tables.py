@@ -17,6 +17,7 @@ from pyarrow import dataset
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.splits import UnreadableFile
+from rackwise.pipeline.ingest.table_files import table_places
 from rackwise.pipeline.runtime.child_process import ReaderEnded, in_child
 from rackwise.pipeline.runtime.failures import damaged_table, failure_line
 
@@ -57,7 +58,7 @@ def table_batches(
 
 
 def _table_files(folder: Path) -> list[Path]:
-    """The Parquet files of a table, relative to its folder; names that Spark hides are left out."""
+    """The files of a table, see `table_places`. Raises `InvalidConfig` without its folder."""
     if not folder.is_dir():
         raise InvalidConfig(
             f"expected a table of an earlier run in the folder {escaped(str(folder))}, got no such "
@@ -66,8 +67,7 @@ def _table_files(folder: Path) -> list[Path]:
             had=str(folder),
             hint="restore the folder, or start a new result with another --out",
         )
-    places = [file.relative_to(folder) for file in sorted(folder.rglob("*.parquet"))]
-    return [place for place in places if not any(part[0] in "_." for part in place.parts)]
+    return table_places(folder)
 
 
 def _rows(

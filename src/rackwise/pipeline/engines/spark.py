@@ -8,11 +8,13 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql import is_remote
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from rackwise.core.override import override
@@ -23,13 +25,29 @@ from rackwise.pipeline.ingest.files import escape_glob, flow_files
 from rackwise.pipeline.ingest.formats import input_format, read_bronze, with_all_columns
 from rackwise.pipeline.ingest.names import names_by_task
 from rackwise.pipeline.ingest.splits import are_dealt, damage_told
-from rackwise.pipeline.ingest.tables import check_has_bytes, store, write_arrow, write_table
+from rackwise.pipeline.ingest.table_files import (
+    FILE,
+    PLACE,
+    FileRows,
+    TableFiles,
+    name_files,
+    new_folder,
+    table_places,
+)
+from rackwise.pipeline.ingest.tables import (
+    WriteCounts,
+    check_has_bytes,
+    store,
+    write_arrow,
+    write_table,
+)
 from rackwise.pipeline.request import check_shared, claim_folder
 from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.runtime.running import java_version, watched
 from rackwise.pipeline.runtime.session import large_batches, stream_batches
 from rackwise.pipeline.runtime.stores.folders import remove_folders
-from rackwise.pipeline.runtime.task_rows import TaskRows, cluster_work, frame_of, stored_rows
+from rackwise.pipeline.runtime.task_clusters import by_cluster
+from rackwise.pipeline.runtime.task_rows import TaskRows, frame_of, stored_rows
 from rackwise.pipeline.stream.table_formats import add_tables, check_lake
 
 if TYPE_CHECKING:
@@ -46,7 +64,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions, InputFormat
     from rackwise.pipeline.ingest.names import FoundNames
-    from rackwise.pipeline.ingest.tables import WriteCounts
     from rackwise.pipeline.request import AnalyzeRequest
     from rackwise.pipeline.runtime.engine import ClusterWork, Work
     from rackwise.pipeline.runtime.running import RunningJobs
@@ -104,11 +121,21 @@ class SessionEngine(JobEngine):
         return rows
 
     @override
+    def read_own(self, path: str, schema: StructType) -> SparkRows:
+        """The rows as tasks read them in a folder, and Spark at a URI or behind Connect."""
+        if not self._shares_folder(path):
+            return self.read(path, schema)
+        folder = Path(path).absolute()
+        places = table_places(folder)
+        named = pa.table({"place": pa.array(map(str, places), pa.string())})
+        sizes = [(folder / place).stat().st_size for place in places]
+        found = TaskRows.of(self.dealt(named, PLACE, loads=sizes))
+        return found.map(FileRows(folder=str(folder), schema=schema), schema)
+
+    @override
     def map(self, rows: SparkRows, work: Work, schema: StructType) -> TaskRows:
         """The result of a task for each partition; works on one result run in one task."""
-        if not isinstance(rows, TaskRows):
-            rows = TaskRows(source=rows, works=(), schema=rows.schema)
-        return rows.map(work, schema)
+        return TaskRows.of(rows).map(work, schema)
 
     @override
     def where(self, rows: SparkRows, column: str, value: str | int) -> SparkRows:
@@ -141,17 +168,9 @@ class SessionEngine(JobEngine):
         schema: StructType,
         *,
         tasks: int,
-    ) -> DataFrame:
-        """The result of `work` for the rows of each cluster in two frames.
-
-        By default, Spark combines small groups and then processes clusters one after another. Spark
-        keeps the number of partitions only if the code sets that number.
-        """
-        sides = (left, right)
-        frames = [side.by_cluster() if isinstance(side, TaskRows) else side for side in sides]
-        own = (frame.repartition(tasks, "cluster").groupBy("cluster") for frame in frames)
-        packed = (side.schema if isinstance(side, TaskRows) else None for side in sides)
-        return next(own).cogroup(next(own)).applyInArrow(cluster_work(work, *packed), schema)
+    ) -> TaskRows:
+        """The result of `work` for the rows of each cluster, in this number of tasks."""
+        return by_cluster(TaskRows.of(left), TaskRows.of(right), work, schema, tasks=tasks)
 
     @override
     def store(self, rows: TaskRows, path: str, schema: StructType, *, by: str) -> TaskRows:
@@ -168,7 +187,9 @@ class SessionEngine(JobEngine):
         by: Sequence[str] = (),
         one_file: Sequence[str] = (),
     ) -> WriteCounts:
-        """Write a table and count it."""
+        """Write a table and count it; tasks write one that they have to a folder."""
+        if isinstance(rows, TaskRows) and not one_file and self._shares_folder(path):
+            return self._write_files(rows, path, schema, by)
         batches = batches_for(rows)
         rows = frame_of(rows)
         if one_file:
@@ -176,6 +197,26 @@ class SessionEngine(JobEngine):
             ordered = rows.select("*", at).repartition(1)
             rows = ordered.sortWithinPartitions(*one_file, "_at").drop("_at")
         return write_table(rows, path, schema, by=by, batches=batches)
+
+    def _shares_folder(self, path: str) -> bool:
+        """Whether this process and all tasks share the folder of a table (see `check`).
+
+        A server of Connect may run as a user of its own, whose files this process cannot rename.
+        """
+        return "://" not in path and not is_remote()
+
+    def _write_files(
+        self, rows: TaskRows, path: str, schema: StructType, by: Sequence[str]
+    ) -> WriteCounts:
+        folder = new_folder(path)
+        work = TableFiles(folder=str(folder), schema=schema, by=tuple(by))
+        files = self.collect(rows.map(work, FILE)).to_pylist()
+        name_files(folder, files, schema, by=by)
+        has_bytes = "bytes" in schema.names
+        return WriteCounts(
+            rows=sum(file["rows"] for file in files),
+            bytes=sum(file["bytes"] for file in files) if has_bytes else None,
+        )
 
     @override
     def append(self, rows: SparkRows, path: str, schema: StructType) -> None:  # noqa: ARG002

@@ -126,7 +126,7 @@ def write_silver(
         kept_by_file = [row for row in by_reason if row["reason"] == KEPT]
         engine.remove(stages)
         return Silver(
-            sums=engine.read(f"{folder}/flow_sum", FLOW_SUM),
+            sums=engine.read_own(f"{folder}/flow_sum", FLOW_SUM),
             outcomes=outcomes,
             period=(
                 _moment(min(row["first"] for row in kept_by_file)),

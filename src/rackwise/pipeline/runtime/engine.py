@@ -7,9 +7,10 @@ and decides nothing:
                  SessionEngine                 LocalEngine
 map              mapInArrow, many tasks      one call
 where            the streams of a part       a filter
-by_cluster       a shuffle, then cogroup     a loop over clusters
+by_cluster       streams of each cluster     a loop over clusters
 summed           slices of keys              Arrow's group_by
-write            Spark's writer              pyarrow's writer
+write            pyarrow's writer, in tasks  pyarrow's writer
+                 to a store Spark's
 ```
 
 `Rows` are rows that an engine has, and that can be read several times: a DataFrame, or batches.
@@ -65,6 +66,9 @@ class Engine(Protocol):
         self, path: str, schema: StructType, *, only: Mapping[str, Collection[Any]] = {}
     ) -> Rows:
         """The rows of a table that was written; `only`: column -> the values that are read."""
+
+    def read_own(self, path: str, schema: StructType) -> Rows:
+        """The rows of a table that this run has written."""
 
     def map(self, rows: Rows, work: Work, schema: StructType) -> Rows:
         """The result of tasks; `schema`: its columns."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
-    from rackwise.pipeline.runtime.engine import ClusterWork, Work
+    from rackwise.pipeline.runtime.engine import Work
 
 STREAMS = StructType([StructField("part", IntegerType()), StructField("data", BinaryType())])
 """A part of a table: its number, and rows as an Arrow stream."""
@@ -68,7 +68,14 @@ class TaskRows:
     @property
     def has_streams(self) -> bool:
         """Whether the rows of the source are streams."""
-        return self.source.columns == STREAMS.names
+        return self.source.columns[-1:] == STREAMS.names[-1:]
+
+    @classmethod
+    def of(cls, rows: DataFrame | TaskRows) -> TaskRows:
+        """The same rows; those of a frame as they are."""
+        if isinstance(rows, TaskRows):
+            return rows
+        return cls(source=rows, works=(), schema=rows.schema)
 
     def frame(self) -> DataFrame:
         """The rows as rows of Spark."""
@@ -76,12 +83,11 @@ class TaskRows:
 
     def streams(self, by: str) -> DataFrame:
         """STREAMS of the rows; `by`: a column of small integers."""
-        return self.source.mapInArrow(_Chain((*self.works, AsStreams(by))), STREAMS)
+        return self.source_of(AsStreams(by), STREAMS)
 
-    def by_cluster(self) -> DataFrame:
-        """The same with the value of the column `cluster` in place of a number."""
-        columns = StructType([self.schema["cluster"], STREAMS["data"]])
-        return self.source.mapInArrow(_Chain((*self.works, _cluster_streams)), columns)
+    def source_of(self, work: Work, columns: StructType) -> DataFrame:
+        """The result of one more work as rows of Spark, whose last column is streams."""
+        return self.source.mapInArrow(_Chain((*self.works, work)), columns)
 
     def map(self, work: Work, schema: StructType) -> TaskRows:
         """The result of one more work, with these columns."""
@@ -103,7 +109,7 @@ class TaskRows:
         columns = StructType([self.schema[name] for name in (*keys, *measures)])
         slices = max(LEAST_SLICES, partitions)
         work = _Slices(keys=(*keys,), measures=(*measures,), slices=slices)
-        found = self.source.mapInArrow(_Chain((*self.works, work)), STREAMS)
+        found = self.source_of(work, STREAMS)
         # Without a number of partitions, Spark combines small ones.
         source = found.repartition("part").sortWithinPartitions("part")
         merged = _SliceSums(keys=work.keys, measures=work.measures, schema=columns)
@@ -118,36 +124,6 @@ def frame_of(rows: DataFrame | TaskRows) -> DataFrame:
 def stored_rows(streams: DataFrame, schema: StructType, *, by: str) -> TaskRows:
     """The rows of stored STREAMS; `by`: the column whose value is `part`."""
     return TaskRows(source=streams, works=(_OfStreams(),), schema=schema, by=by)
-
-
-def cluster_work(
-    work: ClusterWork, left: StructType | None, right: StructType | None
-) -> ClusterWork:
-    """The work on one cluster, whose rows come as streams; None: they come as they are."""
-
-    def done(own: pa.Table, other: pa.Table) -> pa.Table:
-        return work(_whole(own, left), _whole(other, right))
-
-    return done
-
-
-def _whole(rows: pa.Table, schema: StructType | None) -> pa.Table:
-    """The rows of the streams of a cluster."""
-    if schema is None:
-        return rows
-    batches = [batch for data in rows["data"] for batch in _rows(data)]
-    return pa.Table.from_batches(batches, schema=arrow_schema(schema))
-
-
-def _cluster_streams(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The work of a task: rows in, the rows of each batch and cluster as one stream out."""
-    for batch in batches:
-        coded = batch.column("cluster").dictionary_encode()
-        codes = filled(coded.indices, _NO_KEY)
-        for code in np.unique(codes).tolist():
-            rows = batch.take(pa.array(np.flatnonzero(codes == code)))
-            cluster = rows.column("cluster").slice(0, 1)
-            yield pa.RecordBatch.from_arrays([cluster, _packed(rows)], ["cluster", "data"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +149,7 @@ class _OfStreams:
         """The rows of each stream."""
         for batch in batches:
             for data in batch.column("data"):
-                yield from _rows(data)
+                yield from stream_rows(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +236,7 @@ class _SliceSums:
                 if part != last:
                     yield from _cast(sums.take(), wanted)
                     last = part
-                for rows in _rows(data):
+                for rows in stream_rows(data):
                     sums.add(pa.Table.from_batches([rows]))
         yield from _cast(sums.take(), wanted)
 
@@ -273,11 +249,11 @@ def _cast(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.R
 def _stream(part: int, rows: pa.RecordBatch) -> pa.RecordBatch:
     """A row of STREAMS."""
     return pa.RecordBatch.from_arrays(
-        [pa.array([part], pa.int32()), _packed(rows)], schema=_STREAMS
+        [pa.array([part], pa.int32()), packed_rows(rows)], schema=_STREAMS
     )
 
 
-def _packed(rows: pa.RecordBatch) -> pa.Array:
+def packed_rows(rows: pa.RecordBatch) -> pa.Array:
     """The rows as a stream; shape (1,)."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=_COMPRESSED) as stream:
@@ -285,6 +261,7 @@ def _packed(rows: pa.RecordBatch) -> pa.Array:
     return pa.array([sink.getvalue().to_pybytes()], pa.binary())
 
 
-def _rows(data: pa.BinaryScalar) -> Iterator[pa.RecordBatch]:
+def stream_rows(data: pa.BinaryScalar) -> Iterator[pa.RecordBatch]:
+    """The rows of a stream."""
     with pa.ipc.open_stream(data.as_buffer()) as stream:
         yield from stream
