@@ -1,4 +1,4 @@
-"""One command called in this process, and the law of its rejections."""
+"""One command called in this process, and what must hold where it rejects its input."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ def called(*arguments):
 
 
 def check_refused(command, message, hint, *, file=None):
-    """Law: exit code 1, exactly this sentence and this hint, and `file` unchanged."""
+    """Exit code 1, nothing on stdout, exactly this message and hint, and `file` unchanged."""
     before = file and file.read_bytes()
     code, out, err = called(*command)
-    assert (code, out) == (1, ""), "law of refusals: exit 1, nothing on stdout"
+    assert (code, out) == (1, ""), f"expected exit code 1 and no stdout; stderr: {err}"
     lines = [f"error: {message}", *([f"hint: {hint}"] if hint else [])]
-    assert err == with_short_words("\n".join([*lines, ""])), "law of refusals"
-    assert (file and file.read_bytes()) == before, "law of refusals: the file was changed"
+    expected = with_short_words("\n".join([*lines, ""]))
+    assert err == expected, f"expected on stderr:\n{expected}\ngot:\n{err}"
+    assert (file and file.read_bytes()) == before, "the command changed the file"
 
 
 def replaced(data, old, new):

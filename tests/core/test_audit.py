@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laws import check_findings
+from rackwise.core import rules
 from rackwise.core.audit import RULES, audit, check_ignored, needs_fair_loads
 from rackwise.core.errors import InvalidConfig, InvalidPolicy
 from rackwise.core.model import Cluster, FairLoads, Note, Partition, PartitionTable, Topic
@@ -29,6 +30,13 @@ ALL_RULES = set(RULES)
 def test_every_rule_has_one_function_that_checks_it():
     assert list(RULES.checks) == list(RULES)
     assert len(set(RULES.checks.values())) == len(RULES)
+
+
+def test_each_rule_is_named_at_the_top_of_the_package_of_rules():
+    table = rules.__doc__.split("```")[1]
+    listed = [name for line in table.strip().splitlines() for name in line.split(maxsplit=1)[1:]]
+    named = {name for names in listed for name in names.split(", ")}
+    assert named == ALL_RULES, "name the rule in the docstring of core/rules/__init__.py"
 
 
 def test_the_order_of_the_rules_is_fixed():

@@ -1,4 +1,4 @@
-"""The recipes of ARCHITECTURE.md work: each is carried out in a copy of the source tree."""
+"""The recipes of ARCHITECTURE.md work: each is followed in a copy of the source tree."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from canonical_flows import flow, write_flows
+
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "demo" / "snapshot.json.gz"
 RECIPES = re.findall(r"^\| an? ([\w -]+) \| ", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
 
 
 class Copy:
-    """A copy of the source tree in which a recipe is carried out."""
+    """A copy of the source tree in which a recipe is followed."""
 
     def __init__(self, folder: Path) -> None:
         self.source = folder / "src" / "rackwise"
@@ -70,6 +72,7 @@ def test_there_is_a_test_for_each_recipe():
         "placer",
         "client library",
         "command or option",
+        "error",
         "gold column",
         "metric",
     ]
@@ -103,7 +106,7 @@ def short_name(view):
     assert re.search(r"short-name +warning +3 +a partition exists", done.stdout), done.stdout
 
 
-def test_a_flow_log_format(tree):
+def test_a_flow_log_format(tree, tmp_path):
     tree.write(
         "pipeline/ingest/formats/copied.py",
         '''"""Canonical flows under another name."""
@@ -130,12 +133,19 @@ class CopiedFormat(CanonicalFormat):
     done = tree.rackwise("analyze", "--help")
     assert done.returncode == 0, done.stderr
     assert "copied" in done.stdout
+    read = flow("fetch", 0, 2**30, cluster="shop", topic="clicks", client_rack="use1-az2")
+    write_flows(tmp_path / "flows", [read])
+    done = tree.rackwise(
+        *("analyze", str(DEMO), "--flows", str(tmp_path / "flows"), "--flow-format", "copied"),
+        *("--engine", "local", "--no-plans", "--out", str(tmp_path / "bill")),
+    )
+    assert "1.00 GiB of 1.00 GiB cross racks" in done.stdout, done.stderr
 
 
 def test_a_price_provider(tree):
     with (tree.source / "adapters" / "files" / "tables" / "prices.csv").open("a") as table:
         table.write(
-            "mycloud,*,zone,*,0.03,0,1000000000,2026-11-01,,https://mycloud.example/,true\n"
+            "mycloud,*,zone,*,0.03,0,1073741824,2026-11-01,,https://mycloud.example/,true\n"
         )
     done = tree.rackwise(*("plan", "repair", "--snapshot", str(DEMO), "--provider", "mycloud"))
     assert done.returncode == 2, done.stderr
@@ -302,6 +312,33 @@ def test_an_option_of_a_command_that_exists(tree):
     )
     done = tree.rackwise("placers", "--short")
     assert (done.returncode, done.stdout) == (0, "kip36 unaware striped ring levels\n"), done.stderr
+
+
+def test_an_error(tree, tmp_path):
+    tree.insert(
+        "core/errors.py",
+        "class InvalidSnapshot(InputError):\n",
+        '    """A snapshot, or what it is made from, is wrong."""\n\n\n'
+        'class WrongName(InputError):\n    """A file has a name that no format has."""\n\n\n'
+        "class Rest(InputError):\n",
+    )
+    tree.insert(
+        "adapters/files/bounded_read.py",
+        "def _check_regular(status: os.stat_result, name: str) -> None:\n",
+        "    from rackwise.core.errors import WrongName\n"
+        "    if name.endswith('.txt'):\n"
+        "        raise WrongName(f'invalid {escaped(name)}: expected .json, got .txt',\n"
+        "            wanted='.json', had='.txt', hint='rename the file', where=name)\n",
+    )
+    snapshot = tmp_path / "s.txt"
+    snapshot.write_text("{}")
+    message, hint = f"invalid {snapshot}: expected .json, got .txt", "rename the file"
+    done = tree.rackwise("audit", "--snapshot", str(snapshot))
+    assert (done.returncode, done.stdout) == (1, ""), done.stdout
+    assert done.stderr == f"error: {message}\nhint: {hint}\n"
+    done = tree.rackwise("audit", "--snapshot", str(snapshot), "--json")
+    assert '"error": "WrongName"' in done.stderr
+    assert f'"hint": "{hint}"' in done.stderr
 
 
 @pytest.mark.spark

@@ -329,7 +329,7 @@ class TestRefused:
             ),
             (
                 ["--flow-format", "csv"],
-                "invalid --flow-format: expected vpc, canonical, request-log, gcp, azure, tgw ",
+                "invalid --flow-format: expected vpc, canonical, ",
                 "one of",
             ),
             (

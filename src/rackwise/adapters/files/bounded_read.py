@@ -19,7 +19,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import InvalidConfig, RackwiseError
 from rackwise.core.json.faults import Fault, Faults
 from rackwise.core.text import escaped
 
@@ -60,6 +60,8 @@ def read_bytes(path: str | Path, *, error: type[InputError], max_bytes: int = MA
     name = os.fspath(path)
     try:
         return _read(Path(path), name, error, max_bytes)
+    except RackwiseError:  # some are ValueErrors, which here stand for a path with a NUL
+        raise
     except OSError as cause:
         raise InvalidConfig(
             f"{escaped(name)} cannot be read: {cause.strerror}",
@@ -69,8 +71,6 @@ def read_bytes(path: str | Path, *, error: type[InputError], max_bytes: int = MA
             where=name,
         ) from None
     except ValueError as cause:
-        if isinstance(cause, InvalidConfig | error):
-            raise
         raise InvalidConfig(
             f"{escaped(name)} is no path: {escaped(str(cause))}",
             wanted="a path",

@@ -1,7 +1,7 @@
 """The rules of the audit: one function each, from a view of a cluster to findings as columns.
 
 ```
-racks         rack-missing, rack-depth
+racks         rack-missing, rack-odd, rack-depth
 spread        spread-even, spread-distinct, spread-at-least, rack-count
 replicas      replication, dead-replica, drained-broker, pin
 sync          offline, under-min-isr, under-replicated, at-min-isr
@@ -13,8 +13,9 @@ cluster       unequal-racks, size-unknown, not-visible
 cordons       cordoned
 ```
 
-To add a rule, write a function with `@rule` in one of these files. A new file needs one import
-here. The order of the imports is the order in which the findings of one place are listed.
+To add a rule, write a function with `@rule` in one of these files, and name it here. A new file
+needs one import here. The order of the imports is the order in which the findings of one place are
+listed. If the rule means lost writes or a lost partition, `consequence.py` needs a line, too.
 """
 
 # isort: off
