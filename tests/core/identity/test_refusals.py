@@ -1,5 +1,7 @@
 """Every code of `broker-id`: its error, how it ends, and what it says."""
 
+import shlex
+
 import pytest
 
 from laws_decisions import check_code
@@ -13,7 +15,8 @@ from rackwise.core.errors import (
     WorldError,
 )
 from rackwise.core.identity import refusals
-from rackwise.core.identity.refusals import CODES, MetaWriteFailed
+from rackwise.core.identity.refusals import CODES, MetaWriteFailed, mapping_hint
+from rackwise.core.text import escaped
 
 EXITS = {
     75: "AmbiguousSpare SpareReserved WatcherAbsent Contention Unreachable",
@@ -68,3 +71,9 @@ def test_a_refusal_keeps_row_and_details():
 def test_a_write_that_failed_in_part_keeps_each_dir():
     error = MetaWriteFailed("told", done=["/a"], failed=["/c"])
     assert (error.wanted, error.had, error.failed) == (2, 1, ("/c",))
+
+
+@pytest.mark.parametrize("key", ["h7", "a b", "$(reboot)", "x; reboot", "`reboot`", "a'b", "a\nb"])
+def test_a_shell_takes_any_key_of_a_hint_as_one_word(key):
+    command = mapping_hint(key, 7).partition(": ")[2]
+    assert shlex.split(command) == ["broker-id", "assign", escaped(key), "7", "--force"]

@@ -18,6 +18,7 @@ STORE_DENIED and `Unreachable` is STORE_UNREACHABLE.
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rackwise.core.errors import (
@@ -79,11 +80,13 @@ def refusal_code(
 def mapping_hint(key: str, number: int | None = None) -> str:
     """Say how to write an unreadable mapping again. `number`: its id; None = not known.
 
+    The key is the name of a node, which may be any text: a shell must take it as one word.
+
     >>> mapping_hint("h7", 7)
     'write the mapping again: broker-id assign h7 7 --force'
     """
     shown = "ID" if number is None else number
-    return f"write the mapping again: broker-id assign {escaped(key)} {shown} --force"
+    return f"write the mapping again: broker-id assign {quote(escaped(key))} {shown} --force"
 
 
 def name_id(hint: str, key: str, number: int) -> str:
