@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hostile_text import HOSTILE
 from kafka_servers import KRAFT_SET
 from process_states import is_alive
 from rackwise.adapters.kafka.connect import connect
@@ -21,6 +22,7 @@ from rackwise.adapters.sandbox.ports import HOST, free_ports, is_open
 from rackwise.adapters.sandbox.process import ServerProcess
 from rackwise.adapters.sandbox.ready import listed_ports, wait_until_true, zookeeper_mode
 from rackwise.core.errors import InvalidConfig, ServerDied, WorldError
+from rackwise.core.java_properties import parse_properties
 from rackwise.core.model import Broker
 
 NOWHERE = Path("/no/java")
@@ -107,7 +109,14 @@ class TestRequest:
 
     def test_properties_are_what_java_reads(self):
         text = properties_text({"log.dirs": "C:\\logs", "broker.rack": "zürich-𝄞", "x": "a\nb"})
-        assert text == ("log.dirs=C:\\\\logs\nbroker.rack=z\\u00fcrich-\\ud834\\udd1e\nx=a\\nb\n")
+        assert text == (
+            "log.dirs=C:\\\\logs\nbroker.rack=z\\u00fcrich-\\ud834\\udd1e\nx=a\\u000ab\n"
+        )
+
+    @pytest.mark.parametrize("text", [HOSTILE, " a ", "\t", "a\rlog.dirs=/", "\\", "a:b=#!", ""])
+    def test_any_text_is_one_property(self, text):
+        written = properties_text({"broker.rack": text, "log.dirs": "/d"})
+        assert parse_properties(written.encode()) == {"broker.rack": text, "log.dirs": "/d"}
 
     def test_ports_are_different_and_free(self):
         found = free_ports(50)

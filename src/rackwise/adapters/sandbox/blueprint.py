@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 START_SCRIPT = "kafka-server-start.sh"
 """Name of the script in the folder with which people start a broker."""
+PLAIN = {chr(point) for point in range(0x20, 0x7F)}
+"""Characters that a line of a properties file may have as they are."""
 FEW_BROKERS = 6
 """Up to this many brokers have short sessions, so that the cluster notices a dead broker soon."""
 
@@ -127,14 +129,18 @@ def describe_brokers(request: ClusterSpec, ports: Sequence[int]) -> tuple[Broker
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
-    r"""A Java properties file, `key=value` a line, with `\` escaped and non-ASCII as `\uNNNN`."""
+    r"""A Java properties file, `key=value` a line, with `\` escaped.
+
+    What is no printable ASCII is written as `\uNNNN`; a colon stays, so that people can read it.
+    """
     return "".join(f"{key}={_escaped(value)}\n" for key, value in properties.items())
 
 
 def _escaped(value: str) -> str:
-    utf16 = value.replace("\\", "\\\\").replace("\n", "\\n").encode("utf-16-be")
+    utf16 = value.replace("\\", "\\\\").encode("utf-16-be")
     units = [int.from_bytes(utf16[at : at + 2]) for at in range(0, len(utf16), 2)]
-    return "".join(chr(unit) if unit < 0x7F else f"\\u{unit:04x}" for unit in units)  # noqa: PLR2004
+    text = "".join(chr(unit) if chr(unit) in PLAIN else f"\\u{unit:04x}" for unit in units)
+    return f"\\{text}" if text.startswith(" ") else text  # Java skips spaces before a value
 
 
 def write_start_script(folder: Path, command: Sequence[str]) -> None:
