@@ -38,3 +38,19 @@ class StreamsGroupHeartbeatRequest(ApiMessage, load_json=__name__):
 
 class StreamsGroupHeartbeatResponse(ApiMessage, load_json=__name__):
     """The epoch and the tasks of the member."""
+
+
+class ConsumerGroupHeartbeatRequest(ApiMessage, load_json=__name__):
+    """Joins a group of the consumer protocol, keeps its member alive, or leaves it."""
+
+
+class ConsumerGroupHeartbeatResponse(ApiMessage, load_json=__name__):
+    """The epoch and the partitions of the member."""
+
+
+class ShareGroupHeartbeatRequest(ApiMessage, load_json=__name__):
+    """Joins a share group, keeps its member alive, or leaves it."""
+
+
+class ShareGroupHeartbeatResponse(ApiMessage, load_json=__name__):
+    """The epoch and the partitions of the member."""
