@@ -37,13 +37,17 @@ from rackwise.adapters.kafka import connect
 from rackwise.adapters.launch.views.stores import init_store, open_store
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.identity.nodes.store import OWNERS
+from rackwise.report.fitting import COLOR
 from refusals import called
 from rpc_servers import PATIENCE_S, response_of, said
 from served_command import served
 from service_frames import assignment, framed, header
+from terminals import terminal
 
 SOON = {"text", "long", "no UTF-8", "deep"}
 """The stores that each change is tested with."""
+COLUMNS, MOST_LINES = 80, 600
+"""Of a terminal, and of what a command shows there of eight groups."""
 HEADER_BYTES = 19
 """Of a request whose client id is that of `service_frames`."""
 
@@ -127,6 +131,18 @@ def folder(kafka, tmp_path_factory):
 def test_names_of_a_cluster_reach_no_terminal_and_no_document(name, kafka, folder):
     told = run_all(ON_KAFKA, name, folder, ("--bootstrap-server", kafka.bootstrap))
     assert is_told(told) or name in WITHOUT_NAMES, "no name is shown: the law says nothing"
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("name", ["doctor", "consumer simulate"])
+def test_names_of_a_cluster_fill_no_terminal(name, kafka):
+    with terminal(COLUMNS) as (side, screen):
+        words = [*COMMAND, *name.split(), "--bootstrap-server", kafka.bootstrap]
+        words += ["--quiet"]  # a progress bar moves the cursor
+        subprocess.run(words, stdin=side, stdout=side, stderr=side, check=False)
+    check_shown(COLOR.sub("", screen.text), name)
+    assert "u2029" in screen.text, "no name is shown: the law says nothing"
+    assert len(screen.lines) < MOST_LINES, screen.text[:2000]
 
 
 @pytest.mark.kafka

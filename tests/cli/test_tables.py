@@ -250,3 +250,10 @@ def test_a_long_cell_is_cut_and_the_others_are_as_wide_as_what_is_left():
     lines = aligned_lines([("g" * 30_000, "1"), ("short", "2")])
     name = "g" * 20 + "..(29,960 characters).." + "g" * 20
     assert lines == [f"{name}  1", f"{'short'.ljust(len(name))}  2"]
+
+
+def test_a_cell_of_many_words_takes_few_lines():
+    name = "g " * 15_000
+    rows = [(name, "1"), ("short", "2")]
+    assert max(map(len, aligned_lines(rows))) < 1_100
+    assert len(aligned_lines(rows, width=80)) < 50

@@ -1,8 +1,8 @@
 """Text output for people: columns, labelled lines, sizes, findings, unchecked rules, colours.
 
 On a terminal, tables and lines fit its width. Text is wrapped at spaces; a name that has no room is
-cut in the middle, as in `payments..events-12`. Elsewhere names of more than 300 characters are cut.
-Documents of `--json` keep whole names.
+cut in the middle, as in `payments..events-12`. Everywhere a word of more than 300 characters and
+a cell of more than 1,000 are cut. Documents of `--json` keep whole names.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ LABEL = 9
 """Width of the labels of `labelled_text`."""
 GAP = 2
 """Columns between two columns of a table."""
+MOST_CELL = 1_000
+"""Characters of a cell. A name may have as many words as it likes, and each line takes a few."""
 LONG_NAME, SHORT_NAME = 24, 8
 """Columns that a table keeps for a longer name: if its other columns have room, and if not."""
 
@@ -104,18 +106,23 @@ def aligned_lines(
     """
     if not rows:
         return []
+    rows = _with_short_cells(rows)
     width = width or terminal_width()
     if width is not None:
         return _fitted_rows(rows, width - columns(plain(mark)), numbers=numbers, mark=mark)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    if max(widths, default=0) > MOST_WORD:
-        rows = [[with_short_words(cell) for cell in row] for row in rows]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     # One format of a whole row: a diff has a row for each of up to a million partitions.
     template = "  ".join(
         f"%{width}s" if index in numbers else f"%-{width}s" for index, width in enumerate(widths)
     )
     return [mark + (template % tuple(row)).rstrip() for row in rows]
+
+
+def _with_short_cells(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """The rows, with the middle left out of cells that no name of Kafka's topics would fill."""
+    if max(max(map(len, row), default=0) for row in rows) <= MOST_WORD:
+        return rows
+    return [[with_short_words(cell, MOST_CELL) for cell in row] for row in rows]
 
 
 def _fitted_rows(

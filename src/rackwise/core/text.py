@@ -20,9 +20,8 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 MOST_LINE = 4_000
 """Characters of a line of such text; a name from outside may have spaces in it."""
 _LONG_WORD = re.compile(rf"\S{{{MOST_WORD + 1},}}")
-_LONG_LINE = re.compile(rf"[^\n]{{{MOST_LINE + 1},}}")
-_WORD_END, _LINE_END = 20, 1_500
-"""Characters that are kept at either end of what is cut."""
+_WORD_END = 20
+"""Characters that are kept at either end of a word."""
 _LATIN_1_END = 0x100
 """Code points below it are written as `\\xNN`."""
 _BMP_END = 0x10000
@@ -113,19 +112,19 @@ def names_text(names: Sequence[str], *, of: int | None = None) -> str:
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def with_short_words(text: str) -> str:
+def with_short_words(text: str, most_line: int = MOST_LINE) -> str:
     """The text, with the middle left out of each word of more than 300 characters.
 
-    The same of lines of more than 4,000 characters.
+    The same of lines of more than `most_line` characters.
 
     >>> with_short_words("invalid GOAL: got " + "x" * 5000 + ", hint")
     'invalid GOAL: got xxxxxxxxxxxxxxxxxxxx..(4,961 characters)..xxxxxxxxxxxxxxxxxxx, hint'
     """
     if max(map(len, text.split("\n"))) <= MOST_WORD:
         return text
-    return _LONG_LINE.sub(
-        lambda line: _shortened(line[0], _LINE_END),
-        _LONG_WORD.sub(lambda word: _shortened(word[0], _WORD_END), text),
+    lines = _LONG_WORD.sub(lambda word: _shortened(word[0], _WORD_END), text).split("\n")
+    return "\n".join(
+        line if len(line) <= most_line else _shortened(line, most_line // 3) for line in lines
     )
 
 
