@@ -1,21 +1,4 @@
-"""Rules and findings: what a check can find, and what it found.
-
-Five checks share this file: the audit of a cluster (`core.rules`), the diagnosis of fetches
-(`core.fetch_diagnosis`), a producer's options (`core.partitioner`), KIP-36's rolling upgrade
-(`core.wire.upgrade`) and the racks of a Spark job (`pipeline.spark_racks`). Each check has one
-`RuleTable`. A decorator at the function that checks a rule adds the rule to the table:
-
-```
-@RULES.rule("reading-selector", Severity.ERROR, "a broker has no RackAwareReplicaSelector")
-def selector(view): ...
-```
-
-Order of a table: errors and warnings in the order in which they were added, then infos. Findings
-are listed in this order, so that a cause comes before its effects.
-
-A small check returns a `FindingList`. An audit of a million partitions may find a rule broken in a
-third of them; its `Findings` therefore hold columns. There is one row for each finding, each
-distinct pair of texts is stored once, and a `Finding` is created when it is read:
+"""The findings of an audit as columns: a row for each finding, each pair of texts stored once.
 
 ```
 rule          row  level   text     texts
@@ -24,35 +7,27 @@ spread-even   40   zone    0        1: wanted "live brokers only"    had "5"
 dead-replica  41   -       1
 ```
 
+An audit of a million partitions may find a rule broken in a third of them. A `Finding` is therefore
+created when it is read.
+
 Order of `Findings`: findings about the cluster or a broker come first. The others are ordered by
 topic (those about the whole topic before its partitions), partition, rule, level and rack.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Final,
-    Generic,
-    Literal,
-    NamedTuple,
-    TypeAlias,
-    TypeVar,
-    overload,
-)
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
 
 from rackwise.core.errors import AuditFailed, InvalidConfig
+from rackwise.core.findings.finding import NONE, Finding, Rule, Severity, Threshold
 from rackwise.core.override import override
-from rackwise.core.text import escaped, names_text
+from rackwise.core.text import escaped
 from rackwise.core.view import distinct
 
 if TYPE_CHECKING:
@@ -61,264 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.model import PartitionTable
-
-NONE = -1
-"""In the columns: no partition, topic, broker or level."""
-NOT_ASKED_FOR: Final = "not asked for"
-"""Why a rule was not checked that the caller did not name."""
-
-
-class Severity(StrEnum):
-    """How bad a finding is, worst first."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-Threshold: TypeAlias = Literal["error", "warning", "info", "never"]
-"""The least severity that counts; `never` means that none does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule that a check can find broken."""
-
-    name: str
-    severity: Severity
-    sentence: str
-    """When the rule is broken, as a clause: `a live broker has no rack`."""
-
-
-class Finding(NamedTuple):
-    """One broken rule in one place.
-
-    Fields of the place are None where they do not apply; a finding without any is about the whole
-    cluster. `wanted` and `had` list the same racks or brokers in the same order.
-
-    A named tuple, as an audit may create a million of them: a frozen dataclass takes twice as
-    long.
-    """
-
-    rule: str
-    severity: Severity
-    wanted: str
-    had: str
-    topic: str | None = None
-    partition: int | None = None
-    broker: int | None = None
-    level: str | None = None
-    """The level of racks at which the rule was checked."""
-    group: str | None = None
-    """A consumer group."""
-    client_rack: str | None = None
-    """The `client.rack` of a client."""
-    where: str | None = None
-    """A place that the other fields cannot name, such as `option kafka.client.rack`."""
-    hint: str | None = None
-    """What to do, as an imperative sentence."""
-
-    @property
-    def place(self) -> str:
-        """`orders-1`, `topic orders on broker 4`, `group billing, topic orders` or `cluster`."""
-        if self.where is not None:
-            return escaped(self.where)
-        if self.topic is not None and self.partition is not None:
-            return f"{escaped(self.topic)}-{self.partition}"
-        group = "" if self.group is None else f"group {escaped(self.group)}"
-        topic = "" if self.topic is None else f"topic {escaped(self.topic)}"
-        broker = "" if self.broker is None else f"broker {self.broker}"
-        client = "" if self.client_rack is None else f"client rack {escaped(self.client_rack)}"
-        on_broker = " on ".join(filter(None, (topic, broker)))
-        return ", ".join(filter(None, (group, on_broker, client))) or "cluster"
-
-    @property
-    def message(self) -> str:
-        """`orders-1: spread-even at az: wanted /e/a 1, /e/b 1; had /e/a 2, /e/b 0`."""
-        level = "" if self.level is None else f" at {escaped(self.level)}"
-        return f"{self.place}: {self.rule}{level}: wanted {self.wanted}; had {self.had}"
-
-    def as_dict(self, *optional: str) -> dict[str, Any]:
-        """The fields for one JSON object.
-
-        `optional`: which of `group`, `client_rack`, `where` and `hint` the object has as well.
-        """
-        return {
-            "rule": self.rule,
-            "severity": str(self.severity),
-            "topic": self.topic,
-            "partition": self.partition,
-            "broker": self.broker,
-            "level": self.level,
-            "wanted": self.wanted,
-            "had": self.had,
-            "message": self.message,
-            **{name: getattr(self, name) for name in optional},
-        }
-
-
-CheckFn = TypeVar("CheckFn", bound=Callable[..., object])
-
-
-class RuleTable(Mapping[str, Rule], Generic[CheckFn]):
-    """The rules of one check by name, in listing order, each with the function that checks it."""
-
-    def __init__(self, *rules: Rule) -> None:
-        self._rules: dict[str, Rule] = {}
-        self._checks: dict[str, CheckFn] = {}
-        for rule in rules:
-            self.add(rule)
-
-    def rule(self, name: str, severity: Severity, sentence: str) -> Callable[[CheckFn], CheckFn]:
-        """A decorator that adds a rule and the function that checks it; the function is unchanged.
-
-        Raises `InvalidConfig` for a name that the table has.
-        """
-
-        def register(check: CheckFn) -> CheckFn:
-            self.add(Rule(name, severity, sentence))
-            self._checks[name] = check
-            return check
-
-        return register
-
-    def add(self, rule: Rule) -> None:
-        """Add a rule that no function of the table checks.
-
-        Raises `InvalidConfig` for a name that the table has.
-        """
-        if rule.name in self._rules:
-            raise InvalidConfig(
-                f"expected each rule once, got {rule.name} twice",
-                wanted="a new name",
-                had=rule.name,
-                hint="give the second rule another name",
-            )
-        self._rules[rule.name] = rule
-
-    @override
-    def __getitem__(self, name: str) -> Rule:
-        return self._rules[name]
-
-    @override
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._rules, key=lambda name: self[name].severity == Severity.INFO))
-
-    @override
-    def __len__(self) -> int:
-        return len(self._rules)
-
-    @property
-    def checks(self) -> Mapping[str, CheckFn]:
-        """Rule name -> the function that checks it, in listing order."""
-        return {name: self._checks[name] for name in self if name in self._checks}
-
-    def finding(
-        self,
-        rule: str,
-        *,
-        wanted: str,
-        had: str,
-        hint: str,
-        severity: Severity | None = None,
-        topic: str | None = None,
-        broker: int | None = None,
-        group: str | None = None,
-        client_rack: str | None = None,
-        where: str | None = None,
-    ) -> Finding:
-        """A finding of a rule; its severity is the rule's unless another one is given."""
-        return Finding(
-            rule=rule,
-            severity=severity or self[rule].severity,
-            topic=topic,
-            broker=broker,
-            group=group,
-            client_rack=client_rack,
-            where=where,
-            wanted=wanted,
-            had=had,
-            hint=hint,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Unchecked:
-    """A rule that was not checked, or not for one subject."""
-
-    rule: str
-    why: str
-    subject: str | None = None
-    """`group billing` or `broker 4`; None where the rule was not checked at all."""
-
-
-class FindingList(Sequence[Finding]):
-    """The findings of a small check, by rule and then by place."""
-
-    def __init__(
-        self, rules: Mapping[str, Rule], found: Iterable[Finding | Unchecked] = ()
-    ) -> None:
-        """`rules`: in listing order; `found`: in any order."""
-        results = list(found)
-        order = {name: number for number, name in enumerate(rules)}
-        self._rules = tuple(rules)
-        self._findings = tuple(
-            sorted(
-                (each for each in results if isinstance(each, Finding)),
-                key=lambda each: (order[each.rule], _place_key(each)),
-            )
-        )
-        self.not_checked = MappingProxyType(
-            _reasons(self._rules, (each for each in results if isinstance(each, Unchecked)))
-        )
-        """Rule name -> why it was not checked, or not everywhere."""
-
-    @override
-    def __len__(self) -> int:
-        return len(self._findings)
-
-    @overload
-    def __getitem__(self, index: int) -> Finding: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Finding]: ...
-    @override
-    def __getitem__(self, index: int | slice) -> Finding | Sequence[Finding]:
-        return self._findings[index]
-
-    @override
-    def __repr__(self) -> str:
-        return f"FindingList({dict(self.counts)}, not_checked={dict(self.not_checked)})"
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Rule name -> number of findings, in listing order; rules without any are left out."""
-        found = Counter(each.rule for each in self._findings)
-        return MappingProxyType({name: found[name] for name in self._rules if found[name]})
-
-
-def _place_key(each: Finding) -> tuple[str, str, str, int, str]:
-    broker = NONE if each.broker is None else each.broker
-    return (
-        each.where or "",
-        each.group or "",
-        each.topic or "",
-        broker,
-        each.client_rack or "",
-    )
-
-
-def _reasons(rules: Sequence[str], unchecked: Iterable[Unchecked]) -> dict[str, str]:
-    """Rule name -> its reasons, each with its subjects."""
-    subjects: dict[tuple[str, str], list[str]] = {}
-    for each in unchecked:
-        listed = subjects.setdefault((each.rule, each.why), [])
-        if each.subject is not None and each.subject not in listed:
-            listed.append(each.subject)
-    texts: dict[str, list[str]] = {}
-    for (rule, why), listed in subjects.items():
-        texts.setdefault(rule, []).append(f"{why}: {names_text(listed)}" if listed else why)
-    return {name: "; ".join(texts[name]) for name in rules if name in texts}
-
 
 Texts: TypeAlias = Sequence[tuple[str, str]]
 """Pairs of wanted and had."""

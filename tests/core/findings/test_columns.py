@@ -7,14 +7,9 @@ from hypothesis import strategies as st
 from rackwise.core.audit import audit
 from rackwise.core.errors import AuditFailed, InvalidConfig
 from rackwise.core.findings import (
-    Finding,
     FindingBatch,
-    FindingList,
     Findings,
-    Rule,
-    RuleTable,
     Severity,
-    Unchecked,
 )
 from rackwise.core.policy import Policy
 from rackwise.core.rules import RULES
@@ -175,125 +170,6 @@ class TestRaising:
     def test_no_error_without_findings(self, findings):
         findings[:0].raise_if_any()
         findings.raise_if_any("never")
-
-
-class TestFinding:
-    def finding(self, **fields):
-        plain = dict.fromkeys(("topic", "partition", "broker", "level"))
-        return Finding(
-            **plain | fields, rule="pin", severity=Severity.ERROR, wanted="one", had="none"
-        )
-
-    @pytest.mark.parametrize(
-        ("fields", "place"),
-        [
-            ({}, "cluster"),
-            ({"broker": 4}, "broker 4"),
-            ({"topic": "t"}, "topic t"),
-            ({"topic": "t", "broker": 4}, "topic t on broker 4"),
-            ({"topic": "t", "partition": 0}, "t-0"),
-            ({"group": "g", "topic": "t"}, "group g, topic t"),
-            ({"group": "g", "client_rack": "a"}, "group g, client rack a"),
-            ({"where": "option\n", "topic": "t"}, r"option\x0a"),
-        ],
-    )
-    def test_place(self, fields, place):
-        assert self.finding(**fields).place == place
-
-    def test_hostile_names_are_escaped(self):
-        finding = self.finding(topic="a\x1b[31m", partition=0, level="z\n")
-        assert finding.message == r"a\x1b[31m-0: pin at z\x0a: wanted one; had none"
-
-    def test_as_a_json_object(self):
-        assert self.finding(topic="t", partition=0, level="zone").as_dict() == {
-            "rule": "pin",
-            "severity": "error",
-            "topic": "t",
-            "partition": 0,
-            "broker": None,
-            "level": "zone",
-            "wanted": "one",
-            "had": "none",
-            "message": "t-0: pin at zone: wanted one; had none",
-        }
-
-    def test_optional_fields_come_last(self):
-        texts = self.finding(where="here", hint="do it").as_dict("where", "hint")
-        assert list(texts.items())[-3:] == [
-            ("message", "here: pin: wanted one; had none"),
-            ("where", "here"),
-            ("hint", "do it"),
-        ]
-
-
-class TestRuleTable:
-    @staticmethod
-    def table():
-        table = RuleTable(Rule("a", Severity.INFO, "an a is wrong"))
-        table.rule("b", Severity.WARNING, "a b is wrong")(len)
-        table.add(Rule("c", Severity.ERROR, "a c is wrong"))
-        table.rule("d", Severity.INFO, "a d is wrong")(max)
-        return table
-
-    def test_infos_come_last_and_others_in_order_of_addition(self):
-        assert list(self.table()) == ["b", "c", "a", "d"]
-        assert len(self.table()) == 4
-
-    def test_functions_that_check_a_rule(self):
-        assert list(self.table().checks.items()) == [("b", len), ("d", max)]
-
-    def test_name_must_be_unique(self):
-        with pytest.raises(InvalidConfig, match="expected each rule once, got a twice") as caught:
-            self.table().add(Rule("a", Severity.ERROR, "another"))
-        assert caught.value.hint == "give the second rule another name"
-
-    def test_severity_defaults_to_that_of_the_rule(self):
-        texts = {"wanted": "one", "had": "none", "hint": "do it"}
-        assert self.table().finding("b", broker=1, **texts).severity == Severity.WARNING
-        found = self.table().finding("b", severity=Severity.INFO, **texts)
-        assert found.severity == Severity.INFO
-
-
-class TestFindingList:
-    @staticmethod
-    def found():
-        table = TestRuleTable.table()
-        texts = {"wanted": "one", "had": "none", "hint": "do it"}
-        return FindingList(
-            table,
-            [
-                table.finding("a", **texts),
-                table.finding("b", broker=2, **texts),
-                Unchecked("d", "no reason"),
-                table.finding("b", broker=1, **texts),
-                Unchecked("c", "not read", "broker 2"),
-                Unchecked("c", "not read", "broker 1"),
-                Unchecked("c", "not read", "broker 1"),
-            ],
-        )
-
-    def test_ordered_by_rule_then_place(self):
-        assert names(self.found()) == [("broker 1", "b"), ("broker 2", "b"), ("cluster", "a")]
-        assert len(self.found()) == 3
-        assert self.found()[0].broker == 1
-        assert [each.rule for each in self.found()[1:]] == ["b", "a"]
-
-    def test_counts_and_reasons_in_listing_order(self):
-        assert list(self.found().counts.items()) == [("b", 2), ("a", 1)]
-        assert list(self.found().not_checked.items()) == [
-            ("c", "not read: broker 2, broker 1"),
-            ("d", "no reason"),
-        ]
-
-    def test_repr_shows_counts(self):
-        assert repr(self.found()).startswith("FindingList({'b': 2, 'a': 1}, not_checked=")
-
-
-def test_rule_sentences_describe_the_broken_state():
-    for name, rule in RULES.items():
-        assert rule.name == name
-        assert rule.sentence[0].islower()
-        assert not rule.sentence.endswith(".")
 
 
 def test_no_findings():
