@@ -15,10 +15,17 @@ import pytest
 
 from process_states import resident_bytes
 from rackwise.adapters import memory
-from rackwise.adapters.memory import free_memory, keep_memory, release_before, release_memory
+from rackwise.adapters.memory import (
+    free_memory,
+    keep_memory,
+    release_before,
+    release_memory,
+    return_memory,
+)
 from rackwise.core.solver import Network
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 MEMINFO = "MemTotal:       24000000 kB\nMemFree:         100 kB\nMemAvailable:    5000 kB\n"
@@ -92,34 +99,57 @@ class TestRelease:
         release_memory()
 
 
-class TestKeep:
-    KEPT = """
+FREED = """
 import os
-from rackwise.adapters.memory import keep_memory
+from rackwise.adapters.memory import keep_memory, return_memory
 from process_states import resident_bytes
-if {is_kept}:
-    keep_memory()
-blocks = [b"x" * 40_000_000]
+{first}
+blocks, last = [b"x" * {size} for _ in range({count})], b"x" * 20_000
 before = resident_bytes(os.getpid())
 del blocks
 print(before - resident_bytes(os.getpid()))
 """
+"""Prints how many of the bytes of some blocks return to the system when they are freed."""
+LARGE = "large = b'x' * 30_000_000; del large"
+"""From here on, glibc keeps blocks of this size."""
 
-    @pytest.mark.parametrize("is_kept", [True, False])
-    def test_a_freed_block_stays_with_the_process(self, *, is_kept: bool) -> None:
-        """glibc gives a block of this size back otherwise; other C libraries do not keep it."""
-        done = subprocess.run(
-            [sys.executable, "-c", self.KEPT.format(is_kept=is_kept)],
-            check=True,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-        is_glibc = hasattr(ctypes.CDLL(None), "gnu_get_libc_version")
-        assert (int(done.stdout) < 1_000_000) == (is_kept and is_glibc)
 
-    def test_other_c_libraries_have_no_such_call(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
-        keep_memory()
+def returned_bytes(first: str, *, size: int, count: int) -> int:
+    done = subprocess.run(
+        [sys.executable, "-c", FREED.format(first=first, size=size, count=count)],
+        check=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return int(done.stdout)
+
+
+def is_glibc() -> bool:
+    return hasattr(ctypes.CDLL(None), "gnu_get_libc_version")
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_freed_block_stays_with_the_process(*, is_kept: bool) -> None:
+    """glibc gives a block of this size back otherwise; other C libraries do not keep it."""
+    first = "keep_memory()" if is_kept else ""
+    found = returned_bytes(first, size=40_000_000, count=1)
+    assert (found < 1_000_000) == (is_kept and is_glibc())
+
+
+@pytest.mark.parametrize("is_returned", [True, False])
+def test_a_freed_block_returns_to_the_system(*, is_returned: bool) -> None:
+    """glibc keeps it otherwise, below a block that is in use."""
+    first = f"{LARGE}; return_memory()" if is_returned else LARGE
+    found = returned_bytes(first, size=20_000_000, count=4)
+    assert (found > 79_000_000) == (is_returned or not is_glibc())
+
+
+@pytest.mark.parametrize("change", [keep_memory, return_memory])
+def test_other_c_libraries_have_no_such_call(
+    change: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
+    change()
 
 
 class TestReleaseBeforeASolver:

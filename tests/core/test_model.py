@@ -22,6 +22,11 @@ class TestRagged:
         assert ragged.rows.tolist() == [i for i, row in enumerate(lists) for _ in row]
 
     @given(LISTS)
+    def test_the_first_value_of_each_row(self, lists):
+        firsts = Ragged.of(lists).firsts
+        assert firsts.tolist() == [row[0] if row else -1 for row in lists]
+
+    @given(LISTS)
     def test_keeps_values(self, lists):
         ragged = Ragged.of(lists)
         kept = ragged.keep(ragged.values % 2 == 0)

@@ -6,10 +6,11 @@ leaves, and what `ulimit -v` leaves. A limit that cannot be read does not count.
 The C library keeps freed blocks below its threshold for `mmap`, up to 32 MB each, for later use.
 The arrays of a large search have many sizes, so that much of it stays unused. A check takes and
 frees arrays of few sizes. It is faster if it keeps them all: the system clears each page that it
-gives to a process.
+gives to a process. A run of many steps, such as `analyze`, takes other sizes in each step: the
+memory of one step is of no use to the next one.
 
 Source: proc_meminfo(5), proc_pid_statm(5); Linux, "Control Group v2", section "Memory";
-malloc_trim(3), mallopt(3).
+malloc_trim(3), mallopt(3); glibc, "Tunables", `glibc.malloc.arena_max`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from rackwise.core.solver import Network
 
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Options of `mallopt`: the free bytes above which it gives memory back, and a block is mapped."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+"""Options of `mallopt`: the free bytes above which it gives memory back, the bytes from which a
+block is mapped, and the number of heaps."""
+_RETURNED, _KEPT = 2**22, 2**26
+"""Bytes of a block that returns to the system, and of the freed smaller blocks that do not."""
 _LARGEST = 2**31 - 1
 """The greatest C int."""
 
@@ -50,10 +54,15 @@ def release_memory() -> None:
 
 def keep_memory() -> None:
     """Keep freed memory for later use from now on, where the C library can."""
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
-    if set_option is not None:
-        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
-            set_option(option, _LARGEST)
+    _set_options({_TRIM_THRESHOLD: _LARGEST, _MMAP_THRESHOLD: _LARGEST})
+
+
+def return_memory() -> None:
+    """Give large blocks back to the system from now on as they are freed, where the C library can.
+
+    All threads share one heap: each further heap reserves 64 MiB of address space.
+    """
+    _set_options({_TRIM_THRESHOLD: _KEPT, _MMAP_THRESHOLD: _RETURNED, _ARENA_MAX: 1})
 
 
 def release_before(
@@ -69,6 +78,13 @@ def release_before(
         return solve(networks.pop())
 
     return solve_after
+
+
+def _set_options(options: Mapping[int, int]) -> None:
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        for option, value in options.items():
+            set_option(option, value)
 
 
 def _limits(root: Path) -> Iterator[int]:

@@ -292,6 +292,12 @@ class Ragged:
         """Row number of each value, int64 [values]."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
 
+    @property
+    def firsts(self) -> NDArray[np.int64]:
+        """First value of each row, int64 [rows]; -1 for an empty row."""
+        firsts = np.append(self.values, np.int32(-1))[self.offsets[:-1]].astype(np.int64)
+        return np.where(self.lengths > 0, firsts, -1)
+
     def row(self, index: int) -> tuple[int, ...]:
         """One row as Python integers."""
         return tuple(self.values[self.offsets[index] : self.offsets[index + 1]].tolist())

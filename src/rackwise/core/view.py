@@ -108,9 +108,7 @@ class View:
     @cached_property
     def preferred(self) -> NDArray[np.int64]:
         """Broker id of the first placed replica, int64 [rows]; -1 if there is no replica."""
-        firsts = self.placed.offsets[:-1]
-        ids = np.append(self.placed.values, np.int32(-1))[firsts].astype(np.int64)
-        return np.where(self.placed.lengths > 0, ids, -1)
+        return self.placed.firsts
 
     @cached_property
     def placed_places(self) -> NDArray[np.int64]:

@@ -50,6 +50,7 @@ from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
 from rackwise.pipeline import schemas
 from rackwise.pipeline.audit.blast import blast_rows, blast_table
 from rackwise.pipeline.audit.findings import audit_fleet, finding_table
+from rackwise.pipeline.audit.ranked import findings_part
 from rackwise.pipeline.audit.safe_days import safe_days, snapshot_days
 from rackwise.pipeline.bill.billed.comparison import billed_part, billed_rows, compared
 from rackwise.pipeline.bill.coded_fleet import CodedFleet
@@ -106,7 +107,9 @@ from rackwise.pipeline.request import check_request, run_id
 from rackwise.pipeline.runtime.failures import failures_told, full_disk
 from rackwise.pipeline.stream.table_formats import PARQUET
 from rackwise.pipeline.summary import (
+    EACH,
     LISTED,
+    SHOWN,
     cross_by_cluster,
     document,
     month_seconds,
@@ -263,6 +266,8 @@ class _AnalyzeRun:
         path = f"{folder}/gold/finding"
         found_rows = with_earlier_findings(finding_table(audits), earlier)
         self.engine.save(found_rows, path, schemas.FINDING)
+        ranked = findings_part(found_rows, most=SHOWN, each=EACH)
+        del found_rows  # a large cluster has millions
         days = self._with_safety(days, folder, audits)
         self.step("gold: blast radius")
         losses = self._blast(fleet, billed)
@@ -284,7 +289,7 @@ class _AnalyzeRun:
             snapshots=self.request.snapshots,
             levels=levels,
             audits=audits,
-            findings=found_rows,
+            ranked=ranked,
             blast=losses,
             bill=billed,
             days=days,

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from rackwise.core.savings import SEPARATOR
 from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
-from rackwise.pipeline.audit.ranked import findings_part
 from rackwise.pipeline.bill.history import history_part
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill
 from rackwise.pipeline.bill.reconciliation import reconciliation_part
@@ -28,8 +27,6 @@ from rackwise.pipeline.columns.table_rows import TableRows, leading_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    import pyarrow as pa
 
     from rackwise.core.history import StandingDay
     from rackwise.pipeline.audit.findings import ClusterFindings
@@ -64,7 +61,7 @@ def document(
     snapshots: Iterable[Snapshot],
     levels: Sequence[str],
     audits: Sequence[ClusterFindings],
-    findings: pa.Table,
+    ranked: Mapping[str, Any],
     blast: Sequence[Mapping[str, Any]],
     bill: Bill | None,
     days: Sequence[StandingDay],
@@ -77,11 +74,10 @@ def document(
 ) -> dict[str, Any]:
     """The document.
 
-    `snapshots`: all readable snapshots; `findings`: rows of FINDING, those of clusters that only
-    earlier runs audited included; `bill`: None if there is no traffic; `days`: all days of
-    the result; `extrapolate`: whether less than one hour of traffic is extrapolated to 30 days.
+    `snapshots`: all readable snapshots; `ranked`: the result of `findings_part`, with the clusters
+    that only earlier runs audited; `bill`: None if there is no traffic; `days`: all days of the
+    result; `extrapolate`: whether less than one hour of traffic is extrapolated to 30 days.
     """
-    ranked = findings_part(findings, most=SHOWN, each=EACH)
     rows = {name: len(bill.roll_ups[name]) if bill else 0 for name in LISTED}
     return {
         "format": FORMAT,
@@ -102,7 +98,7 @@ def document(
         "reconciliation": reconciliation_part(bill.reconciliation) if bill else None,
         "history": history_part(days, bill.standings if bill else ()),
         "savings": savings_part(bill.savings, most=SHOWN, each=EACH) if bill else None,
-        "rows": {**rows, "findings": len(findings), "topics_with_findings": ranked["topics"]},
+        "rows": {**rows, "findings": ranked["count"], "topics_with_findings": ranked["topics"]},
         "findings": {
             "by_rule": ranked["by_rule"],
             "by_topic": ranked["by_topic"],

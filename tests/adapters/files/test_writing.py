@@ -18,6 +18,7 @@ from rackwise.adapters.files import writing
 from rackwise.adapters.files.writing import (
     FORMULA,
     csv_cell,
+    csv_data,
     csv_text,
     not_written,
     packed,
@@ -184,6 +185,7 @@ class TestCsv:
     @given(st.lists(st.lists(st.text(max_size=5), min_size=2, max_size=2), max_size=5))
     def test_cells_are_read_back_and_none_computes(self, rows):
         text = csv_text(["a", "b"], rows)
+        assert csv_data(["a", "b"], rows) == text.encode()
         read = list(csv.reader(io.StringIO(text, newline=""), strict=True))
         assert read == [["a", "b"], *[[csv_cell(cell) for cell in row] for row in rows]]
         for row in read:

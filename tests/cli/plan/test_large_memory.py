@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from large_clusters import LIMIT_KIB, Measured, large_cluster, measure
-from rackwise.adapters.files import write_snapshot
+from rackwise.adapters.files import read_published, write_snapshot
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
@@ -67,12 +67,20 @@ def test_a_command_has_enough_memory(folder: Path, code: int, words: tuple[str, 
     assert 0 < found.space_mib * 1024 <= LIMIT_KIB
 
 
-def test_analyze_without_plans_has_enough_memory(folder: Path) -> None:
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("plans", [(), ("--no-plans",)])
+def test_analyze_and_its_report_have_enough_memory(folder: Path, plans: tuple[str, ...]) -> None:
     flows = (*("--flows", DEMO_FLOWS), "--max-quarantine", "1")
     words = (*SIZE, "analyze", "snapshot.json", *flows, "--engine", "local", "--out", "bill")
-    found = measure((*words, "--no-plans"), cwd=folder)
-    assert found.exit == 0, found.stderr
-    assert 0 < found.space_mib * 1024 <= LIMIT_KIB
+    for found in (
+        measure((*words, *plans), cwd=folder),
+        measure((*SIZE, "report", "bill"), cwd=folder),
+    ):
+        assert found.exit == 0, found.stderr
+        assert 0 < found.space_mib * 1024 <= LIMIT_KIB
+    summary = read_published(folder / "bill").summary
+    planned = summary["plans"] and [row["verdict"] for row in summary["plans"]["rows"]]
+    assert planned == (None if plans else ["proved"])
 
 
 def test_plans_are_proved_explained_and_compared(folder: Path) -> None:

@@ -108,4 +108,4 @@ def test_offline_on_the_loss_of_a_rack_comes_before_an_uneven_spread():
 
 
 def test_no_finding_gives_empty_lists():
-    assert part([]) == {"by_rule": [], "by_topic": [], "topics": 0, "worst": []}
+    assert part([]) == {"by_rule": [], "by_topic": [], "topics": 0, "worst": [], "count": 0}

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from rackwise.pipeline.columns.arrays import (
     TextColumn,
+    binary_values,
     cut_texts,
     filled,
     flags,
     is_valid,
     longs,
     nullable,
+    one_value,
 )
 from rackwise.pipeline.schemas import LONGEST_TEXT
 
@@ -72,3 +74,18 @@ def test_long_texts_that_are_not_utf8_are_cut(is_coded):
     column = pa.array([b"\xff" * (LONGEST_TEXT + 1), b"a", None]).cast(pa.string(), safe=False)
     cut = cut_texts(column.dictionary_encode() if is_coded else column)
     assert cut.to_pylist() == ["\ufffd" * LONGEST_TEXT, "a", None]
+
+
+@given(st.lists(st.none() | st.binary(max_size=5), max_size=6), st.integers(0, 6))
+def test_binary_values_are_read_back(values, skipped):
+    column = pa.chunked_array([one_value(value) for value in values], pa.binary())
+    part = column.combine_chunks().slice(skipped)
+    assert part.to_pylist() == values[skipped:]
+    found = [None if value is None else value.to_pybytes() for value in binary_values(part)]
+    assert found == values[skipped:]
+
+
+def test_a_binary_value_is_not_copied():
+    value = b"x" * 100
+    (found,) = binary_values(one_value(value))
+    assert found.address == pa.py_buffer(value).address

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from rackwise.adapters import files
 from rackwise.core.errors import InvalidConfig, InvalidFlows, RackwiseError
@@ -23,6 +23,7 @@ from rackwise.core.fleet import FleetOptions, FlowFormat, Shape
 from rackwise.core.history import StandingDay
 from rackwise.core.inventory.addresses import AddressRow, canonical_address
 from rackwise.core.owners import OwnerGlob, Owners
+from rackwise.core.planning.plan import plan
 from rackwise.core.policy import Policy, RackPolicy
 from rackwise.core.racks import Rack
 from rackwise.core.subnets import length_classes, rack_of
@@ -32,9 +33,10 @@ from rackwise.pipeline.engines.spark import SessionEngine
 from rackwise.pipeline.ingest.files import local_files
 from rackwise.pipeline.ingest.formats import input_format
 from rackwise.pipeline.job import analyze_on
+from rackwise.pipeline.plans import task
 from rackwise.pipeline.plans.earlier import EarlierResult
 from rackwise.pipeline.plans.task import Planning
-from rackwise.pipeline.schemas import CROSS_RACK, MATRIX, WEIGHT, arrow_schema
+from rackwise.pipeline.schemas import CROSS_RACK, MATRIX, PLANNED, WEIGHT, arrow_schema
 from truths import check_told, write_fleet
 
 FLEET = FleetOptions(
@@ -412,6 +414,73 @@ class TestTables:
 def unreadable(table):
     yield from table.to_batches()
     raise OSError("no more")
+
+
+class TestAppend:
+    ROWS = StructType([StructField("name", StringType()), StructField("file", BinaryType())])
+
+    def test_a_batch_is_a_row_group_and_a_file_in_a_cell_has_no_statistics(self, tmp_path):
+        """Parquet would hold the file several times to compare it with others."""
+        schema = arrow_schema(self.ROWS)
+        batches = [
+            pa.RecordBatch.from_pylist([{"name": name, "file": bytes(1000)}], schema)
+            for name in "ab"
+        ]
+        LocalEngine().append(
+            LocalRows(schema=schema, batches=lambda: iter(batches)), str(tmp_path), self.ROWS
+        )
+        (path,) = tmp_path.iterdir()
+        footer = parquet.ParquetFile(path).metadata
+        assert footer.num_row_groups == 2
+        name, file = (footer.row_group(0).column(place) for place in range(2))
+        assert (name.has_dictionary_page, name.is_stats_set) == (True, True)
+        assert (file.has_dictionary_page, file.is_stats_set) == (False, False)
+        assert parquet.read_table(path).equals(pa.Table.from_batches(batches))
+
+    def test_rows_that_cannot_be_computed_leave_no_file(self, tmp_path):
+        def batches():
+            yield pa.RecordBatch.from_pylist([{"name": "a"}], arrow_schema(self.ROWS))
+            raise LookupError
+
+        rows = LocalRows(schema=arrow_schema(self.ROWS), batches=batches)
+        with pytest.raises(LookupError):
+            LocalEngine().append(rows, str(tmp_path), self.ROWS)
+        assert [*tmp_path.iterdir()] == []
+
+    def test_all_columns_of_a_plan_but_the_file_keep_their_statistics(self, tmp_path):
+        rows = pa.table([[None]] * len(PLANNED), schema=arrow_schema(PLANNED))
+        LocalEngine().append(LocalEngine().table(rows, PLANNED), str(tmp_path), PLANNED)
+        (path,) = tmp_path.iterdir()
+        group = parquet.ParquetFile(path).metadata.row_group(0)
+        columns = [group.column(place) for place in range(group.num_columns)]
+        without = [one.path_in_schema for one in columns if not one.is_stats_set]
+        assert without == ["file"]
+
+
+@pytest.mark.parametrize("names", ["aabb", "abab", "ba", ""])
+def test_rows_of_one_file_are_in_order_and_equal_ones_keep_theirs(tmp_path, names):
+    schema = StructType([StructField("name", StringType()), StructField("at", LongType())])
+    rows = pa.table([list(names), range(len(names))], schema=arrow_schema(schema))
+    engine = LocalEngine()
+    engine.write(engine.table(rows, schema), str(tmp_path / "t"), schema, one_file=("name",))
+    wanted = sorted(rows.to_pylist(), key=lambda row: row["name"])
+    assert parquet.read_table(tmp_path / "t").to_pylist() == wanted
+
+
+def test_a_plan_has_the_partitions_of_the_fleet(fleet, monkeypatch, tmp_path):
+    """A million partitions are in memory once."""
+    _, request = fleet
+    seen = []
+
+    def seen_plan(cluster, *args, **options):
+        seen.append(cluster.partitions)
+        return plan(cluster, *args, **options)
+
+    monkeypatch.setattr(task, "plan", seen_plan)
+    analyze_on(LocalEngine(), replace(request, flows=(), tables=str(tmp_path)))
+    known = [one.cluster.partitions for one in request.snapshots]
+    assert seen
+    assert all(any(table is one for one in known) for table in seen)
 
 
 def test_clusters_are_in_order_and_so_are_the_rows_of_each():

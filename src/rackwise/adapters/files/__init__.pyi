@@ -63,7 +63,7 @@ from rackwise.adapters.files.tables.rates import read_rates as read_rates
 from rackwise.adapters.files.tables.subnets import read_subnets as read_subnets
 from rackwise.adapters.files.tables.weights import parse_weights as parse_weights
 from rackwise.adapters.files.tables.weights import read_weights as read_weights
-from rackwise.adapters.files.writing import csv_text as csv_text
+from rackwise.adapters.files.writing import csv_data as csv_data
 from rackwise.adapters.files.writing import packed as packed
 from rackwise.adapters.files.writing import write_bytes as write_bytes
 from rackwise.adapters.files.writing import write_text as write_text

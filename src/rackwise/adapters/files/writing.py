@@ -192,10 +192,20 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     '"a","b","c"\n"1","\'=2+3",\n"","x""y","0"\n'
     """
     out = io.StringIO(newline="")
-    out.write(_csv_line(columns))
-    for row in rows:
-        out.write(_csv_line(row))
+    out.writelines(_csv_lines(columns, rows))
     return out.getvalue()
+
+
+def csv_data(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """The same in UTF-8; a table of millions of rows is in memory once."""
+    out = io.BytesIO()
+    out.writelines(line.encode() for line in _csv_lines(columns, rows))
+    return out.getvalue()
+
+
+def _csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    yield _csv_line(columns)
+    yield from map(_csv_line, rows)
 
 
 def _csv_line(row: Iterable[object]) -> str:

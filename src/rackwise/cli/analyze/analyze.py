@@ -19,6 +19,10 @@ def analyze(context: typer.Context, options: AnalyzeOptions) -> int:
     published, or a cluster has no plan and the rest was published; 2 only with --exit-code; 4 too
     many malformed rows, or bytes are missing.
     """
+    from rackwise.adapters.memory import return_memory
+
+    if options.engine == "local":
+        return_memory()  # before packages load, whose threads take heaps of their own
     from rackwise.cli.analyze.inputs import read_inputs
     from rackwise.cli.analyze.run import exit_code, run_analysis, show
     from rackwise.cli.analyze.settings import parse_settings

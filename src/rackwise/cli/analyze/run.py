@@ -141,13 +141,20 @@ def _request(
     settings: Settings,
     steps: Steps,
 ) -> AnalyzeRequest:
+    from rackwise.adapters.memory import release_before
+    from rackwise.core.solver import cheapest_flow
     from rackwise.pipeline.plans.task import Planning
     from rackwise.pipeline.request import AnalyzeRequest
 
     parse = partial(files.parse_snapshot, where="a snapshot")
     planning = None
     if settings.goal is not None:
-        planning = Planning(goal_name=settings.goal, parse=parse, sealed=files.sealed_for)
+        planning = Planning(
+            goal_name=settings.goal,
+            parse=parse,
+            sealed=files.sealed_for,
+            solve=release_before(cheapest_flow),
+        )
     return AnalyzeRequest(
         version=version(),
         snapshots=inputs.snapshots,
@@ -195,15 +202,14 @@ def _publish(
     summary = found.summary
     text = json.dumps(summary, ensure_ascii=False, sort_keys=True, allow_nan=False, indent=1)
     content = {
-        REPORT: render(summary),
-        SUMMARY: text + "\n",
-        **{f"csv/{name}.csv": files.csv_text(*table) for name, table in found.csv.items()},
+        REPORT: render(summary).encode(),
+        SUMMARY: f"{text}\n".encode(),
+        **{f"csv/{name}.csv": files.csv_data(*table) for name, table in found.csv.items()},
     }
-    texts = {name: text.encode() for name, text in content.items()}
     files.publish(
         settings.out,
         run_id=summary["run_id"],
-        files=texts | dict(found.files),
+        files=content | dict(found.files),
         tables=tables_place(found.tables, settings.out),
         table_format=settings.table_format,
         days=published_days(found.days, settings.out),

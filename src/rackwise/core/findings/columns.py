@@ -94,11 +94,16 @@ class Findings(Sequence[Finding]):
         levels: Sequence[str],
         not_checked: Mapping[str, str],
     ) -> None:
-        self._columns = columns
-        self._texts = texts
-        self._rules = tuple(rules)
-        self._table = table
-        self._levels = tuple(levels)
+        self.columns = columns
+        """`rule`, `level`, `row`, `topic`, `broker` and `text`, each int32 [findings].
+
+        Ids of brokers; of the others an index into `rules`, `levels`, the partition table, its
+        topics and `texts`; NONE where it does not apply.
+        """
+        self.texts = texts
+        self.rules = tuple(rules)
+        self.table = table
+        self.levels = tuple(levels)
         self.not_checked = MappingProxyType(dict(not_checked))
         """Rule name -> why it was not checked, or not everywhere."""
 
@@ -151,7 +156,7 @@ class Findings(Sequence[Finding]):
 
     @override
     def __len__(self) -> int:
-        return len(self._columns["rule"])
+        return len(self.columns["rule"])
 
     @override
     def __eq__(self, other: object) -> bool:
@@ -185,19 +190,19 @@ class Findings(Sequence[Finding]):
     @cached_property
     def counts(self) -> Mapping[str, int]:
         """Rule name -> number of findings, in listing order; rules without any are left out."""
-        numbers = np.bincount(self._columns["rule"], minlength=len(self._rules)).tolist()
+        numbers = np.bincount(self.columns["rule"], minlength=len(self.rules)).tolist()
         return MappingProxyType(
-            {rule.name: n for rule, n in zip(self._rules, numbers, strict=True) if n}
+            {rule.name: n for rule, n in zip(self.rules, numbers, strict=True) if n}
         )
 
     @cached_property
     def by_rule(self) -> Mapping[str, Findings]:
         """Rule name -> its findings, in listing order; rules without any are left out."""
-        numbers = self._columns["rule"]
+        numbers = self.columns["rule"]
         return MappingProxyType(
             {
                 rule.name: self._select(numbers == number)
-                for number, rule in enumerate(self._rules)
+                for number, rule in enumerate(self.rules)
                 if rule.name in self.counts
             }
         )
@@ -212,8 +217,8 @@ class Findings(Sequence[Finding]):
 
     def worst_first(self) -> Findings:
         """The same findings, those of the worst severity first."""
-        ranks = np.array([list(Severity).index(rule.severity) for rule in self._rules])
-        return self._select(np.argsort(ranks[self._columns["rule"]], kind="stable"))
+        ranks = np.array([list(Severity).index(rule.severity) for rule in self.rules])
+        return self._select(np.argsort(ranks[self.columns["rule"]], kind="stable"))
 
     def beyond(self, others: Findings) -> Findings:
         """The findings that exceed those of the same rule and place in another audit.
@@ -235,7 +240,7 @@ class Findings(Sequence[Finding]):
 
     def rows(self, severity: Severity | Threshold = "info") -> NDArray[np.int64]:
         """Rows of the partition table with a finding of this severity or worse, rising."""
-        rows = self._columns["row"][self._has_severity(_severities_from(severity))]
+        rows = self.columns["row"][self._has_severity(_severities_from(severity))]
         rows = rows[rows != NONE]
         # Several times as fast as `np.unique`, as the rows of a table are dense.
         is_found = np.zeros(int(rows.max(initial=-1)) + 1, dtype=np.bool_)
@@ -259,33 +264,33 @@ class Findings(Sequence[Finding]):
         """
         found = []
         for kind, names in (
-            ("rule", [rule.name for rule in self._rules]),
-            ("level", self._levels),
-            ("topic", self._table.topics),
+            ("rule", [rule.name for rule in self.rules]),
+            ("level", self.levels),
+            ("topic", self.table.topics),
         ):
             codes = [numbers.setdefault((kind, name), len(numbers)) for name in names]
-            found.append(np.array([*codes, NONE], dtype=np.int32)[self._columns[kind]])
-        partitions = np.append(self._table.partition, np.int32(NONE))
-        return [*found, self._columns["broker"], partitions[self._columns["row"]]]
+            found.append(np.array([*codes, NONE], dtype=np.int32)[self.columns[kind]])
+        partitions = np.append(self.table.partition, np.int32(NONE))
+        return [*found, self.columns["broker"], partitions[self.columns["row"]]]
 
     def _has_severity(self, severities: set[Severity]) -> NDArray[np.bool_]:
-        wanted = np.array([rule.severity in severities for rule in self._rules])
-        return np.take(wanted, self._columns["rule"])
+        wanted = np.array([rule.severity in severities for rule in self.rules])
+        return np.take(wanted, self.columns["rule"])
 
     def _select(self, which: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Findings:
         return Findings(
-            {name: column[which] for name, column in self._columns.items()},
-            self._texts,
-            rules=self._rules,
-            table=self._table,
-            levels=self._levels,
+            {name: column[which] for name, column in self.columns.items()},
+            self.texts,
+            rules=self.rules,
+            table=self.table,
+            levels=self.levels,
             not_checked=self.not_checked,
         )
 
     def _create_findings(self, which: slice) -> Iterator[Finding]:
-        rule, level, row, topic, broker, text = (self._columns[name][which] for name in _COLUMNS)
+        rule, level, row, topic, broker, text = (self.columns[name][which] for name in _COLUMNS)
         partition = np.full(len(row), NONE)
-        partition[row != NONE] = self._table.partition[row[row != NONE]]
+        partition[row != NONE] = self.table.partition[row[row != NONE]]
         # One short name per column: rule, level, partition, topic, broker, text.
         for r, n, p, t, b, x in zip(
             rule.tolist(),
@@ -296,15 +301,15 @@ class Findings(Sequence[Finding]):
             text.tolist(),
             strict=True,
         ):
-            rule_of_row = self._rules[r]
-            wanted, had = self._texts[x]
+            rule_of_row = self.rules[r]
+            wanted, had = self.texts[x]
             yield Finding(
                 rule=rule_of_row.name,
                 severity=rule_of_row.severity,
-                topic=None if t == NONE else self._table.topics[t],
+                topic=None if t == NONE else self.table.topics[t],
                 partition=None if p == NONE else p,
                 broker=None if b == NONE else b,
-                level=None if n == NONE else self._levels[n],
+                level=None if n == NONE else self.levels[n],
                 wanted=wanted,
                 had=had,
             )

@@ -79,8 +79,13 @@ class Finding(NamedTuple):
     @property
     def message(self) -> str:
         """`orders-1: spread-even at az: wanted /e/a 1, /e/b 1; had /e/a 2, /e/b 0`."""
+        return f"{self.place}: {self.claim}"
+
+    @property
+    def claim(self) -> str:
+        """The message without the place."""
         level = "" if self.level is None else f" at {escaped(self.level)}"
-        return f"{self.place}: {self.rule}{level}: wanted {self.wanted}; had {self.had}"
+        return f"{self.rule}{level}: wanted {self.wanted}; had {self.had}"
 
     def as_dict(self, *optional: str) -> dict[str, Any]:
         """The fields for one JSON object.

@@ -37,7 +37,7 @@ RANKED = by_consequence(RULES)
 
 
 def findings_part(table: pa.Table, *, most: int, each: int) -> dict[str, Any]:
-    """`by_rule`, `by_topic` and `worst` of the summary, worst first.
+    """`by_rule`, `by_topic` and `worst` of the summary, worst first, and how many there are.
 
     `table`: rows of FINDING; `most`: maximum rows of a list, to which the first `each` rows of
     every cluster are added.
@@ -59,6 +59,7 @@ def findings_part(table: pa.Table, *, most: int, each: int) -> dict[str, Any]:
         ],
         "by_topic": leading(topics, most=most, each=each),
         "topics": len(topics),
+        "count": len(table),
         "worst": [
             row | {"consequence": str(consequence(RULES[row["rule"]]))}
             for row in table.take(_worst(table, most=most, each=each)).to_pylist()
@@ -86,8 +87,9 @@ def _codes(column: pa.ChunkedArray, names: pa.Array) -> NDArray[np.int64]:
 
 def _topics(table: pa.Table) -> list[dict[str, Any]]:
     """One row per topic with findings, worst first."""
-    of_topics = table.filter(pc.is_valid(table["topic"]))
     keys = ["cluster", "topic"]
+    table = table.select([*keys, "rule", "partition"])
+    of_topics = table.filter(pc.is_valid(table["topic"]))
     found: defaultdict[tuple[str, str], list[tuple[int, str, int]]] = defaultdict(list)
     counted = of_topics.group_by([*keys, "rule"]).aggregate([([], "count_all")])
     for row in counted.to_pylist():

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from rackwise.pipeline.schemas import LONGEST_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -254,6 +254,25 @@ def with_nulls(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     lacking = [field for field in schema if field.name not in batch.schema.names]
     columns = [*batch.columns, *(pa.nulls(batch.num_rows, field.type) for field in lacking)]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*batch.schema, *lacking]))
+
+
+def one_value(value: bytes | None) -> pa.Array:
+    """A binary value as an array of one, which is not copied."""
+    if value is None:
+        return pa.nulls(1, pa.binary())
+    ends = np.array([0, len(value)], dtype=np.int32)
+    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(value)])
+
+
+def binary_values(column: pa.Array) -> Iterator[pa.Buffer | None]:
+    """The values of a binary column, which are not copied."""
+    _, ends, data = column.buffers()
+    for place, is_known in enumerate(column.is_valid().to_pylist(), start=column.offset):
+        if is_known:
+            first, last = np.frombuffer(ends, dtype=np.int32)[place : place + 2].tolist()
+            yield data.slice(first, last - first)
+        else:
+            yield None
 
 
 def as_batch(columns: Mapping[str, pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:

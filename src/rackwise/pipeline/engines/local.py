@@ -46,7 +46,7 @@ from rackwise.pipeline.schemas import arrow_schema
 from rackwise.pipeline.stream.table_formats import PARQUET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from rackwise.pipeline.fleet.fleet import Fleet
@@ -75,6 +75,12 @@ class LocalRows:
 
 class LocalEngine(JobEngine):
     """Runs everything in this process."""
+
+    @property
+    @override
+    def is_this_process(self) -> bool:
+        """Always."""
+        return True
 
     @property
     @override
@@ -209,9 +215,9 @@ class LocalEngine(JobEngine):
         one_file: Sequence[str] = (),
     ) -> WriteCounts:
         """Write one file, or one for each folder."""
+        tables: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in rows.batches())
         if one_file:
-            whole = rows.table()
-            rows = self.table(whole.sort_by([(name, "ascending") for name in one_file]), schema)
+            tables = [_ordered(rows.table(), one_file)]
         wanted = arrow_schema(schema)
         kept = pa.schema([field for field in wanted if field.name not in by])
         folder = new_folder(path)
@@ -220,28 +226,34 @@ class LocalEngine(JobEngine):
         with ExitStack() as opened:
             writers: dict[tuple[str, ...], parquet.ParquetWriter] = {}
             if not by:
-                writers[()] = opened.enter_context(_writer(folder, kept))
-            for batch in rows.batches():
-                table = with_columns(pa.Table.from_batches([batch]), wanted)
+                writers[()] = opened.enter_context(_writer(folder / PART.format(0), kept))
+            for one in tables:
+                table = with_columns(one, wanted)
                 count += len(table)
                 total += pc.sum(table["bytes"]).as_py() or 0 if has_bytes else 0
                 for place, part in folder_parts(table, by):
                     if place not in writers:
                         own = folder.joinpath(*place)
                         own.mkdir(parents=True)
-                        writers[place] = opened.enter_context(_writer(own, kept))
+                        writers[place] = opened.enter_context(_writer(own / PART.format(0), kept))
                     writers[place].write_table(part.select(kept.names))
         return WriteCounts(rows=count, bytes=total if has_bytes else None)
 
     @override
     def append(self, rows: LocalRows, path: str, schema: StructType) -> None:
-        """Write one more file of a folder."""
-        table = with_columns(rows.table(), arrow_schema(schema))
+        """Write one more file of a folder, one batch after another."""
+        wanted = arrow_schema(schema)
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         name = PART.format(len([*folder.iterdir()]))
         unfinished = folder / f"_{name}"
-        parquet.write_table(table, unfinished)
+        try:
+            with _writer(unfinished, wanted) as writer:
+                for batch in rows.batches():
+                    writer.write_table(with_columns(pa.Table.from_batches([batch]), wanted))
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
         unfinished.rename(folder / name)
 
     @override
@@ -435,5 +447,31 @@ def _clusters(rows: pa.Table) -> dict[str, pa.Table]:
     return {name: pa.Table.from_batches(parts) for name, parts in found.items()}
 
 
-def _writer(folder: Path, schema: pa.Schema) -> parquet.ParquetWriter:
-    return parquet.ParquetWriter(folder / PART.format(0), schema)
+def _ordered(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The rows by these columns; a table that has this order is not copied."""
+    order = pc.sort_indices(table, [(name, "ascending") for name in names])
+    is_ordered = np.array_equal(order.to_numpy(), np.arange(len(table)))
+    return table if is_ordered else table.take(order)
+
+
+def _writer(file: Path, schema: pa.Schema) -> parquet.ParquetWriter:
+    """A writer of a file.
+
+    A binary value is a whole file, for which a dictionary or statistics would take several times
+    its memory.
+    """
+    if not any(pa.types.is_binary(field.type) for field in schema):
+        return parquet.ParquetWriter(file, schema)
+    others = [path for field in schema for path in _leaves(field.name, field.type)]
+    return parquet.ParquetWriter(file, schema, use_dictionary=others, write_statistics=others)
+
+
+def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
+    """The paths in Parquet of the columns of a field that are not binary."""
+    if pa.types.is_list(kind):
+        yield from _leaves(f"{path}.list.element", kind.value_type)
+    elif pa.types.is_struct(kind):
+        for field in kind:
+            yield from _leaves(f"{path}.{field.name}", field.type)
+    elif not pa.types.is_binary(kind):
+        yield path

@@ -88,6 +88,12 @@ class SessionEngine(JobEngine):
 
     @property
     @override
+    def is_this_process(self) -> bool:
+        """Never: a worker gets copies."""
+        return False
+
+    @property
+    @override
     def failures(self) -> tuple[type[Exception], ...]:
         """The errors of Spark."""
         return spark_failures()

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql.types import StructType
 
 from rackwise.core.racks import MAX_LEVELS, Rack, prefix
 from rackwise.pipeline import schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql.types import StructType
 
     from rackwise.core.model import Cluster, GroupMember, Ragged
     from rackwise.pipeline.fleet.snapshots import Snapshot
@@ -137,11 +137,7 @@ def tables(
 ) -> dict[str, tuple[pa.Table, StructType]]:
     """`Fleet` field -> columns and schema; `history`: cluster name -> snapshots, oldest first."""
     ordered = {name: history[name] for name in names.clusters}
-    rows = [
-        (snapshot, following)
-        for snapshots in ordered.values()
-        for snapshot, following in zip(snapshots, (*snapshots[1:], None), strict=True)
-    ]
+    rows = [row for snapshots in ordered.values() for row in followed(snapshots)]
     last = [snapshots[-1] for snapshots in ordered.values()]
     return {
         "brokers": _table(
@@ -153,7 +149,7 @@ def tables(
             schemas.BROKER,
         ),
         "topics": _table(_topics(ordered, names, codes), schemas.TOPIC),
-        "partitions": (_partitions(rows, codes), schemas.PARTITION),
+        "partitions": (partition_table(rows, codes), schemas.PARTITION),
         "members": _table(
             [row for snapshot in last for row in _members(snapshot, codes)], schemas.MEMBER
         ),
@@ -286,26 +282,37 @@ def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
     return by_topic.items() if by_topic else [(None, [])]
 
 
-def _partitions(rows: Sequence[tuple[Snapshot, Snapshot | None]], codes: Codes) -> pa.Table:
+def followed(snapshots: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, Snapshot | None]]:
+    """The snapshots of one cluster, oldest first, each with the next one."""
+    return zip(snapshots, (*snapshots[1:], None), strict=True)
+
+
+def partition_table(
+    rows: Sequence[tuple[Snapshot, Snapshot | None]],
+    codes: Codes,
+    names: Sequence[str] = schemas.PARTITION.names,
+) -> pa.Table:
     """PARTITION of all snapshots, each column in one chunk: Spark stops reading at an empty chunk.
+
+    `rows`: each snapshot, and the next one of its cluster; `names`: the columns that are made.
 
     A fleet has millions of rows. So one column after another is made of all snapshots and joined,
     and the parts of at most one column are in memory.
     """
-    target = schemas.arrow_schema(schemas.PARTITION)
+    target = schemas.arrow_schema(StructType([schemas.PARTITION[name] for name in names]))
     makers = [_partition_columns(snapshot, following, codes) for snapshot, following in rows]
     columns = [
         pa.chunked_array(
-            [makers_of[place]().cast(field.type) for makers_of in makers], field.type
+            [makers_of[field.name]().cast(field.type) for makers_of in makers], field.type
         ).combine_chunks()
-        for place, field in enumerate(target)
+        for field in target
     ]
     return pa.Table.from_arrays(columns, schema=target)
 
 
 def _partition_columns(
     snapshot: Snapshot, following: Snapshot | None, codes: Codes
-) -> tuple[Callable[[], pa.Array], ...]:
+) -> dict[str, Callable[[], pa.Array]]:
     """What makes each column of PARTITION for one snapshot."""
     table = snapshot.cluster.partitions
     coded = codes.broker_codes(snapshot.name)
@@ -327,17 +334,20 @@ def _partition_columns(
         mask = np.full(count, value is None)
         return pa.array(np.full(count, value or 0, dtype=np.int64), mask=mask).cast(time)
 
-    return (
-        lambda: pa.array(np.full(count, codes.clusters[snapshot.name], dtype=np.int32)),
-        topics,
-        lambda: pa.array(table.partition),
-        lambda: lists(table.placed),
-        lambda: pa.array(np.where(table.leader >= 0, coded(table.leader), 0).astype(np.int32)),
-        lambda: lists(table.isr),
-        lambda: pa.array(table.bytes, mask=table.bytes < 0),
-        lambda: times(valid_from),
-        lambda: times(valid_to),
-    )
+    def leaders() -> pa.Array:
+        return pa.array(np.where(table.leader >= 0, coded(table.leader), 0).astype(np.int32))
+
+    return {
+        "cluster": lambda: pa.array(np.full(count, codes.clusters[snapshot.name], dtype=np.int32)),
+        "topic": topics,
+        "partition": lambda: pa.array(table.partition),
+        "replicas": lambda: lists(table.placed),
+        "leader": leaders,
+        "isr": lambda: lists(table.isr),
+        "bytes": lambda: pa.array(table.bytes, mask=table.bytes < 0),
+        "valid_from": lambda: times(valid_from),
+        "valid_to": lambda: times(valid_to),
+    }
 
 
 def _table(rows: Sequence[tuple[Any, ...]], schema: StructType) -> tuple[pa.Table, StructType]:

@@ -31,11 +31,12 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
+from rackwise.pipeline.columns.arrays import binary_values, one_value
 from rackwise.pipeline.runtime.running import core_count
 from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
@@ -79,12 +80,22 @@ def in_tasks(
     """
     before = [earlier[one.name].packed if one.name in earlier else None for one in snapshots]
     sizes = [len(one.packed) + len(old or b"") for one, old in zip(snapshots, before, strict=True)]
-    rows = [
-        {"cluster": one.name, "packed": one.packed, "earlier": old}
-        for one, old in zip(snapshots, before, strict=True)
-    ]
-    table = pa.Table.from_pylist(rows, schema=arrow_schema(CONTENT))
+    columns = {
+        "cluster": [pa.array([one.name]) for one in snapshots],
+        "packed": [one_value(one.packed) for one in snapshots],
+        "earlier": [one_value(old) for old in before],
+    }
+    schema = arrow_schema(CONTENT)
+    table = pa.table(
+        [pa.chunked_array(columns[field.name], field.type) for field in schema], schema=schema
+    )
     return engine.table(table, CONTENT) if is_alone else engine.dealt(table, CONTENT, loads=sizes)
+
+
+def contents(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Buffer, pa.Buffer | None]]:
+    """The rows of CONTENT in a task; the contents are not copied."""
+    packed, earlier = (binary_values(batch.column(name)) for name in ("packed", "earlier"))
+    return zip(batch.column("cluster").to_pylist(), packed, earlier, strict=True)
 
 
 def task_keys(sizes: Sequence[int], count: int) -> list[int]:

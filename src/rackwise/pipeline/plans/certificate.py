@@ -35,7 +35,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.types import (
     BooleanType,
     DecimalType,
@@ -48,7 +47,8 @@ from rackwise.core.planning.problem.goals import resolve_goal
 from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.planning.proof.dual_prices import group_term, is_valid_group, valid_prices
 from rackwise.core.view import View
-from rackwise.pipeline.fleet.tasks import in_tasks
+from rackwise.pipeline.fleet.fleet_columns import partition_table
+from rackwise.pipeline.fleet.tasks import contents, in_tasks
 from rackwise.pipeline.schemas import PARTITION
 
 if TYPE_CHECKING:
@@ -268,10 +268,9 @@ def _sum_bounds(
     engine: Engine, fleet: Fleet, priced: Sequence[_BrokerPrices]
 ) -> dict[str, int | None]:
     prices = _PriceArrays(priced)
-    is_priced = pc.is_in(fleet.partitions["cluster"], pa.array(prices.codes, pa.int32()))
-    now = pc.and_(pc.is_null(fleet.partitions["valid_to"]), is_priced)
-    partitions = fleet.partitions.filter(now).select(["cluster", "replicas", "bytes"])
-    columns = StructType([PARTITION[name] for name in partitions.column_names])
+    rows = [(one, None) for one in fleet.latest if one.name in prices.names]
+    columns = StructType([PARTITION[name] for name in ("cluster", "replicas", "bytes")])
+    partitions = partition_table(rows, fleet.codes, columns.names)
     sums = engine.map(engine.table(partitions, columns), prices.sums, _SUM)
     found: dict[str, int | None] = {one.name: -one.group_term for one in priced}
     for row in engine.collect(sums).to_pylist():
@@ -286,17 +285,17 @@ def _bounds_by_core(
 ) -> dict[str, int | None]:
     def bound(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for row in batch.to_pylist():
+            for name, packed, _ in contents(batch):
                 found = lower_bound(
-                    inputs.parse(zlib.decompress(row["packed"])),
+                    inputs.parse(zlib.decompress(packed)),
                     inputs.policy,
-                    inputs.certificates[row["cluster"]],
+                    inputs.certificates[name],
                     goal=inputs.goal,
                     prices=inputs.prices,
                 )
                 yield pa.RecordBatch.from_arrays(
                     [
-                        pa.array([row["cluster"]]),
+                        pa.array([name]),
                         pa.array([Decimal(found)], type=pa.decimal128(38, 0)),
                     ],
                     names=BOUND.fieldNames(),

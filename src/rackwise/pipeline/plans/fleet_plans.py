@@ -32,7 +32,8 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -42,11 +43,11 @@ from pyspark.sql.types import LongType, StructField, StructType
 from rackwise.core.errors import BytesLost
 from rackwise.core.meter.looks import moment_ms
 from rackwise.core.planning.model import BrokerGroup, Certificate, TopicPrice
-from rackwise.core.traffic import NANO
 from rackwise.pipeline import schemas
 from rackwise.pipeline.columns.arrays import as_batch
 from rackwise.pipeline.fleet.tasks import in_tasks
 from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
+from rackwise.pipeline.plans.moved_rows import moves_cost
 from rackwise.pipeline.plans.task import empty_row, failed_row, plan_task
 from rackwise.pipeline.runtime.failures import failure_line
 
@@ -71,6 +72,8 @@ OUTCOME = StructType(
     ]
 )
 """A row of PLANNED without moves, and their cost."""
+MOVED = StructType([schemas.PLANNED[name] for name in ("cluster", "moved")])
+"""The moves of a row of PLANNED; the plan file beside them is as large and is not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +110,19 @@ def plan_clusters(
     Raises `BytesLost` where a cluster has no row or two rows.
     """
     earlier = growth_starts(fleet.latest, snapshots)
+    if engine.is_this_process:
+        tables = {one.name: one.cluster.partitions for one in fleet.latest}
+        planning = replace(planning, tables=tables)
     tasks = _Tasks(engine, planning, f"{folder}/silver/planned", earlier)
-    planned = _plan_in_rounds(tasks, fleet, begin)
+    _plan_in_rounds(tasks, fleet, begin)
     with ThreadPoolExecutor(1) as beside:  # neither of the two jobs uses all of Spark's cores
-        moved = engine.map(planned, moves, schemas.PLAN)
+        moved = engine.map(engine.read(tasks.path, MOVED), moves, schemas.PLAN)
         written = beside.submit(
             engine.write, moved, f"{folder}/gold/plan", schemas.PLAN, one_file=("cluster",)
         )
-        outcomes = _outcomes(engine, planned)
+        if engine.is_this_process:
+            written.result()  # the two jobs would not be faster at once, and take more memory
+        outcomes = _outcomes(engine, engine.read(tasks.path, schemas.PLANNED))
         _check_conserved(fleet, outcomes)
         begin(PROOF, "")
         rows = [
@@ -182,7 +190,7 @@ class _Tasks:
             self.engine.append(rows, self.path, schemas.PLANNED)
 
 
-def _plan_in_rounds(tasks: _Tasks, fleet: Fleet, begin: Callable[[str, str], None]) -> Rows:
+def _plan_in_rounds(tasks: _Tasks, fleet: Fleet, begin: Callable[[str, str], None]) -> None:
     done, count = 0, len(fleet.latest)
     for some in rounds(fleet.latest):
         is_all = len(some) == count
@@ -193,11 +201,10 @@ def _plan_in_rounds(tasks: _Tasks, fleet: Fleet, begin: Callable[[str, str], Non
             for one in some:
                 tasks.write_alone(one)
         done += len(some)
-    return tasks.engine.read(tasks.path, schemas.PLANNED)
 
 
 def moves(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The work of a task: PLANNED in, PLAN out, in the order of each plan."""
+    """The work of a task: MOVED in, PLAN out, in the order of each plan."""
     schema = schemas.arrow_schema(schemas.PLAN)
     for batch in batches:
         moved = batch.column("moved")
@@ -217,30 +224,23 @@ def costed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of a task: PLANNED in, OUTCOME out: `cost` is counted from the moves."""
     schema = schemas.arrow_schema(OUTCOME)
     for batch in batches:
-        rows = batch.select([*(name for name in schema.names if name != "cost"), "moved"])
-        found = []
-        for row in rows.to_pylist():
-            moved = row.pop("moved")
-            costs = None if moved is None else [_cost(move, row["minimise"]) for move in moved]
-            found.append(row | {"cost": None if costs is None else sum(costs)})
-        yield pa.RecordBatch.from_pylist(found, schema=schema)
-
-
-def _cost(move: Mapping[str, Any], minimise: str) -> int:
-    """The cost of a move in what the plan minimises."""
-    copies = len({*move["after"]} - {*move["before"]})
-    if minimise == "bytes":
-        return copies * int(move["bytes"] or 0)
-    if minimise == "usd":
-        return int((move["usd"] or 0) * NANO)
-    return copies
+        costs = [
+            moves_cost(moved.values, minimise.as_py()) if moved.is_valid else None
+            for moved, minimise in zip(batch.column("moved"), batch.column("minimise"), strict=True)
+        ]
+        yield as_batch(
+            dict(zip(batch.schema.names, batch.columns, strict=True))
+            | {"cost": pa.array(costs, pa.int64())},
+            schema,
+            len(batch),
+        )
 
 
 def _outcomes(engine: Engine, planned: Rows) -> list[dict[str, Any]]:
     """OUTCOME, in order of the cluster names."""
     table = engine.collect(engine.map(planned, costed, OUTCOME))
-    rows: list[dict[str, Any]] = table.sort_by("cluster").to_pylist()
-    return rows
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return sorted(rows, key=itemgetter("cluster"))
 
 
 def _check_conserved(fleet: Fleet, outcomes: Sequence[Mapping[str, Any]]) -> None:

@@ -6,7 +6,7 @@ What this does not do: start tasks (`fleet_plans`), or check the proof (`certifi
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,15 +21,20 @@ from rackwise.core.planning.outcome.monthly import lists_after, monthly_change
 from rackwise.core.planning.plan import plan
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings.moved_reads import MeteredReads, moved_reads
+from rackwise.core.solver import cheapest_flow
 from rackwise.core.view import View
 from rackwise.pipeline import schemas
 from rackwise.pipeline.bill.rates import own_rack
+from rackwise.pipeline.columns.arrays import one_value
+from rackwise.pipeline.fleet.tasks import contents
+from rackwise.pipeline.plans.moved_rows import moved_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from rackwise.core.model import Cluster
-    from rackwise.core.planning.model import Goal, MonthlyChange, Move, Plan
+    from rackwise.core.model import Cluster, PartitionTable
+    from rackwise.core.planning.model import Goal, MonthlyChange, Plan
+    from rackwise.core.solver import Solve
     from rackwise.core.traffic import Price
     from rackwise.pipeline.fleet.layouts import RackOf
 
@@ -38,6 +43,7 @@ GOALS: Mapping[str, Goal] = {"repair": Repair(), "balance": Balance()}
 SHOWN = 5
 """Partitions without a legal replica set that a reason lists, at most."""
 REASON_LENGTH = 200
+_SCHEMA = schemas.arrow_schema(schemas.PLANNED)
 BROKEN = "this is a fault of Rackwise or of its memory, not of the cluster; please report it"
 
 
@@ -56,6 +62,10 @@ class Planning:
     """Rows of one provider."""
     rack_of: RackOf = own_rack
     """The rack of a member of a group."""
+    solve: Solve = cheapest_flow
+    """Finds the flows of the search."""
+    tables: Mapping[str, PartitionTable] = field(default_factory=dict)
+    """Cluster -> the partitions of its snapshot, if tasks have them: they are in memory once."""
 
     @property
     def goal(self) -> Goal:
@@ -67,11 +77,9 @@ def plan_task(planning: Planning) -> Callable[[Iterable[pa.RecordBatch]], Iterat
     """The work of a task: rows of `in_tasks` in, rows of PLANNED out."""
 
     def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = schemas.arrow_schema(schemas.PLANNED)
         for batch in batches:
-            for snapshot in batch.to_pylist():
-                row = _plan_row(snapshot, planning)
-                yield pa.RecordBatch.from_pylist([row], schema=schema)
+            for name, packed, old in contents(batch):
+                yield _one_row(_plan_row(name, packed, old, planning))
 
     return rows
 
@@ -87,16 +95,35 @@ def failed_row(row: Mapping[str, Any], reason: str) -> dict[str, Any]:
     return {**row, "status": "failed", "reason": reason[:REASON_LENGTH], "hint": BROKEN}
 
 
-def _plan_row(snapshot: Mapping[str, Any], planning: Planning) -> dict[str, Any]:
+def _one_row(row: Mapping[str, Any]) -> pa.RecordBatch:
+    """A row of PLANNED; the moves and the plan file, which may be large, are not copied."""
+    arrays = [_cell(row.get(field.name), field.type) for field in _SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+
+def _cell(value: Any, kind: pa.DataType) -> pa.Array:  # noqa: ANN401 (of any column)
+    if isinstance(value, pa.StructArray):
+        return pa.ListArray.from_arrays([0, len(value)], value).cast(kind)
+    if isinstance(value, bytes):
+        return one_value(value)
+    return pa.array([value], kind)
+
+
+def _plan_row(
+    name: str, packed: pa.Buffer, old: pa.Buffer | None, planning: Planning
+) -> dict[str, Any]:
+    """A row of PLANNED without the columns that are null; the values are those of CONTENT."""
     minimise = planning.policy.cost.minimise
-    row = empty_row(snapshot["cluster"], planning)
+    row = empty_row(name, planning)
     try:
-        cluster = planning.parse(zlib.decompress(snapshot["packed"]))
+        cluster = planning.parse(zlib.decompress(packed))
+        cluster = replace(cluster, partitions=planning.tables.get(name, cluster.partitions))
         prices = _usable_prices(cluster, planning)
-        result = plan(cluster, planning.policy, planning.goal, minimise=minimise, prices=prices)
+        search = partial(plan, minimise=minimise, prices=prices, solve=planning.solve)
+        result = search(cluster, planning.policy, planning.goal)
         columns = _plan_columns(result, *planning.sealed(result, cluster, prices))
-        if snapshot["earlier"] is not None:
-            earlier = planning.parse(zlib.decompress(snapshot["earlier"]))
+        if old is not None:
+            earlier = planning.parse(zlib.decompress(old))
             columns |= _monthly_columns(_metered_change(result, earlier, cluster, planning))
     except Infeasible as error:
         more = len(error.impossible) - SHOWN
@@ -171,7 +198,7 @@ def _plan_columns(result: Plan, file: bytes, sha256: str) -> dict[str, Any]:
             }
             for group in certificate.groups
         ],
-        "moved": [_move(move) for move in result.moves],
+        "moved": moved_rows(result.moves, _SCHEMA.field("moved").type.value_type),
         "file": file,
         "sha256": sha256,
     }
@@ -187,20 +214,6 @@ def _monthly_columns(monthly: MonthlyChange | None) -> dict[str, Any]:
         "monthly_unknown_rates": monthly.unknown_rates,
         "monthly_reads_usd": _usd(monthly.reads_usd_nano),
         "monthly_reads_reason": monthly.reads_reason,
-    }
-
-
-def _move(move: Move) -> dict[str, Any]:
-    return {
-        "topic": move.topic,
-        "partition": move.partition,
-        "before": move.before,
-        "after": move.after,
-        "is_leader_change": move.before[:1] != move.after[:1],
-        "bytes": move.bytes,
-        "cross_bytes": move.cross_bytes,
-        "usd": _usd(move.usd_nano),
-        "reasons": move.reasons,
     }
 
 

@@ -154,16 +154,21 @@ def _work(
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the parent has ended
-        with os.fdopen(writer, "wb") as messages:
+        with os.fdopen(writer, "wb") as messages, pa.PythonFile(messages, mode="w") as sink:
 
-            def send(kind: int, content: bytes | memoryview) -> None:
-                messages.write(bytes([kind]) + len(content).to_bytes(_SIZE, "little"))
+            def begin(kind: int, size: int) -> None:
+                messages.write(bytes([kind]) + size.to_bytes(_SIZE, "little"))
+
+            def send(kind: int, content: bytes) -> None:
+                begin(kind, len(content))
                 messages.write(content)
                 messages.flush()
 
             try:
                 for batch in values(lambda note: send(_NOTE, note.encode())):
-                    send(_VALUE, _stream(batch))
+                    begin(_VALUE, _stream_size(batch))
+                    _write_stream(batch, sink)
+                    messages.flush()
                 send(_DONE, b"")
             except expected as error:
                 number = next(n for n, kind in enumerate(expected) if isinstance(error, kind))
@@ -174,12 +179,17 @@ def _work(
         os._exit(1)
 
 
-def _stream(batch: pa.RecordBatch) -> memoryview:
-    """The batch as Arrow's stream format."""
-    sink = pa.BufferOutputStream()
+def _stream_size(batch: pa.RecordBatch) -> int:
+    """Bytes of the batch in Arrow's stream format, which is not copied to be counted."""
+    counted = pa.MockOutputStream()
+    _write_stream(batch, counted)
+    return int(counted.size())
+
+
+def _write_stream(batch: pa.RecordBatch, sink: pa.NativeFile) -> None:
+    """Write the batch in Arrow's stream format."""
     with pa.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)
-    return memoryview(sink.getvalue())
 
 
 def _messages(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -51,6 +51,10 @@ class Engine(Protocol):
     """Runs tasks, and reads and writes tables."""
 
     @property
+    def is_this_process(self) -> bool:
+        """Whether tasks run in this process, one after another, and share its values."""
+
+    @property
     def failures(self) -> tuple[type[Exception], ...]:
         """What is raised where a task fails."""
 

@@ -186,6 +186,17 @@ def test_the_change_is_the_sum_over_partitions(lists, rates, dead):
     assert lists_after(view, moves[::-1]).equal_rows(Ragged.of(after)).all()
 
 
+def test_the_lists_after_moves_of_several_topics():
+    before = {"a-0": [1], "b-0": [2], "b-7": [3], "d-1": [4]}
+    view = view_of(before, [1] * 4)
+    moves = [
+        Move(topic=topic, partition=number, topic_id=None, before=(), after=after, bytes=None)
+        for topic, number, after in (("d", 1, (5, 1)), ("b", 7, ()), ("a", 0, (2,)))
+    ]
+    assert lists_after(view, moves) == Ragged.of([[2], [2], [], [5, 1]])
+    assert lists_after(view, []) == view.placed
+
+
 class TestCap:
     @staticmethod
     def totals(**fields):

@@ -109,7 +109,7 @@ def test_the_tables_have_the_same_rows(made):
     assert stored[1]["billed_usd"] == Decimal(1)
     assert len([*listed]) == len(stored)
     assert "csv/billed.csv" in made.summary["csv"]
-    files.csv_text(*made.csv["billed"])
+    files.csv_data(*made.csv["billed"])
 
 
 def test_the_report_and_the_terminal_say_the_share(made):

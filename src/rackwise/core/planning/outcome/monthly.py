@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.errors import PriceCapRefused
-from rackwise.core.model import Ragged
 from rackwise.core.planning.model import MonthlyChange
 from rackwise.core.planning.outcome.changed import ChangedRows, unknown_reasons
 from rackwise.core.planning.outcome.dollars import (
@@ -34,6 +33,7 @@ from rackwise.core.planning.outcome.dollars import (
     follower_links,
     nano_per_day,
 )
+from rackwise.core.planning.outcome.move_columns import lists_in, names_in, numbers_in
 from rackwise.core.planning.outcome.reads import read_change
 from rackwise.core.traffic import MONTH_S, exact_dollars
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rackwise.core.model import Ragged
     from rackwise.core.planning.model import Move, Totals
     from rackwise.core.planning.problem.copy_prices import CopyPrices
     from rackwise.core.view import View
@@ -82,14 +83,14 @@ def check_price_cap(totals: Totals, cap_nano: int) -> None:
 def lists_after(view: View, moves: Sequence[Move]) -> Ragged:
     """The replica lists of all partitions after the moves of a plan: broker ids."""
     table = view.table
-    first = table.first_rows.tolist()
     codes = {name: code for code, name in enumerate(table.topics)}
-    rows = np.empty(len(moves), dtype=np.int64)
-    for place, move in enumerate(moves):
-        code = codes[move.topic]
-        numbers = table.partition[first[code] : first[code + 1]]
-        rows[place] = first[code] + np.searchsorted(numbers, move.partition)
-    return view.placed.replaced(rows, Ragged.of([move.after for move in moves]))
+    names, topic = names_in(moves, "topic")
+    code = np.array([codes[name] for name in names], dtype=np.int64)[topic]
+    # One key for topic and partition: the table is sorted by both.
+    width = int(table.partition.max(initial=0)) + 1
+    keys = table.topic.astype(np.int64) * width + table.partition
+    rows = np.searchsorted(keys, code * width + numbers_in(moves, "partition"))
+    return view.placed.replaced(rows, lists_in(moves, "after"))
 
 
 def monthly_change(view: View, lists: Ragged, prices: CopyPrices | None) -> MonthlyChange:

@@ -120,8 +120,7 @@ class _Reasoning:
         # Ids of the brokers that lose a replica, and of those that get one, in any order.
         self._left = placed.values[~placed.values_in(lists)]
         self._came = lists.values[~lists.values_in(placed)]
-        firsts = np.append(lists.values, np.int32(-1))[lists.offsets[:-1]]
-        self._firsts = np.where(lists.lengths > 0, firsts, -1).astype(np.int64)
+        self._firsts = lists.firsts
 
     def of(self, row: int) -> PartitionReason:
         instance, table = self._instance, self._instance.view.table

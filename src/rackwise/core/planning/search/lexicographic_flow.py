@@ -78,8 +78,8 @@ class Arcs(NamedTuple):
 class Face(NamedTuple):
     """A cheapest flow, and the arcs on which other cheapest flows may differ from it."""
 
-    flow: NDArray[np.int64]
-    """Units on each arc, int64 [arcs]."""
+    flow: NDArray[np.signedinteger]
+    """Units on each arc, [arcs]; int64 in a result."""
     is_open: NDArray[np.bool_]
     """Whether another cheapest flow may differ on the arc, bool [arcs]."""
 
@@ -144,10 +144,12 @@ def _solve_stages(
                 break
             if not is_exact:
                 return Face(flow, np.zeros(count, dtype=np.bool_))
-            face = face._replace(flow=flow)
+            # Between two flows, as narrow as the capacities, which no flow exceeds.
+            face = face._replace(flow=flow.astype(arcs.capacities.dtype))
+            del flow
         if has_face or number + 1 < len(merged):
             face = face._replace(is_open=open_arcs(arcs, face.is_open, face.flow, cost()))
-    return face
+    return face._replace(flow=face.flow.astype(np.int64))
 
 
 class MergedCost(NamedTuple):
@@ -244,7 +246,9 @@ def _largest(cost: NDArray[np.int64]) -> int:
     return max(int(cost.max(initial=0)), -int(cost.min(initial=0)))
 
 
-def _exact_flow(arcs: Arcs, face: Face, cost: Cost, solve: Solve) -> tuple[NDArray[np.int64], bool]:
+def _exact_flow(
+    arcs: Arcs, face: Face, cost: Cost, solve: Solve
+) -> tuple[NDArray[np.signedinteger], bool]:
     """The cheapest flow on a face, from a rounded cost if the solver rejects the exact one.
 
     False if `solve` was stopped after the flow by a rounded cost: the flow is that one.
@@ -265,7 +269,7 @@ def _exact_flow(arcs: Arcs, face: Face, cost: Cost, solve: Solve) -> tuple[NDArr
 
 def _rounded_flow(
     arcs: Arcs, face: Face, cost: Cost, solve: Solve
-) -> tuple[NDArray[np.int64], int]:
+) -> tuple[NDArray[np.signedinteger], int]:
     """The cheapest flow by a cost that the solver accepts, and the bits it was shifted by."""
     shift = _bits_to_fit(cost(), len(arcs.supplies) + 1)
     while True:
@@ -281,10 +285,10 @@ def _rounded_flow(
 def _flow_on_face(
     arcs: Arcs,
     is_open: NDArray[np.bool_],
-    flow: NDArray[np.int64],
+    flow: NDArray[np.signedinteger],
     cost: Cost,
     solve: Solve,
-) -> NDArray[np.int64]:
+) -> NDArray[np.signedinteger]:
     """The cheapest flow that differs from `flow` only on open arcs."""
     # What the solver gets is made in the call, so that it can forget what it has copied.
     if is_open.all():
@@ -317,7 +321,7 @@ def _flow_on_face(
 
 
 def open_arcs(
-    arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.int64], cost: NDArray[np.int64]
+    arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.signedinteger], cost: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Arcs on which cheapest flows may differ; `flow` is cheapest on the open arcs."""
     price = node_prices(arcs, is_open, flow, cost)
@@ -327,7 +331,7 @@ def open_arcs(
 
 
 def node_prices(
-    arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.int64], cost: NDArray[np.int64]
+    arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.signedinteger], cost: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The length of the shortest path to each node over arcs with room: int64 [nodes].
 
