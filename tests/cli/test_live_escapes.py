@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from contextlib import closing
@@ -32,7 +33,7 @@ from live_commands import (
     WITHOUT_NODES,
     write_inputs,
 )
-from nights import COMMAND
+from nights import COMMAND, FIRST, SECOND, Fleet
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.launch.views.stores import init_store, open_store
 from rackwise.adapters.sandbox import Sandbox
@@ -43,6 +44,7 @@ from rpc_servers import PATIENCE_S, response_of, said
 from served_command import served
 from service_frames import assignment, framed, header
 from terminals import terminal
+from webhooks import webhook
 
 SOON = {"text", "long", "no UTF-8", "deep"}
 """The stores that each change is tested with."""
@@ -61,7 +63,11 @@ def test_the_table_has_every_command_that_asks_a_server():
 
 def check(words):
     """Law: no stream has a character to be obeyed or a long line, and no error is ours."""
-    code, out, err = called(*words)
+    return check_streams(words, *called(*words))
+
+
+def check_streams(words, code, out, err):
+    """The same of what a command printed."""
     check_shown(out, words)
     check_error(code, err, words)
     is_data = "--json" in words or "--format" in words
@@ -205,8 +211,43 @@ def test_a_watcher_says_nothing_raw_of_any_node(lone_zookeeper, chroot):
                 watcher.send_signal(signal.SIGTERM)
                 out, err = watcher.communicate(timeout=PATIENCE_S)
             assert watcher.returncode == 0, err
-            check_shown("".join([*first, out]), command)
-            check_error(1, err, command)
+            check_streams(command, watcher.returncode, "".join([*first, out]), err)
+
+
+@pytest.mark.kafka
+@pytest.mark.long
+def test_a_night_says_nothing_raw_of_a_cluster(kafka, tmp_path):
+    with webhook() as hook:
+        fleet = Fleet(tmp_path, {"prod": {"bootstrap": kafka.bootstrap}}, url=hook.url)
+        for at, flags in ((FIRST, ()), (SECOND, ("--json",))):
+            night = fleet.night(at, *flags)
+            check_streams(flags, *night)
+            assert is_told(night.err)
+    assert hook.documents
+    for document in hook.documents:
+        check_shown(document["text"], "a notice")
+    shown = [path for path in fleet.data.rglob("*") if path.suffix in SHOWN]
+    assert {path.suffix for path in shown} == SHOWN
+    for path in shown:
+        check_shown(path.read_text(), path)
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.long
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_spark_check_says_nothing_raw_of_a_cluster_or_an_executor(flags, kafka):
+    words = ("spark-check", "--bootstrap-server", kafka.bootstrap, "--topic", TOPIC, *flags)
+    ended = subprocess.run(
+        [*COMMAND, *words],
+        env={**os.environ, "CLIENT_RACK": f"{HOSTILE}9"},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    check_streams(words, ended.returncode, ended.stdout, ended.stderr)
+    assert ended.returncode == 2, ended.stderr
+    assert is_told(ended.stdout)
 
 
 def is_told(told):
