@@ -7,7 +7,9 @@ import os
 import subprocess
 from contextlib import ExitStack, contextmanager
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 BALLAST = "ballast"
@@ -36,7 +38,43 @@ def mounted_disk(folder, pages):
     try:
         yield
     finally:
-        subprocess.run(["umount", folder], check=True)
+        # A Java that has ended a moment ago may still hold a file.
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@contextmanager
+def filling_disk(folder, pages, limit):
+    """A disk of `pages` pages at a folder; yields `full(free=N)`, a block in which N are free.
+
+    `limit(patch)` makes writes fail in such a block where no disk can be mounted.
+    """
+
+    @contextmanager
+    def full(*, free):
+        # By this name it is no file of another program in a new checkpoint.
+        ballast = fill(folder, pages, free=free).rename(folder / f".{BALLAST}.unfinished")
+        yield
+        ballast.unlink()
+
+    @contextmanager
+    def limited(**_):
+        with pytest.MonkeyPatch.context() as patch:
+            limit(patch)
+            yield
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(mounted_disk(folder, pages))
+        except subprocess.CalledProcessError:
+            yield limited
+        else:
+            yield full
+
+
+def fail_to_write(*_, **__):
+    """Arrow's own error; by a descriptor, because Arrow removes a path that it cannot write."""
+    with pa.OSFile("/dev/full", "wb") as device:
+        parquet.write_table(pa.table({"a": [1]}), device)
 
 
 def limit_writes(patch, folder, pages):

@@ -7,13 +7,11 @@ import os
 import subprocess
 import sys
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from rackwise.pipeline.engines.local import LocalEngine
 from refusals import called
-from small_disk import BALLAST, fill, small_disk
+from small_disk import BALLAST, fail_to_write, fill, small_disk
 from writing_commands import BILL as ANALYZE
 from writing_commands import RESULT, SNAPSHOT, WRITTEN, content, prepare
 
@@ -107,12 +105,6 @@ def test_a_result_whose_disk_is_full_stays_as_it_is_and_is_rendered_later(full):
     assert code == 0, err
 
 
-def fail_to_write(table):
-    """Arrow's own error; by a descriptor, because Arrow removes a path that it cannot write."""
-    with pa.OSFile("/dev/full", "wb") as device:
-        parquet.write_table(table, device)
-
-
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 @pytest.mark.parametrize("command", ["audit", "report"])
 def test_standard_output_to_a_full_disk_is_named(command, flags, result):
@@ -131,7 +123,7 @@ def test_standard_output_to_a_full_disk_is_named(command, flags, result):
 
 def test_the_tables_of_a_run_are_named_and_removed(tmp_path, monkeypatch):
     """Arrow's error has no file: Rackwise named stdout for it."""
-    monkeypatch.setattr(LocalEngine, "save", lambda _self, table, *_: fail_to_write(table))
+    monkeypatch.setattr(LocalEngine, "save", fail_to_write)
     out, tables = tmp_path / "out", tmp_path / "tables"
     code, text, err = called(*BILL, out, "--tables", tables)
     assert (code, text) == (1, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ from kafka_servers import KAFKA_VERSION
 from kafka_traffic import create, until
 from rackwise.adapters.kafka import connect
 from rackwise.pipeline.stream.store import Store
+from small_disk import fill, mounted_disk
 from spark_clusters import SparkCluster
 from stream_runs import (
     Looking,
@@ -148,6 +150,34 @@ def test_the_connector_comes_from_maven_central(brokers, tmp_path):
         assert "resolv" not in err.lower()
         assert len(err.splitlines()) <= 1
     assert [*(tmp_path / "ivy").rglob("kafka-clients-*.jar")]
+
+
+PAGES = 2000
+FEW_PAGES = {"out": 1, "mark": 3}
+"""The pages that are free at first: too few for a batch, and for the progress of Spark."""
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("where", FEW_PAGES)
+def test_after_a_full_disk_every_message_counts_once(brokers, stored_topic, tmp_path, where):
+    folder = tmp_path / where
+    command = ["-m", "rackwise.cli", *reading(brokers.bootstrap, stored_topic, tmp_path)]
+    with mounted_disk(folder, PAGES):
+        ballast = fill(folder, PAGES, free=FEW_PAGES[where]).rename(folder / ".x.unfinished")
+        code, out, err = ended(started(*command))
+        assert (code, out) == (1, "")
+        error, hint = err.splitlines()[-2:]
+        assert error.startswith("error: Spark ended the stream: ")
+        assert os.strerror(errno.ENOSPC) in error
+        assert "; free on this machine: " in error
+        assert f" bytes in {folder}" in error
+        assert hint.startswith("hint: free space on the disks of --out, --checkpoint and TMPDIR")
+        assert [*tmp_path.rglob("*.parquet")] == []
+        ballast.unlink()
+        code, _, err = ended(started(*command))
+        assert code == 0, err
+        assert offsets(tmp_path).total() == len(stored_messages())
+        assert set(offsets(tmp_path).values()) == {1}
 
 
 STORED = Path(__file__).with_name("stored_stream")

@@ -33,7 +33,6 @@ What this does not do: read snapshots, prices or policies; write CSV files or th
 from __future__ import annotations
 
 import platform
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -104,7 +103,7 @@ from rackwise.pipeline.plans.earlier import (
 )
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, run_id
-from rackwise.pipeline.runtime.failures import failures_told, full_disk
+from rackwise.pipeline.runtime.failures import failures_told, removed_if_failed
 from rackwise.pipeline.stream.table_formats import PARQUET
 from rackwise.pipeline.summary import (
     EACH,
@@ -225,18 +224,13 @@ class _AnalyzeRun:
         is_stored = "://" in folder
         if is_stored:
             request.claim(folder)
-        try:
+
+        def remove() -> None:
+            if self.engine.remove_run(folder) is None and is_stored:
+                request.release(folder)
+
+        with removed_if_failed(folder, remove):
             return self._run_steps(files, report, run, folder)
-        except BaseException as error:
-            full = None
-            with suppress(Exception):  # Java, which has the text of the error, may be gone
-                full = full_disk(error, folder)  # before the tables are removed
-            with suppress(Exception):  # Spark may be what has failed; the next run removes it
-                if self.engine.remove_run(folder) is None and is_stored:
-                    request.release(folder)
-            if full is not None:
-                raise full from None
-            raise
 
     def _remove_unpublished(self) -> None:
         """Remove the tables of killed runs; a note if one is left."""

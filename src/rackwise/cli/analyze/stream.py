@@ -135,7 +135,7 @@ def run(
         source = _python_topic(options, client_config) if connector == PYTHON else None
         usable = usable_conf(settings, master=master, is_jvm=source is None)
         with session(master=master, profile="small", conf=usable) as spark:
-            finish(start(spark, options, source))
+            finish(start(spark, options, source), options)
     new = [each for each in store.batches() if (each.token, each.batch_id) not in before]
     _show_run(shell, new)
     return 0

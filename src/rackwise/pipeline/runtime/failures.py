@@ -14,7 +14,8 @@ import os
 import re
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -24,7 +25,7 @@ from rackwise.core.errors import InvalidConfig, ServerDied, WorldError
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a disk, a quota or a limit of the size of files that has no room."""
@@ -77,6 +78,19 @@ def no_room(text: str) -> str | None:
     return next((reason for reason in map(os.strerror, FULL) if reason in text), None)
 
 
+def room_told(folders: Iterable[str]) -> str:
+    """The bytes that are free for this user in folders and in that of temporary files."""
+    places = [*folders, tempfile.gettempdir()]
+    free = [f"{_free(Path(each)):,} bytes in {escaped(each)}" for each in places]
+    return f"free on this machine: {', '.join(free)}"
+
+
+def _free(folder: Path) -> int:
+    """Bytes that are free on the disk of a folder, which may not exist because the disk is full."""
+    there = (each for each in (folder, *folder.absolute().parents) if each.exists())
+    return shutil.disk_usage(next(there)).free
+
+
 def full_disk(error: BaseException, tables: str) -> WorldError | None:
     """The error for a run whose tables or intermediate files found a disk full; None: another one.
 
@@ -87,17 +101,34 @@ def full_disk(error: BaseException, tables: str) -> WorldError | None:
     reason = no_room(str(error))
     if is_named or reason is None:
         return None
-    places = [*([] if "://" in tables else [tables]), tempfile.gettempdir()]
-    free = [f"{shutil.disk_usage(each).free:,} bytes in {escaped(each)}" for each in places]
     return WorldError(
-        f"the tables in {escaped(tables)} cannot be written: {reason}; free on this machine: "
-        f"{', '.join(free)}",
+        f"the tables in {escaped(tables)} cannot be written: {reason}; "
+        f"{room_told([] if '://' in tables else [tables])}",
         wanted="space for the tables and the intermediate files of the run",
         had=reason,
-        hint="free space there, or set --tables or TMPDIR to another disk; the result that was "
-        "published before is still there",
+        hint="free space there, or set TMPDIR, or --tables of rackwise analyze, to another disk; "
+        "the result that was published before is still there",
         where=tables,
     )
+
+
+@contextmanager
+def removed_if_failed(tables: str, remove: Callable[[], object]) -> Iterator[None]:
+    """Call `remove` if the block fails. Raises `WorldError` where it found a disk full.
+
+    `tables`: the folder or URI that the block writes to.
+    """
+    try:
+        yield
+    except BaseException as error:
+        full = None
+        with suppress(Exception):  # Java, which has the text of the error, may be gone
+            full = full_disk(error, tables)  # before the tables are removed
+        with suppress(Exception):  # Spark may be what has failed; the next run removes it
+            remove()
+        if full is not None:
+            raise full from None
+        raise
 
 
 @contextmanager

@@ -24,6 +24,7 @@ What this does not do: publish the day. The caller runs `analyze` and publishes 
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,12 @@ from rackwise.core.errors import BytesLost, InvalidFlows
 from rackwise.core.text import escaped
 from rackwise.pipeline.columns.clock import day_at, day_number
 from rackwise.pipeline.ingest.row_outcomes import KEPT
-from rackwise.pipeline.runtime.failures import damaged_table, failure_line, failures_told
+from rackwise.pipeline.runtime.failures import (
+    damaged_table,
+    failure_line,
+    failures_told,
+    removed_if_failed,
+)
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import FLOW_INPUT
 from rackwise.pipeline.stream.counts import CompactCounts
@@ -126,8 +132,10 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
         raise _no_messages(day, store)
     for batch in batches:
         _check_stored(store.folder_of(batch), batch.messages)
-    with failures_told([store.out]):
-        return _compact(spark, store, day, batches)
+    path = f"{store.out}/{STREAM}/_compacting-{day.isoformat()}"
+    remove = partial(shutil.rmtree, path, ignore_errors=True)
+    with failures_told([store.out]), removed_if_failed(path, remove):
+        return _compact(spark, store, day, batches, path)
 
 
 def _check_stored(folder: str, messages: int) -> None:
@@ -147,7 +155,7 @@ def _check_stored(folder: str, messages: int) -> None:
 
 
 def _compact(
-    spark: SparkSession, store: Store, day: date, batches: Sequence[Batch]
+    spark: SparkSession, store: Store, day: date, batches: Sequence[Batch], path: str
 ) -> tuple[CompactCounts, str]:
     number = day_number(day)
     folders = [store.folder_of(each) for each in batches]
@@ -156,7 +164,6 @@ def _compact(
     found = {row.outcome: row for row in _counts(messages).collect()}
     by_reason = {row.reason: row["count"] for row in of_day.groupBy("reason").count().collect()}
     reasons = {reason: by_reason[reason] for reason in sorted(by_reason) if reason != KEPT}
-    path = f"{store.out}/{STREAM}/_compacting-{day.isoformat()}"
     with large_batches(spark):
         flows_of(messages.where("outcome = 'accepted'")).write.mode("overwrite").parquet(path)
     messages.unpersist()
@@ -165,7 +172,6 @@ def _compact(
     counted = {outcome: found[outcome].messages if outcome in found else 0 for outcome in OUTCOMES}
     accepted = found.get("accepted")
     if accepted is None:
-        shutil.rmtree(path)
         raise _no_messages(day, store)
     _check_equal("messages", by_reason[KEPT], sum(counted.values()))
     _check_equal("bytes", accepted.bytes, row.bytes or 0)

@@ -30,12 +30,18 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from rackwise.core.errors import BytesLost, ConnectorMissing, InvalidConfig, WorldError
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.tables import write_table
-from rackwise.pipeline.runtime.failures import no_room
+from rackwise.pipeline.runtime.failures import (
+    failure_line,
+    no_room,
+    removed_if_failed,
+    room_told,
+    spark_failures,
+)
 from rackwise.pipeline.runtime.session import batches_of
 from rackwise.pipeline.schemas import arrow_schema
 from rackwise.pipeline.stream.connector import connector_conf, coordinate_for
 from rackwise.pipeline.stream.messages import MESSAGES, kafka_columns
-from rackwise.pipeline.stream.store import SUMS, Batch, Store, token_of
+from rackwise.pipeline.stream.store import STREAM, SUMS, Batch, Store, token_of
 from rackwise.pipeline.stream.sums import SUMS_TABLE, sums
 from rackwise.pipeline.stream.tasks import COUNTS, TaskFiles, TaskWriter, Total, total
 
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from rackwise.pipeline.kafka.records import KafkaTopic
 
@@ -53,6 +60,7 @@ TASKS = "_tasks"
 ROWS, BYTES = 2**11, 2**21
 """Maximum messages and bytes of an Arrow batch; one message may have a MiB, with 50,000 rows."""
 _PYTHON_ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
+_OWN_ERROR = re.compile(r"^rackwise\.core\.errors\.\w+: (.+)$", re.MULTILINE)
 _IS_DOWN = "check that a broker answers at --bootstrap-server"
 _ADVICE = {
     "UnknownTopicOrPartition": "create the topic or check --topic",
@@ -124,14 +132,21 @@ def start(
         spark.dataSource.register(source_of(python))
         source = spark.readStream.format(NAME).load()
     token = token_of(options.checkpoint, store)
-    writer = (
+    writer: DataStreamWriter = (
         source.writeStream.queryName("rackwise-stream")
         .option("checkpointLocation", options.checkpoint)
         .foreachBatch(batch_writer(options.out, token))
     )
     if options.interval is None:
-        return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=options.interval).start()
+        writer = writer.trigger(availableNow=True)
+    else:
+        writer = writer.trigger(processingTime=options.interval)
+    try:
+        return writer.start()
+    except spark_failures() as error:
+        if not no_room(str(error)):
+            raise
+        raise _ended(failure_line(error), error, options) from None
 
 
 def usable_conf(
@@ -148,21 +163,30 @@ def usable_conf(
     return connector_conf(conf, master=master) if is_jvm else conf
 
 
-def finish(query: StreamingQuery) -> None:
+def finish(query: StreamingQuery, options: StreamOptions) -> None:
     """Wait until the query ends or the wait is interrupted, then stop it. Raises `WorldError`."""
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
-        cause = _cause(str(error))
-        raise WorldError(
-            f"Spark ended the stream: {cause}",
-            wanted="running",
-            had=error.getCondition(),
-            hint=f"{_advice(str(error))} and run it again: it continues after the last committed "
-            "batch",
-        ) from None
+        raise _ended(_cause(str(error)), error, options) from None
     finally:
         query.stop()
+
+
+def _ended(cause: str, error: Exception, options: StreamOptions) -> WorldError:
+    """The error of a stream that Spark did not start or has ended; `cause`: a line of `error`."""
+    text = str(error)
+    reason = no_room(text)
+    if reason and reason not in cause:
+        cause = f"{cause}: {reason}"
+    if reason and _OWN_ERROR.search(text) is None:
+        cause = f"{cause}; {room_told([options.out, options.checkpoint])}"
+    return WorldError(
+        f"Spark ended the stream: {cause}",
+        wanted="running",
+        had=cause,
+        hint=f"{_advice(text)} and run it again: it continues after the last committed batch",
+    )
 
 
 def _advice(text: str) -> str:
@@ -173,11 +197,13 @@ def _advice(text: str) -> str:
 
 
 def _cause(text: str) -> str:
-    r"""The first line, and the error of Python that ended a task or a batch, if there is one.
+    r"""The error of Rackwise that ended a batch; else the first line, with an error of Python.
 
     >>> _cause("Query failed: Traceback\n  File x\nModuleNotFoundError: No module named 'x'\n")
     "Query failed: Traceback: ModuleNotFoundError: No module named 'x'"
     """
+    if own := _OWN_ERROR.findall(text):
+        return escaped(own[-1])
     first, *rest = text.splitlines() or [""]
     errors = [line for line in rest if _PYTHON_ERROR.match(line)]
     return escaped(": ".join([first, *errors[-1:]]))
@@ -195,13 +221,26 @@ def batch_writer(out: str, token: str) -> Callable[[DataFrame, int], None]:
 def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> None:
     """Write one batch of a Kafka source and commit it; a committed batch is left as it is.
 
-    Raises `BytesLost`; the batch is then not committed.
+    Raises `BytesLost` and `WorldError`; the batch is then not committed, and its files are removed.
     """
     committed = store.committed(token, batch_id)
     if committed is not None:
         store.tidy(committed)
         return
     attempt = secrets.token_hex(4)
+    folders = [store.folder(token, batch_id, attempt, table=table) for table in (STREAM, SUMS)]
+
+    def remove() -> None:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    with removed_if_failed(store.out, remove):
+        batch = _attempted(rows, batch_id, attempt, store=store, token=token)
+    store.commit(batch)
+
+
+def _attempted(rows: DataFrame, batch_id: int, attempt: str, *, store: Store, token: str) -> Batch:
+    """Write the folders of an attempt at a batch; what is to be committed. Raises `BytesLost`."""
     folder = Path(store.folder(token, batch_id, attempt))
     found, by_task = _written(rows, folder)
     batch = Batch(
@@ -223,7 +262,7 @@ def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> N
             hint="this is a fault of Rackwise, not of your messages; please report it",
         )
     shutil.rmtree(folder / TASKS)
-    store.commit(batch)
+    return batch
 
 
 def _written(rows: DataFrame, folder: Path) -> tuple[Total, DataFrame]:
