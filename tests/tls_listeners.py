@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 import threading
@@ -82,3 +83,26 @@ def listener(context):
         yield server.getsockname()[1]
         server.shutdown(socket.SHUT_RDWR)
     thread.join()
+
+
+@contextmanager
+def silent_listener(context):
+    """A port of asyncio, which ends a failed handshake without an alert."""
+    made, has_begun = [], threading.Event()
+
+    async def serve():
+        ended = asyncio.Event()
+        async with await asyncio.start_server(lambda *_: None, "127.0.0.1", 0, ssl=context) as one:
+            made.append((one.sockets[0].getsockname()[1], asyncio.get_running_loop(), ended))
+            has_begun.set()
+            await ended.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    has_begun.wait()
+    port, loop, ended = made[0]
+    try:
+        yield port
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join()

@@ -9,8 +9,8 @@
 The mode is that of the open file, so no other file can take its place between check and read. The
 exception is a keytab, which Kerberos opens again by its path. The warning is a `SettingsWarning`.
 
-`check_own` is for tokens. Kubernetes projects a token with mode 0644 and replaces it before it
-ends, so others may read one. A file that group or others may write is rejected.
+`check_own` is for tokens, and for files that decide who is trusted. Kubernetes projects them with
+mode 0644, so others may read them. A file that group or others may write is rejected.
 
 What this does not do: check owners, access lists, or the folders above a file.
 """

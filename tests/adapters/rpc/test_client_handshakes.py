@@ -7,7 +7,7 @@ import pytest
 from rackwise.adapters.rpc.config import Tls
 from refusals import called, check_refused
 from rpc_servers import running
-from tls_listeners import listener, pem_folder, tls_of
+from tls_listeners import listener, pem_folder, silent_listener, tls_of
 
 NOT_TRUSTED = (
     "check the names and dates of the broker's certificate, and the certificate authorities in "
@@ -96,15 +96,31 @@ def test_a_handshake_that_fails_is_one_line_with_its_cause(folder, made, own, sa
         check_refused(command(folder, server, own), says.format(server), hint)
 
 
-@pytest.mark.parametrize("own", ["expired", "stranger", None])
-def test_a_service_that_rejects_the_client_sends_no_alert(folder, own):
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [
+        ("expired", "certificate expired"),
+        ("stranger", "unknown ca"),
+        (None, "certificate required"),
+    ],
+)
+def test_a_service_that_rejects_the_client_says_why(folder, own, says):
     tls = Tls(
         certificate=folder / "server.pem", key=folder / "key.pem", client_ca=folder / "ca.pem"
     )
     with running(tls=tls) as service:
         check_refused(
             command(folder, service.bootstrap, own),
-            f"no broker answers at {service.bootstrap}: the connection ended after the TLS "
+            f"the broker at {service.bootstrap} rejected the certificate of this client: {says}",
+            REJECTED,
+        )
+
+
+def test_a_server_that_rejects_the_client_without_an_alert(folder):
+    with silent_listener(tls_of(folder, "good", asks=True)) as port:
+        check_refused(
+            command(folder, f"127.0.0.1:{port}", "expired"),
+            f"no broker answers at 127.0.0.1:{port}: the connection ended after the TLS "
             "handshake, before an answer",
             CLOSED,
         )

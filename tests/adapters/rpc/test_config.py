@@ -18,6 +18,7 @@ from rackwise.adapters.rpc.config import (
     server_context,
 )
 from rackwise.core.errors import (
+    AuthenticationFailed,
     InvalidConfig,
     Unreachable,
 )
@@ -72,8 +73,8 @@ class TestTls:
                 while plain.recv(1024):
                     pass
             eventually(lambda: server.closed_by("tls") >= 1)
-            for refused in (settings, {}):
-                with pytest.raises(Unreachable):
+            for refused, error in ((settings, AuthenticationFailed), ({}, Unreachable)):
+                with pytest.raises(error):
                     connect_as(ReplicaAssignmentClient, server.bootstrap, refused, timeout_s=1.0)
 
     def test_the_name_of_a_client_certificate_owns_its_requests(self, pem):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import ssl
 from contextlib import closing, suppress
 
 import pytest
 
+from rackwise.adapters.rpc import accepted
 from rackwise.adapters.rpc.config import Tls
 from rpc_servers import connected, eventually, received, response_of, running
 from service_frames import assignment, framed
@@ -69,6 +72,47 @@ def check_one_line(server, folder, *details):
 def test_a_client_certificate_that_is_not_accepted(server, folder, own, detail):
     assert shake(server, context_of(folder, own)) is None
     check_one_line(server, folder, detail)
+
+
+ALERTS = {
+    "expired": "CERTIFICATE_EXPIRED",
+    "stranger": "UNKNOWN_CA",
+    None: "CERTIFICATE_REQUIRED",
+}
+TO_READ = b"x" * 100_000
+"""Bytes that a client sends without a wait for the end of the handshake."""
+
+
+@pytest.mark.parametrize("own", ALERTS)
+def test_a_client_gets_the_alert_also_if_it_has_sent_more(server, folder, own):
+    """A socket that is closed with bytes to read is reset, and the alert is lost."""
+    with (
+        closing(connected(server.port)) as plain,
+        context_of(folder, own).wrap_socket(plain, server_hostname="127.0.0.1") as sock,
+    ):
+        sock.sendall(TO_READ)
+        with pytest.raises(ssl.SSLError) as caught:
+            sock.recv(1)
+    assert caught.value.reason.endswith(f"_ALERT_{ALERTS[own]}")
+
+
+def test_a_client_that_stays_after_the_alert_is_left(server, folder, monkeypatch):
+    monkeypatch.setattr(accepted, "LINGER_S", 0.1)
+    with (
+        closing(connected(server.port)) as plain,
+        context_of(folder).wrap_socket(plain, server_hostname="127.0.0.1") as sock,
+    ):
+        sock.do_handshake()
+        check_one_line(server, folder, "peer did not return a certificate")
+
+
+def test_a_handshake_without_a_free_descriptor_ends_without_an_alert(server, folder, monkeypatch):
+    def fail(_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(socket.socket, "dup", fail)
+    assert shake(server, context_of(folder)) is None
+    check_one_line(server, folder, "peer did not return a certificate")
 
 
 @pytest.mark.filterwarnings("ignore:.*TLSv1.* is deprecated:DeprecationWarning")

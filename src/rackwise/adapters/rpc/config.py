@@ -14,7 +14,7 @@ import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rackwise.adapters.secret_files import check_private
+from rackwise.adapters.secret_files import check_own, check_private
 from rackwise.core.errors import InvalidConfig, Unreachable
 from rackwise.core.replica_service.answers import MOST_WAIT_MS
 from rackwise.core.text import escaped
@@ -210,7 +210,7 @@ def server_context(tls: Tls) -> ssl.SSLContext:
     """TLS 1.2 or later; with `client_ca`, clients must present a certificate.
 
     Raises `InvalidConfig` for files that cannot be loaded, and for a key with a password;
-    `SecretExposed` for a key that other users may read.
+    `SecretExposed` for a key that other users may read, and for authorities that they may write.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -221,6 +221,7 @@ def server_context(tls: Tls) -> ssl.SSLContext:
         _cannot_load("--tls-cert and --tls-key", f"{tls.certificate}, {tls.key}", error)
     if tls.client_ca is not None:
         try:
+            check_own(tls.client_ca.stat(), str(tls.client_ca), holds="the authorities of clients")
             context.load_verify_locations(cafile=tls.client_ca)
         except OSError as error:
             _cannot_load("--tls-client-ca", str(tls.client_ca), error)

@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rackwise.adapters.rpc.accepted import accepted_transport
 from rackwise.adapters.rpc.config import (
     check_allowed_needs_names,
     check_api_key,
@@ -276,10 +277,8 @@ class Server:
         sock.settimeout(0)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         stream = WatchedStream(READ_BUFFER)
-        handshake_s = None if self._context is None else self._config.guards.handshake_s
-        transport, _ = await self._loop.connect_accepted_socket(
-            lambda: stream, sock, ssl=self._context, ssl_handshake_timeout=handshake_s
-        )
+        handshake_s = self._config.guards.handshake_s
+        transport = await accepted_transport(sock, stream, self._context, handshake_s=handshake_s)
         transport.set_write_buffer_limits(high=0)
         return stream, asyncio.StreamWriter(transport, stream, stream.reader, self._loop)
 

@@ -58,6 +58,9 @@ class Mechanisms(Protocol):
     def begin(self, mechanism: str) -> Exchange | None:
         """A new login; None for a mechanism that is not offered."""
 
+    def still_has(self, mechanism: str, user: str) -> bool:
+        """Whether a user who has logged in by a mechanism has not been removed since."""
+
 
 @dataclass(slots=True)
 class Login:
@@ -72,6 +75,8 @@ class Login:
     _stage: LoginStage = LoginStage.START
     _mechanism: str = ""
     _exchange: Exchange | None = None
+    _user: str = ""
+    """Who has logged in last."""
     _at_s: float | None = None
     """The loop's time of the last login."""
 
@@ -89,6 +94,7 @@ class Login:
             since_s=None if self._at_s is None else now_s - self._at_s,
         )
         if admission is Admission.ANSWER:
+            self._check_user()
             return None
         if admission is Admission.CLOSE:
             if self._stage is LoginStage.OPEN:
@@ -100,6 +106,12 @@ class Login:
         if isinstance(call, HandshakeCall):
             return self._begin(call)
         return await self._step(call)
+
+    def _check_user(self) -> None:
+        """Raise `Closed` for a session whose user was removed."""
+        is_open = self._stage is LoginStage.OPEN
+        if is_open and not self.mechanisms.still_has(self._mechanism, self._user):
+            raise Closed("session", f"{self._mechanism}: the user was removed")
 
     def _rejected(self, call: HandshakeCall | AuthenticateCall) -> bytes:
         """The answer to a message of a login that is out of turn."""
@@ -151,6 +163,7 @@ class Login:
         connection.deadline_reason = "session"
         connection.frame_bytes = connection.guards.frame_bytes
         self._stage, self._exchange, self._at_s = LoginStage.OPEN, None, now_s
+        self._user = outcome.user
         self.told(connection, self._mechanism, ms)
         return AuthenticateResponse(auth_bytes=outcome.data, session_lifetime_ms=ms)
 

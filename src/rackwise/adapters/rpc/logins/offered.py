@@ -70,6 +70,12 @@ class OfferedLogins:
             return ScramLogin(ScramExchange(users, mechanism, nonce))
         return None
 
+    def still_has(self, mechanism: str, user: str) -> bool:
+        """Whether a SCRAM user is still in the file; a session with a token ends with the token."""
+        if self._scram is None or mechanism == OAUTHBEARER:
+            return True
+        return (mechanism, user) in self._scram.content().entries
+
     def _is_scram_user(self, name: str) -> bool:
         return self._scram is not None and any(
             user == name for _, user in self._scram.content().entries
