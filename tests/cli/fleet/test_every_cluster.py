@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
 import re
 import socket
 from contextlib import closing
@@ -17,8 +19,11 @@ from rackwise.cli.fleet.every_cluster import last_snapshot
 from rackwise.cli.main import run
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.json.strict import parse
+from small_disk import fill, small_disk
 
 TOPIC = "fleet-rows"
+PAGES = 2500
+"""Pages of a disk on which all snapshots fit."""
 SOON = "default.api.timeout.ms=3000\n"
 
 
@@ -157,6 +162,28 @@ def test_a_fleet_without_findings_is_0_and_a_table(kraft_cluster, tmp_path, monk
     assert capsys.readouterr().out.splitlines()[1].split() == ["eu", "0", "0", "0", "0", "0"]
     assert run(["audit", "--fleet", "--snapshots", "none"]) == 3
     assert "eu failed: none cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.kafka
+def test_snapshots_of_a_fleet_on_a_full_disk_name_it_and_are_written_with_room(
+    kraft_cluster, tmp_path, capsys
+):
+    fleet, folder = tmp_path / "rackwise.toml", tmp_path / "all"
+    fleet.write_text(f'[clusters.new]\nbootstrap = "{kraft_cluster.bootstrap}"\n')
+    words = ["snapshot", "--fleet", str(fleet), "--out", str(folder)]
+    with small_disk(folder, PAGES):
+        ballast = fill(folder, PAGES, free=0)
+        assert run(words) == 3
+        shown = capsys.readouterr()
+        told = shown.out + shown.err
+        assert f"{folder}/" in told
+        assert f"cannot be written: {os.strerror(errno.ENOSPC)}" in told
+        assert "internal error" not in told
+        assert [*folder.iterdir()] == [ballast]
+        ballast.unlink()
+        assert run(words) == 0
+        [file] = folder.iterdir()
+        assert read_snapshot(file).name == "new"
 
 
 def test_the_last_snapshot_of_a_cluster_is_that_of_its_name_and_of_the_last_moment(tmp_path):
