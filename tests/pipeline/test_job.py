@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
 from canonical_flows import demo_flows, flow, write_flows
@@ -402,12 +403,18 @@ class TestUnhappy:
             analyzed(spark, tmp_path / "t", flows=[path])
 
     def test_bytes_lost_after_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
-        from rackwise.pipeline import job
+        from rackwise.pipeline import job, schemas
 
         whole = job.cross_rack
-        monkeypatch.setattr(
-            job, "cross_rack", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'")
-        )
+
+        def without_fetch(batches):
+            for batch in batches:
+                yield batch.filter(pc.not_equal(batch["kind"], "fetch"))
+
+        def some(engine, *given, **named):
+            return engine.map(whole(engine, *given, **named), without_fetch, schemas.CROSS_RACK)
+
+        monkeypatch.setattr(job, "cross_rack", some)
         path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(
             BytesLost,
