@@ -92,6 +92,8 @@ class Steering:
     is sent while it runs is counted by the next one, because nobody sets these numbers: everybody
     adds to them.
     `rng`: random numbers. `clock`: monotonic seconds; None: no ledger, as there are no completions.
+    `marked_every`: one in so many windows of a partition is marked, and counts in its backlog, as
+    windows may be smaller than batches; with an availability timeout all are.
     """
 
     __slots__ = (
@@ -101,11 +103,13 @@ class Steering:
         "_given_ms",
         "_is_timed",
         "_late_nodes",
+        "_marked_every",
         "_rng",
         "_seen",
         "_split",
         "_split_state",
         "_stale_ms",
+        "_unmarked",
         "acquire",
         "choice",
         "due_ms",
@@ -131,12 +135,16 @@ class Steering:
         rng: Random,
         clock: Callable[[], float] | None,
         late_nodes: Callable[[], frozenset[int]] = frozenset,
+        marked_every: int = 1,
     ) -> None:
         self._config = config
         self._clock = clock
         self._late_nodes = late_nodes
         self._rng = rng
         self._is_timed = config.availability_timeout_ms > 0 and clock is not None
+        self._marked_every = 1 if self._is_timed else marked_every
+        # partition -> windows that ended since the last one with a mark
+        self._unmarked: dict[int, int] = {}
         self._seen: set[int] = set()
         self._split: SplitTerms | None = None
         self._split_state = _NO_SPLIT
@@ -246,7 +254,7 @@ class Steering:
     def done(self, marks: list[int], *, ok: bool) -> None:
         """Note that the record with these marks is acknowledged, or failed."""
         if self.ledger is not None:
-            now_ms = self.now_ms()
+            now_ms = self.now_ms() if self._is_timed else 0
             for token in marks:
                 self.ledger.done(token, now_ms, ok=ok)
             if self._is_timed:
@@ -282,13 +290,20 @@ class Steering:
         return self._rng.getrandbits(DRAW_BITS) % PHASES
 
     def _window_ended(self, partition: int) -> PartitionLoad | UpstreamLoad | None:
-        """Mark the window's last record; returns the load for the next draw."""
+        """Mark the window's last record, if it is due; returns a new load for the next draw."""
         if self.ledger is None:
             return None
-        now_ms = self.now_ms()
-        self.ends.append(self.ledger.end_window(partition, self.node(partition), now_ms))
+        # only late leaders and old splits need the time
+        now_ms = self.now_ms() if self._is_timed or self._split is not None else 0
         if self._split is not None:
             self._look_at_split(now_ms)
+        if self._marked_every > 1:
+            # the first counts differ, so that partitions are not all marked at one time
+            count = (self._unmarked.get(partition, partition) + 1) % self._marked_every
+            self._unmarked[partition] = count
+            if count:
+                return None
+        self.ends.append(self.ledger.end_window(partition, self.node(partition), now_ms))
         return self._load(now_ms)
 
     def _load(self, now_ms: int) -> PartitionLoad | UpstreamLoad | None:

@@ -43,7 +43,8 @@ class SteeredTopics:
     """The topics of one producer by name, `by_name`; a topic is added at its first record.
 
     `rng`: random numbers. `clock`: seconds, monotonic, None = no ledger. `late_nodes`: nodes that
-    the client itself reports as unavailable. `failures`: errors that did not reach the client.
+    the client itself reports as unavailable. `marked_every`: as in `Steering`. `failures`: errors
+    that did not reach the client.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class SteeredTopics:
         rng: random.Random | None = None,
         clock: Callable[[], float] | None = None,
         late_nodes: Callable[[], frozenset[int]] = frozenset,
+        marked_every: int = 1,
     ) -> None:
         self.config = config
         self.clock = clock
@@ -61,12 +63,18 @@ class SteeredTopics:
         self._rng = rng or random.Random()  # noqa: S311 (no secret)
         self._spare = random.Random()  # noqa: S311 (no secret)
         self._late_nodes = late_nodes
+        self._marked_every = marked_every
         self._splits: dict[str, SplitTerms | None] = {}
 
     def met(self, topic: str, view: TopicView) -> Steering:
         """Add a topic with its first view; a second caller gets the object of the first."""
         made = Steering(
-            self.config, view, rng=self._rng, clock=self.clock, late_nodes=self._late_nodes
+            self.config,
+            view,
+            rng=self._rng,
+            clock=self.clock,
+            late_nodes=self._late_nodes,
+            marked_every=self._marked_every,
         )
         steering = self.by_name.setdefault(topic, made)
         with steering.lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -65,7 +66,7 @@ def counters(producer):
 
 def test_steered_records_get_a_partition_near_and_the_rest_is_the_clients():
     async def run():
-        producer = made()
+        producer = made(partitioner_availability_timeout_ms=1000)
         async with producer:
             for _ in range(30):
                 await producer.send("t", VALUE)
@@ -89,7 +90,7 @@ def test_steered_records_get_a_partition_near_and_the_rest_is_the_clients():
 
 def test_windows_are_outstanding_until_their_last_record_is_done_however():
     async def run():
-        producer = made()
+        producer = made(partitioner_availability_timeout_ms=1000)
         for _ in range(9):
             await producer.send("t", VALUE)
         ledger = producer.topics.by_name["t"].ledger
@@ -101,6 +102,50 @@ def test_windows_are_outstanding_until_their_last_record_is_done_however():
         assert ledger.load(0).windows == {}
         assert (ledger.acknowledged, ledger.failed) == (1, 2)
         assert producer.topics.by_name["t"].is_stale
+
+    asyncio.run(run())
+
+
+def test_without_a_timeout_one_of_four_windows_of_a_partition_is_outstanding():
+    async def run():
+        producer = made()
+        for _ in range(40 * 3):
+            await producer.send("t", VALUE)
+        steering = producer.topics.by_name["t"]
+        ended = Counter(partition for partition, _ in producer.sent[::3])
+        assert set(ended) == {0, 3}
+        assert ended.total() == counters(producer).switches["size"] == 40
+        # the marks of partition 0 begin at its fourth window, those of partition 3 at its first
+        wanted = {0: ended[0] // 4, 3: (ended[3] + 3) // 4}
+        assert steering.ledger.load(0).windows == wanted
+        for _, future in producer.sent:
+            future.set_result(None)
+        await asyncio.sleep(0)
+        assert counters(producer).windows_acknowledged == sum(wanted.values())
+
+    asyncio.run(run())
+
+
+def test_records_of_an_open_window_are_counted_whatever_comes_between():
+    async def run():
+        producer = made(max_batch_size=4 * 1000)
+        for _ in range(3):
+            await producer.send("t", VALUE)
+        assert (counters(producer).steered.records, counters(producer).local_bytes) == (3, 3 * SIZE)
+        await producer.send("t", VALUE)
+        producer.refusal = KafkaTimeoutError()
+        with pytest.raises(KafkaTimeoutError):
+            await producer.send("t", VALUE)
+        producer.refusal = None
+        await producer.send("t", VALUE, headers=[("h", b"12")])
+        for _ in range(6):
+            await producer.send("t", VALUE)
+        found = counters(producer)
+        assert (found.steered.records, found.refused_records) == (12, 1)
+        assert found.local_bytes == 12 * SIZE + 3
+        assert found.switches == {"size": 1}
+        assert len({partition for partition, _ in producer.sent[:8]}) == 1
+        assert producer.topics.by_name["t"].choice.window_bytes == 3 * SIZE
 
     asyncio.run(run())
 

@@ -13,8 +13,10 @@ partitioner.
 
 aiokafka does not report where a batch begins. If the batch of one partition is full, its `send`
 waits, and this delays all partitions. So a window is a quarter of `max_batch_size`, and draws are
-even: the batches of all partitions fill at one pace. A choice is counted before the client accepts
-the record. A record that the client refuses later stays counted, and is also counted as refused.
+even: the batches of all partitions fill at one pace. Backlogs are counted in batches: one in four
+windows of a partition has a callback, all of them with an availability timeout. Records that
+neither begin nor end a window take a short path. A choice is counted before the client accepts the
+record. A record that the client refuses later stays counted, and is also counted as refused.
 
 Sizes are those of the arguments. For values that are not bytes, the size is that of the output of
 the producer's own serializers.
@@ -95,7 +97,12 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
             plain="AIOKafkaProducer",
         )
         super().__init__(**theirs)
-        self.topics = SteeredTopics(_paced(config), rng=rng, clock=clock)
+        self.topics = SteeredTopics(
+            _paced(config),
+            rng=rng,
+            clock=clock,
+            marked_every=WINDOWS_OF_A_BATCH if config.semantics == "kip" else 1,
+        )
         self._by_name = self.topics.by_name
         self._ignores_keys = config.ignore_keys
         self._is_steering = config.custom_partitioner is None
@@ -112,6 +119,31 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
         headers: Iterable[tuple[str, bytes]] | None = None,
     ) -> Theirs:
         """`AIOKafkaProducer.send`."""
+        if partition is None and key is None and headers is None and type(value) is bytes:
+            steering = self._by_name.get(topic)
+            size = len(value) + RECORD_OVERHEAD
+            if steering is not None and steering.room > size and not steering.is_stale:
+                steering.room -= size
+                steering.in_room += 1
+                try:
+                    return await super().send(
+                        topic, value, None, steering.partition, timestamp_ms, None
+                    )
+                except BaseException as error:
+                    self._refused(steering, [], error)
+                    raise
+        return await self._place(topic, value, key, partition, timestamp_ms, headers)
+
+    async def _place(
+        self,
+        topic: str,
+        value: Theirs,
+        key: Theirs,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: Theirs,
+    ) -> Theirs:
+        """Send any record, also one that begins or ends a window."""
         if not self._is_steering:
             return await super().send(topic, value, key, partition, timestamp_ms, headers)
         if partition is not None or (key is not None and not self._ignores_keys):
@@ -126,12 +158,10 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
         try:
             if steering is None or steering.is_stale:
                 steering = self._seen(topic)
-            size = (
-                len(value) + RECORD_OVERHEAD
-                if key is None and headers is None and type(value) is bytes
-                else self._size(key, value, headers)
-            )
-            chosen = steering.steer(size)
+            if steering.room:
+                steering.settle()
+            chosen = steering.steer(self._size(key, value, headers))
+            steering.open_room()
         except Exception as error:  # noqa: BLE001, the client then chooses
             self.topics.failed(topic, error)
             return await super().send(topic, value, key, None, timestamp_ms, headers)
@@ -139,8 +169,7 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
         try:
             future = await super().send(topic, value, key, chosen, timestamp_ms, headers)
         except BaseException as error:
-            steering.choice.count_refused()
-            self._done(steering, marks or [], error)
+            self._refused(steering, marks or [], error)
             raise
         if marks:
             future.add_done_callback(partial(self._completed, steering, marks))
@@ -158,6 +187,8 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
 
     def _size(self, key: Theirs, value: Theirs, headers: Theirs) -> int:
         """Bytes of a record; values that are not bytes count as this producer serializes them."""
+        if key is None and headers is None and type(value) is bytes:
+            return len(value) + RECORD_OVERHEAD
         if all(each is None or isinstance(each, bytes | bytearray) for each in (key, value)):
             of_headers = sum(len(name) + len(each or b"") for name, each in headers or ())
             return RECORD_OVERHEAD + len(key or b"") + len(value or b"") + of_headers
@@ -185,14 +216,18 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
             self.topics.failures.keep(error)
 
+    def _refused(self, steering: Steering, marks: list[int], error: BaseException) -> None:
+        """Count a record that the client refused after its partition was chosen."""
+        steering.choice.count_refused()
+        self._done(steering, marks, error)
+
     def _completed(self, steering: Steering, marks: list[int], future: Theirs) -> None:
         """Note that a marked record is acknowledged, or failed."""
-        cancelled = CancelledError() if future.cancelled() else None
-        self._done(steering, marks, cancelled or future.exception())
+        self._done(steering, marks, CancelledError() if future.cancelled() else future.exception())
 
     def _done(self, steering: Steering, marks: list[int], error: BaseException | None) -> None:
         try:
-            if isinstance(error, _STALE):
+            if error is not None and isinstance(error, _STALE):
                 steering.is_stale = True
             steering.done(marks, ok=error is None)
         except Exception as problem:  # noqa: BLE001, nothing of ours may leave a callback

@@ -89,6 +89,7 @@ class KipChoice:
         "_config",
         "_excluded",
         "_fall",
+        "_found",
         "_has_split",
         "_is_stale",
         "_leaders",
@@ -96,6 +97,8 @@ class KipChoice:
         "_phase",
         "_schedule",
         "_shares",
+        "_weighed",
+        "_weights",
         "_window_rack",
     )
 
@@ -104,6 +107,12 @@ class KipChoice:
         # (number of 31 bits, total) -> place below total
         self._fall = fall_evenly if config.draws == "even" else mod
         self._load = NO_LOAD
+        self._excluded = self._blocked = _NONE
+        # the candidates without a schedule, until leaders, blocked partitions or a split change
+        self._found: Candidates | None = None
+        # the candidates whose weights by this load are known
+        self._weighed: Candidates | None = None
+        self._weights: _Weights | _FewWeights = _Weights((0,), {})
         self._has_split = False
         self._shares: Mapping[str, float] | None = None
         self._schedule: SplitSchedule | None = None
@@ -117,6 +126,7 @@ class KipChoice:
     def set_leaders(self, leaders: LeadersByRack) -> None:
         """Use other leaders."""
         self._leaders = leaders
+        self._found = None
         self._find_blocked()
         self._renew_schedule()
 
@@ -125,6 +135,7 @@ class KipChoice:
         if load is not None and not isinstance(load, PartitionLoad):
             raise TypeError(f"semantics kip: expected a PartitionLoad, got {type(load).__name__}")
         self._load = load or NO_LOAD
+        self._weighed = None
         self._find_blocked()
 
     def set_split(self, shares: Mapping[str, float] | None, *, phase: int, stale: bool) -> None:
@@ -132,6 +143,7 @@ class KipChoice:
         schedule = None if shares is None else self._new_schedule(shares, phase)
         self._has_split, self._phase, self._is_stale = shares is not None, phase, stale
         self._shares, self._schedule = shares, schedule
+        self._found = None
         self._renew_schedule()
 
     def leaves(self, partition: int) -> bool:
@@ -146,6 +158,12 @@ class KipChoice:
 
     def candidates(self) -> Candidates:
         """The candidates of the next window; changes nothing."""
+        if self._found is not None and self._schedule is None:
+            return self._found
+        self._found = self._find_candidates()
+        return self._found
+
+    def _find_candidates(self) -> Candidates:
         leaders = self._leaders
         if not leaders.with_leader:
             return Candidates("no-leader", leaders.all, "no-leader")
@@ -164,10 +182,14 @@ class KipChoice:
         """The candidate at a number of 31 bits."""
         partitions, windows = among.partitions, self._load.windows
         if self._config.adaptive and windows and among.tier != "no-leader":
-            drawn = weighted(partitions, windows, number, self._fall)
+            if among is not self._weighed:
+                self._weighed, self._weights = among, weigh(partitions, windows)
+            drawn = self._weights.at(number, self._fall)
         else:
             drawn = partitions[self._fall(number, len(partitions))]
-        self._charged, self._window_rack = self._schedule, self._leaders.rack(drawn) or ""
+        self._charged = self._schedule
+        if self._charged is not None:
+            self._window_rack = self._leaders.rack(drawn) or ""
         return drawn
 
     def _usable(self, partitions: tuple[int, ...]) -> tuple[int, ...]:
@@ -179,10 +201,13 @@ class KipChoice:
         """Find the partitions that have a leader and are not usable."""
         cap, leaders = self._config.backlog_cap_windows, self._leaders
         windows, nodes = self._load.windows, self._load.excluded_nodes
-        if not nodes and (not cap or not windows or max(windows.values()) < cap):
+        if not nodes and (not windows or not cap or max(windows.values()) < cap):
             # excluded: partitions of excluded nodes; blocked: these, and those at the backlog cap
-            self._excluded = self._blocked = _NONE
+            if self._blocked:
+                self._excluded = self._blocked = _NONE
+                self._found = None
             return
+        self._found = None
         behind = (p for p, q in windows.items() if cap and q >= cap)
         self._excluded = frozenset(p for node in nodes for p in leaders.by_node.get(node, ()))
         self._blocked = self._excluded.union(p for p in behind if leaders.has_leader(p))
@@ -244,37 +269,56 @@ def weighted(
     `partitions`: in rising order. `windows`: partition -> backlog, absent = 0; other keys are
     ignored. `fall`: number and sum of weights -> place.
     """
-    count = len(partitions)
-    if len(windows) * FEW < count:
-        return _weighted_few(partitions, windows, number, fall)
-    behind = list(map(windows.get, partitions, repeat(0)))
-    full = max(behind) + 1
-    # The running sum of weights at place i is (i + 1) * full - missing[i].
-    missing = list(accumulate(behind))
-    point = fall(number, count * full - missing[-1])
-    place = bisect_right(range(count), point, key=lambda each: (each + 1) * full - missing[each])
-    return partitions[place]
+    return weigh(partitions, windows).at(number, fall)
 
 
-def _weighted_few(
-    partitions: tuple[int, ...],
-    windows: Mapping[int, int],
-    number: int,
-    fall: Callable[[int, int], int],
-) -> int:
+def weigh(partitions: tuple[int, ...], windows: Mapping[int, int]) -> _Weights | _FewWeights:
+    """The weights of partitions, for several draws; the arguments are those of `weighted`."""
+    if len(windows) * FEW < len(partitions):
+        return _FewWeights(partitions, windows)
+    return _Weights(partitions, windows)
+
+
+class _Weights:
+    """The running sum of weights at place i is (i + 1) * full - missing[i]."""
+
+    __slots__ = ("_full", "_missing", "_partitions")
+
+    def __init__(self, partitions: tuple[int, ...], windows: Mapping[int, int]) -> None:
+        self._partitions = partitions
+        behind = list(map(windows.get, partitions, repeat(0)))
+        self._full = max(behind) + 1
+        self._missing = list(accumulate(behind))
+
+    def at(self, number: int, fall: Callable[[int, int], int]) -> int:
+        """The partition at a number."""
+        full, missing, count = self._full, self._missing, len(self._partitions)
+        point = fall(number, count * full - missing[-1])
+        place = bisect_right(
+            range(count), point, key=lambda each: (each + 1) * full - missing[each]
+        )
+        return self._partitions[place]
+
+
+class _FewWeights:
     """The same if few have a backlog: `place` skips full weights up to the next one of those."""
-    count = len(partitions)
-    behind = sorted(_places_behind(partitions, windows.items()))
-    if not behind:
-        return partitions[fall(number, count)]
-    full = max(size for _, size in behind) + 1
-    point = fall(number, count * full - sum(size for _, size in behind))
-    missing = 0
-    for place, size in behind:
-        if point < (place + 1) * full - missing - size:
-            break
-        missing += size
-    return partitions[(point + missing) // full]
+
+    __slots__ = ("_behind", "_full", "_partitions", "_total")
+
+    def __init__(self, partitions: tuple[int, ...], windows: Mapping[int, int]) -> None:
+        self._partitions = partitions
+        self._behind = sorted(_places_behind(partitions, windows.items()))
+        self._full = max((size for _, size in self._behind), default=0) + 1
+        self._total = len(partitions) * self._full - sum(size for _, size in self._behind)
+
+    def at(self, number: int, fall: Callable[[int, int], int]) -> int:
+        """The partition at a number."""
+        point, full, missing = fall(number, self._total), self._full, 0
+        for place, size in self._behind:
+            if point < (place + 1) * full - missing - size:
+                break
+            missing += size
+        return self._partitions[(point + missing) // full]
 
 
 def _places_behind(

@@ -137,7 +137,7 @@ class WindowLedger:
 
     def load(self, now_ms: int) -> PartitionLoad:
         """The current load, for `TopicPartitioner.set_load`."""
-        return PartitionLoad(dict(sorted(self._windows.items())), self.excluded_nodes(now_ms))
+        return PartitionLoad(self._windows.copy(), self.excluded_nodes(now_ms))
 
     def excluded_nodes(self, now_ms: int) -> frozenset[int]:
         """The nodes in the states late and waiting."""

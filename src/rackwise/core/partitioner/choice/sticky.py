@@ -81,6 +81,7 @@ class TopicPartitioner:
         "_held",
         "_held_may_switch",
         "_hold_below",
+        "_is_even",
         "_is_upstream",
         "_last_number",
         "_leaders",
@@ -116,6 +117,7 @@ class TopicPartitioner:
         self._on_window_end = on_window_end
         self._leaders = LeadersByRack(config, view)
         self._is_upstream = config.semantics == "upstream"
+        self._is_even = config.draws == "even"
         choice = UpstreamChoice if self._is_upstream else KipChoice
         self._choice: KipChoice | UpstreamChoice = choice(config, self._leaders)
         self._sticky_bytes = config.sticky_bytes
@@ -213,7 +215,9 @@ class TopicPartitioner:
     def redraw(self) -> int:
         """Draw again for a window that has no record yet, after `set_view`."""
         if self._drawn is not None and self._current != NONE:
-            self._count_windows(self._drawn, -1)
+            self._windows[self._drawn.tier] -= 1
+            if self._drawn.reason is not None:
+                self._fallbacks[self._drawn.reason] -= 1
             self._current = NONE
             self._recheck_later()
         return self.peek()
@@ -311,19 +315,19 @@ class TopicPartitioner:
         self._close("size" if may_switch else "twice-size")
         load = self._on_window_end(partition) if self._on_window_end else None
         if load is not None:
-            self.set_load(load)
+            self._choice.set_load(load)
         if self._is_upstream:
             self._draw()
         return True
 
     def _close(self, why: str) -> None:
-        """End the window for this reason."""
+        """End the window for this reason; the next `peek` draws."""
         self._switches[why] += 1
-        self._attribute_bytes()
-        self._choice.window_done(self._window_bytes)
-        self._window_bytes = self._attributed = 0
+        window_bytes = self._window_bytes
+        self._steered.add(self._leaders.common(self._current), window_bytes - self._attributed)
+        self._choice.window_done(window_bytes)
+        self._window_bytes = self._attributed = self._quiet_below = self._hold_below = 0
         self._current = NONE
-        self._recheck_later()
 
     def _check_partition(self) -> int:
         """End the window if its partition is unusable and another is usable; draw if needed."""
@@ -350,22 +354,18 @@ class TopicPartitioner:
         self._quiet_below = self._sticky_bytes
         self._draws += 1
         self._drawn = among
-        self._count_windows(among, 1)
+        self._windows[among.tier] += 1
+        if among.reason is not None:
+            self._fallbacks[among.reason] += 1
 
     def _next_number(self) -> int:
         """The next draw, of 31 bits. Every draw calls `rng`, so that a counting `rng` sees it."""
         drawn = self._rng.getrandbits(DRAW_BITS)
-        if self._config.draws == "even":
+        if self._is_even:
             if self._last_number is not None:
                 drawn = (self._last_number + GOLDEN_SECTION) % (1 << DRAW_BITS)
             self._last_number = drawn
         return drawn
-
-    def _count_windows(self, among: Candidates, windows: int) -> None:
-        """Add `windows` to the counters of the tier and of the reason of these candidates."""
-        self._windows[among.tier] += windows
-        if among.reason is not None:
-            self._fallbacks[among.reason] += windows
 
     def _attribute_bytes(self) -> None:
         """Count the bytes of the window so far as sent to the current leader."""
