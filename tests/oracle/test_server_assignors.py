@@ -118,6 +118,34 @@ def test_an_even_target_changes_only_where_fewer_partitions_can_cross(oracles, s
     assert FEW / 2 < changed < 3 * FEW / 2
 
 
+def test_a_sticky_target_that_is_even_stays_where_every_partition_is_local(oracles, seed):
+    """Java sees it at once; Python computes the quotas."""
+    rng = Random(seed)
+    stayed = 0
+    for number in range(FEW):
+        case = even_case(rng)
+        told = oracles["4.3.1"].ask("server.sticky", case)["partitions"]
+        ours = assign_sticky_on_server(members_of(case["members"]), case["topics"])
+        assert ours.partitions == given(told), f"seed {seed}, case {number}"
+        target = {member["id"]: sorted(member["owned"]) for member in case["members"]}
+        stayed += {member: sorted(tps) for member, tps in told.items()} == target
+    assert 0 < stayed < FEW
+
+
+@pytest.mark.parametrize("operation", ASSIGNORS)
+def test_a_partition_that_two_members_claim_has_no_owner(oracles, operation):
+    """Loads look even: each member is first to claim one of the two partitions."""
+    topic = "AAAAAAAAAAAAAAAAAAAAAQ"
+    members = [
+        {"id": "m1", "topics": [topic], "rack": "a", "owned": [[topic, 0]]},
+        {"id": "m2", "topics": [topic], "rack": "b", "owned": [[topic, 0], [topic, 1]]},
+    ]
+    case = {"topics": {topic: [["a"], ["b"]]}, "members": members}
+    told = oracles["4.3.1"].ask(operation, case)["partitions"]
+    ours = ASSIGNORS[operation](members_of(members), case["topics"])
+    assert ours.partitions == given(told) == {"m1": ((topic, 0),), "m2": ((topic, 1),)}
+
+
 def local(case, partitions):
     """How many partitions have a replica in the rack of their member."""
     racks = {member["id"]: member["rack"] for member in case["members"]}

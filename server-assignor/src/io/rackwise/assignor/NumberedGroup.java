@@ -50,6 +50,8 @@ final class NumberedGroup {
     private final int[] loads;
     /** [members], whether some partition that the member holds now does not count. */
     final boolean[] isIrregular;
+    /** Whether two members claim a partition. */
+    private boolean isDisputed;
 
     private NumberedGroup(GroupSpec spec, SubscribedTopicDescriber describer) {
         ids = spec.memberIds().toArray(new String[0]);
@@ -162,7 +164,7 @@ final class NumberedGroup {
             reader.member = member;
             spec.memberAssignment(ids[member]).partitions().forEach(reader);
         }
-        if (reader.isDisputed) {
+        if (isDisputed) {
             Arrays.setAll(ownerOf, partition -> Math.max(ownerOf[partition], NOBODY));
         }
     }
@@ -173,7 +175,6 @@ final class NumberedGroup {
         /** An array to copy numbers into: an iterator costs more where there are several. */
         private Integer[] numbers = new Integer[16];
         private int member;
-        private boolean isDisputed;
 
         private HeldReader(TopicIndex places) {
             this.places = places;
@@ -219,7 +220,7 @@ final class NumberedGroup {
 
     /** Whether all members have the same subscriptions, loads are even, and all is owned. */
     boolean isEven() {
-        if (lists.length != 1 || partitions() == 0) {
+        if (lists.length != 1 || partitions() == 0 || isDisputed) {
             return false;
         }
         int least = partitions() / ids.length;

@@ -40,7 +40,12 @@ public final class RackStickyAssignor implements ConsumerGroupPartitionAssignor 
     @Override
     public GroupAssignment assign(GroupSpec spec, SubscribedTopicDescriber topics) {
         NumberedGroup group = NumberedGroup.of(spec, topics);
-        PartitionRacks racks = PartitionRacks.numbered(group, topics);
+        PartitionRacks racks = group.isEven()
+                ? PartitionRacks.checked(group, topics)
+                : PartitionRacks.numbered(group, topics);
+        if (racks.isLocal) {
+            return NextAssignment.of(group, spec, group.ownerOf);
+        }
         int[] holders = group.lists.length == 1
                 ? new StickyQuotas(group, racks).holders()
                 : new StickyBalance(group, racks).holders();

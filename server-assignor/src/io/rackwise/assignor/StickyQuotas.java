@@ -1,11 +1,9 @@
 package io.rackwise.assignor;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.Comparator;
-import java.util.List;
+import java.util.BitSet;
+import java.util.stream.IntStream;
 
 /**
  * The sticky algorithm where all members subscribe to the same topics: quotas, racks, turns.
@@ -32,6 +30,9 @@ import java.util.List;
  * turns   t-3 -> m1, the first of exact
  * </pre>
  *
+ * <p>If loads are even and all is held, nothing is dropped and nobody waits: the target stays as it
+ * is. This is seen at once.
+ *
  * <p>Source: {@code AbstractStickyAssignor.ConstrainedAssignmentBuilder} of kafka-clients.
  */
 final class StickyQuotas {
@@ -44,9 +45,11 @@ final class StickyQuotas {
     /** The number of members that have q + 1. */
     private int over;
     /** The members below q. */
-    private final List<Integer> under = new ArrayList<>();
-    /** The members at q that may get one more, in order of arrival. */
-    private final List<Integer> exact = new ArrayList<>();
+    private final BitSet under = new BitSet();
+    /** [racks], those of them in each rack. */
+    private final BitSet[] underIn;
+    /** The members at q that may get one more. */
+    private final RackQueues exact;
     private final int[] loads;
     private final int[] holders;
 
@@ -56,70 +59,89 @@ final class StickyQuotas {
         least = group.partitions() / group.ids.length;
         extras = group.partitions() % group.ids.length;
         loads = new int[group.ids.length];
+        underIn = new BitSet[group.racks.length];
+        Arrays.setAll(underIn, rack -> new BitSet());
+        exact = new RackQueues(racks, underIn.length);
         holders = new int[group.partitions()];
         Arrays.fill(holders, NOBODY);
     }
 
     /** [partitions], the member that holds each partition. */
     int[] holders() {
-        keepHeld();
-        List<Integer> waiting = new ArrayList<>();
-        for (int partition = 0; partition < holders.length; partition++) {
-            if (holders[partition] == NOBODY) {
-                waiting.add(partition);
-            }
+        if (group.isEven() && racks.matchOwners()) {
+            return group.ownerOf;
         }
+        keepHeld();
+        int[] waiting = IntStream.range(0, holders.length)
+                .filter(partition -> holders[partition] == NOBODY)
+                .toArray();
         takeTurns(racks.matter ? matchRacks(waiting) : waiting);
         return holders;
     }
 
     private void keepHeld() {
-        List<List<Integer>> held = heldByMember();
-        Comparator<Integer> order = Comparator
-                .<Integer>comparingInt(partition -> partition - group.starts[topicOf(partition)])
-                .thenComparingInt(partition -> partition);
+        int[] firsts = new int[loads.length + 1];
+        long[] held = heldByMember(firsts);
+        BitSet exactly = new BitSet();
         for (int member : StickyRacks.walk(group)) {
-            List<Integer> rest = held.get(member);
-            rest.removeIf(partition -> racks.mismatches(member, partition));
-            rest.sort(order);
-            int kept = quota(member, rest.size());
-            for (int partition : rest.subList(0, kept)) {
-                holders[partition] = member;
+            int first = firsts[member];
+            int size = firsts[member + 1] - first;
+            int kept = quota(member, size, exactly);
+            if (kept < size) {
+                Arrays.sort(held, first, first + size);
+            }
+            for (int each = first; each < first + kept; each++) {
+                holders[(int) held[each]] = member;
             }
             loads[member] = kept;
         }
-        Collections.sort(exact);
+        exactly.stream().forEach(this::joinExact);
     }
 
-    private List<List<Integer>> heldByMember() {
-        List<List<Integer>> held = new ArrayList<>();
-        for (int member = 0; member < loads.length; member++) {
-            held.add(new ArrayList<>());
-        }
+    /**
+     * Number and partition in one, of what each member may keep; writes where each member's begin,
+     * [members + 1].
+     */
+    private long[] heldByMember(int[] firsts) {
+        boolean[] mayKeep = new boolean[holders.length];
         for (int partition = 0; partition < holders.length; partition++) {
-            if (group.ownerOf[partition] != NOBODY) {
-                held.get(group.ownerOf[partition]).add(partition);
+            int owner = group.ownerOf[partition];
+            mayKeep[partition] = owner != NOBODY && !racks.mismatches(owner, partition);
+            if (mayKeep[partition]) {
+                firsts[owner + 1]++;
+            }
+        }
+        for (int member = 0; member < loads.length; member++) {
+            firsts[member + 1] += firsts[member];
+        }
+        int[] next = firsts.clone();
+        long[] held = new long[firsts[loads.length]];
+        for (int topic = 0; topic < group.topics.length; topic++) {
+            int start = group.starts[topic];
+            for (int partition = start; partition < group.starts[topic + 1]; partition++) {
+                if (mayKeep[partition]) {
+                    long number = partition - start;
+                    held[next[group.ownerOf[partition]]++] = number << 32 | partition;
+                }
             }
         }
         return held;
     }
 
-    private int topicOf(int partition) {
-        int place = Arrays.binarySearch(group.starts, partition);
-        return place >= 0 ? place : -place - 2;
-    }
-
-    /** How many of its partitions a member keeps; adds it to {@code under} or {@code exact}. */
-    private int quota(int member, int held) {
+    /** How many of its partitions a member keeps; adds it to {@code under} or {@code exactly}. */
+    private int quota(int member, int held, BitSet exactly) {
         if (held < least) {
-            under.add(member);
+            under.set(member);
+            if (racks.of(member) != StickyRacks.NO_RACK) {
+                underIn[racks.of(member)].set(member);
+            }
             return held;
         }
         if (extras > 0 && held > least && over < extras) {
             countOver();
             return least + 1;
         }
-        joinExact(member);
+        exactly.set(member);
         return least;
     }
 
@@ -136,79 +158,62 @@ final class StickyQuotas {
         }
     }
 
-    private List<Integer> matchRacks(List<Integer> waiting) {
-        int[] membersIn = new int[group.racks.length];
-        for (int member = 0; member < loads.length; member++) {
-            if (racks.of(member) != StickyRacks.NO_RACK) {
-                membersIn[racks.of(member)]++;
-            }
-        }
-        int[] weights = new int[holders.length];
-        for (int partition : waiting) {
-            for (int rack = 0; rack < membersIn.length; rack++) {
-                weights[partition] += racks.has(partition, rack) ? membersIn[rack] : 0;
-            }
-        }
-        waiting.sort(Comparator.comparingInt(partition -> weights[partition]));
-        Collections.sort(under);
+    /** Returns the partitions for which no member in their racks has room. */
+    private int[] matchRacks(int[] waiting) {
+        int[] weights = racks.membersInSets();
+        long[] order = Arrays.stream(waiting)
+                .mapToLong(each -> (long) weights[racks.setOf(each)] << 32 | each)
+                .sorted()
+                .toArray();
         int start = 0;
-        List<Integer> unmatched = new ArrayList<>();
-        for (int partition : waiting) {
+        int[] unmatched = new int[order.length];
+        int count = 0;
+        for (long each : order) {
+            int partition = (int) each;
             int found = nextUnder(partition, start);
             if (found != NOBODY) {
                 start = found + 1;
                 give(partition, found);
                 if (loads[found] >= least) {
-                    under.remove(Integer.valueOf(found));
+                    under.clear(found);
+                    underIn[racks.of(found)].clear(found);
                     joinExact(found);
                 }
                 continue;
             }
-            int first = firstExact(partition);
+            int first = exact.pollIn(partition);
             if (first == NOBODY) {
-                unmatched.add(partition);
+                unmatched[count++] = partition;
             } else {
                 give(partition, first);
                 countOver();
             }
         }
-        return unmatched;
-    }
-
-    private boolean matches(int member, int partition) {
-        int rack = racks.of(member);
-        return rack != StickyRacks.NO_RACK && racks.has(partition, rack);
+        return Arrays.copyOf(unmatched, count);
     }
 
     /** The next member of {@code under} in a rack of the partition, going around from a number. */
     private int nextUnder(int partition, int start) {
-        int place = Collections.binarySearch(under, start);
-        int first = place < 0 ? -place - 1 : place;
-        for (int step = 0; step < under.size(); step++) {
-            int at = first + step;
-            int member = under.get(at < under.size() ? at : at - under.size());
-            if (matches(member, partition)) {
-                return member;
-            }
-        }
-        return NOBODY;
+        int found = firstUnder(partition, start);
+        return found == NOBODY && start > 0 ? firstUnder(partition, 0) : found;
     }
 
-    /** Remove and return the first member of {@code exact} in a rack of the partition. */
-    private int firstExact(int partition) {
-        for (int member : exact) {
-            if (matches(member, partition)) {
-                exact.remove(Integer.valueOf(member));
-                return member;
+    private int firstUnder(int partition, int start) {
+        int first = NOBODY;
+        for (int rack = 0; rack < underIn.length; rack++) {
+            int member = underIn[rack].nextSetBit(start);
+            if (member >= 0 && (first == NOBODY || member < first) && racks.has(partition, rack)) {
+                first = member;
             }
         }
-        return NOBODY;
+        return first;
     }
 
-    private void takeTurns(List<Integer> waiting) {
-        Collections.sort(under);
-        ArrayDeque<Integer> turns = new ArrayDeque<>(under);
-        ArrayDeque<Integer> after = new ArrayDeque<>(exact);
+    private void takeTurns(int[] waiting) {
+        ArrayDeque<Integer> turns = new ArrayDeque<>();
+        under.stream().forEach(turns::add);
+        ArrayDeque<Integer> after = new ArrayDeque<>();
+        Arrays.stream(exact.rest()).forEach(after::add);
         for (int partition : waiting) {
             if (turns.isEmpty()) {
                 give(partition, after.removeFirst());
