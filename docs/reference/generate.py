@@ -21,8 +21,8 @@ from typer.main import get_command
 
 from rackwise.adapters.files.plan.format import FORMAT as PLAN_FORMAT
 from rackwise.adapters.files.plan.format import PLAN
-from rackwise.adapters.files.publishing import FORMAT as MANIFEST_FORMAT
-from rackwise.adapters.files.publishing import MANIFEST_FORM
+from rackwise.adapters.files.publishing.manifest import FORMAT as MANIFEST_FORMAT
+from rackwise.adapters.files.publishing.manifest import MANIFEST_FORM
 from rackwise.adapters.files.snapshot.format import FORMAT as SNAPSHOT_FORMAT
 from rackwise.adapters.files.snapshot.format import SNAPSHOT
 from rackwise.adapters.files.split import SPLIT, SPLIT_FORMAT

@@ -33,7 +33,6 @@ from rackwise.core.savings import (
     TOTAL,
     WATERFALL,
     Layout,
-    waterfall,
 )
 from rackwise.core.savings.potential import (
     ABSENT,
@@ -49,6 +48,7 @@ from rackwise.core.savings.potential import (
     TOPIC,
 )
 from rackwise.core.savings.traffic import chunks
+from rackwise.core.savings.waterfall import cluster as cluster_savings
 from rackwise.core.traffic import known_sum, usd_nano
 from saving_flows import Flow, all_savings
 from small_fleets import CENT, DAY, DEMO_READERS, GIB, cluster, group, price
@@ -574,7 +574,7 @@ class TestLaws:
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(chunks, "CHUNK", size)
             assert saved(every, made, **given_) == wanted
-            patched.setattr(waterfall, "exact_dtype", lambda _most: object)
+            patched.setattr(cluster_savings, "exact_dtype", lambda _most: object)
             assert saved(every, made, **given_) == wanted
 
     @settings(max_examples=20)
