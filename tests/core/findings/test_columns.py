@@ -6,11 +6,7 @@ from hypothesis import strategies as st
 
 from rackwise.core.audit import audit
 from rackwise.core.errors import AuditFailed, InvalidConfig
-from rackwise.core.findings import (
-    FindingBatch,
-    Findings,
-    Severity,
-)
+from rackwise.core.findings import FindingBatch, Findings, Severity
 from rackwise.core.policy import Policy
 from rackwise.core.rules import RULES
 from small_clusters import small_cluster

@@ -28,7 +28,6 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-
 CURRENT = "current"
 RUNS = "runs"
 TABLES = "tables/runs"

@@ -24,7 +24,6 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 SUMMARY_FORMAT = "rackwise.summary/1"
 SUMMARY = "summary.json"
 
