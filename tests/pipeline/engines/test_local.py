@@ -483,6 +483,21 @@ def test_a_plan_has_the_partitions_of_the_fleet(fleet, monkeypatch, tmp_path):
     assert all(any(table is one for one in known) for table in seen)
 
 
+def test_a_plan_for_which_memory_is_exhausted_says_so_and_what_to_do(fleet, monkeypatch, tmp_path):
+    _, request = fleet
+
+    def exhausted(*_args, **_options):
+        raise MemoryError("std::bad_alloc")
+
+    monkeypatch.setattr(task, "plan", exhausted)
+    made = analyze_on(LocalEngine(), replace(request, flows=(), tables=str(tmp_path)))
+    rows = made.summary["plans"]["rows"]
+    assert {(row["status"], row["reason"]) for row in rows} == {
+        ("failed", "memory exhausted: std::bad_alloc")
+    }
+    assert all("analyze with --no-plans" in row["hint"] for row in rows)
+
+
 def test_clusters_are_in_order_and_so_are_the_rows_of_each():
     engine = LocalEngine()
     schema = StructType([StructField("cluster", StringType()), StructField("n", LongType())])

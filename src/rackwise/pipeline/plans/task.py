@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from rackwise.core.errors import Infeasible, InvalidPrices, RackwiseError
+from rackwise.core.errors import Infeasible, InvalidPrices, MemoryExhausted, RackwiseError
 from rackwise.core.meter import growth, look_pair, with_rates
 from rackwise.core.planning.model import Balance, Repair
 from rackwise.core.planning.outcome.dollars import copy_prices
@@ -90,9 +90,9 @@ def empty_row(name: str, planning: Planning) -> dict[str, Any]:
     return {"cluster": name, "goal": planning.goal_name, "minimise": minimise}
 
 
-def failed_row(row: Mapping[str, Any], reason: str) -> dict[str, Any]:
+def failed_row(row: Mapping[str, Any], reason: str, hint: str | None = BROKEN) -> dict[str, Any]:
     """The row of a cluster whose planning broke, with a reason."""
-    return {**row, "status": "failed", "reason": reason[:REASON_LENGTH], "hint": BROKEN}
+    return {**row, "status": "failed", "reason": reason[:REASON_LENGTH], "hint": hint}
 
 
 def _one_row(row: Mapping[str, Any]) -> pa.RecordBatch:
@@ -132,6 +132,8 @@ def _plan_row(
     except RackwiseError as error:
         return row | {"status": "refused", "reason": error.message, "hint": error.hint}
     except Exception as error:  # noqa: BLE001 (a fault in one cluster stops no other one)
+        if exhausted := MemoryExhausted.of(error):
+            return failed_row(row, exhausted.message, exhausted.hint)
         return failed_row(row, f"{type(error).__name__}: {error}")
     return row | columns
 
