@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rackwise.adapters.rpc import accepted
 from rackwise.adapters.rpc.config import Tls
 from refusals import called, check_refused
-from rpc_servers import running
+from rpc_servers import PATIENCE_S, running
 from tls_listeners import listener, pem_folder, silent_listener, tls_of
 
 NOT_TRUSTED = (
@@ -104,7 +105,8 @@ def test_a_handshake_that_fails_is_one_line_with_its_cause(folder, made, own, sa
         (None, "certificate required"),
     ],
 )
-def test_a_service_that_rejects_the_client_says_why(folder, own, says):
+def test_a_service_that_rejects_the_client_says_why(folder, own, says, monkeypatch):
+    monkeypatch.setattr(accepted, "LINGER_S", PATIENCE_S)
     tls = Tls(
         certificate=folder / "server.pem", key=folder / "key.pem", client_ca=folder / "ca.pem"
     )

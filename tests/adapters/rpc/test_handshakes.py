@@ -12,7 +12,7 @@ import pytest
 
 from rackwise.adapters.rpc import accepted
 from rackwise.adapters.rpc.config import Tls
-from rpc_servers import connected, eventually, received, response_of, running
+from rpc_servers import PATIENCE_S, connected, eventually, received, response_of, running
 from service_frames import assignment, framed
 from tls_listeners import pem_folder
 
@@ -84,8 +84,9 @@ TO_READ = b"x" * 100_000
 
 
 @pytest.mark.parametrize("own", ALERTS)
-def test_a_client_gets_the_alert_also_if_it_has_sent_more(server, folder, own):
+def test_a_client_gets_the_alert_also_if_it_has_sent_more(server, folder, own, monkeypatch):
     """A socket that is closed with bytes to read is reset, and the alert is lost."""
+    monkeypatch.setattr(accepted, "LINGER_S", PATIENCE_S)
     with (
         closing(connected(server.port)) as plain,
         context_of(folder, own).wrap_socket(plain, server_hostname="127.0.0.1") as sock,
