@@ -35,6 +35,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# Some systems let the group write new files (002). Such a file may not decide who is trusted.
+os.umask(0o022)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_all_tests(tmp_path_factory):
