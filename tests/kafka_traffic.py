@@ -242,3 +242,21 @@ def _rates(admin, broker):
     of_broker = found["broker"][broker]
     rates = {of_broker[key]["value"] for key in RATES if key in of_broker}
     return rates.pop() if len(rates) == 1 else None
+
+
+@contextmanager
+def logged_requests(admin, cluster):
+    """Brokers that write their request log meanwhile."""
+
+    def set_to(level):
+        for broker in cluster.brokers:
+            name = ConfigResource(
+                ConfigResourceType.BROKER_LOGGER, str(broker.id), {"kafka.request.logger": level}
+            )
+            admin.alter_configs([name])
+
+    set_to("DEBUG")
+    try:
+        yield
+    finally:
+        set_to("INFO")

@@ -11,15 +11,16 @@ import subprocess
 from contextlib import closing
 
 import pytest
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from command_lines import LEAVES
 from directory_stores import Nodes
 from escaped_commands import SHOWN, in_folder
 from hostile_groups import SESSIONS, join_all
-from hostile_text import HOSTILE, MOST_LINE, check_error, check_shown
+from hostile_text import HOSTILE, MOST_LINE, check_error, check_shown, json_bytes
 from hostile_znodes import STORES, put_nodes
 from kafka_servers import or_failed
-from kafka_traffic import create
+from kafka_traffic import create, logged_requests, until
 from live_commands import (
     ASKING,
     ELSEWHERE,
@@ -37,7 +38,9 @@ from nights import COMMAND, FIRST, SECOND, Fleet
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.launch.views.stores import init_store, open_store
 from rackwise.adapters.sandbox import Sandbox
+from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.identity.nodes.store import OWNERS
+from rackwise.core.json.strict import parse
 from rackwise.report.fitting import COLOR
 from refusals import called
 from rpc_servers import PATIENCE_S, response_of, said
@@ -248,6 +251,37 @@ def test_spark_check_says_nothing_raw_of_a_cluster_or_an_executor(flags, kafka):
     check_streams(words, ended.returncode, ended.stdout, ended.stderr)
     assert ended.returncode == 2, ended.stderr
     assert is_told(ended.stdout)
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.long
+def test_a_request_log_of_hostile_clients_reaches_no_terminal_and_no_page(kafka, folder, tmp_path):
+    clients = {"bootstrap_servers": kafka.bootstrap.split(","), "client_id": HOSTILE}
+    with closing(connect(kafka.bootstrap)) as admin, logged_requests(admin, kafka):
+        with closing(KafkaProducer(**clients)) as producer:
+            producer.send(TOPIC, b"x" * 10_000, partition=0).get(PATIENCE_S)
+        reading = {"auto_offset_reset": "earliest", "client_rack": HOSTILE}
+        with closing(KafkaConsumer(**clients, **reading)) as consumer:
+            consumer.assign([TopicPartition(TOPIC, 0)])
+            until(lambda: consumer.poll(timeout_ms=500), "a record to be read")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for number in range(2):
+        log = kafka.folder / f"broker-{number}" / "server.log"
+        (logs / f"{number}.log").write_bytes(log.read_bytes())
+    # Without racks of its brokers there is no bill.
+    document = parse((folder / "s.json").read_bytes(), where="s.json", error=InvalidSnapshot)
+    for broker in document["brokers"]:
+        broker["rack"] = f"az{broker['id']}"
+    (tmp_path / "s.json").write_bytes(json_bytes(document))
+    words = ("--flow-format", "request-log", "--no-plans", "--max-quarantine", "1")
+    check(("analyze", tmp_path / "s.json", "--flows", logs, *words, "--out", tmp_path / "bill"))
+    check(("report", tmp_path / "bill", "--json"))
+    shown = [path for path in (tmp_path / "bill").rglob("*") if path.suffix in {".html", ".csv"}]
+    for path in shown:
+        check_shown(path.read_text(), path)
+    assert any("202e" in path.read_text() for path in shown)
 
 
 def is_told(told):

@@ -427,7 +427,7 @@ class TestTalk:
         captured = capsys.readouterr()
         assert (captured.out, captured.err) == ("", "warning: warning\nerror: error\n")
 
-    def test_long_names_are_cut_for_people_and_whole_in_documents(self, capsys):
+    def test_long_names_are_cut_for_people_and_whole_in_documents(self, capsys, monkeypatch):
         name = "a" * 5_000 + " b" * 5_000
         shell = Shell()
         for show in (shell.text, shell.note, shell.warn):
@@ -436,9 +436,10 @@ class TestTalk:
             assert max(map(len, (captured.out + captured.err).split("\n"))) < 5_000
         shell.document({"group": name})
         assert name in capsys.readouterr().out
+        monkeypatch.setattr("rackwise.cli.shell.terminal_width", lambda **_: 80)
         Shell(is_json=True).error(RackwiseError("odd group", had="é\x9b" * 5_000, where=name))
-        line = capsys.readouterr().err.encode()
-        assert parse(line, where="stderr", error=InvalidConfig)["where"] == name
+        (line,) = capsys.readouterr().err.splitlines()
+        assert parse(line.encode(), where="stderr", error=InvalidConfig)["where"] == name
 
     def test_a_document_has_sorted_keys_and_no_nan(self, capsys):
         Shell().document({"b": 1, "a": "é"})

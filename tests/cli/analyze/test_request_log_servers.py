@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from contextlib import contextmanager
 
 import pytest
-from kafka.admin import ConfigResource, ConfigResourceType
 from pyarrow import parquet
 
-from kafka_traffic import consumer, create, delete, produce, until
+from kafka_traffic import consumer, create, delete, logged_requests, produce, until
 from rackwise.adapters.files import read_published
 from refusals import called
 
@@ -19,24 +17,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 NAME = "requests"
 RACK = "b"
 RECORDS = (30, 20, 10)
-
-
-@contextmanager
-def logged(admin, cluster):
-    """Brokers that write their request log meanwhile."""
-
-    def set_to(level):
-        for broker in cluster.brokers:
-            name = ConfigResource(
-                ConfigResourceType.BROKER_LOGGER, str(broker.id), {"kafka.request.logger": level}
-            )
-            admin.alter_configs([name])
-
-    set_to("DEBUG")
-    try:
-        yield
-    finally:
-        set_to("INFO")
 
 
 def has_read(member, records):
@@ -48,7 +28,7 @@ def has_read(member, records):
 def test_its_bytes_are_those_of_the_logs(spark, cluster, admin, tmp_path):
     assert spark.version
     snapshot = tmp_path / "cluster.json"
-    with logged(admin, cluster):
+    with logged_requests(admin, cluster):
         create(admin, NAME, [[0, 1], [1, 2], [2, 0]])
         produce(cluster.bootstrap, {(NAME, n): count for n, count in enumerate(RECORDS)})
         with consumer(cluster.bootstrap, "readers", [NAME], client_id="reader", rack=RACK) as read:
