@@ -24,7 +24,7 @@ from pyspark import daemon
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
-from rackwise.pipeline.runtime.worker_daemon import work
+from rackwise.pipeline.runtime.worker_daemon import silent
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def main(environment):
         getattr(owner, name), lambda: wait_to_be_killed(folder, count, executor)
     )
     setattr(owner, name, values)
-    daemon.worker = work
+    daemon.worker = silent(daemon.worker)
     daemon.manager()
 
 
