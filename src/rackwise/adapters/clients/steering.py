@@ -92,8 +92,8 @@ class Steering:
     is sent while it runs is counted by the next one, because nobody sets these numbers: everybody
     adds to them.
     `rng`: random numbers. `clock`: monotonic seconds; None: no ledger, as there are no completions.
-    `marked_every`: one in so many windows of a partition is marked, and counts in its backlog, as
-    windows may be smaller than batches; with an availability timeout all are.
+    `marked_every`: how many windows make a batch. If above 1, one in so many windows of a partition
+    is marked, and a batch weighs only behind another one. With an availability timeout it is 1.
     """
 
     __slots__ = (
@@ -310,6 +310,10 @@ class Steering:
         if self.ledger is None:
             return None
         found = self.ledger.load(now_ms)
+        if self._marked_every > 1:
+            # the first batch is in flight; KIP-794 weighs those that wait behind it
+            waiting = {each: count - 1 for each, count in found.windows.items() if count > 1}
+            found = PartitionLoad(waiting, found.excluded_nodes)
         late = self._late_nodes()
         self.due_ms = self.ledger.next_deadline_ms if self._is_timed else None
         if self._config.semantics == "kip":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from random import Random
 from types import SimpleNamespace
 
 import pytest
@@ -124,6 +125,25 @@ def test_without_a_timeout_one_of_four_windows_of_a_partition_is_outstanding():
         assert counters(producer).windows_acknowledged == sum(wanted.values())
 
     asyncio.run(run())
+
+
+def test_a_batch_weighs_only_behind_another_one_of_its_partition():
+    async def windows(slow):
+        producer = made(rng=Random(1))
+        for _ in range(200):
+            for _ in range(3):
+                await producer.send("t", VALUE)
+            partition, future = producer.sent[-1]
+            if partition not in slow:
+                future.set_result(None)
+                await asyncio.sleep(0)
+        return [partition for partition, _ in producer.sent[::3]]
+
+    even, uneven = asyncio.run(windows(set())), asyncio.run(windows({3}))
+    # the first and the fifth window of partition 3 are marked: then two batches are outstanding
+    second = [at for at, partition in enumerate(even) if partition == 3][4]
+    assert uneven[: second + 1] == even[: second + 1]
+    assert uneven.count(3) < even.count(3) / 2
 
 
 def test_records_of_an_open_window_are_counted_whatever_comes_between():

@@ -14,8 +14,9 @@ partitioner.
 aiokafka does not report where a batch begins. If the batch of one partition is full, its `send`
 waits, and this delays all partitions. So a window is a quarter of `max_batch_size`, and draws are
 even: the batches of all partitions fill at one pace. Backlogs are counted in batches: one in four
-windows of a partition has a callback, all of them with an availability timeout. Records that
-neither begin nor end a window take a short path. A choice is counted before the client accepts the
+windows of a partition has a callback, all of them with an availability timeout. A batch in flight
+weighs nothing, as in KIP-794; one that waits behind it does. Records that neither begin nor end a
+window take a short path. A choice is counted before the client accepts the
 record. A record that the client refuses later stays counted, and is also counted as refused.
 
 Sizes are those of the arguments. For values that are not bytes, the size is that of the output of
