@@ -24,7 +24,8 @@ CAPABILITIES = {
         adapters/files/test_state_folder.py cli/apply
     """,
     "audit": """
-        core/test_audit.py core/test_blast.py core/test_view.py core/rules core/policy cli/audit
+        core/test_audit.py core/test_blast.py core/test_view.py core/findings core/model core/rules
+        core/policy cli/audit
         adapters/files/test_policy.py adapters/files/test_snapshot.py pipeline/audit
     """,
     "identity": """
