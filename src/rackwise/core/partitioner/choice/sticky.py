@@ -215,9 +215,7 @@ class TopicPartitioner:
     def redraw(self) -> int:
         """Draw again for a window that has no record yet, after `set_view`."""
         if self._drawn is not None and self._current != NONE:
-            self._windows[self._drawn.tier] -= 1
-            if self._drawn.reason is not None:
-                self._fallbacks[self._drawn.reason] -= 1
+            self._count_windows(self._drawn, -1)
             self._current = NONE
             self._recheck_later()
         return self.peek()
@@ -354,9 +352,7 @@ class TopicPartitioner:
         self._quiet_below = self._sticky_bytes
         self._draws += 1
         self._drawn = among
-        self._windows[among.tier] += 1
-        if among.reason is not None:
-            self._fallbacks[among.reason] += 1
+        self._count_windows(among, 1)
 
     def _next_number(self) -> int:
         """The next draw, of 31 bits. Every draw calls `rng`, so that a counting `rng` sees it."""
@@ -366,6 +362,12 @@ class TopicPartitioner:
                 drawn = (self._last_number + GOLDEN_SECTION) % (1 << DRAW_BITS)
             self._last_number = drawn
         return drawn
+
+    def _count_windows(self, among: Candidates, windows: int) -> None:
+        """Add `windows` to the counters of the tier and of the reason of these candidates."""
+        self._windows[among.tier] += windows
+        if among.reason is not None:
+            self._fallbacks[among.reason] += windows
 
     def _attribute_bytes(self) -> None:
         """Count the bytes of the window so far as sent to the current leader."""
