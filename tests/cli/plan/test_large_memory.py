@@ -33,6 +33,7 @@ COMMANDS = (
     (2, ("--json", "plan", "repair")),
     (2, ("plan", "add", *NAMED_RACKS)),
     (0, ("producer", "split", "--rates", "rates.json")),
+    (0, ("producer", "simulate", "--rates", "rates.json")),
 )
 """Exit code and words of commands that read the snapshot, and the rates of producers."""
 DEMO_FLOWS = Path(__file__).parents[3] / "examples" / "demo" / "flows"
@@ -85,12 +86,18 @@ def test_analyze_and_its_report_have_enough_memory(folder: Path, plans: tuple[st
 
 def test_plans_are_proved_explained_and_compared(folder: Path) -> None:
     assert run(folder, "plan", "set-rf", "*=2", "--out", "fewer.json").exit == 2
-    assert run(folder, "plan", "balance", "--out", "even.json").exit == 2
+    in_kafkas_form = ("--kafka-json", "even-kafka.json", "--rollback-json", "back.json")
+    assert run(folder, "plan", "balance", "--out", "even.json", *in_kafkas_form).exit == 2
     for name in ("fewer.json", "even.json"):
         assert run(folder, "proof", name).exit == 0
     assert run(folder, "explain", "fewer.json", "topic-00001-5").exit == 0
-    compared = measure((*SIZE, "diff", "fewer.json", "even.json"), cwd=folder)
-    assert compared.exit == 2, compared.stderr
+    for pair in (("fewer.json", "even.json"), ("snapshot.json", "even-kafka.json")):
+        compared = measure((*SIZE, "diff", *pair), cwd=folder)
+        assert compared.exit == 2, compared.stderr
+    nowhere = ("--bootstrap-server", "127.0.0.1:1")
+    for command in (("status",), ("apply", "--check")):
+        read = measure((*SIZE, *command, "even.json", *nowhere), cwd=folder)
+        assert "no broker answers at 127.0.0.1:1" in read.stderr
 
 
 def test_a_search_that_does_not_fit_ends_with_a_hint(folder: Path) -> None:
