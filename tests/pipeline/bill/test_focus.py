@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from focus_columns import COLUMNS
-from rackwise.adapters.files import csv_text
+from rackwise.adapters.files import csv_data
 from rackwise.core.errors import InvalidPrices
 from rackwise.pipeline.bill.focus import charges, focus_csv, left_out
 from rackwise.pipeline.bill.model import Standing
@@ -79,7 +79,7 @@ def read(text):
 
 def dataset(rows, levels=LEVELS):
     parts = [charges(gold(rows), levels)]
-    return read(csv_text(*focus_csv(parts, PRICES.values())))
+    return read(csv_data(*focus_csv(parts, PRICES.values())).decode())
 
 
 def check_focus(names, rows):
