@@ -36,7 +36,7 @@ ON_KAFKA = {
     "place": [PLACED, (*PLACED, "--disable-rack-aware")],
     "topic create": [("made", *PLACED), ("made", *PLACED, *UNAWARE)],
     "topic alter": [(TOPIC, "--partitions", "3"), (TOPIC, "--partitions", "1")],
-    "topic ensure": [("made", *PLACED), ("made", "--partitions", "3", "--replication-factor", "1")],
+    "topic ensure": [("sure", *PLACED), ("sure", "--partitions", "3", "--replication-factor", "1")],
     "throttles": [()],
     "apply": [("@p.json", "--check"), ("@p.json",)],
     **{name: [("@p.json",)] for name in ("status", "resume", "cancel", "rollback")},

@@ -99,7 +99,7 @@ def silent_listener(context):
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    has_begun.wait()
+    assert has_begun.wait(60), "the listener does not begin"
     port, loop, ended = made[0]
     try:
         yield port

@@ -75,6 +75,14 @@ def test_a_text_of_short_words_and_lines_stays_as_it_is():
     assert with_short_words(text) == text
 
 
+def test_a_command_that_people_paste_stays_whole():
+    servers = ",".join(
+        f"b-{number}.auditprod.abc123.c7.kafka.example.com:9098" for number in range(9)
+    )
+    command = f"rackwise resume {'/folder' * 60}/p.json --bootstrap-server {servers}"
+    assert with_short_words(command) == command
+
+
 def test_both_ends_of_a_long_line_are_kept():
     short = with_short_words("group " + escaped(SPACED) + " is odd")
     assert short.startswith("group \\x1b a")

@@ -112,3 +112,9 @@ def test_an_error_that_is_not_of_tls_has_no_fault():
     error.__context__ = error
     assert tls_fault(error) is None
     assert HINTS.of(error, otherwise="wait") == "wait"
+
+
+def test_a_refused_connection_is_not_of_tls_whatever_was_tried_before():
+    error = ConnectionRefusedError(111, "Connection refused")
+    error.__context__ = of_openssl("WRONG_VERSION_NUMBER")
+    assert tls_fault(error) is None

@@ -19,7 +19,7 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 """A lone surrogate: what Python has for a byte that is not UTF-8. No UTF-8 file can hold one."""
 MOST_LINE = 4_000
 """Characters of a line of such text; a name from outside may have spaces in it."""
-_LONG_WORD = re.compile(rf"\S{{{MOST_WORD + 1},}}")
+_LONG_WORD = re.compile(rf"[^\s,/]{{{MOST_WORD + 1},}}")
 _WORD_END = 20
 """Characters that are kept at either end of a word."""
 _LATIN_1_END = 0x100
@@ -115,7 +115,8 @@ def names_text(names: Sequence[str], *, of: int | None = None) -> str:
 def with_short_words(text: str, most_line: int = MOST_LINE) -> str:
     """The text, with the middle left out of each word of more than 300 characters.
 
-    The same of lines of more than `most_line` characters.
+    Commas and slashes end a word, so that no path and no list of addresses is cut: people paste
+    commands. The same of lines of more than `most_line` characters.
 
     >>> with_short_words("invalid GOAL: got " + "x" * 5000 + ", hint")
     'invalid GOAL: got xxxxxxxxxxxxxxxxxxxx..(4,961 characters)..xxxxxxxxxxxxxxxxxxx, hint'

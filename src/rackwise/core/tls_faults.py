@@ -138,7 +138,10 @@ def _wrapped(error: BaseException) -> Iterator[BaseException]:
     found, at = [error], 0
     while at < len(found):
         each = found[at]
-        inner = (*each.args, getattr(each, "reason", None), each.__cause__, each.__context__)
+        # An error of the system, such as a refused connection, may come while another is handled.
+        is_own = isinstance(each, OSError) and each.errno is not None
+        context = None if is_own else each.__context__
+        inner = (*each.args, getattr(each, "reason", None), each.__cause__, context)
         known = {id(one) for one in found}
         found += [one for one in inner if isinstance(one, BaseException) and id(one) not in known]
         yield each

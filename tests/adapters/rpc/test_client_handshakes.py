@@ -37,13 +37,13 @@ def folder(tmp_path_factory):
     return pem_folder(tmp_path_factory.mktemp("pem"))
 
 
-def command(folder, server, own=None):
+def command(folder, server, own=None, give_up_ms=GIVE_UP_MS):
     """`place --from-server` with client settings of TLS; `own`: the client's certificate."""
     settings = {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": folder / "ca.pem",
-        "default.api.timeout.ms": GIVE_UP_MS,
+        "default.api.timeout.ms": give_up_ms,
     }
     if own is not None:
         settings |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": folder / f"{own}.pem"}
@@ -112,7 +112,7 @@ def test_a_service_that_rejects_the_client_says_why(folder, own, says, monkeypat
     )
     with running(tls=tls) as service:
         check_refused(
-            command(folder, service.bootstrap, own),
+            command(folder, service.bootstrap, own, int(PATIENCE_S * 1000)),
             f"the broker at {service.bootstrap} rejected the certificate of this client: {says}",
             REJECTED,
         )

@@ -9,6 +9,7 @@ import pytest
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, LOCKED_KEY, STRANGER
 from rackwise.adapters.kafka import connect_as
+from rackwise.adapters.rpc import accepted
 from rackwise.adapters.rpc.client import ReplicaAssignmentClient
 from rackwise.adapters.rpc.config import (
     ServeConfig,
@@ -55,7 +56,7 @@ def pem(tmp_path_factory):
 
 
 class TestTls:
-    def test_clients_with_a_certificate_are_served_and_no_others(self, pem):
+    def test_clients_with_a_certificate_are_served_and_no_others(self, pem, monkeypatch):
         tls = Tls(certificate=pem / "server.pem", key=pem / "key.pem", client_ca=pem / "ca.pem")
         settings = {
             "security.protocol": "SSL",
@@ -73,9 +74,15 @@ class TestTls:
                 while plain.recv(1024):
                     pass
             eventually(lambda: server.closed_by("tls") >= 1)
-            for refused, error in ((settings, AuthenticationFailed), ({}, Unreachable)):
+            monkeypatch.setattr(accepted, "LINGER_S", PATIENCE_S)
+            for refused, error, timeout_s in (
+                (settings, AuthenticationFailed, PATIENCE_S),
+                ({}, Unreachable, 1.0),
+            ):
                 with pytest.raises(error):
-                    connect_as(ReplicaAssignmentClient, server.bootstrap, refused, timeout_s=1.0)
+                    connect_as(
+                        ReplicaAssignmentClient, server.bootstrap, refused, timeout_s=timeout_s
+                    )
 
     def test_the_name_of_a_client_certificate_owns_its_requests(self, pem):
         tls = Tls(certificate=pem / "server.pem", key=pem / "key.pem", client_ca=pem / "ca.pem")

@@ -85,6 +85,12 @@ def test_binary_values_are_read_back(values, skipped):
     assert found == values[skipped:]
 
 
+def test_large_binary_values_are_read_too():
+    column = pa.array([b"abc", None, b"defg"], pa.large_binary())
+    found = [None if value is None else value.to_pybytes() for value in binary_values(column)]
+    assert found == [b"abc", None, b"defg"]
+
+
 def test_a_binary_value_is_not_copied():
     value = b"x" * 100
     (found,) = binary_values(one_value(value))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pyarrow as pa
 import pytest
 
-from rackwise.pipeline.runtime.worker_daemon import LOADED, without_archives
+from rackwise.pipeline.runtime.worker_daemon import LOADED, has_pyspark_of, without_archives
 
 pytestmark = pytest.mark.spark
 
@@ -54,3 +55,9 @@ def test_workers_have_the_modules_that_the_daemon_has_loaded(spark):
 
     found = spark.range(1).mapInArrow(loaded, "name string").toArrow()
     assert {*found["name"].to_pylist()} == {*LOADED}
+
+
+def test_archives_of_another_pyspark_stay(tmp_path):
+    own = find_spec("pyspark").submodule_search_locations[0]
+    assert has_pyspark_of([f"{own}/python/lib/pyspark.zip"])
+    assert not has_pyspark_of([f"{own}/python/lib/pyspark.zip", str(tmp_path / "pyspark.zip")])

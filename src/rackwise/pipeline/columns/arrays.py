@@ -265,7 +265,11 @@ def one_value(value: bytes | None) -> pa.Array:
 
 
 def binary_values(column: pa.Array) -> Iterator[pa.Buffer | None]:
-    """The values of a binary column, which are not copied."""
+    """The values of a binary column, which are not copied.
+
+    Spark's `useLargeVarTypes` makes the column large_binary, whose offsets are int64.
+    """
+    column = column.cast(pa.binary())
     _, ends, data = column.buffers()
     for place, is_known in enumerate(column.is_valid().to_pylist(), start=column.offset):
         if is_known:

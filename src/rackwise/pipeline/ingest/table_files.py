@@ -127,6 +127,8 @@ def name_files(
 ) -> None:
     """Give the files of a table their names, and remove what tasks left that did not finish.
 
+    What a task writes after that keeps a name that readers leave out.
+
     `files`: FILE of all finished tasks; `by`: columns whose values are folders. A table without
     rows becomes one file if it has no folders, so that each reader of Parquet finds its columns.
     """

@@ -69,6 +69,18 @@ def without_archives(path: Sequence[str]) -> list[str]:
     ]
 
 
+def has_pyspark_of(archives: Sequence[str]) -> bool:
+    """Whether Python loads the PySpark in whose folder these archives are, and what it needs.
+
+    SPARK_HOME may be a PySpark of another environment, or a folder without py4j.
+    """
+    found = find_spec("pyspark")
+    if found is None or found.origin is None or find_spec("py4j") is None:
+        return False
+    home = Path(found.origin).resolve().parent
+    return all(Path(place).resolve().is_relative_to(home) for place in archives)
+
+
 def load() -> None:
     """Load `LOADED`; a module that cannot be loaded is an error of the task that needs it."""
     for name in LOADED:
@@ -87,7 +99,7 @@ def main() -> None:
     """Start workers until Spark ends."""
     given = [*sys.path]
     sys.path[:] = without_archives(given)
-    if find_spec("py4j") is None:  # PySpark is a folder without the packages that it needs
+    if not has_pyspark_of([place for place in given if place not in sys.path]):
         sys.path[:] = given
     from pyspark import daemon
 

@@ -154,6 +154,17 @@ def test_solver_that_is_stopped_in_the_exact_cost_leaves_the_flow_of_the_rounded
         assert not face.is_open.any()
 
 
+def test_flow_of_narrow_capacities_is_wide_wherever_the_solver_is_stopped() -> None:
+    wide = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
+    arcs = wide._replace(capacities=wide.capacities.astype(np.int8))
+    cost = np.arange(len(PAIRS), dtype=np.int64) * 2**40 + 1
+    for number in range(2, 9):
+        solve = stopped_in(number, rejecting_above(2**9))
+        found = cheapest(arcs, made([cost, cost[::-1]]), should_stop=never_stop, solve=solve)
+        assert found.dtype == np.int64
+        assert tuple(found) in all_flows(wide)
+
+
 @given(st.tuples(COSTS, COSTS))
 def test_face_contains_exactly_the_cheapest_flows(costs: tuple[list[int], ...]) -> None:
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])

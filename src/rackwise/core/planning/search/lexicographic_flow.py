@@ -143,7 +143,7 @@ def _solve_stages(
                     raise
                 break
             if not is_exact:
-                return Face(flow, np.zeros(count, dtype=np.bool_))
+                return Face(flow.astype(np.int64), np.zeros(count, dtype=np.bool_))
             # Between two flows, as narrow as the capacities, which no flow exceeds.
             face = face._replace(flow=flow.astype(arcs.capacities.dtype))
             del flow
