@@ -45,7 +45,7 @@ def check_named(error, folder):
     assert "\n" not in error
 
 
-@pytest.mark.parametrize("free", [1, 8], ids=["messages", "sums"])
+@pytest.mark.parametrize("free", [1, 5], ids=["messages", "sums"])
 def test_a_batch_on_a_full_disk_leaves_no_files_and_is_written_with_room(spark, tmp_path, free):
     out = tmp_path / "out"
     values, frame = telemetry(spark)
