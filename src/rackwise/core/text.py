@@ -119,7 +119,7 @@ def with_short_words(text: str, most_line: int = MOST_LINE) -> str:
     commands. The same of lines of more than `most_line` characters.
 
     >>> with_short_words("invalid GOAL: got " + "x" * 5000 + ", hint")
-    'invalid GOAL: got xxxxxxxxxxxxxxxxxxxx..(4,961 characters)..xxxxxxxxxxxxxxxxxxx, hint'
+    'invalid GOAL: got xxxxxxxxxxxxxxxxxxxx..(4,960 characters)..xxxxxxxxxxxxxxxxxxxx, hint'
     """
     if max(map(len, text.split("\n"))) <= MOST_WORD:
         return text

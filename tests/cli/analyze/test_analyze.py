@@ -289,7 +289,7 @@ def test_the_input_size_counts_decompressed_snapshots(tmp_path):
 
 @pytest.mark.parametrize(
     ("form", "dedupe", "share"),
-    [("vpc", "side", 16), ("canonical", "side", 2), ("canonical", "exact", 1), ("gcp", "side", 1)],
+    [("vpc", "side", 16), ("canonical", "side", 16), ("canonical", "exact", 1), ("gcp", "side", 1)],
 )
 def test_the_input_size_counts_little_of_parquet_that_tasks_read(tmp_path, form, dedupe, share):
     file = snapshot_file(tmp_path)
