@@ -94,6 +94,9 @@ def test_a_client_gets_the_alert_also_if_it_has_sent_more(server, folder, own, m
         sock.sendall(TO_READ)
         with pytest.raises(ssl.SSLError) as caught:
             sock.recv(1)
+        with closing(socket.socket(fileno=sock.detach())) as rest:
+            rest.settimeout(PATIENCE_S / 2)
+            assert rest.recv(1) == b"", "the service ends its side before it stops to read"
     assert caught.value.reason.endswith(f"_ALERT_{ALERTS[own]}")
 
 
