@@ -25,6 +25,13 @@ def fleet_of(clusters, **more):
     return fleet_of_snapshots(read_snapshots(*parsed(clusters))[0], **more)
 
 
+def partitions_of(clusters):
+    """The table of partitions, which a run writes and the fleet does not keep."""
+    kept = {}
+    fleet_of(clusters, keep=lambda name, table, _: kept.update({name: table}))
+    return kept["partition"]
+
+
 def rows(table, *columns):
     """The rows of a table in order; null comes first."""
     found = [tuple(row.values()) for row in table.select(columns).to_pylist()]
@@ -32,12 +39,11 @@ def rows(table, *columns):
 
 
 def test_codes_do_not_depend_on_the_order_of_the_files():
-    contents, parse = parsed(
-        {
-            "beta.json": cluster(cluster_id="beta", groups=[group("z"), group("a")]),
-            "alpha.json": cluster({7: "/us/a", 2: None}, {"clicks": [(7, 2)]}, cluster_id="alpha"),
-        }
-    )
+    clusters = {
+        "beta.json": cluster(cluster_id="beta", groups=[group("z"), group("a")]),
+        "alpha.json": cluster({7: "/us/a", 2: None}, {"clicks": [(7, 2)]}, cluster_id="alpha"),
+    }
+    contents, parse = parsed(clusters)
     fleet = fleet_of_files(contents, parse)
     again = fleet_of_files(contents[::-1], parse)
     assert fleet.names == again.names
@@ -59,7 +65,7 @@ def test_codes_do_not_depend_on_the_order_of_the_files():
         (5, 3, 4, ["10.0.0.3"], [9092]),
     ]
     assert rows(
-        fleet.partitions, "cluster", "topic", "partition", "replicas", "leader", "bytes"
+        partitions_of(clusters), "cluster", "topic", "partition", "replicas", "leader", "bytes"
     ) == [
         (1, 1, 0, [2, 1], 2, None),
         (2, 2, 0, [3, 4], 3, None),
@@ -119,10 +125,11 @@ def test_the_level_of_two_racks_is_that_of_core():
 
 
 def test_a_broker_known_from_replica_lists_alone_has_a_code_and_no_row():
-    fleet = fleet_of({"demo.json": cluster({1: "/eu/a"}, {"t": [(9, 1)]})})
+    clusters = {"demo.json": cluster({1: "/eu/a"}, {"t": [(9, 1)]})}
+    fleet = fleet_of(clusters)
     assert fleet.codes.brokers == {("demo", 1): 1, ("demo", 9): 2}
     assert rows(fleet.brokers, "broker") == [(1,)]
-    assert rows(fleet.partitions, "replicas", "leader") == [([2, 1], 2)]
+    assert rows(partitions_of(clusters), "replicas", "leader") == [([2, 1], 2)]
 
 
 def test_adding_replicas_do_not_count_and_no_leader_is_zero():
@@ -130,8 +137,8 @@ def test_adding_replicas_do_not_count_and_no_leader_is_zero():
         [Partition(topic="t", partition=0, replicas=(1, 2, 3), adding=(2,), isr=(1,), bytes=7)]
     )
     moving = cluster()
-    fleet = fleet_of({"demo.json": _with(moving, partitions=table)})
-    assert rows(fleet.partitions, "replicas", "leader", "isr", "bytes") == [([1, 3], 0, [1], 7)]
+    found = partitions_of({"demo.json": _with(moving, partitions=table)})
+    assert rows(found, "replicas", "leader", "isr", "bytes") == [([1, 3], 0, [1], 7)]
 
 
 def _with(value, **changes):
@@ -143,7 +150,7 @@ def _with(value, **changes):
 def test_a_cluster_without_partitions_does_not_end_the_table():
     clusters = {f"{name}.json": cluster(cluster_id=name) for name in ("a", "c", "d")}
     clusters["b.json"] = cluster(topics={}, cluster_id="b")
-    found = fleet_of(clusters).partitions
+    found = partitions_of(clusters)
     assert rows(found, "cluster", "partition") == [(c, p) for c in (1, 3, 4) for p in range(3)]
     assert {column.num_chunks for column in found.columns} == {1}
 
@@ -187,7 +194,7 @@ class TestHistory:
     def test_a_snapshot_covers_hours_from_the_next_full_hour_on(self):
         fleet = fleet_of(self.snapshots())
         hours = [datetime(2026, 11, 1, hour, tzinfo=UTC) for hour in (9, 10, 11)]
-        assert rows(fleet.partitions, "valid_from", "valid_to", "leader") == [
+        assert rows(partitions_of(self.snapshots()), "valid_from", "valid_to", "leader") == [
             (hours[0], hours[1], 1),
             (hours[1], hours[2], 2),
             (hours[2], None, 1),
@@ -270,8 +277,8 @@ class TestRefused:
 
 def test_a_large_table_keeps_its_rows():
     lists = [(1 + i % 3, 1 + (i + 1) % 3) for i in range(5000)]
-    fleet = fleet_of({"demo.json": cluster(topics={"t": lists}, size=3)})
-    assert sum(fleet.partitions["bytes"].to_pylist()) == 15_000
+    found = partitions_of({"demo.json": cluster(topics={"t": lists}, size=3)})
+    assert sum(found["bytes"].to_pylist()) == 15_000
 
 
 def test_a_fleet_of_many_snapshots_is_made_column_by_column():

@@ -36,14 +36,13 @@ What this does not do: read files (the caller passes their content and the parse
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.odd_racks import NO_MAP
 from rackwise.core.text import escaped
 from rackwise.pipeline.fleet.cluster_names import names_by_text
-from rackwise.pipeline.fleet.fleet_columns import Codes, Names, followed, partition_table, tables
+from rackwise.pipeline.fleet.fleet_columns import Codes, Names, tables
 from rackwise.pipeline.fleet.snapshots import read_snapshots, with_settled_racks
 
 if TYPE_CHECKING:
@@ -100,17 +99,6 @@ class Fleet:
     """The last snapshot of each cluster, in order of the cluster names."""
     history: tuple[Snapshot, ...]
     """All snapshots that cover at least one hour, oldest first per cluster."""
-
-    @property
-    def partitions(self) -> pa.Table:
-        """One row per partition and snapshot that covers at least one hour.
-
-        Made each time: it is as large as the snapshots.
-        """
-        return partition_table(
-            [row for _, one in groupby(self.history, _name) for row in followed([*one])],
-            self.codes,
-        )
 
     @property
     def cluster_codes(self) -> Mapping[str, int]:
@@ -172,7 +160,7 @@ def fleet_of_snapshots(
     for name, (table, schema) in tables(covering, names, codes).items():
         keep(name.removesuffix("s"), table, schema)
         created[name] = table
-    del created["partitions"]
+    del created["partitions"]  # as large as the snapshots, and only written
     return Fleet(
         **created,
         seen_brokers=tuple(
@@ -234,10 +222,6 @@ def histories(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...
     for snapshot in sorted(snapshots, key=lambda s: (s.name, s.taken_at, s.fingerprint)):
         by_name.setdefault(snapshot.name, []).append(snapshot)
     return {name: _covering(name, history) for name, history in by_name.items()}
-
-
-def _name(snapshot: Snapshot) -> str:
-    return snapshot.name
 
 
 def _by_file(item: tuple[str | None, str]) -> str:

@@ -25,7 +25,7 @@ from rackwise.core.racks import MAX_LEVELS, Rack, prefix
 from rackwise.pipeline import schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -137,7 +137,11 @@ def tables(
 ) -> dict[str, tuple[pa.Table, StructType]]:
     """`Fleet` field -> columns and schema; `history`: cluster name -> snapshots, oldest first."""
     ordered = {name: history[name] for name in names.clusters}
-    rows = [row for snapshots in ordered.values() for row in followed(snapshots)]
+    rows = [
+        row
+        for snapshots in ordered.values()
+        for row in zip(snapshots, (*snapshots[1:], None), strict=True)
+    ]
     last = [snapshots[-1] for snapshots in ordered.values()]
     return {
         "brokers": _table(
@@ -280,11 +284,6 @@ def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
     for topic, partition in sorted(member.partitions):
         by_topic.setdefault(topic, []).append(partition)
     return by_topic.items() if by_topic else [(None, [])]
-
-
-def followed(snapshots: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, Snapshot | None]]:
-    """The snapshots of one cluster, oldest first, each with the next one."""
-    return zip(snapshots, (*snapshots[1:], None), strict=True)
 
 
 def partition_table(
