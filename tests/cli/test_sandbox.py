@@ -104,6 +104,7 @@ def test_it_tells_of_a_death_and_ends_with_its_last_broker(run):
 
 @pytest.mark.kafka
 @pytest.mark.zookeeper
+@pytest.mark.long
 def test_people_restart_its_brokers_with_its_script_while_it_runs(run, tmp_path):
     folder = tmp_path / "box"
     process = run("--brokers", "2", "--zookeeper", "--json", "--folder", str(folder))

@@ -342,6 +342,7 @@ def test_an_error(tree, tmp_path):
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_a_gold_column(tree, tmp_path):
     tree.insert(
         "pipeline/schemas.py",

@@ -92,6 +92,7 @@ class Walk:
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_what_is_shown_is_what_comes(kraft_cluster, admin, tmp_path, monkeypatch):
     plan = plan_file(tmp_path / "plan.json", admin, AFTER)
     walk = Walk(kraft_cluster, admin, plan)

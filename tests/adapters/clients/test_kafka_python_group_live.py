@@ -108,6 +108,7 @@ def test_members_polled_for_moments_become_a_group_if_no_time_is_between(kraft_c
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_what_a_killed_member_had_is_read_by_those_who_are_left(kraft_cluster):
     racks = {"killed": racks_of(kraft_cluster, SPREAD)}
     with (

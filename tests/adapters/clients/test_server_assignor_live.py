@@ -176,6 +176,7 @@ def _poll(bootstrap, group, topic, rack, has):
         time.sleep(0.1)
 
 
+@pytest.mark.long
 def test_a_member_is_killed(cluster, admin):
     racks = {"killed": racks_of(cluster, PLACEMENT)}
     context = multiprocessing.get_context("spawn")

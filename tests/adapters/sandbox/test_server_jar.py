@@ -32,6 +32,7 @@ def test_it_is_the_same_each_time_and_has_its_checksum(tmp_path):
     assert "io/rackwise/assignor/RackStickyAssignor.class" in names
 
 
+@pytest.mark.long
 def test_a_checkout_elsewhere_with_another_java_makes_the_same_bytes(tmp_path):
     """Whoever has the sources of a release can check its jar: Java 17 here, Java 21 there."""
     there = tmp_path / "a checkout"

@@ -85,6 +85,7 @@ def test_what_kafka_does_with_a_list_that_names_a_cordoned_broker(admin, target)
 
 
 @pytest.mark.usefixtures("state")
+@pytest.mark.long
 def test_a_killed_drain_of_a_cordoned_broker_is_cancelled(kraft_cluster, admin, tmp_path):
     """Kafka 4.4 rejects the order of before, which names the cordoned broker.
 

@@ -114,6 +114,7 @@ def test_a_running_process_takes_it_and_restores_what_was_there(
     )
 
 
+@pytest.mark.long
 def test_an_old_rate_of_this_run_is_not_one_that_is_kept(admin, cluster, called, path, tmp_path):
     """Where all moves of a broker had ended, our own old rate was shown as that of an operator."""
     afters = {(NAME, 0): (2, 1), (NAME, 1): (1, 3)}
@@ -274,6 +275,7 @@ def applied(called, path):
     return path
 
 
+@pytest.mark.long
 def test_a_rollback_in_progress_takes_it(admin, cluster, called, applied):
     """The request stood beside the journal of the plan, and the rollback reads beside its own."""
     before = throttles(admin)

@@ -348,6 +348,7 @@ def test_watch_goes_on_without_a_topic_that_cannot_be_read(host):
     assert f"warning: invalid {TOPICS}/bad: expected one JSON object" in host.talk()
 
 
+@pytest.mark.long
 def test_no_more_than_a_line_in_five_seconds_tells_of_waiting(host):
     told = b'{"version":5,"host":null,"port":-1,"endpoints":["SSL://h7.example:9092"]}'
     with host.store() as store:

@@ -111,7 +111,7 @@ def local(read):
     return sum(RACKS[n % 3] == rack for rack, tps in read.items() for _, n in tps)
 
 
-@pytest.mark.parametrize("assignor", ["uniform", "range"])
+@pytest.mark.parametrize("assignor", ["uniform", pytest.param("range", marks=pytest.mark.long)])
 def test_evaluate_counts_what_the_members_read(bootstrap, assignor):
     with group_of(bootstrap, f"today-{assignor}", assignor, ["orders"]) as group:
         for rack in RACKS:
@@ -163,6 +163,7 @@ def test_the_loss_of_a_classic_group_of_static_members_is_predicted(bootstrap):
         assert predicted["lost_local_share"] == 0.75
 
 
+@pytest.mark.long
 def test_what_uniform_makes_of_a_member_that_leaves_is_predicted(bootstrap, tmp_path):
     with group_of(bootstrap, "shrinking", "uniform", [*SIZES]) as group:
         for rack in RACKS:

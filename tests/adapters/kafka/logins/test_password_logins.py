@@ -171,6 +171,7 @@ class TestRotatedPassword:
         file.chmod(0o600)
 
     @pytest.mark.kafka
+    @pytest.mark.long
     def test_the_night_names_the_rejected_login_and_the_new_secret_ends_the_failure(
         self, broker, rotate, tmp_path, monkeypatch
     ):

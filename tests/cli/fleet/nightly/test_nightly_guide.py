@@ -47,6 +47,7 @@ def unsafe(folder):
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_a_cluster_that_the_guide_makes_unsafe_is_repaired_by_the_plan_of_the_night(
     kraft_cluster, tmp_path, monkeypatch
 ):

@@ -100,6 +100,7 @@ def check_metrics(fleet):
     assert "rackwise_nightly_exit_code 3\n" in night
 
 
+@pytest.mark.long
 def test_a_night_is_refreshed_after_a_repair_and_tells_that_the_topic_is_safe(
     kraft, tmp_path, monkeypatch
 ):
@@ -166,6 +167,7 @@ def test_two_names_of_one_cluster_fail_and_are_counted_nowhere(kraft, zookeeper_
     assert 'rackwise_nightly_steps_failed{cluster="old"} 1\n' in text
 
 
+@pytest.mark.long
 def test_a_night_that_is_killed_twice_ends_as_one_that_is_not(kraft, tmp_path):
     """A seed draws when the run is killed."""
     draws = random.Random(30)
