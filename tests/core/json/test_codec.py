@@ -15,7 +15,7 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.codec import Codec, ObjectRules, Tagged
 from rackwise.core.json.declare import OMITTED, REST, Between, BrokerId, Key, Name, Rows
 from rackwise.core.json.faults import Faults
-from rackwise.core.json.forms import Definitions
+from rackwise.core.json.forms import Definitions, TextForm
 from rackwise.core.json.node import JsonNode
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ GOOD = SHEET.write(
         ({"pairs": {}}, "$.pairs: expected a list of pairs, got an object"),
         ({"ids": {"01": 1}}, '$.ids: expected a broker id as key, got "01"'),
         ({"seen": GOOD["seen"] * 2}, "$.seen[1].id: expected each id once, got 1"),
+        ({"seen": {}}, "$.seen: expected a list of seen, got an object"),
         ({"note": 7}, "$.note: expected a text or null, got 7"),
         ({"figure": {"side": 1}}, '$.figure: missing key "type"'),
         ({"figure": {"type": "x"}}, '$.figure.type: expected one of circle, square, got "x"'),
@@ -144,6 +145,58 @@ def test_a_missing_key_is_a_fault_unless_the_declaration_allows_it():
     del value["note"]
     with pytest.raises(InvalidConfig, match='missing key "note"'):
         read(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """Two numbers in order, written with a text that they give."""
+
+    low: int
+    high: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.low}..{self.high}"
+
+
+def check_span(span, node):
+    if span.low > span.high:
+        node.wrong("low before high")
+
+
+class TestChecksBetweenFields:
+    def faults(self, value, *, checks_faulty=False):
+        rules = ObjectRules(
+            derived={"text": TextForm()}, check=check_span, checks_faulty=checks_faulty
+        )
+        faults = Faults("s.json", InvalidConfig)
+        made = Codec(rules={Span: rules}).object(Span).read(JsonNode(value, faults))
+        return made, faults
+
+    def test_a_derived_member_that_is_equal_to_the_property_is_accepted(self):
+        made, faults = self.faults({"low": 1, "high": 2, "text": "1..2"})
+        assert (made, faults.count) == (Span(low=1, high=2), 0)
+
+    def test_a_derived_member_that_differs_from_the_property_is_a_fault(self):
+        _, faults = self.faults({"low": 1, "high": 2, "text": "1..3"})
+        assert (faults.first.place, faults.count) == ("$.text", 1)
+        assert faults.first.sentence == 'expected "1..2", got "1..3"'
+
+    def test_a_check_between_fields_records_its_fault(self):
+        _, faults = self.faults({"low": 3, "high": 2, "text": "3..2"})
+        assert (faults.first.sentence, faults.count) == (
+            "expected low before high, got an object",
+            1,
+        )
+
+    @pytest.mark.parametrize(("checks_faulty", "count"), [(False, 1), (True, 2)])
+    def test_a_value_with_faults_is_checked_between_fields_only_if_asked(
+        self, checks_faulty, count
+    ):
+        # The stand-in of `high` is 0, so the check finds a fault in it.
+        value = {"low": 3, "high": "2", "text": "3..2"}
+        _, faults = self.faults(value, checks_faulty=checks_faulty)
+        assert (faults.first.place, faults.count) == ("$.high", count)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,7 @@
 """The settled assignment of each assignor."""
 
+from dataclasses import replace
+
 import pytest
 
 from assignments import consumer_vectors, group_of, members_of, replicas_in, tps
@@ -44,6 +46,20 @@ def test_racks_are_ignored_where_a_group_would_not_settle():
     case = next(c for c in consumer_vectors("upstream_defects") if c["id"] == "never-settles")
     found = simulate_assignor("cooperative-sticky", members_of(case["members"]), case["topics"])
     assert found.rounds == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "moves_to", "moves_on"), [("server-uniform", 2, 0), ("server-range", 2, 2)]
+)
+def test_a_group_that_changes_to_an_assignor_on_the_broker_owns_nothing(name, moves_to, moves_on):
+    group = {
+        "m": replace(GROUP["m"], owned=tps("t-0 t-2")),
+        "n": replace(GROUP["n"], owned=tps("t-1 t-3")),
+    }
+    changed = simulate_assignor(name, group, RACKS)
+    assert changed.assignment.partitions == {"m": tps("t-0 t-1"), "n": tps("t-2 t-3")}
+    assert changed.report.moves == moves_to
+    assert simulate_assignor(name, group, RACKS, is_on_server=True).report.moves == moves_on
 
 
 def test_an_unknown_assignor():

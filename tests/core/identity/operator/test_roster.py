@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.model import Claim, KeyMapping, Owner, Registration
-from rackwise.core.identity.operator.roster import Census, disagreements, roster, row_of
+from rackwise.core.identity.operator.roster import (
+    Census,
+    UnreadableNode,
+    disagreements,
+    roster,
+    row_of,
+)
 
 EMPTY = Census(mappings=(), registered={}, claims={}, owners={})
 WHOLE = Census(
@@ -133,3 +140,9 @@ def test_a_start_without_acquire_is_told():
     assert told(registered=same) == ()
     elsewhere = {7: replace(same[7], endpoints=frozenset({"x:1"}))}
     assert told(registered=elsewhere) == mapped
+
+
+def test_a_node_that_cannot_be_read_keeps_what_is_wrong_and_what_to_do():
+    error = InvalidConfig("invalid mapping: expected an id, got x", hint="write the id again")
+    assert UnreadableNode.of(error) == ("invalid mapping: expected an id, got x", error.hint)
+    assert UnreadableNode.of(InvalidConfig("x")).hint == ""

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import pytest
 
+from json_schemas import fault
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.codec import Codec
 from rackwise.core.json.declare import Checked
@@ -13,10 +14,12 @@ from rackwise.core.json.faults import Faults
 from rackwise.core.json.forms import (
     AnyForm,
     ChoiceForm,
+    Definitions,
     FlagForm,
     IntegerForm,
     MappingForm,
     NumberForm,
+    RecordForm,
     ScalarForm,
     TextForm,
 )
@@ -88,6 +91,29 @@ def test_a_check_gives_the_hint():
 @pytest.mark.parametrize("form", [ScalarForm(), AnyForm()])
 def test_without_a_value_the_stand_in_is_null(form):
     assert form.stand_in is None
+
+
+@pytest.mark.parametrize("value", [None, True, 1.5, "a", [], {}])
+def test_the_schema_of_a_single_value_accepts_what_the_form_reads(value):
+    schema = ScalarForm().schema(Definitions())
+    assert (fault(value, schema, schema) is None) is (read(ScalarForm(), value)[1] is None)
+
+
+class TestRecords:
+    RECORD = RecordForm({"size": COUNT, "about": RecordForm({"size": COUNT})})
+
+    def test_a_record_stays_as_it_is(self):
+        value = {"size": 1, "about": {"size": 2}}
+        assert read(self.RECORD, value) == (value, None)
+
+    def test_a_member_of_a_record_within_a_record_has_its_path(self):
+        _, error = read(self.RECORD, {"size": 1, "about": {"size": 10}})
+        assert error.message == "invalid f.json at $.about.size: expected a count, got 10"
+
+    def test_a_record_that_is_missing_is_one_fault_whatever_its_members_are(self):
+        _, error = read(self.RECORD, {"size": 1})
+        assert error.message == 'invalid f.json at $: missing key "about"'
+        assert self.RECORD.stand_in == {}
 
 
 def test_a_checked_text_is_a_form_of_its_own():

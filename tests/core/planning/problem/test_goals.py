@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.model import LogDir
 from rackwise.core.planning.model import (
     Add,
     Balance,
@@ -17,7 +18,7 @@ from rackwise.core.planning.model import (
     Replace,
     SetReplication,
 )
-from rackwise.core.planning.problem.goals import resolve_goal
+from rackwise.core.planning.problem.goals import check_takers, resolve_goal
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
 from rackwise.core.racks import Rack
 from small_clusters import small_cluster
@@ -83,3 +84,40 @@ class TestGoalsAsPolicies:
 def test_invalid_brokers_of_goals(goal: Goal, message: str) -> None:
     with pytest.raises(InvalidConfig, match=message):
         resolve_goal(goal, CLUSTER, POLICY)
+
+
+class TestCordonedBrokers:
+    """Broker 2 is dead and cordoned, broker 3 is live and cordoned."""
+
+    CORDONED = replace(
+        CLUSTER,
+        brokers=tuple(
+            replace(each, log_dirs=(LogDir(path="/data", is_cordoned=each.id != 1),))
+            for each in CLUSTER.brokers
+        ),
+    )
+
+    @pytest.mark.parametrize(
+        "goal", [Add(((9, Rack("/c")), (3, Rack("/b")))), Replace(((2, 1), (1, 3)))]
+    )
+    def test_a_new_broker_that_is_cordoned_is_rejected(self, goal: Goal) -> None:
+        with pytest.raises(InvalidConfig) as raised:
+            check_takers(goal, self.CORDONED)
+        assert raised.value.message == (
+            "invalid goal: expected new brokers that take replicas, got broker 3, which is cordoned"
+        )
+        assert (raised.value.wanted, raised.value.had) == ("brokers that are not cordoned", 3)
+        assert raised.value.hint == "uncordon broker 3, or name another"
+
+    @pytest.mark.parametrize(
+        "goal",
+        [
+            Add(((9, Rack("/c")), (1, Rack("/a")))),
+            Add(((2, Rack("/b")),)),  # dead: `resolve_goal` names the cause
+            Replace(((3, 1),)),
+            Drain((3,)),
+            Balance(),
+        ],
+    )
+    def test_a_goal_that_gives_a_cordoned_broker_nothing_is_accepted(self, goal: Goal) -> None:
+        check_takers(goal, self.CORDONED)
