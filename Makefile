@@ -12,12 +12,13 @@ export KAFKA KAFKA_VERSION
 BIN := .venv/bin
 PYTEST := pytest --durations=15 --randomly-seed=$(ORDER)
 CORE := tests/core src/rackwise/core
+SOLVER := tests/solver
 CONNECT := $(if $(filter exhaustive,$(PROFILE)),spark and not kafka and not long,connect)
 SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: docs help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long fuzz sbom check bench golden lock
+.PHONY: docs help venv minimal server-assignor demo live only test lane-spark lane-core lane-rest test-spark test-connect test-lines test-core test-solver test-rest test-kafka test-kafka-adapters test-kafka-cli test-kafka-rest long fuzz sbom check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -46,15 +47,15 @@ live: venv ## the same on real Kafka brokers; a repair there and back; one that 
 
 test: venv minimal ## all suites, real Kafka and Spark among them
 	@$(BIN)/python -m coverage erase
-	@$(BIN)/python tests/side_by_side.py "$(MAKE) -k lane-spark" "$(MAKE) -k lane-core" "$(MAKE) lane-rest"
+	@$(BIN)/python tests/side_by_side.py "$(MAKE) -k lane-spark" "$(MAKE) -k lane-core" "$(MAKE) -k lane-rest"
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report
 
 # Three lanes run at the same time; they share no port, no folder and no cache. Two of them end with
 # tests on brokers, which mostly wait: the other lanes use the processors meanwhile.
 lane-spark: test-spark test-kafka-cli
-lane-core: test-core test-kafka-adapters test-kafka-rest test-connect
-lane-rest: test-rest
+lane-core: test-core test-kafka-adapters test-kafka-rest
+lane-rest: test-solver test-rest test-connect
 
 test-spark:
 	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
@@ -67,12 +68,16 @@ test-connect:
 test-lines:
 	$(BIN)/python tests/spark_lines/run.py $(LINE)
 
-# The tests of core run once, where numpy is all there is.
+# The coverage of core is that of its own tests, which run once, where numpy is all there is, and of
+# the solver's. The other tests run without coverage, which makes them a half slower.
 test-core:
 	build/minimal/bin/python -m coverage run -p -m $(PYTEST) -o cache_dir=.pytest_cache/core -m "not long" $(CORE)
 
+test-solver:
+	$(BIN)/python -m coverage run -p -m $(PYTEST) -o cache_dir=.pytest_cache/solver -m "not server and not long" $(SOLVER)
+
 test-rest:
-	$(BIN)/python -m coverage run -p -m $(PYTEST) -m "not server and not long" $(CORE:%=--ignore=%)
+	$(BIN)/python -m $(PYTEST) -m "not server and not long" $(CORE:%=--ignore=%) --ignore=$(SOLVER)
 
 # Two at the same time: most of it waits for brokers. Either starts brokers of its own: Kafka 4.4, or
 # 4.3 with `make test-kafka KAFKA_VERSION=4.3`, and Kafka 3.9 on ZooKeeper.
