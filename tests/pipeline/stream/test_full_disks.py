@@ -10,7 +10,6 @@ import pytest
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from rackwise.core.errors import WorldError
-from rackwise.pipeline.kafka.records import KafkaTopic
 from rackwise.pipeline.stream import compact as compacting
 from rackwise.pipeline.stream import run as running
 from rackwise.pipeline.stream.run import StreamOptions, finish, keep_batch, start
@@ -82,6 +81,8 @@ def test_a_day_on_a_full_disk_leaves_no_files_and_is_compacted_with_room(spark, 
 
 @pytest.mark.classic
 def test_a_full_disk_of_a_new_checkpoint_is_named(spark, tmp_path):
+    from rackwise.pipeline.kafka.records import KafkaTopic  # wants Spark 4.2
+
     mark, out = tmp_path / "mark", tmp_path / "out"
     # No partitions; only what Spark's workers can import.
     topic = KafkaTopic(name="t", ends=dict, records=map, starting="earliest", most=9)
