@@ -99,6 +99,17 @@ def test_csv_table_with_or_without_header_and_comments():
     ]
 
 
+@pytest.mark.parametrize(
+    "above", ["# contact: net@example.com\n", "\n", "  \n# a@b\n\n"], ids=["mail", "blank", "both"]
+)
+@pytest.mark.parametrize("header", ["cidr,rack\n", "CIDR, Rack\n# more\n", ""])
+def test_comments_and_blank_lines_may_come_before_all(above, header):
+    text = f"{above}{header}10.0.5.0/24,/eu/b\n"
+    (row,) = parse_subnets(text, where="s.csv")
+    place = f"s.csv:{text.count(chr(10))}"
+    assert (str(row.network), row.rack.text, row.where) == ("10.0.5.0/24", "/eu/b", place)
+
+
 def test_table_as_pairs_of_rack_and_cidr():
     rows = parse_subnets("use1-az1@10.0.0.0/19<>use1-az2@10.0.32.0/19 \n", where="s.txt")
     assert [(str(row.network), row.rack.text, row.where) for row in rows] == [
@@ -130,6 +141,11 @@ def test_table_as_pairs_of_rack_and_cidr():
             "here,a\n",
             "invalid network at s:1: expected one such as 10.0.5.0/24, without host bits, got ",
         ),
+        (
+            "fe80::/64,/a\nfe80::%eth0/64,/b\n",
+            "invalid network at s:2: expected one such as 10.0.5.0/24, without host bits, got ",
+        ),
+        ("cidr,rack\ncidr,rack\n", "invalid network at s:2: expected one such as 10.0.5.0/24"),
         ("10.0.0.0/16,/a//b\n", 's:1: rack path has an empty segment: "/a//b"'),
         ("a@10.0.0.0/16<>nothing", "invalid pair 2 of s: expected rack@cidr, got 'nothing'"),
     ],

@@ -53,6 +53,8 @@ MAX_BUCKETS = 2**20
 V4_BITS = 32
 V6_BITS = 64
 """The number of leading bits of an IPv6 address that a lookup uses."""
+IPV4, IPV6 = 4, 6
+"""Versions of IP."""
 OCTETS = 4
 """Numbers in an IPv4 address."""
 HEADER = ["cidr", "rack"]
@@ -92,7 +94,7 @@ class LengthClass:
 
 def bits(version: int) -> int:
     """The number of leading bits that a lookup uses: 32 for IPv4, 64 for IPv6."""
-    return V4_BITS if version == OCTETS else V6_BITS
+    return V4_BITS if version == IPV4 else V6_BITS
 
 
 def ipv4(text: str) -> int | None:
@@ -118,7 +120,8 @@ def parse_subnets(text: str, *, where: str = "subnets") -> tuple[Subnet, ...]:
     The second form is that of the configuration of AutoMQ and WarpStream. Raises `InvalidSubnets`
     with `where` and the line for an invalid row; `length_classes` checks the whole table.
     """
-    rows = _pairs(text, where) if "@" in text.partition(",")[0] else _csv(text, where)
+    is_csv = "@" not in _first_line(text).partition(",")[0]
+    rows = _csv(text, where) if is_csv else _pairs(text, where)
     subnets = tuple(_subnet(cidr, rack, place) for cidr, rack, place in rows)
     if not subnets:
         raise InvalidSubnets(
@@ -131,6 +134,12 @@ def parse_subnets(text: str, *, where: str = "subnets") -> tuple[Subnet, ...]:
     return subnets
 
 
+def _first_line(text: str) -> str:
+    """The first line that is neither blank nor a comment; empty without one."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith("#")), "")
+
+
 def length_classes(subnets: Iterable[Subnet]) -> tuple[LengthClass, ...]:
     """The length classes, IPv4 before IPv6, finest first within a family.
 
@@ -139,7 +148,7 @@ def length_classes(subnets: Iterable[Subnet]) -> tuple[LengthClass, ...]:
     """
     by_network = _check_unambiguous(subnets)
     classes: list[LengthClass] = []
-    for version in (4, 6):
+    for version in (IPV4, IPV6):
         family = [subnet for subnet in by_network if subnet.network.version == version]
         lengths = prefix_classes(Counter(subnet.network.prefixlen for subnet in family))
         _check_size(family, lengths)
@@ -236,11 +245,14 @@ def _length_class(
 
 
 def _csv(text: str, where: str) -> Iterable[tuple[str, str, str]]:
+    is_first = True
     for number, row in _csv_rows(text, where):
         cells = [cell.strip() for cell in row]
-        if number == 1 and [cell.lower() for cell in cells] == HEADER:
+        if cells in ([], [""]) or cells[0].startswith("#"):
             continue
-        if not cells or cells[0].startswith("#"):
+        is_header = is_first and [cell.lower() for cell in cells] == HEADER
+        is_first = False
+        if is_header:
             continue
         if len(cells) != len(HEADER):
             raise InvalidSubnets(
@@ -290,7 +302,7 @@ def _subnet(cidr: str, rack: str, where: str) -> Subnet:
         network = ip_network(cidr)
     except ValueError:
         network = None
-    if network is None or "/" not in cidr:
+    if network is None or "/" not in cidr or "%" in cidr:
         raise InvalidSubnets(
             f"invalid network at {where}: expected one such as 10.0.5.0/24, without host bits, got "
             f"{escaped(cidr)!r}",

@@ -29,7 +29,7 @@ _PATTERNS: tuple[tuple[ZoneKind, str], ...] = (
     ("aws-zone-id", r"[a-z]{2,5}\d(-[a-z]{3}\d)?-az\d+"),
     ("aws-zone-name", r"[a-z]{2}(-[a-z]+){1,2}-\d(-[a-z]{3}-\d)?[a-z]"),
     ("gcp-zone", r"[a-z]+-[a-z]+\d+-[a-z]"),
-    ("azure-zone", r"[a-z]+\d?-\d"),
+    ("azure-zone", r"[a-z]+\d*-\d+"),
     ("number", r"\d+"),
 )
 

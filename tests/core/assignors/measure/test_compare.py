@@ -88,6 +88,13 @@ class TestChangeMembers:
             "new-a-1": Member(topics=("t", "u"), rack="a"),
         }
 
+    def test_a_new_member_never_takes_the_name_of_one_that_is_there(self):
+        first = change_members(GROUP, add={"a": 1})
+        both = change_members(first, add={"a": 2}, remove=["m"])
+        assert set(both) == {*GROUP, "new-a-1", "new-a-2", "new-a-3"} - {"m"}
+        again = change_members(first, add={"a": 1}, remove=["new-a-1"])
+        assert set(again) == {*GROUP, "new-a-2"}
+
     def test_removing_an_unknown_member(self):
         with pytest.raises(
             InvalidMember, match="invalid member to remove: expected a member of the group, got x"

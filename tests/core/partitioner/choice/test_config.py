@@ -103,6 +103,28 @@ def test_nan_is_rejected():
         PartitionerConfig(eps=float("nan"))
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [
+        ("sticky_bytes", "16384", "an integer"),
+        ("sticky_bytes", 1.5, "an integer"),
+        ("sticky_bytes", True, "an integer"),
+        ("availability_timeout_ms", None, "an integer"),
+        ("backlog_cap_windows", [], "an integer"),
+        ("rack_depth", "1", "an integer"),
+        ("eps", "0.1", "a number"),
+        ("eps", float("inf"), ">= 0"),
+        ("max_skew", float("inf"), ">= 1"),
+        ("rack", 5, "a text"),
+        ("semantics", [], "kip or upstream"),
+        ("draws", {}, "random or even"),
+    ],
+)
+def test_a_value_of_another_type_is_rejected(field, value, wanted):
+    with pytest.raises(PartitionerConfigError, match=f"invalid {field}: expected {wanted}, got "):
+        PartitionerConfig(**{field: value})
+
+
 @pytest.mark.parametrize("fields", [{"rack_depth": 1}, {"max_skew": 1.5}, {"draws": "even"}])
 def test_upstream_rejects_levels_bounds_and_even_draws(fields):
     with pytest.raises(

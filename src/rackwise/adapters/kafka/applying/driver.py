@@ -185,12 +185,12 @@ class _Driver:
             if not self.has_written:
                 raise
             outcome = self._state.partitions
-            done = [each for each, one in outcome.items() if one.class_ == "done"]
+            done = {each: None for each, one in outcome.items() if one.class_ == "done"}
             again = "rackwise resume" if self._state.mode == "apply" else "the same command again"
             raise PartialFailure(
                 f"{error.message}; nothing more was done{_throttled(self._state.ledger)}",
                 done=[f"{topic}-{number}" for topic, number in done],
-                skipped=[f"{t}-{n}" for t, n in outcome if (t, n) not in {*done}],
+                skipped=[f"{t}-{n}" for t, n in outcome if (t, n) not in done],
                 hint=f"{error.hint}; then {again}",
             ) from None
 

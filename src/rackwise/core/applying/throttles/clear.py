@@ -116,7 +116,8 @@ def _without_keys(
     line = ThrottleRestored(
         keys=tuple(keys), changed=tuple(key for key in keys if key in state.changed_throttles)
     )
-    ledger = {key: entry for key, entry in state.ledger.items() if key not in set(keys)}
+    restored = frozenset(keys)
+    ledger = {key: entry for key, entry in state.ledger.items() if key not in restored}
     return (line,), replace(state, ledger=ledger)
 
 

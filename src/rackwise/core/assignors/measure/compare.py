@@ -25,6 +25,7 @@ Source: KIP-429, KIP-848, KIP-881.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -124,8 +125,9 @@ def change_members(
 ) -> Members:
     """The group with members added in racks, and members removed.
 
-    `add`: rack -> number of new members, which are called `new-RACK-1` and so on. `remove`: member
-    ids. Raises `InvalidMember` for a member to remove that does not exist.
+    `add`: rack -> number of new members. They are called `new-RACK-1` and so on, without the
+    numbers that members have already. `remove`: member ids. Raises `InvalidMember` for a member to
+    remove that does not exist.
     """
     kept = dict(members)
     for member in remove:
@@ -138,8 +140,9 @@ def change_members(
             )
     topics = tuple(sorted({topic for member in members.values() for topic in member.topics}))
     for rack, count in add.items():
-        for number in range(1, count + 1):
-            kept[f"new-{rack}-{number}"] = Member(topics=topics, rack=rack)
+        names = (f"new-{rack}-{number}" for number in itertools.count(1))
+        free = (name for name in names if name not in members)
+        kept |= {name: Member(topics=topics, rack=rack) for name in itertools.islice(free, count)}
     return kept
 
 

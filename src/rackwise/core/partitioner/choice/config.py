@@ -80,16 +80,18 @@ class PartitionerConfig:
     short time as well."""
 
     def __post_init__(self) -> None:
-        if self.semantics not in {"kip", "upstream"}:
+        if self.semantics not in ("kip", "upstream"):
             raise _invalid_option("semantics", "kip or upstream", self.semantics)
-        if self.draws not in {"random", "even"}:
+        if self.draws not in ("random", "even"):
             raise _invalid_option("draws", "random or even", self.draws)
         _check_least("sticky_bytes", self.sticky_bytes, 1, hint="use the producer's batch.size")
         _check_least("availability_timeout_ms", self.availability_timeout_ms, 0)
         _check_least("backlog_cap_windows", self.backlog_cap_windows, 0)
-        _check_least("eps", self.eps, 0)
+        _check_least("eps", self.eps, 0, is_whole=False)
         if self.max_skew is not None:
-            _check_least("max_skew", self.max_skew, 1)
+            _check_least("max_skew", self.max_skew, 1, is_whole=False)
+        if not isinstance(self.rack, str | None):
+            raise _invalid_option("rack", "a text", self.rack)
         self._check_depth()
         if self.semantics == "upstream":
             self._check_upstream()
@@ -221,7 +223,7 @@ class PartitionerConfig:
 def _invalid_option(
     name: str, wanted: str, value: object, hint: str = HINT
 ) -> PartitionerConfigError:
-    had = escaped(value) if isinstance(value, str) else value
+    had = value if isinstance(value, int | float) else escaped(str(value))
     return PartitionerConfigError.of(name, wanted=wanted, had=had, hint=hint)
 
 
@@ -231,6 +233,10 @@ PRODUCER_RULES.add(
 )
 
 
-def _check_least(name: str, value: float, least: int, *, hint: str = HINT) -> None:
-    if math.isnan(value) or value < least:
+def _check_least(
+    name: str, value: object, least: int, *, is_whole: bool = True, hint: str = HINT
+) -> None:
+    if isinstance(value, bool) or not isinstance(value, int if is_whole else int | float):
+        raise _invalid_option(name, "an integer" if is_whole else "a number", value, hint)
+    if not math.isfinite(value) or value < least:
         raise _invalid_option(name, f">= {least}", value, hint)
