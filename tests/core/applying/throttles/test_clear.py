@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from applied_plans import cluster, move, plan_of, run
-from rackwise.core.applying.actions import SetThrottles, Wait
+from rackwise.core.applying.actions import SetThrottles, ThrottlesSet, Wait
 from rackwise.core.applying.journal.lines import ThrottleRestored
-from rackwise.core.applying.model import Caps, ThrottleKey
+from rackwise.core.applying.model import Caps, Entry, ThrottleKey
 from rackwise.core.applying.start import start, start_restore
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE
+from rackwise.core.applying.throttles.clear import on_set
 
 ONE = plan_of(move("t-0", (1, 2), (1, 3)))
 T0 = ("t", 0)
 
 
+class CountedName(str):
+    """A name that counts how often it is hashed."""
+
+    __slots__ = ()
+    hashes = 0
+
+    def __hash__(self):
+        type(self).hashes += 1
+        return super().__hash__()
+
+    __eq__ = str.__eq__
+
+
 class TestClearing:
+    def test_its_work_grows_with_the_number_of_topics(self):
+        keys = [ThrottleKey("topic", CountedName(f"t-{number}"), "k") for number in range(500)]
+        entry = Entry(prior=None, ours=("1",))
+        state = replace(start(ONE), phase="clearing", keys=tuple(keys))
+        state = replace(state, ledger=dict.fromkeys(keys, entry))
+        CountedName.hashes = 0
+        on_set(state, ThrottlesSet(at_ms=0, answers=dict.fromkeys(keys)))
+        assert CountedName.hashes < 20 * len(keys)
+
     def test_a_dead_broker_keeps_its_rate_and_the_run_says_so(self):
         plan = plan_of(move("t-0", (1, 2), (1, 3)), move("t-1", (4,), (5,)))
         world = cluster(plan)
