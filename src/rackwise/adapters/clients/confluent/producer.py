@@ -44,6 +44,7 @@ Source: KIP-794, KIP-1123; confluent-kafka 2.16, librdkafka's STATISTICS.md.
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field
 from threading import Lock
@@ -69,6 +70,9 @@ if TYPE_CHECKING:
     from rackwise.adapters.clients.steering import Steering
     from rackwise.core.partitioner import PartitionerConfig
 
+HAS_GLOBAL_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether Python does not interrupt `+=` of an attribute, which counts records without the lock. A
+Python without a global lock counts every record under the lock."""
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -259,7 +263,8 @@ class RackAwareProducer(SteeredClient, Producer):
                 raise
             steering.choice.add(size)
             delivery.marks.extend(steering.take_marks())
-        steering.open_room()
+        if HAS_GLOBAL_LOCK:
+            steering.open_room()
         return is_marked
 
     def _met(self, topic: str, *, waits: bool) -> Steering | None:
