@@ -176,7 +176,8 @@ def changed_worlds(draw):  # noqa: C901 (one draw after another)
     places = [(log.topic, log.partition) for log in logs]
     for group in draw(st.lists(st.sampled_from("gh"), unique=True)):
         world.commits[group] = {
-            (log.topic, log.partition): draw(st.none() | st.integers(0, log.end)) for log in logs
+            (log.topic, log.partition): draw(st.none() | st.just(log.end) | st.integers(0, log.end))
+            for log in logs
         }
         owned = draw(st.lists(st.sampled_from(places), unique=True))
         world.owners[group] = {place: draw(st.sampled_from("abc")) for place in owned}

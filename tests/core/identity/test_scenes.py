@@ -64,6 +64,11 @@ class TestACrash:
         for id_ in world.registered():
             assert world.mapped() == {"h": id_}
 
+    def test_a_start_that_is_not_killed_registers(self):
+        world = world_of({1}, {})
+        Start(world=world, key="h", rules=Rules(), nonce="1").go(1000).crash()
+        assert world.registered()
+
     def test_the_kips_text_forgets_one(self):
         forgotten = []
         for turns in range(45):
