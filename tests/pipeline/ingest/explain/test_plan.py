@@ -187,15 +187,13 @@ class TestCosts:
         assert expected_wall(cpu, None).quality == "unknown"
 
 
+@pytest.mark.usefixtures("no_session")
 def test_paths_of_this_machine_need_no_session(tmp_path, monkeypatch):
-    from pyspark.sql import SparkSession
-
     from rackwise.pipeline.ingest.explain import plan
 
     def failing(**_options):
         raise AssertionError("a session is created")
 
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(plan, "session", failing)
     write_parquet(tmp_path / "a.parquet", 5)
     found = explain([str(tmp_path)], "vpc", "side", master="local[3]", conf={})
