@@ -30,6 +30,13 @@ def test_the_conf_of_the_small_profile():
     assert "spark.sql.shuffle.partitions" not in settings("spark://host:7077", "batch", {})
 
 
+@pytest.mark.parametrize("profile", ["tiny", "small", "batch"])
+def test_no_profile_searches_the_plan_for_partitions_of_a_join(profile):
+    """No join has one, and for the joins of a request log the search takes seconds."""
+    key = "spark.sql.optimizer.dynamicPartitionPruning.enabled"
+    assert settings("local[2]", profile, {})[key] == "false"
+
+
 @pytest.mark.parametrize(
     ("master", "partitions"),
     [("local", 2), ("local[3]", 6), ("local[4,2]", 8), ("local[*]", 2 * (os.cpu_count() or 1))],

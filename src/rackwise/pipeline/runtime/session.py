@@ -64,10 +64,13 @@ OLDEST = (4, 0)
 
 _TUNED = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """Java compiles no method above 8000 bytes. A stage that is one such method runs up to three
-times slower than a stage in pieces. Spark splits the stages above this limit. Timestamps in tables
+times slower than a stage in pieces. Spark splits the stages above this limit. To find partitions
+that a join does not need, Spark writes the keys of each join as expressions of the files' columns.
+For a request log, this takes seconds. No join here has a partition as its key. Timestamps in tables
 are longs: Spark's own timestamp type, of 96 bits, is deprecated, has no statistics and takes longer
 to write."""
 _BY_FILE = "spark.python.unix.domain.socket.enabled"
