@@ -83,10 +83,12 @@ WITHOUT_SUBNETS = ("Google Cloud, zones of the log", "OpenTelemetry eBPF")
 SLOW = (
     "Parquet of version 2, two clusters, two days",
     "canonical, two regions",
+    "Google Cloud, zones of the log",
     "Google Cloud, paths of racks, two clusters",
+    "Azure",
     "OpenTelemetry eBPF",
 )
-"""Cases that only long runs have."""
+"""Cases that only long runs have; `tests/cli/analyze/test_cloud_logs.py` reads all clouds' logs."""
 
 
 @pytest.mark.parametrize(

@@ -131,20 +131,29 @@ def text_of(rows):
     )
 
 
+@pytest.fixture(scope="module")
+def outcomes_of_parquet(spark, tmp_path_factory):
+    """The outcomes of the scenes in Parquet files."""
+    folder = tmp_path_factory.mktemp("parquet")
+    fleet = fleet_of()
+    for number in range(4):
+        parquet.write_table(vpc_table(SCENES[number::4]), folder / f"{number}.parquet")
+    return silver(spark, fleet, buckets_of(fleet), folder / "out", [folder]).outcomes
+
+
 @pytest.mark.parametrize("reader", ["tasks", "Spark"])
-def test_sums_of_text_are_those_of_parquet(spark, tmp_path, monkeypatch, reader):
+def test_sums_of_text_are_those_of_parquet(
+    spark, tmp_path, monkeypatch, outcomes_of_parquet, reader
+):
     if reader == "Spark":
         monkeypatch.setattr("rackwise.pipeline.ingest.files.OTHER_CODECS", ("",))
     fleet = fleet_of()
-    logs, tables, out = (tmp_path / name for name in ("logs", "tables", "out"))
-    logs.mkdir(), tables.mkdir()
+    logs, out = (tmp_path / name for name in ("logs", "out"))
+    logs.mkdir()
     for number in range(4):
-        rows = SCENES[number::4]
-        parquet.write_table(vpc_table(rows), tables / f"{number}.parquet")
-        text = text_of(rows).encode()
+        text = text_of(SCENES[number::4]).encode()
         name = f"{number}.log.gz" if number % 2 else f"{number}.log"
         (logs / name).write_bytes(gzip.compress(text) if number % 2 else text)
-    wanted = silver(spark, fleet, buckets_of(fleet), tmp_path / "wanted", [tables])
     with (logs / "2.log").open("a") as file:
         file.write("\n \nshort\n" + text_of([]))
     (logs / "broken.log.gz").write_bytes(gzip.compress(b"x" * 100)[:-3])
@@ -153,7 +162,7 @@ def test_sums_of_text_are_those_of_parquet(spark, tmp_path, monkeypatch, reader)
     reasons = {reason: (rows, size) for reason, rows, size in made.outcomes.by_reason}
     more = {f"malformed:{name}": (1, None) for name in ("columns", "header", "file")}
     assert reasons == more | {
-        reason: (rows, size) for reason, rows, size in wanted.outcomes.by_reason
+        reason: (rows, size) for reason, rows, size in outcomes_of_parquet.by_reason
     }
     bad = parquet.read_table(out / "quarantine").to_pylist()
     assert {

@@ -55,7 +55,7 @@ def read(spark, folder):
 def bad(rows):
     return sorted(
         (row.source_file.rpartition("/")[2], row.malformed, (row.raw or "")[:30])
-        for row in rows.collect()
+        for row in rows
         if row.malformed
     )
 
@@ -90,7 +90,7 @@ def test_hostile_lines_become_bad_rows(spark, tmp_path):
         LINE.encode(),
     ]
     (tmp_path / "a.log").write_bytes(b"\n".join(lines))
-    rows = read(spark, tmp_path)
+    rows = read(spark, tmp_path).collect()
     assert bad(rows) == [
         ("a.log", "malformed:charset", LINE[:30].replace("eni-k", "eni-\ufffd")),
         ("a.log", "malformed:columns", "\x00" * 20),
@@ -100,9 +100,8 @@ def test_hostile_lines_become_bad_rows(spark, tmp_path):
         ("a.log", "malformed:line", "x " * 15),
         ("a.log", "malformed:line", "y" * 30),
     ]
-    kept = rows.collect()
-    assert sum(row.malformed is None for row in kept) == 2
-    assert max(len(row.raw) for row in kept) == 4096
+    assert sum(row.malformed is None for row in rows) == 2
+    assert max(len(row.raw) for row in rows) == 4096
 
 
 @pytest.mark.connect
@@ -148,6 +147,9 @@ def test_lines_are_numbered_through_all_blocks_of_a_file(spark, tmp_path):
     assert sorted(row.row_offset for row in found) == [2, 5, 19, 20_002, 40_001]
 
 
+KINDS = ("cut", "flipped", "padded", "no gzip")
+
+
 def broken_gzip(kind):
     whole = gzip.compress(f"{V2}\n{LINE}\n".encode() * 2000)
     flipped = bytearray(whole)
@@ -160,22 +162,36 @@ def broken_gzip(kind):
     }[kind]
 
 
-@pytest.mark.parametrize("kind", ["cut", "flipped", "padded", "no gzip"])
-def test_a_broken_gzip_file_is_one_bad_row_and_the_rest_is_read(spark, tmp_path, fleet, kind):
+def write_intact(folder):
+    """Two files that are sound, one of them of two members."""
+    (folder / "members.log.gz").write_bytes(
+        gzip.compress(f"{V2}\n".encode()) + gzip.compress(f"{LINE}\n".encode())
+    )
+    (folder / "a.log").write_text(f"{V2}\n{LINE}\n")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_broken_gzip_file_is_one_bad_row_and_the_rest_is_read(spark, tmp_path, kind):
+    (tmp_path / "broken.log.gz").write_bytes(broken_gzip(kind))
+    write_intact(tmp_path)
+    rows = read(spark, tmp_path).collect()
+    assert bad(rows) == [("broken.log.gz", "malformed:file", "")]
+    assert sum(row.malformed is None for row in rows) == 2
+
+
+def test_broken_gzip_files_are_in_quarantine(spark, tmp_path, fleet):
     from rackwise.pipeline.ingest.formats import flow_facts
     from rackwise.pipeline.ingest.silver import quarantined_rows
 
-    (tmp_path / "broken.log.gz").write_bytes(broken_gzip(kind))
-    (tmp_path / "members.log.gz").write_bytes(
-        gzip.compress(f"{V2}\n".encode()) + gzip.compress(f"{LINE}\n".encode())
-    )
-    (tmp_path / "a.log").write_text(f"{V2}\n{LINE}\n")
+    for number, kind in enumerate(KINDS):
+        (tmp_path / f"{number}.log.gz").write_bytes(broken_gzip(kind))
+    write_intact(tmp_path)
     rows = read(spark, tmp_path)
-    assert bad(rows) == [("broken.log.gz", "malformed:file", "")]
-    assert sum(row.malformed is None for row in rows.collect()) == 2
     facts = flow_facts(rows, fleet, buckets_of(fleet), format="vpc", persist=at_once)
-    (row,) = quarantined_rows(facts, files_in(spark, tmp_path)).collect()
-    assert (row.reason, row.row_offset, row.bytes) == ("malformed:file", 0, None)
+    found = quarantined_rows(facts, files_in(spark, tmp_path)).collect()
+    assert sorted(
+        (row.source_file.rpartition("/")[2], row.reason, row.row_offset, row.bytes) for row in found
+    ) == [(f"{number}.log.gz", "malformed:file", 0, None) for number in range(len(KINDS))]
 
 
 def test_an_unreadable_file_is_rejected(spark, tmp_path):
