@@ -21,10 +21,13 @@ from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings import EPS
 from rackwise.core.text import escaped
 from rackwise.core.traffic import named_levels, prices_of, rates_of
+from rackwise.pipeline.bill.gold.inputs import RequestedDays
 from rackwise.pipeline.fleet.fleet import histories
+from rackwise.pipeline.fleet.rack_tables import RackTables
 from rackwise.pipeline.fleet.snapshots import require_addresses, with_settled_racks
 from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.formats import DEFAULT, input_format
+from rackwise.pipeline.ingest.formats.base import FactOptions
 from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 from rackwise.pipeline.runtime.remotes import is_local
 from rackwise.pipeline.runtime.stores.filesystems import check_no_password
@@ -137,6 +140,37 @@ class AnalyzeRequest:
         return replace(self, snapshots=with_settled_racks(self.snapshots, names), parse=parse)
 
     @property
+    def days(self) -> RequestedDays:
+        """The days to keep."""
+        return RequestedDays(first=self.first_day, last=self.last_day)
+
+    def fact_options(self, count_rows: Callable[[int], None] | None) -> FactOptions:
+        """How rows become facts; `count_rows`: see `FactOptions`."""
+        return FactOptions(
+            side=self.side,
+            days=self.days.bounds,
+            clients=self.clients,
+            is_exact=self.dedupe == "exact",
+            count_rows=count_rows,
+        )
+
+    @property
+    def rack_tables(self) -> RackTables:
+        """The tables with racks of clients."""
+        return RackTables(subnets=self.subnets, addresses=self.addresses, clients=self.clients)
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The names of the rack levels, coarsest first: the given ones, else the policy's."""
+        return self.levels or self.policy.racks.levels
+
+    @property
+    def named_policy(self) -> Policy:
+        """The policy with the given names of the rack levels, which prices refer to."""
+        policy, levels = self.policy, self.levels
+        return replace(policy, racks=replace(policy.racks, levels=levels)) if levels else policy
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options as JSON values, for the summary."""
         return {
@@ -225,7 +259,7 @@ def check_request(request: AnalyzeRequest) -> None:
     if request.flows or request.rates:
         brokers = (broker for one in request.snapshots for broker in one.cluster.brokers)
         depth = max((len(broker.rack.levels) for broker in brokers if broker.rack), default=0)
-        named_levels(depth, request.levels or request.policy.racks.levels)
+        named_levels(depth, request.level_names)
 
 
 def check_shared(spark: SparkSession, folder: str) -> None:

@@ -18,7 +18,7 @@ from rackwise.core.history import StandingDay
 from rackwise.core.owners import OwnerGlob, Owners
 from rackwise.pipeline.bill.coded_fleet import CodedFleet
 from rackwise.pipeline.bill.cost import Pricing, price_traffic
-from rackwise.pipeline.bill.gold import bill
+from rackwise.pipeline.bill.gold.tables import bill
 from rackwise.pipeline.bill.model import ROLL_UPS
 from rackwise.pipeline.bill.roll_ups import matrix, ordered, roll_up, standings
 from rackwise.pipeline.bill.traffic import merge_sources, traffic

@@ -13,7 +13,7 @@ import pytest
 from rackwise.core.model import Cluster, Configs, GroupMember
 from rackwise.core.racks import Rack
 from rackwise.core.savings import CONDITIONS, Layout
-from rackwise.pipeline.bill.gold import ResultOptions, all_results
+from rackwise.pipeline.bill.gold.results import ResultOptions, all_results
 from rackwise.pipeline.bill.savings import TOO_SHORT, SavingOptions, _row, savings_part
 from rackwise.pipeline.engines.spark import SessionEngine
 from rackwise.pipeline.fleet.fleet import fleet_of_snapshots

@@ -18,7 +18,7 @@ from rackwise.core.traffic import RateRow, apportion, rates_of
 from rackwise.pipeline.bill import traffic as module
 from rackwise.pipeline.bill.coded_fleet import CodedFleet
 from rackwise.pipeline.bill.cost import Pricing
-from rackwise.pipeline.bill.gold import bill_cluster
+from rackwise.pipeline.bill.gold.cross_rack import bill_cluster
 from rackwise.pipeline.bill.traffic import BY_PAIR, ROW, traffic, traffic_task, with_precedence
 from rackwise.pipeline.bill.traffic import apportion as spread
 from rackwise.pipeline.bill.weights import fleet_weights, merged, metered_weights, seen_weights

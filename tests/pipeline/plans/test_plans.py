@@ -279,7 +279,7 @@ def test_each_row_and_the_sum_have_the_change_of_the_monthly_bill(made, rows):
 
 def test_known_changes_are_summed():
     from rackwise.pipeline.plans.fleet_plans import Plans
-    from rackwise.pipeline.summary import plans_part
+    from rackwise.pipeline.summary.document import plans_part
 
     def row(name, usd, reads):
         numbers = dict.fromkeys(("moves", "partitions", "bytes"), 1)

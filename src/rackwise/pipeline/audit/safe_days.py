@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.core.audit import audit
-from rackwise.core.history import StandingDay
+from rackwise.core.history import StandingDay, merge_days
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,3 +72,19 @@ def safe_days(
             )
         )
     return found
+
+
+def with_safety(
+    days: tuple[StandingDay, ...],
+    snapshots: Sequence[Snapshot],
+    audits: Iterable[ClusterFindings],
+    policy: Policy,
+    folder: str,
+) -> tuple[StandingDay, ...]:
+    """The days, with the safety of those of this run: its traffic's and its snapshots'.
+
+    `folder`: of the tables of this run.
+    """
+    taken = {each.place for each in snapshot_days(snapshots)}
+    own = {each.place for each in days if each.tables == folder or each.place in taken}
+    return merge_days(days, safe_days(own, snapshots, audits, policy))

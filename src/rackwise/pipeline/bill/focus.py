@@ -102,6 +102,18 @@ def left_out(standings: Iterable[Standing]) -> int:
     return sum(one.bytes for one in standings if one.level != 0 and one.usd is None)
 
 
+def left_out_notes(standings: Iterable[Standing]) -> tuple[str, ...]:
+    """A note if bytes are left out."""
+    unknown = left_out(standings)
+    if not unknown:
+        return ()
+    note = (
+        f"csv/focus.csv leaves out {unknown} bytes whose racks or price are not known; "
+        "give --subnets, --clients and --prices"
+    )
+    return (note,)
+
+
 def _regions(racks: pa.ChunkedArray, levels: Sequence[str]) -> pa.Array:
     """The region of each rack; null if no level is called region, or the rack has none."""
     coded = racks.combine_chunks().dictionary_encode()

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from decimal import Decimal
 
-    from rackwise.core.billed.comparison import BilledComparison
     from rackwise.core.traffic import Price
     from rackwise.pipeline.columns.table_rows import TableRows
 
@@ -74,7 +73,5 @@ class Bill:
     """Rows of UNMETERED."""
     reconciliation: Sequence[Mapping[str, Any]] = ()
     """Rows of RECONCILIATION."""
-    billed: BilledComparison | None = None
-    """The comparison with the provider's own bill; None if it is not given."""
     charges: CsvTable = ((), ())
     """The bill as a FOCUS dataset."""

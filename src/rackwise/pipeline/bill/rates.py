@@ -28,25 +28,29 @@ own rack.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from rackwise.core.text import counted
+from rackwise.core.traffic import rates_of
 from rackwise.pipeline.bill.traffic import FACT
 from rackwise.pipeline.columns.clock import DAY_S, day_number
 from rackwise.pipeline.columns.groups import summed
+from rackwise.pipeline.fleet.cluster_names import names_by_text
 from rackwise.pipeline.schemas import ESTIMATED, FETCH, PRODUCE, REPLICATE, SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from numpy.typing import NDArray
 
     from rackwise.core.model import Cluster, Group, GroupMember
     from rackwise.core.racks import Rack
-    from rackwise.core.traffic import Rates
+    from rackwise.core.traffic import RateRow, Rates
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.layouts import RackOf
     from rackwise.pipeline.fleet.snapshots import Snapshot
@@ -67,6 +71,15 @@ def own_rack(_cluster: Cluster, _group: Group, member: GroupMember) -> Rack | No
     return member.rack
 
 
+def rates_by_name(rows: Iterable[RateRow], snapshots: Sequence[Snapshot]) -> Rates:
+    """The rates of rows whose cluster is a name or an id, by the names of the clusters.
+
+    Raises `InvalidRates`, like `core.traffic.rates_of`.
+    """
+    names = names_by_text(snapshots)
+    return rates_of(replace(row, cluster=names.get(row.cluster, row.cluster)) for row in rows)
+
+
 def unknown_topics(fleet: Fleet, rates: Rates) -> tuple[tuple[str, str], ...]:
     """The (cluster, topic) of rates without a partition in a last snapshot; sorted."""
     known = {
@@ -76,6 +89,19 @@ def unknown_topics(fleet: Fleet, rates: Rates) -> tuple[tuple[str, str], ...]:
     }
     rated = {*rates.ins, *((cluster, topic) for cluster, topic, _ in rates.outs)}
     return tuple(sorted(rated - known))
+
+
+def ignored_rates_notes(fleet: Fleet, rates: Rates) -> list[str]:
+    """A note if rates are of topics that no snapshot has."""
+    missing = unknown_topics(fleet, rates)
+    if not missing:
+        return []
+    cluster, topic = missing[0]
+    note = (
+        f"rates of {counted(len(missing), 'topic')} are ignored: no snapshot has a "
+        f"partition of them; the first is {topic} of cluster {cluster}"
+    )
+    return [note]
 
 
 def model_traffic(

@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, FlowColumns, Layout
 from rackwise.core.savings import savings as savings_of
-from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
+from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.columns.table_rows import leading
 from rackwise.pipeline.fleet.layouts import cluster_of
 from rackwise.pipeline.schemas import SAVINGS, UNKNOWN_RACK, arrow_schema
@@ -71,6 +71,11 @@ class SavingOptions:
     eps: tuple[float, ...] = EPS
     unkeyed: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     """This and `eps`: as in `core.savings`."""
+
+
+def month_seconds(seconds: int, *, extrapolate: bool) -> int | None:
+    """The seconds from which 30 days are extrapolated; None if they are too few."""
+    return seconds if extrapolate or seconds >= LEAST_S else None
 
 
 def savings_table(left: pa.Table, right: pa.Table, options: SavingOptions) -> pa.Table:

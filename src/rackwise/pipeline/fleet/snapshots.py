@@ -23,6 +23,7 @@ from rackwise.pipeline.fleet.cluster_names import cluster_names, whole_stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
 
     from rackwise.core.model import Cluster
 
@@ -87,6 +88,11 @@ def with_settled_racks(
 ) -> tuple[Snapshot, ...]:
     """The snapshots with the racks that count; `names`: plain name of a rack -> path."""
     return tuple(replace(one, cluster=one.cluster.settled(names)) for one in snapshots)
+
+
+def last_day(snapshots: Iterable[Snapshot]) -> date:
+    """The day on which the last snapshot was taken, in UTC."""
+    return max(snapshot.taken_at.date() for snapshot in snapshots)
 
 
 def require_addresses(snapshots: Iterable[Snapshot]) -> None:

@@ -223,6 +223,15 @@ def find_repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]
     return tuple(tuple(same) for same in places.values() if len(same) > 1)
 
 
+def repeated_notes(files: Sequence[FlowFile]) -> list[str]:
+    """A note for each group of `find_repeated`."""
+    return [
+        f"{len(same)} flow files have equal name and size; all of them are read: "
+        + ", ".join(file.path for file in same)
+        for same in find_repeated(files)
+    ]
+
+
 def read_files(rows: DataFrame) -> tuple[str, ...]:
     """The URIs of the files of these rows; empty if there are more than `MOST_NUMBERED`."""
     if (named := rows.schema["source_file"].metadata.get(FILES)) is not None:

@@ -36,7 +36,8 @@ LOADED = (
     *("pandas", "pyarrow.compute", "pyarrow.parquet", "pyspark.worker"),
     *("rackwise.pipeline.ingest.canonical_facts", "rackwise.pipeline.ingest.vpc_facts"),
     *("rackwise.pipeline.ingest.sums", "rackwise.pipeline.ingest.table_files"),
-    *("rackwise.pipeline.bill.gold", "rackwise.pipeline.runtime.task_clusters"),
+    *("rackwise.pipeline.bill.gold.cross_rack", "rackwise.pipeline.bill.gold.results"),
+    "rackwise.pipeline.runtime.task_clusters",
 )
 """What tasks of `analyze` need. Loading them opens no connection and begins no pool of threads."""
 ARCHIVES = (".zip", ".jar")

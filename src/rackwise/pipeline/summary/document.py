@@ -5,7 +5,7 @@ ISO 8601, and unknown values are null. A long table has its first 1,000 rows and
 every cluster; `rows` has the number of all rows, and the CSV files have all rows. Days, kinds and
 levels are summed over all clusters and are complete. The same input gives the same document.
 
-What this does not do: run Spark; see `job`.
+What this does not do: run Spark; see `job`. Write CSV files; see `csv_tables`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from rackwise.core.savings import SEPARATOR
 from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
-from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
+from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
 from rackwise.pipeline.bill.history import history_part
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill
 from rackwise.pipeline.bill.reconciliation import reconciliation_part
-from rackwise.pipeline.bill.savings import TOO_SHORT, savings_part
+from rackwise.pipeline.bill.savings import TOO_SHORT, month_seconds, savings_part
 from rackwise.pipeline.columns.table_rows import TableRows, leading_places
 
 if TYPE_CHECKING:
@@ -304,11 +304,6 @@ def _dollars(standings: Sequence[Standing]) -> tuple[Decimal | None, Decimal | N
 
 def _observed(bill: Bill) -> dict[str, Any]:
     return {"from": plain(bill.period[0]), "to": plain(bill.period[1]), "seconds": bill.seconds}
-
-
-def month_seconds(seconds: int, *, extrapolate: bool) -> int | None:
-    """The seconds from which 30 days are extrapolated; None if they are too few."""
-    return seconds if extrapolate or seconds >= LEAST_S else None
 
 
 def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int]:

@@ -9,10 +9,10 @@ import pytest
 
 from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
-from rackwise.pipeline.bill.savings import TOO_SHORT
+from rackwise.pipeline.bill.savings import TOO_SHORT, month_seconds
 from rackwise.pipeline.columns.table_rows import TableRows
 from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
-from rackwise.pipeline.summary import (
+from rackwise.pipeline.summary.document import (
     EACH,
     LOST,
     SHOWN,
@@ -20,7 +20,6 @@ from rackwise.pipeline.summary import (
     _totals,
     _unattributed,
     cross_by_cluster,
-    month_seconds,
 )
 
 DAYS = [date(2026, 1, 1 + n) for n in range(31)] + [date(2026, 2, 1 + n) for n in range(28)]
