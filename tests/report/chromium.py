@@ -115,9 +115,13 @@ class Page:
             deviceScaleFactor=1,
             mobile=False,
         )
+        self.scheme(dark=dark)
+        self._load(file.as_uri())
+
+    def scheme(self, *, dark: bool) -> None:
+        """Let the window have this colour scheme; an open page follows it."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-        self._load(file.as_uri())
 
     def _load(self, url: str) -> None:
         self.events.clear()

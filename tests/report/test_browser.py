@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rackwise.report import html
 from report import chromium
-from report.summaries import hostile, summary
+from report.large_pages import document_of, text_of
 
 IS_REQUIRED = (
     os.environ.get("RACKWISE_REQUIRE_BROWSER") == "1"
@@ -27,17 +26,7 @@ pytestmark = pytest.mark.skipif(
     reason=f"no browser on PATH: {', '.join(chromium.BROWSERS)}",
 )
 
-CASES = {
-    "a week": {"topics": 24, "days": 7},
-    "hostile": {"topics": 12, "days": 3, "named": hostile},
-    "no traffic": {"has_traffic": False},
-    "fleet": {
-        "clusters": 200,
-        "racks": ("/eu/a", "/eu/b", "/us/a"),
-        "levels": ("region", "zone"),
-        "topics": 1,
-    },
-}
+CASES = ("a week", "hostile", "no traffic", "fleet")
 OTHERS = ("a week", "no traffic")
 WIDTHS = (360, 1280)
 SCHEMES = ("light", "dark")
@@ -85,8 +74,8 @@ new Promise(done => {
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
-    for name, case in CASES.items():
-        (folder / f"{name}.html").write_text(html.render(summary(**case)))
+    for name in CASES:
+        (folder / f"{name}.html").write_text(text_of(name))
     return {name: folder / f"{name}.html" for name in CASES}
 
 
@@ -126,8 +115,7 @@ class TestCharts:
     def test_they_follow_the_colour_scheme(self, page, files):
         page.open(files["a week"], width=1280)
         light = page.run(BAR_FILL)
-        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
-        page.call("Emulation.setEmulatedMedia", features=dark)
+        page.scheme(dark=True)
         page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert page.run(BAR_FILL) != light
         assert page.complaints == []
@@ -183,7 +171,7 @@ class TestHostileNames:
         page.open(files["hostile"], width=1280)
         found = page.run(ELEMENTS)
         plain = tmp_path / "plain.html"
-        plain.write_text(html.render(summary(topics=12, days=3)))
+        plain.write_text(text_of("harmless"))
         page.open(plain, width=1280)
         assert page.run(ELEMENTS) == found
 
@@ -193,7 +181,7 @@ WORDS = re.compile(r"_([a-z])")
 
 
 def test_sums_in_the_page_equal_the_summary(page, files):
-    document = summary(**CASES["a week"])
+    document = document_of("a week")
     verdict, plans = document["verdict"], document["plans"]
     page.open(files["a week"], width=360)
     shown = page.run(SUMS)

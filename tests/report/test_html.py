@@ -14,6 +14,7 @@ import pytest
 
 from rackwise.core.text import escaped
 from rackwise.report import html
+from report.large_pages import FLEET, document_of, text_of
 from report.pages import Page
 from report.summaries import HOSTILE, KEYS, hostile, summary
 
@@ -33,7 +34,6 @@ TRAFFIC_CHARTS = {
 }
 ADDRESSES = ("href", "src", "action", "srcset", "data", "poster", "formaction", "background")
 MB = 10**6
-FLEET = {"racks": ("/eu/a", "/eu/b", "/us/a"), "levels": ("region", "zone"), "topics": 2}
 
 
 def _lists(value):
@@ -52,12 +52,12 @@ def page_of(document):
 
 @pytest.fixture(scope="module")
 def document():
-    return summary(topics=24, days=7)
+    return document_of("a week")
 
 
 @pytest.fixture(scope="module")
-def page(document):
-    return page_of(document)
+def page():
+    return Page(text_of("a week"))
 
 
 def figures(page):
@@ -243,7 +243,7 @@ class TestStructure:
 
     def test_the_same_summary_gives_the_same_bytes(self, document):
         again = json.JSONDecoder().decode(json.dumps(document))
-        assert html.render(again) == html.render(document)
+        assert html.render(again) == text_of("a week")
 
 
 class TestSums:
@@ -593,8 +593,8 @@ class TestSavings:
 
 class TestSize:
     def test_200_clusters_fit_in_3_megabytes(self):
-        document = summary(clusters=200, days=2, **FLEET)
-        text = html.render(document)
+        text = text_of("fleet")
+        assert len(document_of("fleet")["clusters"]) == 200
         assert len(text.encode()) <= 3 * MB
         page = Page(text)
         assert "150 more rows in summary.json" in page.by_id("top").text
@@ -622,7 +622,7 @@ print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 
 @pytest.fixture(scope="module")
 def hostile_text():
-    return html.render(summary(topics=12, days=3, named=hostile))
+    return text_of("hostile")
 
 
 @pytest.fixture(scope="module")
@@ -632,10 +632,10 @@ def hostile_page(hostile_text):
 
 class TestHostileNames:
     def test_they_give_the_same_elements_as_harmless_ones(self, hostile_page):
-        assert hostile_page.tree == page_of(summary(topics=12, days=3)).tree
+        assert hostile_page.tree == Page(text_of("harmless")).tree
 
     def test_they_add_no_attribute(self, hostile_page):
-        harmless = page_of(summary(topics=12, days=3))
+        harmless = Page(text_of("harmless"))
         names = {name for element in hostile_page.elements for name in element.attributes}
         assert names == {name for element in harmless.elements for name in element.attributes}
 
