@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from rackwise.adapters import files
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
+from refusals import called
 
 COMMAND = [sys.executable, "-m", "rackwise.cli"]
 FIRST, SECOND, THIRD = (f"2026-11-{day}T02:00:00Z" for day in (26, 27, 28))
@@ -46,16 +49,20 @@ class Fleet:
             )
         )
 
+    def command(self, at, *words):
+        """The words of a run of the night, and its variables beside those of this process."""
+        options = ["--fleet", str(self.file), "--out", str(self.data), "--at", at, *self.words]
+        if self.url is None:
+            return [*words, "nightly", *options], {}
+        notify = ["--notify", "${env:RACKWISE_HOOK}"]
+        return [*words, "nightly", *options, *notify], {"RACKWISE_HOOK": self.url}
+
     def started(self, at, *words):
         """A run of the night, as a process."""
-        options = ["--fleet", str(self.file), "--out", str(self.data), "--at", at, *self.words]
-        environ = dict(os.environ)
-        if self.url is not None:
-            environ["RACKWISE_HOOK"] = self.url
-            options += ["--notify", "${env:RACKWISE_HOOK}"]
+        command, environ = self.command(at, *words)
         return subprocess.Popen(
-            [*COMMAND, *words, "nightly", *options],
-            env=environ,
+            [*COMMAND, *command],
+            env=os.environ | environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -64,6 +71,14 @@ class Fleet:
     def night(self, at, *words):
         """A run of the night to its end."""
         return ended(self.started(at, *words))
+
+    def called(self, at, *words):
+        """A run of the night in this process; its steps are processes."""
+        command, environ = self.command(at, *words)
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environ.items():
+                patch.setenv(name, value)
+            return Ended(*called(*command))
 
     def killed(self, at, after_s):
         """A run that is killed; the result if it ended before."""

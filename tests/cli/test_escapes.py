@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from functools import cache
 
 import pytest
 
@@ -54,6 +55,12 @@ def hostile(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def ran(hostile):
+    """All that the command lines of a command print on hostile files; they run once."""
+    return cache(lambda name: run_all(name, hostile, ""))
+
+
+@pytest.fixture(scope="module")
 def hostile_racks(tmp_path_factory):
     """The same with racks; most commands find no rack then. The name of the folder is no UTF-8."""
     folder = tmp_path_factory.mktemp("racks") / f"{SIGNS}{NOT_TEXT}"
@@ -94,15 +101,15 @@ def run_all(name, folder, rack):
 
 
 @pytest.mark.parametrize("name", COMMAND_LINES)
-def test_names_in_files_reach_no_terminal_and_no_document(name, hostile, hostile_racks):
-    told = run_all(name, hostile, "") + run_all(name, hostile_racks, HOSTILE)
+def test_names_in_files_reach_no_terminal_and_no_document(name, ran, hostile_racks):
+    told = ran(name) + run_all(name, hostile_racks, HOSTILE)
     is_told = any(f"{escape}202e" in told for escape in ("\\u", "&#8238;"))
     assert is_told or name in WITHOUT_NAMES, "no name is shown: the law says nothing"
 
 
-def test_names_in_files_reach_no_page_metric_or_table(hostile):
+def test_names_in_files_reach_no_page_metric_or_table(ran, hostile):
     for name in COMMAND_LINES:
-        run_all(name, hostile, "")
+        ran(name)
     kinds = set()
     for path in hostile.rglob("*"):
         if path.suffix in SHOWN:

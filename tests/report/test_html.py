@@ -217,7 +217,7 @@ class TestStructure:
     def test_every_table_that_shows_50_of_its_rows_packs_the_others(self):
         document = summary(topics=3)
         for rows in _lists(document):
-            rows.extend(rows * (120 // len(rows)))
+            rows.extend(rows * (60 // len(rows)))
         text = html.render(document)
         page = Page(text)
         content = zlib.decompress(b64decode(page.by_id("packed").text)).decode()

@@ -8,9 +8,10 @@ import pytest
 
 from kafka_traffic import until
 from nights import FIRST, SECOND, THIRD, Fleet, ended
-from rackwise.adapters.nightly_steps import StepProcess
+from rackwise.adapters.nightly_steps import StepEnd, StepProcess, cause_of
 from rackwise.cli.fleet.nightly import drive
 from rackwise.cli.main import run
+from refusals import called
 from webhooks import free_port, webhook
 
 DOWN = {"bootstrap": "127.0.0.1:1", "command_config": "missing.properties"}
@@ -28,8 +29,30 @@ def fleet(tmp_path, hook):
     return Fleet(tmp_path, {"a": DOWN, "b": DOWN | {"bootstrap": "127.0.0.1:2"}}, url=hook.url)
 
 
+class StepHere(StepProcess):
+    """A step that runs its command in this process, for nights that are not about processes."""
+
+    def __init__(self, words, **_):
+        self._ended = called(*words)
+
+    def ended(self, *_, **__):
+        code, out, err = self._ended
+        reason, hint = cause_of(err)
+        return StepEnd(exit=code, reason=reason, hint=hint, stdout=out.encode(), took_ms=1)
+
+    def close(self, *_):
+        pass
+
+
+@pytest.fixture
+def nights(fleet, monkeypatch):
+    """The same fleet, whose steps start no process."""
+    monkeypatch.setattr(drive, "StepProcess", StepHere)
+    return fleet
+
+
 def test_each_cluster_that_fails_is_told_once_and_the_state_says_why(fleet, hook):
-    result = fleet.night(FIRST)
+    result = fleet.called(FIRST)
     assert result.code == 3, result
     assert result.err.count("warning: first-look of ") == 2
     assert fleet.exits() == {("first-look", "a"): 1, ("first-look", "b"): 1, ("notify",): 0}
@@ -39,56 +62,56 @@ def test_each_cluster_that_fails_is_told_once_and_the_state_says_why(fleet, hook
     assert 'rackwise_nightly_steps_failed{cluster="a"} 1\n' in metrics(fleet)
     assert "rackwise_nightly_last_success_timestamp_seconds" not in metrics(fleet)
 
-    again = fleet.night(SECOND)
+    again = fleet.called(SECOND)
     assert again.code == 3
     assert fleet.state()["night"]["day"] == "2026-11-27"
     assert len(hook.documents) == 1
 
 
 @pytest.mark.parametrize("answer", [500, "down"])
-def test_notices_that_nobody_took_are_sent_by_the_next_run(fleet, hook, answer):
+def test_notices_that_nobody_took_are_sent_by_the_next_run(nights, hook, answer):
     if answer == "down":
-        fleet.url = f"http://127.0.0.1:{free_port()}/canary"
+        nights.url = f"http://127.0.0.1:{free_port()}/canary"
     else:
         hook.answer = answer
-    result = fleet.night(FIRST)
+    result = nights.called(FIRST)
     assert result.code == 3
     assert "2 unsent" in result.out
-    assert fleet.exits()["notify",] == 1
-    assert "rackwise_nightly_notices_unsent 2\n" in metrics(fleet)
+    assert nights.exits()["notify",] == 1
+    assert "rackwise_nightly_notices_unsent 2\n" in metrics(nights)
     assert "canary" not in result.out + result.err
 
-    fleet.url, hook.answer = hook.url, 200
-    assert "2 notices sent" in fleet.night(SECOND).out
+    nights.url, hook.answer = hook.url, 200
+    assert "2 notices sent" in nights.called(SECOND).out
     assert {row["day"] for row in hook.documents[0]["notices"]} == {"2026-11-26"}
-    assert fleet.state()["outbox"] == []
-    assert "rackwise_nightly_notices_unsent 0\n" in metrics(fleet)
+    assert nights.state()["outbox"] == []
+    assert "rackwise_nightly_notices_unsent 0\n" in metrics(nights)
 
 
-def test_a_run_without_a_webhook_keeps_the_notices_that_wait_and_adds_none(fleet, hook):
+def test_a_run_without_a_webhook_keeps_the_notices_that_wait_and_adds_none(nights, hook):
     hook.answer = 500
-    fleet.night(FIRST)
-    fleet.url = None
+    nights.called(FIRST)
+    nights.url = None
     third = DOWN | {"bootstrap": "127.0.0.1:3"}
-    fleet.write({"a": DOWN, "b": DOWN | {"bootstrap": "127.0.0.1:2"}, "c": third})
-    fleet.night(SECOND)
-    waiting = [(row["cluster"], row["day"]) for row in fleet.state()["outbox"]]
+    nights.write({"a": DOWN, "b": DOWN | {"bootstrap": "127.0.0.1:2"}, "c": third})
+    nights.called(SECOND)
+    waiting = [(row["cluster"], row["day"]) for row in nights.state()["outbox"]]
     assert waiting == [("a", "2026-11-26"), ("b", "2026-11-26")]
-    fleet.url, hook.answer = hook.url, 200
-    fleet.night(THIRD)
+    nights.url, hook.answer = hook.url, 200
+    nights.called(THIRD)
     assert sorted(hook.kinds()[-2:]) == [("cluster-failed", "a"), ("cluster-failed", "b")]
-    assert fleet.state()["outbox"] == []
+    assert nights.state()["outbox"] == []
 
 
-def test_a_fleet_without_a_value_is_the_file_of_the_working_folder(fleet, monkeypatch, capsys):
-    monkeypatch.chdir(fleet.file.parent)
+def test_a_fleet_without_a_value_is_the_file_of_the_working_folder(nights, monkeypatch, capsys):
+    monkeypatch.chdir(nights.file.parent)
     assert run(["nightly", "--fleet", "--out", "data"]) == 3
     assert "night of " in capsys.readouterr().out
 
 
 def test_the_url_of_the_webhook_is_in_no_file_and_in_no_output(fleet, hook):
     hook.answer = 500
-    out = fleet.night(FIRST, "--debug")
+    out = fleet.called(FIRST, "--debug")
     assert fleet.url.endswith("canary-81c0")
     assert b"canary" not in b"".join(fleet.texts().values()) + repr(out).encode()
 
@@ -122,25 +145,25 @@ def test_a_step_that_cannot_be_started_fails_alone(fleet, monkeypatch, capsys):
     assert "first-look of a failed: the system started no process" in capsys.readouterr().err
 
 
-def test_json_has_the_command_of_each_step(fleet):
-    result = fleet.night(FIRST, "--json")
+def test_json_has_the_command_of_each_step(nights):
+    result = nights.called(FIRST, "--json")
     assert result.out.count("\n") == 1
     assert (
-        f"rackwise --json snapshot --fleet {fleet.file} --cluster a --resolve --out " in result.out
+        f"rackwise --json snapshot --fleet {nights.file} --cluster a --resolve --out " in result.out
     )
 
 
 def test_a_second_run_at_the_same_time_is_rejected_and_a_killed_one_is_no_obstacle(fleet):
     held = paused(fleet)
     try:
-        second = fleet.night(FIRST)
+        second = fleet.called(FIRST)
         assert second.code == 4, second
         assert f"process {held.pid}, which has been running since 2026-11-26T02:0" in second.err
         assert second.out == ""
     finally:
         held.send_signal(signal.SIGKILL)
         ended(held)
-    assert fleet.night(FIRST).code == 3
+    assert fleet.called(FIRST).code == 3
 
 
 def paused(fleet):
@@ -154,7 +177,7 @@ def paused(fleet):
 
 def test_a_folder_whose_lock_cannot_be_written_is_an_error_of_out(fleet):
     (fleet.data / "lock").mkdir(parents=True)
-    result = fleet.night(FIRST)
+    result = fleet.called(FIRST)
     assert result.code == 1
     assert "invalid --out: expected a folder with a lock file" in result.err
     assert str(fleet.data) in result.err
@@ -162,10 +185,10 @@ def test_a_folder_whose_lock_cannot_be_written_is_an_error_of_out(fleet):
     assert "journal" not in result.err
 
 
-def test_a_full_disk_is_one_line_and_the_files_of_earlier_nights_stay(fleet):
+def test_a_full_disk_is_one_line_and_the_files_of_earlier_nights_stay(nights):
     """A limit of the size of files stands for the full disk."""
-    assert fleet.night(FIRST).code == 3
-    before, lock = fleet.texts(), fleet.data / "lock"
+    assert nights.called(FIRST).code == 3
+    before, lock = nights.texts(), nights.data / "lock"
     script = (
         "import resource, signal, sys\n"
         "from rackwise.cli.main import run\n"
@@ -173,30 +196,30 @@ def test_a_full_disk_is_one_line_and_the_files_of_earlier_nights_stay(fleet):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (400, resource.RLIM_INFINITY))\n"
         "sys.exit(run(sys.argv[1:]))\n"
     )
-    words = ["nightly", "--fleet", str(fleet.file), "--out", str(fleet.data), "--at", SECOND]
+    words = ["nightly", "--fleet", str(nights.file), "--out", str(nights.data), "--at", SECOND]
     done = subprocess.run(
         [sys.executable, "-c", script, *words], check=False, capture_output=True, text=True
     )
     assert done.returncode == 3, done.stderr
     (line, hint) = done.stderr.splitlines()
-    assert line == f"error: {fleet.data}/nightly.json cannot be written: File too large"
+    assert line == f"error: {nights.data}/nightly.json cannot be written: File too large"
     assert hint.startswith("hint: ")
-    assert {**fleet.texts(), lock: b""} == {**before, lock: b""}
-    assert fleet.night(THIRD).code == 3
-    assert fleet.state()["night"]["day"] == "2026-11-28"
+    assert {**nights.texts(), lock: b""} == {**before, lock: b""}
+    assert nights.called(THIRD).code == 3
+    assert nights.state()["night"]["day"] == "2026-11-28"
 
 
-def test_a_cluster_that_leaves_the_fleet_is_forgotten(fleet):
-    fleet.night(FIRST)
-    fleet.write({"b": DOWN})
-    fleet.night(SECOND)
-    assert list(fleet.state()["clusters"]) == ["b"]
+def test_a_cluster_that_leaves_the_fleet_is_forgotten(nights):
+    nights.called(FIRST)
+    nights.write({"b": DOWN})
+    nights.called(SECOND)
+    assert list(nights.state()["clusters"]) == ["b"]
 
 
-def test_old_files_are_removed_and_those_that_a_night_needs_stay(fleet):
+def test_old_files_are_removed_and_those_that_a_night_needs_stay(nights):
     kinds = ("snapshots", "audits", "plans")
     for kind in kinds:
-        folder = fleet.data / kind / "a"
+        folder = nights.data / kind / "a"
         folder.mkdir(parents=True)
         for day in range(15, 26):
             number = "-1" if kind == "snapshots" else ""
@@ -205,23 +228,23 @@ def test_old_files_are_removed_and_those_that_a_night_needs_stay(fleet):
         (folder / ".x.json.5f.unfinished").write_text("{")
         (folder / "notes.txt").write_text("mine")
     for name in (".nightly.json.5f.unfinished", "metrics/.nightly.prom.5f.unfinished"):
-        (fleet.data / name).parent.mkdir(exist_ok=True)
-        (fleet.data / name).write_text("{")
-    fleet.words += ["--keep-days", "3"]
-    assert fleet.night(FIRST).code == 3
-    assert list(fleet.data.rglob(".*.unfinished")) == []
+        (nights.data / name).parent.mkdir(exist_ok=True)
+        (nights.data / name).write_text("{")
+    nights.words += ["--keep-days", "3"]
+    assert nights.called(FIRST).code == 3
+    assert list(nights.data.rglob(".*.unfinished")) == []
     for kind in kinds:
-        *days, own = sorted(path.name for path in (fleet.data / kind / "a").iterdir())
+        *days, own = sorted(path.name for path in (nights.data / kind / "a").iterdir())
         assert [name[8:10] for name in days] == ["24", "25"]
         assert own == "notes.txt"
 
 
-def test_a_start_on_the_same_day_removes_what_a_killed_run_was_writing(fleet):
-    assert fleet.night(FIRST).code == 3
+def test_a_start_on_the_same_day_removes_what_a_killed_run_was_writing(nights):
+    assert nights.called(FIRST).code == 3
     for name in (".nightly.json.5f.unfinished", "metrics/.nightly.prom.5f.unfinished"):
-        (fleet.data / name).write_text("{")
-    assert fleet.night(FIRST).code == 3
-    assert list(fleet.data.rglob(".*.unfinished")) == []
+        (nights.data / name).write_text("{")
+    assert nights.called(FIRST).code == 3
+    assert list(nights.data.rglob(".*.unfinished")) == []
 
 
 @pytest.mark.parametrize(
@@ -275,7 +298,7 @@ def test_a_state_that_was_edited_is_rejected_and_stays(fleet):
     fleet.data.mkdir()
     state = fleet.data / "nightly.json"
     state.write_text('{"format": "rackwise.nightly/1", "night": 1}')
-    result = fleet.night(FIRST)
+    result = fleet.called(FIRST)
     assert result.code == 1
     assert "nightly.json" in result.err
     assert state.read_text() == '{"format": "rackwise.nightly/1", "night": 1}'
