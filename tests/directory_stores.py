@@ -22,6 +22,22 @@ from rackwise.core.identity.nodes.store import (
 from rackwise.core.json.strict import parse
 
 
+def registered(host, *, told=True):
+    """The content of a registration."""
+    return json.dumps(
+        {
+            "version": 5,
+            "host": host if told else None,
+            "port": 9092 if told else -1,
+            "endpoints": [f"SSL://{host}:9092"],
+            "listener_security_protocol_map": {"SSL": "SSL"},
+            "timestamp": "1",
+            "jmx_port": -1,
+            "features": {},
+        }
+    ).encode()
+
+
 class Nodes:
     """Puts nodes into a store at `path`, one commit each."""
 
@@ -48,21 +64,13 @@ class Nodes:
 
     def registration(self, broker_id, host="h1", *, told=True):
         """A registration as a broker of 3.9 writes it; `told`: False = its field host is null."""
-        self.put(
-            f"{IDS}/{broker_id}",
-            json.dumps(
-                {
-                    "version": 5,
-                    "host": host if told else None,
-                    "port": 9092 if told else -1,
-                    "endpoints": [f"SSL://{host}:9092"],
-                    "listener_security_protocol_map": {"SSL": "SSL"},
-                    "timestamp": "1",
-                    "jmx_port": -1,
-                    "features": {},
-                }
-            ).encode(),
-        )
+        self.put(f"{IDS}/{broker_id}", registered(host, told=told))
+
+    def first_registrations(self, hosts):
+        """Registrations of the ids from 0 on, in one commit."""
+        with closing(DirectoryStore(self.path)) as store:
+            made = {f"{IDS}/{number}": registered(host) for number, host in enumerate(hosts)}
+            store.commit([Create(path, data) for path, data in made.items()])
 
     def owner(self, broker_id, key):
         """The session that wrote the present registration of this id."""

@@ -24,6 +24,8 @@ markers =
     spark
     prometheus
 """
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Other plugins have no part in the rules, and take most of the time of a run."""
 PLAIN = "def test_plain(): pass\n"
 SERVER = "import pytest\n@pytest.mark.kafka\ndef test_server(kraft_cluster): pass\n"
 SKIPPED = "import pytest\n@pytest.mark.kafka\ndef test_server(): pytest.skip('no time')\n"
@@ -46,7 +48,7 @@ def run(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "kafka_servers", "-p", "no:cacheprovider"],
             cwd=tmp_path,
-            env=own | {"PYTHONPATH": path} | environment,
+            env=own | ALONE | {"PYTHONPATH": path} | environment,
             capture_output=True,
             text=True,
             check=False,

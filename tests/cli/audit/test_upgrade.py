@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from identity_stores import Place
+from rackwise.adapters import zookeeper
 from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import IDS, Create, Put
@@ -225,10 +227,14 @@ def test_an_address_that_is_none_names_its_own_option(text):
     )
 
 
-def test_a_zookeeper_that_does_not_answer():
+def test_a_zookeeper_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(
+        zookeeper, "open_zookeeper", partial(zookeeper.open_zookeeper, connect_s=1.0)
+    )
     (port,) = free_ports(1)
     code, _, err = called("upgrade", "check", "--zookeeper", f"127.0.0.1:{port}")
     assert code == 1
+    assert "within 1 s" in err
     assert err.splitlines()[-1].startswith("hint: check the address of --zookeeper, ")
 
 

@@ -9,6 +9,7 @@ import pytest
 from broker_id_schemas import check_document
 from directory_stores import Nodes
 from rackwise.adapters.files.identity.store import DirectoryStore
+from rackwise.adapters.launch import operator
 from rackwise.core.errors import Conflict, InvalidConfig, OutcomeUnknown, Unreachable
 from rackwise.core.identity.nodes.nodes import parse_mapping, parse_owner
 from rackwise.core.identity.nodes.store import FENCE, HOSTS, IDS, OWNERS
@@ -159,8 +160,7 @@ def test_nobody_runs(tmp_path):
 
 def test_many_are_adopted_in_several_commits(tmp_path):
     nodes = Nodes(tmp_path / "many")
-    for number in range(120):
-        nodes.registration(number, f"h{number}.example")
+    nodes.first_registrations(f"h{number}.example" for number in range(120))
     before = nodes.read(FENCE).version
     assert run(nodes, *ALL)[0] == 0
     assert mapped(nodes) == {f"h{number}": number for number in range(120)}
@@ -180,11 +180,11 @@ def fail(monkeypatch, error, *, after):
 
 
 @pytest.fixture
-def many(tmp_path):
-    """120 brokers that run plainly, and h0, whose mapping has the id of another host."""
+def many(tmp_path, monkeypatch):
+    """13 brokers that run plainly, in commits of five; the mapping of h0 has another host's id."""
+    monkeypatch.setattr(operator, "ADOPTED_AT_ONCE", 5)
     nodes = Nodes(tmp_path / "many")
-    for number in range(120):
-        nodes.registration(number, f"h{number}.example")
+    nodes.first_registrations(f"h{number}.example" for number in range(13))
     nodes.mapping("h0", 5000)
     return nodes
 
@@ -200,18 +200,18 @@ def test_what_was_adopted_before_a_failure_is_reported(many, monkeypatch, error)
     told = parse(out.encode(), where="stdout", error=InvalidConfig)
     check_document(told)
     rows = told["brokers"]
-    assert [each["id"] for each in rows] == list(range(120))
+    assert [each["id"] for each in rows] == list(range(13))
     states = [each["state"] for each in rows]
-    assert states == ["rejected", *["adopted"] * 100, *["rejected"] * 19]
+    assert states == ["rejected", *["adopted"] * 10, *["rejected"] * 2]
     assert rows[0]["reason"] == "key h0 is mapped to id 5000"
-    assert {each["reason"] for each in rows[101:]} == {str(error)}
-    assert set(mapped(many)) == {each["key"] for each in rows[:101]}
+    assert {each["reason"] for each in rows[11:]} == {str(error)}
+    assert set(mapped(many)) == {each["key"] for each in rows[:11]}
     said = parse(err.splitlines()[-1].encode(), where="stderr", error=InvalidConfig)
-    assert said["message"] == f"adopted 100 of 119 brokers: {error}"
-    assert said["hint"] == "run adopt again: it continues with id 101"
+    assert said["message"] == f"adopted 10 of 12 brokers: {error}"
+    assert said["hint"] == "run adopt again: it continues with id 11"
     monkeypatch.undo()
     assert run(many, *ALL)[0] == 2
-    assert len(mapped(many)) == 120
+    assert len(mapped(many)) == 13
 
 
 def test_a_failure_before_the_first_write_is_that_error(many, monkeypatch):
