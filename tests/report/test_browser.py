@@ -58,6 +58,7 @@ OVERLAPS = """
 })
 """
 WIDER_THAN_THE_PAGE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+SETTLE = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 BAR_FILL = "getComputedStyle(document.querySelector('#chart-topic .point path')).fill"
 
 
@@ -116,15 +117,17 @@ class TestCharts:
         page.open(files["a week"], width=1280)
         light = page.run(BAR_FILL)
         page.scheme(dark=True)
-        page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.run(SETTLE)
         assert page.run(BAR_FILL) != light
         assert page.complaints == []
 
     def test_they_are_light_in_print_only(self, page, files, tmp_path):
         page.open(files["a week"], width=1280)
         light = page.run(BAR_FILL)
-        page.open(files["a week"], width=1280, dark=True)
+        page.scheme(dark=True)
+        page.run(SETTLE)
         dark = page.run(BAR_FILL)
+        assert dark != light
         page.run(f"addEventListener('beforeprint', () => {{ window.printed = {BAR_FILL}; }})")
         page.printed(tmp_path / "report.pdf")
         assert page.run("window.printed") == light
@@ -160,15 +163,14 @@ class TestWithoutScripts:
 
 
 class TestHostileNames:
-    def test_no_injected_code_runs(self, page, files):
+    def test_no_injected_code_runs_and_the_elements_are_those_of_a_harmless_page(
+        self, page, files, tmp_path
+    ):
         page.open(files["hostile"], width=1280)
         assert page.run("window.ran") is None
         assert page.run("document.querySelectorAll('img, iframe').length") == 0
         links = page.run("[...document.links].map(link => link.getAttribute('href'))")
         assert {link for link in links if not re.match(r"#|(csv|plans)/[\w.-]+$", link)} == set()
-
-    def test_the_rendered_page_has_the_elements_of_a_harmless_one(self, page, files, tmp_path):
-        page.open(files["hostile"], width=1280)
         found = page.run(ELEMENTS)
         plain = tmp_path / "plain.html"
         plain.write_text(text_of("harmless"))

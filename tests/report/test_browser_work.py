@@ -15,10 +15,13 @@ from rackwise.report import html
 from report import chromium
 from report.large_pages import CLUSTERS, document_of, text_of
 from report.summaries import hostile, summary
-from report.test_browser import WIDER_THAN_THE_PAGE, pytestmark  # noqa: F401 (skips this file)
+from report.test_browser import (
+    SETTLE,
+    WIDER_THAN_THE_PAGE,
+    pytestmark,  # noqa: F401 (skips this file)
+)
 
 BY_TOPIC = ("bytes_cross", "bytes_local", "bytes_unknown", "usd", "usd_high", "share")
-SETTLE = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 WIDTHS = (360, 390, 1280)
 LOADED = [
     pytest.param(name, width, marks=() if width == 360 else pytest.mark.long)
