@@ -83,7 +83,6 @@ def ranges(found, step):
 
 
 class TestHidden:
-    @FEWER
     @given(st.data(), scenes())
     def test_the_truth_is_not_above_the_range_and_0_is_true(self, data, scene):
         truth_flows = scene.flows()

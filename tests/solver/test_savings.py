@@ -489,7 +489,6 @@ def cluster_of(scene):
 class TestNaive:
     """Each saving alone, and fetching in the waterfall, compared with loops over partitions."""
 
-    @FEWER
     @given(scenes())
     def test_savings_equal_plain_loops(self, scene):
         rows = saved(
@@ -555,7 +554,6 @@ class TestLaws:
             steps[row.view, row.saving, row.eps] += row.nano_low or 0
         assert min(steps.values()) >= 0
 
-    @FEWER
     @given(scenes())
     def test_savings_of_known_bytes_are_exact_and_add_up(self, scene):
         made = saved(scene.flows(), cluster_of(scene), levels=("zone",))
