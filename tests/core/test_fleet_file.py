@@ -151,7 +151,13 @@ def test_brokers_of_two_clusters_from_a_reference_are_not_shown(table, place):
 
 
 @pytest.mark.parametrize(
-    "uri", ["s3://key:canary@logs/a", "s3a://canary@logs", "abfss://c:canary@x/"]
+    "uri",
+    [
+        "s3://key:canary@logs/a",
+        "s3://KEY:abc/canary+ghi@logs/vpc",
+        "s3a://canary@logs",
+        "abfss://c:canary@x/",
+    ],
 )
 @pytest.mark.parametrize("is_list", [False, True])
 def test_credentials_in_a_uri_of_flows_are_rejected_and_not_shown(uri, is_list):

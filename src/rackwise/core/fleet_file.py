@@ -40,6 +40,7 @@ from rackwise.core.json.toml_faults import TomlFaults
 from rackwise.core.override import override
 from rackwise.core.policy import model
 from rackwise.core.text import escaped
+from rackwise.core.uri_credentials import has_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -61,8 +62,6 @@ _SERVER = re.compile(r"[^\s,]+:([0-9]{1,5})")
 _QUOTED_KEY = re.compile(r'\["((?:[^"\\]|\\.)*)"\]')
 _MOST_PORT = 2**16 - 1
 _LONGEST_SIZE = 30
-_CONTAINER_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-"""Schemes of Azure, whose URIs are `SCHEME://CONTAINER@ACCOUNT/PATH`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ class _FlowsForm(TextsForm):
         found = TextsForm.read(self, node)  # slots leave super() without its class
         is_list = isinstance(node.value, list)
         for index, each in enumerate(found):
-            if _has_credentials(each):
+            if has_credentials(each):
                 node.faults.add(
                     Fault(
                         place=node.at(index).path if is_list else node.path,
@@ -128,17 +127,6 @@ class _FlowsForm(TextsForm):
                     )
                 )
         return found
-
-
-def _has_credentials(place: str) -> bool:
-    """Whether a URI names a user. The container of an Azure URI stands there, too.
-
-    >>> [_has_credentials(each) for each in ("s3://key:secret@logs/a", "abfss://logs@x.net/a@b")]
-    [True, False]
-    """
-    scheme, _, rest = place.partition("://")
-    user, at, _ = re.split("[/?#]", rest, maxsplit=1)[0].rpartition("@")
-    return bool(at) and (scheme.lower() not in _CONTAINER_SCHEMES or ":" in user)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ import os
 
 import pytest
 
+from rackwise.core.errors import InvalidFlows
 from rackwise.pipeline.runtime.store_settings import store_settings
 from rackwise.pipeline.runtime.stores.filesystems import (
     ChangedFile,
+    check_no_password,
     check_unchanged,
-    has_password,
     open_place,
     s3_options,
     shown,
@@ -79,10 +80,17 @@ class TestEnvironment:
         assert shown(OSError("no"), {"AWS_SESSION_TOKEN": ""}) == "no"
 
 
-def test_a_password_in_a_uri_is_seen():
-    assert has_password("s3a://key:secret@lake/flows")
-    assert not has_password("abfss://logs@account/a:b@c")
-    assert not has_password("/a:b@c")
+@pytest.mark.parametrize(
+    "uri", ["s3a://key:canary@lake/flows", "s3://KEY:abc/canary@logs/vpc", "s3://canary@lake/a"]
+)
+def test_credentials_in_a_uri_are_rejected_and_not_shown(uri):
+    with pytest.raises(InvalidFlows, match="expected a URI without a user name") as caught:
+        check_no_password("--flows", ["flows", uri], InvalidFlows)
+    assert "canary" not in f"{caught.value.as_dict()} {caught.value.hint}"
+
+
+def test_a_container_and_a_path_are_no_credentials():
+    check_no_password("--flows", ["abfss://logs@account/a:b@c", "/a:b@c"], InvalidFlows)
 
 
 def test_a_file_of_this_machine_is_opened(tmp_path):

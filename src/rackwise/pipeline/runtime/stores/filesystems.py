@@ -34,6 +34,7 @@ from urllib.parse import urlsplit
 
 from pyarrow import fs
 
+from rackwise.core.uri_credentials import has_credentials
 from rackwise.pipeline.runtime.store_settings import s3_endpoint
 
 if TYPE_CHECKING:
@@ -111,19 +112,9 @@ def store_uri(text: str) -> StoreUri | None:
     return StoreUri(scheme=scheme.lower(), authority=authority, key=key.lstrip("/"))
 
 
-def has_password(text: str) -> bool:
-    """Whether a URI has a user name with a password in front of its host.
-
-    >>> has_password("s3a://key:secret@lake/a"), has_password("abfss://logs@account/a:b@c")
-    (True, False)
-    """
-    user, mark, _ = text.partition("://")[2].partition("/")[0].rpartition("@")
-    return bool(mark) and ":" in user
-
-
 def check_no_password(option: str, places: Iterable[str], error: type[RackwiseError]) -> None:
-    """Raise the error, without the place, where a URI has a user name with a password."""
-    if any(map(has_password, places)):
+    """Raise the error, without the place, where a URI names a user, with or without a password."""
+    if any(map(has_credentials, places)):
         raise error(
             f"invalid {option}: expected a URI without a user name and password, got one with them",
             wanted="a URI without a password",
