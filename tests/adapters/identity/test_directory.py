@@ -227,3 +227,23 @@ def test_a_conflict_leaves_the_file_as_it_is(folder):
     with DirectoryStore(folder) as store, pytest.raises(Conflict):
         store.commit([Create(H7, b""), Put(FENCE, b"", 9)])
     assert (folder / "state.json").read_bytes() == before
+
+
+def test_a_commit_whose_clean_up_fails_is_reported_as_done(folder, monkeypatch):
+    """The clean-up is no part of the commit, and the next commit removes what is left."""
+    left = folder / "claims" / "9.abcd"
+
+    def broken(_path):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with DirectoryStore(folder) as store:
+        number = store.next_number()
+        left.touch()
+        with monkeypatch.context() as patched:
+            patched.setattr(identity_store.Path, "iterdir", broken)
+            assert store.next_number() == number + 1
+            store.commit([Create(H7, b"told")])
+        assert left.exists()
+        assert store.read([H7])[H7].data == b"told"
+        assert store.next_number() == number + 2
+        assert not left.exists()

@@ -226,8 +226,9 @@ class DirectoryStore:
                 had=error.strerror,
                 hint="gather again and look",
             ) from None
-        files = [each.name for each in (self._folder / "claims").iterdir()]
-        self._drop([name for name in files if name not in named])
+        with suppress(OSError):  # the commit is done; the next one removes what is left
+            files = [each.name for each in (self._folder / "claims").iterdir()]
+            self._drop([name for name in files if name not in named])
 
     def _drop(self, names: Sequence[str]) -> None:
         for name in names:
