@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
 from random import Random
 from types import SimpleNamespace
@@ -311,3 +312,62 @@ def test_options_are_those_of_kafka_and_the_client():
     assert (config.rack_aware, config.rack, config.ignore_keys) == (True, "a", True)
     assert (config.sticky_bytes, config.draws) == (1_000, "even")
     assert isinstance(producer, AIOKafkaProducer)
+
+
+def unretrieved(producer, sends):
+    """What asyncio logs of deliveries that fail and that the caller drops."""
+
+    async def run():
+        heard = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: heard.append((context["message"], context.get("exception")))
+        )
+        await sends(producer)
+        for number, (_, future) in enumerate(producer.sent):
+            future.set_exception(KafkaTimeoutError(f"lost {number}"))
+        producer.sent.clear()
+        del future
+        for _ in range(3):
+            await asyncio.sleep(0)
+        gc.collect()
+        return heard
+
+    return [(message, str(error)) for message, error in asyncio.run(run())]
+
+
+def test_a_lost_record_that_nobody_awaits_is_logged_as_without_rackwise():
+    """Of steered records, marked ones too, and of records that their key or sender places."""
+
+    async def sends(producer):
+        for _ in range(9):
+            await producer.send("t", VALUE, None, None, None, None)
+        await producer.send("t", VALUE, b"k", None, None, None)
+        await producer.send("t", VALUE, None, 2, None, None)
+
+    ours = made(partitioner_availability_timeout_ms=1000)
+    found = unretrieved(ours, sends)
+    assert sorted(found) == sorted(unretrieved(Client(), sends))
+    assert len(found) == 11
+    assert counters(ours).windows_failed == 3
+
+
+def test_a_caller_gets_the_outcome_of_an_observed_delivery():
+    async def run():
+        producer = made(partitioner_availability_timeout_ms=1000)
+        given = [await producer.send("t", VALUE, partition=2) for _ in range(4)]
+        (_, first), (_, second), (_, third), (_, fourth) = producer.sent
+        sent = SimpleNamespace(partition=2)
+        first.set_result(sent)
+        second.set_exception(KafkaTimeoutError())
+        third.cancel()
+        given[3].cancel()
+        fourth.set_result(sent)
+        assert await given[0] is sent
+        with pytest.raises(KafkaTimeoutError):
+            await given[1]
+        with pytest.raises(asyncio.CancelledError):
+            await given[2]
+        assert given[3].cancelled()
+        assert counters(producer).unsteered.records == 4
+
+    asyncio.run(run())

@@ -700,3 +700,26 @@ def test_a_first_record_does_not_wait_for_brokers_that_refuse(long_first_wait):
         assert time.monotonic() - begun < long_first_wait / 2
         assert producer.counters() == {}
         producer.purge()
+
+
+def test_a_lost_record_that_no_coroutine_awaits_is_logged(run_aio, cluster):
+    cluster.topic("lost", partitions=2)
+    heard = []
+
+    async def use(producer):
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: heard.append(context["message"])
+        )
+        await (await producer.produce("lost", VALUE))
+        cluster.down(1)
+        try:
+            for _ in range(6):
+                await producer.produce("lost", VALUE)
+            await producer.flush()
+        finally:
+            cluster.up(1)
+        gc.collect()
+
+    found = run_aio(use, **{"message.timeout.ms": 500}).counters()["lost"]
+    assert found.windows_failed >= 1
+    assert heard == ["Future exception was never retrieved"] * 6

@@ -35,6 +35,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
+from rackwise.adapters.clients.deliveries import observed
 from rackwise.adapters.clients.producer_options import check_keywords, producer_configs
 from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
 from rackwise.core.errors import MissingClientError
@@ -149,10 +150,9 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
             return await super().send(topic, value, key, partition, timestamp_ms, headers)
         if partition is not None or (key is not None and not self._ignores_keys):
             future = await super().send(topic, value, key, partition, timestamp_ms, headers)
-            future.add_done_callback(
-                partial(self._count_unsteered, topic, partition, key, value, headers)
+            return observed(
+                future, partial(self._count_unsteered, topic, partition, key, value, headers)
             )
-            return future
         steering = self._by_name.get(topic)
         if steering is None:
             await self.partitions_for(topic)
@@ -172,9 +172,7 @@ class RackAwareProducer(SteersTopics, AIOKafkaProducer):  # type: ignore[misc]
         except BaseException as error:
             self._refused(steering, marks or [], error)
             raise
-        if marks:
-            future.add_done_callback(partial(self._completed, steering, marks))
-        return future
+        return observed(future, partial(self._completed, steering, marks)) if marks else future
 
     def _seen(self, topic: str) -> Steering:
         """Renew a topic's view."""

@@ -35,6 +35,7 @@ from rackwise.adapters.clients.confluent.steered_client import (
     Theirs,
     size_of,
 )
+from rackwise.adapters.clients.deliveries import observed
 from rackwise.core.override import override
 
 if TYPE_CHECKING:
@@ -115,9 +116,7 @@ class RackAwareAIOProducer(SteeredClient, AIOProducer):
                 steering.choice.count_refused()
                 steering.done(marks, ok=False)
             raise
-        if marks:
-            future.add_done_callback(partial(self._completed, steering, marks))
-        return future
+        return observed(future, partial(self._completed, steering, marks)) if marks else future
 
     @override
     async def close(self) -> None:
