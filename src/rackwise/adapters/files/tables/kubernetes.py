@@ -198,7 +198,7 @@ def parse_list(data: bytes, *, where: str) -> tuple[KubernetesListing, str]:
     faults = Faults(where, InvalidAddresses, hint=HINT)
     root = JsonNode(parse(data, where=where, error=InvalidAddresses), faults)
     kind = root.value.get("kind") if isinstance(root.value, dict) else None
-    if kind != "List" and kind not in LISTS:
+    if not isinstance(kind, str) or (kind != "List" and kind not in LISTS):
         raise faults.last(
             Fault(
                 place="$.kind",
@@ -214,7 +214,7 @@ def parse_list(data: bytes, *, where: str) -> tuple[KubernetesListing, str]:
     for number, item in enumerate(document.items):
         node = root.at("items").at(number)
         own = LISTS.get(kind) or (item.get("kind") if isinstance(item, dict) else None)
-        if own in OBJECTS:
+        if isinstance(own, str) and own in OBJECTS:
             found[own].append(KUBERNETES.form(OBJECTS[own]).read(node))
         elif not isinstance(item, dict):
             node.wrong("an object")
