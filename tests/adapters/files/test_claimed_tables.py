@@ -77,3 +77,16 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with table_claims(tmp_path / "file") as claims, pytest.raises(RackwiseError, match="file"):
         claims.claim(ONE)
+
+
+def test_a_file_that_is_not_utf_8_is_left_alone(tmp_path):
+    kill_a_run(tmp_path, ONE)
+    other = tmp_path / "unpublished" / "a.uri"
+    other.write_bytes(b"s3a://lake/\xff/runs/0123456789ab")
+    with table_claims(tmp_path) as claims:
+        claims.claim(TWO)
+        assert claims.abandoned() == (ONE,)
+        claims.release(ONE)
+        claims.release(TWO)
+        assert claims.abandoned() == ()
+    assert [*tmp_path.glob("unpublished/*")] == [other]

@@ -35,6 +35,8 @@ UNPUBLISHED = "unpublished"
 SUFFIX = ".uri"
 _TABLES = re.compile(r"[a-z][a-z0-9+.-]*://.+/runs/[0-9a-f]{12}(?:-[0-9]+)?")
 """What a run claims. A file with another text is left alone, so that nothing else is removed."""
+_NOT_OURS = (OSError, UnicodeDecodeError)
+"""Errors of a file that cannot be read, or is not UTF-8; it is left alone."""
 
 
 @dataclass(slots=True)
@@ -51,7 +53,7 @@ class TableClaims:
         found = []
         kept = known_tables(self.folder)
         for path in self._files():
-            with suppress(OSError):
+            with suppress(*_NOT_OURS):
                 descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,7 +85,7 @@ class TableClaims:
         """Forget tables that are published or removed, of this run or of a killed one."""
         path, descriptor = self._held.pop(uri, (None, None))
         for each in self._files():
-            with suppress(OSError):
+            with suppress(*_NOT_OURS):
                 if each == path or (path is None and each.read_text(encoding="utf-8") == uri):
                     each.unlink()
         if descriptor is not None:
