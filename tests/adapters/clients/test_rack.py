@@ -30,13 +30,15 @@ HEADERS = {
 
 
 @contextmanager
-def service(answers):
-    """A metadata service on loopback, which wants the headers that the real ones want."""
+def service(answers, *, wants_headers=True):
+    """A metadata service on loopback; `wants_headers`: those that the real ones want."""
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self):
             text = answers.get((self.command, self.path))
-            is_right = text is not None and self.headers[HEADERS.get(text, "Metadata")]
+            is_right = text is not None and (
+                not wants_headers or self.headers[HEADERS.get(text, "Metadata")]
+            )
             self.send_response(200 if is_right else 404)
             self.end_headers()
             self.wfile.write((text or "").encode() if is_right else b"no")
@@ -155,3 +157,17 @@ def test_a_service_that_answers_slowly_does_not_hold_up_the_client():
 
 def test_a_client_id_tells_diskless_topics_where_the_client_is():
     assert inkless_client_id("app", "az1") == "app,diskless_az=az1"
+
+
+PAGES = ["<html>proxy login</html>", "<html>\r\n proxy login\r\n</html>", "a b", "x" * 201]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=["a line", "lines", "a blank", "too long"])
+def test_a_proxy_in_place_of_the_service_is_no_rack_and_no_error(page, capfd):
+    """Its page is neither the value of a header nor a zone; the other clouds are still asked."""
+    with service(dict.fromkeys([*AWS, *GOOGLE, *AZURE], page), wants_headers=False) as address:
+        assert detect_rack(metadata_service=True, address=address) is None
+    token = dict.fromkeys(AWS, page)
+    with service({**token, **GOOGLE}, wants_headers=False) as address:
+        assert detect_rack(metadata_service=True, address=address) == "europe-west1-b"
+    assert "Traceback" not in capfd.readouterr().err

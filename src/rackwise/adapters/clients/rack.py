@@ -43,6 +43,8 @@ ADDRESS = ("169.254.169.254", 80)
 TOTAL_S = 0.9
 """Maximum time for all questions to the metadata service."""
 _LABEL = re.compile(r'^([^\s=]+)="((?:[^"\\]|\\.)*)"$', re.MULTILINE)
+_ANSWER = re.compile(r"[A-Za-z0-9._/=+-]{1,200}")
+"""A token or a zone. A proxy that answers in place of the service returns a page instead."""
 _OK = 200
 _AWS_ZONES = {
     "id": "/latest/meta-data/placement/availability-zone-id",
@@ -152,14 +154,14 @@ def _azure(address: tuple[str, int]) -> str | None:
 def _answer(
     address: tuple[str, int], method: str, path: str, headers: Mapping[str, str]
 ) -> str | None:
-    """The answer of a service; None if it is empty, or the service is not available."""
+    """The token or zone of a service; None if the answer is another text, or there is none."""
     connection = HTTPConnection(*address, timeout=TOTAL_S)
     try:
         connection.request(method, path, headers=dict(headers))
         response = connection.getresponse()
         text = response.read(1000).decode("utf-8", "replace").strip()
-    except (OSError, HTTPException):
+    except (OSError, HTTPException, ValueError):  # ValueError: no value of a header, no header
         return None
     finally:
         connection.close()
-    return text if response.status == _OK and text else None
+    return text if response.status == _OK and _ANSWER.fullmatch(text) else None
