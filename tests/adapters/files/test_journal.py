@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -233,3 +236,32 @@ def test_a_line_is_on_the_disk_when_append_comes_back(tmp_path, monkeypatch):
     assert first >= 2, "the file and its folder"
     assert len(synced) == first + 1
     journal.close()
+
+
+def is_open(path):
+    """Whether a descriptor of this process is that of the file."""
+    links = []
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the descriptor of the listing itself has gone
+            links.append(each.readlink())
+    return path.resolve() in links
+
+
+@pytest.mark.parametrize("failing", ["ftruncate", "fsync"])
+def test_a_journal_that_cannot_be_opened_is_closed_and_rejects_further_lines(
+    tmp_path, monkeypatch, failing
+):
+    def broken(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    journal = open_journal(tmp_path, PLAN)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, failing, broken)
+        with pytest.raises(JournalUnwritable, match="Input/output error"):
+            journal.append("begin", {"plan": PLAN}, at=NOW)
+    for _ in range(3):
+        with pytest.raises(JournalUnwritable):
+            journal.append("begin", {"plan": PLAN}, at=NOW)
+    assert not is_open(journal.path)
+    journal.close()
+    assert open_journal(tmp_path, PLAN).entries == ()

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 FORMAT = "rackwise.journal/1"
 CHECK_DIGITS = 16
 BEGIN = "begin"
+_REJECTS = -1
+"""In place of a descriptor: no line is written after a failure; writing to it is an error."""
 OWN = frozenset({"seq", "at", "type", "check", "format"})
 """Keys that the journal adds; only a line of the type `begin` has `format`."""
 
@@ -106,9 +108,13 @@ class Journal:
         if not self._end:
             flags |= os.O_CREAT
         descriptor = os.open(self.path, flags, MODE_FILE)
-        os.ftruncate(descriptor, self._end)
-        os.fsync(descriptor)
-        sync_folder(self.path.parent)
+        try:
+            os.ftruncate(descriptor, self._end)
+            os.fsync(descriptor)
+            sync_folder(self.path.parent)
+        except BaseException:
+            os.close(descriptor)
+            raise
         return descriptor
 
     def _write(self, descriptor: int, line: bytes) -> None:
@@ -123,6 +129,7 @@ class Journal:
     def _undo(self) -> None:
         """Truncate the part of a line that was written; a reader would drop it anyway."""
         if self._descriptor is None or self._descriptor < 0:
+            self._descriptor = _REJECTS
             return
         try:
             os.ftruncate(self._descriptor, self._end)
@@ -130,7 +137,7 @@ class Journal:
             return
         finally:
             os.close(self._descriptor)
-            self._descriptor = -1
+            self._descriptor = _REJECTS
 
 
 def journal_path(folder: Path, plan: str) -> Path:
