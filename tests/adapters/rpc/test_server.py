@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import struct
@@ -14,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rackwise.adapters.rpc.config import Guards
+from rackwise.adapters.rpc.config import Guards, ServeConfig
+from rackwise.adapters.rpc.server import serve
 from rackwise.core.placement import JavaRandom, place
 from rackwise.core.replica_service.answers import seed_of
 from rackwise.core.wire.replica_assignment import AssignmentResponse
@@ -484,3 +486,27 @@ class TestStopping:
                 server.stop().result(PATIENCE_S)
                 assert received(sock) is None
             may_go.set()
+
+    def test_an_error_of_the_log_stops_it_without_a_call_of_stop(self):
+        """Each placement is logged: a server that cannot log accepts no more connections."""
+
+        lines = []
+
+        def log(line):
+            lines.append(line["type"])
+            if line["type"] == "request":
+                raise OSError("no space left")
+
+        async def run():
+            server = await serve(ServeConfig(port=0, log=log), placed)
+            assert len(await asyncio.to_thread(said, server.port, GOOD)) == 1
+            await asyncio.to_thread(eventually, lambda: lines[-1] == "stopped")
+            with pytest.raises(OSError, match="no space left"):
+                await server.wait()
+            with pytest.raises(OSError, match="refused"):
+                await asyncio.to_thread(connected, server.port)
+            await server.stop()
+            assert server.connections == 0
+
+        asyncio.run(run())
+        assert lines == ["listening", "request", "stopped"]

@@ -130,7 +130,7 @@ class Server:
         self._counts = _Counts()
         self._requests = 0
         self._resuming: asyncio.TimerHandle | None = None
-        self._is_stopping = False
+        self._stopping: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[None] = self._loop.create_future()
 
     @property
@@ -162,10 +162,14 @@ class Server:
 
     async def stop(self) -> None:
         """Accept no more, let requests in work end within `stop_s`, close every connection."""
-        if self._is_stopping:
-            await asyncio.wait([self._ended])
-            return
-        self._is_stopping = True
+        await self._begin_stop()
+
+    def _begin_stop(self) -> asyncio.Task[None]:
+        if self._stopping is None:
+            self._stopping = self._loop.create_task(self._stop())
+        return self._stopping
+
+    async def _stop(self) -> None:
         self._loop.remove_reader(self._listener)
         if self._resuming is not None:
             self._resuming.cancel()
@@ -193,6 +197,7 @@ class Server:
         except OSError as error:
             if not self._ended.done():
                 self._ended.set_exception(error)
+                self._begin_stop()
 
     def _listen(self) -> None:
         self._resuming = None
