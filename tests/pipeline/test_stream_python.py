@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from functools import partial
 
@@ -10,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from kafka_traffic import create, delete
-from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
+from rackwise.adapters.clients.kafka_python.records import Reach, ends, records, topic_id
 from rackwise.adapters.clients.kafka_python.writer import write
 from rackwise.adapters.kafka import connect
 from rackwise.core.errors import InvalidConfig
@@ -64,6 +65,37 @@ def test_each_run_reads_the_records_that_are_new(bootstrap, tmp_path):
     assert read(bootstrap, tmp_path)["batches"] == 0
 
 
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("sent", "has_id", "said"), [(2, False, "got an end of 1;"), (12, True, "the topic id ")]
+)
+def test_the_records_of_a_topic_that_was_created_again_are_not_skipped(
+    bootstrap, tmp_path, sent, has_id, said
+):
+    """With 2 records the ends are before the checkpoint, with 12 after it."""
+    send(bootstrap, TOPIC, [message(f"e{number}") for number in range(8)])
+    assert read(bootstrap, tmp_path)["messages"] == 8
+    before = offsets(tmp_path)
+    stored = tmp_path / "mark" / "offsets" / "0"
+    if not has_id:  # as a checkpoint of brokers that give no id, or of an earlier version
+        stored.write_text(re.sub(rf', "{TOPIC}/id": "[0-9a-f]+"', "", stored.read_text()))
+        (stored.parent / ".0.crc").unlink()
+    assert (f"{TOPIC}/id" in stored.read_text()) is has_id
+    with closing(connect(bootstrap)) as admin:
+        delete(admin, TOPIC)
+        create(admin, TOPIC, [[0, 1, 2], [1, 2, 0]], retention_ms="-1")
+    send(bootstrap, TOPIC, [message(f"f{number}") for number in range(sent)])
+    place = ["--out", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "mark")]
+    words = ["--connector", "python", "--bootstrap-server", bootstrap, "--topic", TOPIC]
+    code, out, err = called("stream", "run", *words, *place)
+    error, hint = err.splitlines()[-2:]
+    assert (code, out) == (4, "")
+    assert error.startswith(f"error: topic {TOPIC} is not the topic of the checkpoint: expected ")
+    assert said in error
+    assert hint.startswith("hint: choose another --checkpoint: ")
+    assert offsets(tmp_path) == before
+
+
 def source(bootstrap, *, most=10, takes_filters=False, rack_file=None):
     """The data source of the topic, for reading and writing."""
     reach = Reach(bootstrap=bootstrap, rack_file=rack_file)
@@ -73,6 +105,7 @@ def source(bootstrap, *, most=10, takes_filters=False, rack_file=None):
         records=partial(records, reach, TOPIC),
         write=partial(write, reach, TOPIC),
         most=most,
+        topic_id=partial(topic_id, reach, TOPIC),
     )
     return source_of(topic, takes_filters=takes_filters)
 
@@ -93,7 +126,8 @@ def test_available_now_reads_to_the_end_in_limited_batches(bootstrap, spark, tmp
     assert [len(each) for each in seen] == [9, 10, 6]
     assert {int(row.value) for each in seen for row in each} == set(range(25))
     stored = (tmp_path / "offsets" / "2").read_text().splitlines()[-1]
-    assert stored == f'{{"{TOPIC}": {{"0": 13, "1": 12}}}}'
+    key = topic_id(Reach(bootstrap=bootstrap), TOPIC)
+    assert stored == f'{{"{TOPIC}": {{"0": 13, "1": 12}}, "{TOPIC}/id": "{key}"}}'
 
 
 @pytest.mark.parametrize("is_on", [False, True])

@@ -323,7 +323,9 @@ class OtherFormat(Refused):
 
 
 class CheckpointMismatch(Refused):
-    """A checkpoint or batch belongs to another stream, or has another format."""
+    """A checkpoint or batch belongs to another stream or topic, or has another format."""
+
+    remedy = "choose another --checkpoint: the topic is read again and each message counts once"
 
 
 class MissingPermission(Refused):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
+from rackwise.core.errors import CheckpointMismatch
 from rackwise.pipeline.kafka.records import KafkaTopic, Part, TopicReader, limited
 
 ENDS = {0: (10, 20), 1: (0, 0), 2: (5, 35)}
@@ -25,9 +27,16 @@ def some_records(_partition, start, end):
         ]
 
 
-def reader(ends=ENDS, *, starting="earliest", most=100):
+def reader(ends=ENDS, *, starting="earliest", most=100, topic_id=None):
     return TopicReader(
-        KafkaTopic(name="t", ends=lambda: ends, records=some_records, starting=starting, most=most)
+        KafkaTopic(
+            name="t",
+            ends=lambda: ends,
+            records=some_records,
+            starting=starting,
+            most=most,
+            topic_id=topic_id,
+        )
     )
 
 
@@ -66,12 +75,6 @@ class TestOffsets:
         made = reader({0: (0, 3), 1: (0, 2)})
         assert places(made.partitions({"t": {"0": 3}}, {"t": {"0": 3, "1": 2}})) == [(1, 0, 2)]
 
-    def test_offsets_of_a_recreated_topic_never_decrease(self):
-        made = reader({0: (0, 3)})
-        start = {"t": {"0": 9}}
-        assert made.latestOffset(start, ReadMaxRows(100)) == start
-        assert made.partitions(start, start) == []
-
     @given(
         st.dictionaries(st.integers(0, 5), st.tuples(st.integers(0, 50), st.integers(0, 50))),
         st.integers(1, 60),
@@ -86,6 +89,73 @@ class TestOffsets:
             assert min(moved) >= 0
             assert 0 < sum(moved) <= most
             start = later
+
+
+class TestCreatedAgain:
+    """A topic that was deleted and created again starts at 0: its records are not skipped."""
+
+    HINT = "choose another --checkpoint: the topic is read again and each message counts once"
+
+    def refused(self, call):
+        with pytest.raises(CheckpointMismatch) as caught:
+            call()
+        assert (caught.value.hint, caught.value.where) == (self.HINT, "t")
+        return caught.value.message
+
+    @pytest.mark.parametrize(
+        ("ends", "said"),
+        [
+            ({0: (0, 100)}, "expected offset 7 or more in partition 1, got no such partition"),
+            ({0: (0, 40), 1: (0, 9)}, "expected offset 100 or more in partition 0, got an end of"),
+        ],
+    )
+    @pytest.mark.parametrize("limit", [ReadMaxRows(1000), ReadAllAvailable()])
+    def test_an_end_before_the_checkpoint_is_an_error(self, ends, said, limit):
+        start = {"t": {"0": 100, "1": 7}}
+        message = self.refused(lambda: reader(ends).latestOffset(start, limit))
+        assert message.startswith("topic t is not the topic of the checkpoint: ")
+        assert said in message
+        assert message.endswith("; the topic was deleted and created again, or lost records")
+
+    def test_a_topic_whose_end_has_passed_the_checkpoint_is_known_by_its_id(self):
+        ends, start = {0: (0, 150)}, {"t": {"0": 100}, "t/id": "a1"}
+        other = reader(ends, topic_id=lambda: "b2")
+        message = self.refused(lambda: other.latestOffset(start, ReadMaxRows(1000)))
+        assert "expected the topic id a1, got b2" in message
+        same = reader(ends, topic_id=lambda: "a1")
+        assert same.latestOffset(start, ReadMaxRows(1000)) == {"t": {"0": 150}, "t/id": "a1"}
+
+    def test_a_batch_that_was_begun_on_another_topic_is_not_read(self):
+        """After a restart, Spark plans the batch from the checkpoint and asks for no new end."""
+        start, end = {"t": {"0": 100}, "t/id": "a1"}, {"t": {"0": 120}, "t/id": "a1"}
+        ends = {0: (0, 150)}
+        other = reader(ends, topic_id=lambda: "b2")
+        assert "topic id a1" in self.refused(lambda: other.partitions(start, end))
+        assert "got an end of 110" in self.refused(
+            lambda: reader({0: (0, 110)}).partitions(start, end)
+        )
+        assert places(reader(ends).partitions(start, end)) == [(0, 100, 120)]
+
+    def test_a_topic_replaced_between_its_ends_and_its_id_is_an_error(self):
+        """The ends are read first: they may be of the old topic, the id is of the new one."""
+        asked = []
+        made = reader({0: (0, 150)}, topic_id=lambda: asked.append("id") or "a1")
+        made.topic = replace(made.topic, ends=lambda: asked.append("ends") or {0: (0, 150)})
+        made.latestOffset({"t": {"0": 100}}, ReadMaxRows(1000))
+        made.initialOffset()
+        assert asked == ["ends", "id", "id", "ends"]
+
+    def test_a_checkpoint_without_an_id_gets_it_with_the_next_records(self):
+        ends = {0: (0, 100)}
+        made = reader(ends, topic_id=lambda: "a1")
+        start = {"t": {"0": 100}}
+        assert made.latestOffset(start, ReadMaxRows(1000)) == start
+        ends[0] = (0, 101)
+        assert made.latestOffset(start, ReadMaxRows(1000)) == {"t": {"0": 101}, "t/id": "a1"}
+
+    def test_a_new_checkpoint_has_the_id_if_the_brokers_give_one(self):
+        assert reader({0: (0, 3)}, topic_id=lambda: "a1").initialOffset()["t/id"] == "a1"
+        assert reader({0: (0, 3)}, topic_id=lambda: None).initialOffset() == {"t": {"0": 0}}
 
 
 class TestRecords:

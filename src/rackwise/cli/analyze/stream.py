@@ -110,7 +110,8 @@ def run(
     """Read telemetry into tables, each message exactly once, also after a kill.
 
     Without --interval it reads to the end of the topic and stops, for cron. Run it again with the
-    same --checkpoint to continue. Exit: 0 done, 1 error, 4 the checkpoint does not belong to --out.
+    same --checkpoint to continue. Exit: 0 done, 1 error, 4 the checkpoint does not belong to --out
+    or to the topic.
     """
     shell: Shell = context.obj
     trigger = _interval(interval)
@@ -213,7 +214,7 @@ def _check_connector(
 def _python_topic(options: StreamOptions, client_config: Path | None) -> KafkaTopic:
     """The topic as kafka-python reads it; executors get plain values only."""
     with installed("kafka", "read telemetry with --connector python"):
-        from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
+        from rackwise.adapters.clients.kafka_python.records import Reach, ends, records, topic_id
     from rackwise.pipeline.kafka.records import KafkaTopic
 
     config = None if client_config is None else str(client_config.absolute())
@@ -224,6 +225,7 @@ def _python_topic(options: StreamOptions, client_config: Path | None) -> KafkaTo
         records=partial(records, reach, options.topic),
         starting=options.starting,
         most=options.most_offsets,
+        topic_id=partial(topic_id, reach, options.topic),
     )
 
 

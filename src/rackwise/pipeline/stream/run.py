@@ -27,7 +27,13 @@ from typing import TYPE_CHECKING
 from pyarrow import parquet
 from pyspark.errors import AnalysisException, StreamingQueryException
 
-from rackwise.core.errors import BytesLost, ConnectorMissing, InvalidConfig, WorldError
+from rackwise.core.errors import (
+    BytesLost,
+    CheckpointMismatch,
+    ConnectorMissing,
+    InvalidConfig,
+    WorldError,
+)
 from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.tables import write_table
 from rackwise.pipeline.runtime.failures import (
@@ -60,7 +66,7 @@ TASKS = "_tasks"
 ROWS, BYTES = 2**11, 2**21
 """Maximum messages and bytes of an Arrow batch; one message may have a MiB, with 50,000 rows."""
 _PYTHON_ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
-_OWN_ERROR = re.compile(r"^rackwise\.core\.errors\.\w+: (.+)$", re.MULTILINE)
+_OWN_ERROR = re.compile(r"^rackwise\.core\.errors\.(\w+): (.+)$", re.MULTILINE)
 _IS_DOWN = "check that a broker answers at --bootstrap-server"
 _ADVICE = {
     "UnknownTopicOrPartition": "create the topic or check --topic",
@@ -68,6 +74,8 @@ _ADVICE = {
     "KafkaTimeoutError": _IS_DOWN,
 }
 """Text of an error of Kafka's clients -> what to do."""
+_LOST = ("Some data may have been", "the broker no longer has offset")
+"""Texts of errors of both connectors: the offsets of the checkpoint are not in the topic."""
 SET_BY_SPARK = (
     "auto.offset.reset",
     "key.deserializer",
@@ -121,7 +129,8 @@ def start(
     """Start the stream; if `interval` is None, it ends after the available records.
 
     `python`: the topic for `kafka.source`, which replaces Spark's connector.
-    Raises `ConnectorMissing`, `CheckpointMismatch`.
+    Raises `ConnectorMissing`, `CheckpointMismatch`; `finish` raises it for a topic that is not the
+    topic of the checkpoint.
     """
     store = Store(options.out)
     if python is None:
@@ -164,7 +173,10 @@ def usable_conf(
 
 
 def finish(query: StreamingQuery, options: StreamOptions) -> None:
-    """Wait until the query ends or the wait is interrupted, then stop it. Raises `WorldError`."""
+    """Wait until the query ends or the wait is interrupted, then stop it.
+
+    Raises `WorldError`, and `CheckpointMismatch` for a topic that was created again.
+    """
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
@@ -173,9 +185,11 @@ def finish(query: StreamingQuery, options: StreamOptions) -> None:
         query.stop()
 
 
-def _ended(cause: str, error: Exception, options: StreamOptions) -> WorldError:
+def _ended(cause: str, error: Exception, options: StreamOptions) -> WorldError | CheckpointMismatch:
     """The error of a stream that Spark did not start or has ended; `cause`: a line of `error`."""
     text = str(error)
+    if any(name == CheckpointMismatch.__name__ for name, _ in _OWN_ERROR.findall(text)):
+        return CheckpointMismatch(cause, wanted=options.topic, where=options.checkpoint)
     reason = no_room(text)
     if reason and reason not in cause:
         cause = f"{cause}: {reason}"
@@ -185,15 +199,21 @@ def _ended(cause: str, error: Exception, options: StreamOptions) -> WorldError:
         f"Spark ended the stream: {cause}",
         wanted="running",
         had=cause,
-        hint=f"{_advice(text)} and run it again: it continues after the last committed batch",
+        hint=_hint(text),
     )
 
 
-def _advice(text: str) -> str:
+def _hint(text: str) -> str:
     """What to do about the error of a stream."""
+    if any(each in text for each in _LOST):
+        return (
+            f"{CheckpointMismatch.remedy}; the topic was deleted and created again, or retention "
+            "deleted records that were not read: set a longer one"
+        )
+    advice = next((told for found, told in _ADVICE.items() if found in text), "remove the cause")
     if no_room(text):
-        return "free space on the disks of --out, --checkpoint and TMPDIR"
-    return next((told for found, told in _ADVICE.items() if found in text), "remove the cause")
+        advice = "free space on the disks of --out, --checkpoint and TMPDIR"
+    return f"{advice} and run it again: it continues after the last committed batch"
 
 
 def _cause(text: str) -> str:
@@ -203,7 +223,7 @@ def _cause(text: str) -> str:
     "Query failed: Traceback: ModuleNotFoundError: No module named 'x'"
     """
     if own := _OWN_ERROR.findall(text):
-        return escaped(own[-1])
+        return escaped(own[-1][1])
     first, *rest = text.splitlines() or [""]
     errors = [line for line in rest if _PYTHON_ERROR.match(line)]
     return escaped(": ".join([first, *errors[-1:]]))

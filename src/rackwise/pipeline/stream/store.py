@@ -57,7 +57,7 @@ COMMITTED = "_committed"
 LARGEST_MARK = 1 << 24
 TOKEN = re.compile(r"[0-9a-f]{16}")
 UNFINISHED = ".unfinished"
-ANOTHER = "choose another --checkpoint: the topic is read again and each message counts once"
+ANOTHER = CheckpointMismatch.remedy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from contextlib import closing
+from uuid import UUID
 
 import pytest
 
-from kafka_traffic import create, delete, producer
-from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
+from kafka_traffic import create, delete, described_topic, producer
+from rackwise.adapters.clients.kafka_python.records import Reach, ends, records, topic_id
 from rackwise.adapters.kafka import connect
 from rackwise.core.errors import InvalidConfig, ServerRefused
 
@@ -36,6 +39,18 @@ def test_a_partition_is_read_from_one_offset_up_to_another(reach):
         (3, b"k", b"3"),
     ]
     assert list(records(reach, TOPIC, 1, 4, 4)) == []
+
+
+def test_a_topic_that_is_created_again_has_another_id(reach):
+    first = topic_id(reach, TOPIC)
+    assert topic_id(reach, TOPIC) == first
+    assert re.fullmatch("[0-9a-f]{32}", first)
+    with closing(connect(reach.bootstrap)) as admin:
+        delete(admin, TOPIC)
+        create(admin, TOPIC, [[0, 1], [1, 2]])
+        found = described_topic(admin, TOPIC).id
+    assert topic_id(reach, TOPIC) == UUID(bytes=b64decode(f"{found}==", altchars=b"-_")).hex
+    assert topic_id(reach, TOPIC) != first
 
 
 def test_an_offset_that_is_not_there_is_told(reach):

@@ -5,7 +5,8 @@ the start and the end offset, and gets exactly these records or an error. An off
 no longer has is an error, never skipped.
 
 ```
-ends(reach, "t")             {0: (first offset there is, the one after the last), 1: ...}
+topic_id(reach, "t")          "4f1c...", 32 hex digits; None if the brokers give none
+ends(reach, "t")              {0: (first offset there is, the one after the last), 1: ...}
 records(reach, "t", 0, 5, 9)  records 5 to 8, in lists as they arrive
 ```
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import kafka.errors as kafka_errors
 from kafka import KafkaConsumer, TopicPartition
 
+from rackwise.adapters.clients.private import cluster_of
 from rackwise.adapters.clients.rack import detect_rack
 from rackwise.adapters.kafka.client_config import read_client_config
 from rackwise.adapters.kafka.logins.quiet_logs import quiet_logs
@@ -35,6 +37,7 @@ from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from uuid import UUID
 
 PATIENCE_S = 60.0
 """A partition that returns nothing for this long is unreachable."""
@@ -66,6 +69,25 @@ def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
 
     Raises `InvalidConfig` for a topic that does not exist, `Unreachable`.
     """
+    with _knowing(reach, topic) as (consumer, numbers):
+        places = [TopicPartition(topic, number) for number in sorted(numbers)]
+        first, last = consumer.beginning_offsets(places), consumer.end_offsets(places)
+    return {place.partition: (first[place], last[place]) for place in places}
+
+
+def topic_id(reach: Reach, topic: str) -> str | None:
+    """The id of a topic in hex digits: another one if the topic was deleted and created again.
+
+    None if the brokers give none (Kafka before 2.8). Raises what `ends` raises.
+    """
+    with _knowing(reach, topic) as (consumer, _):
+        found: UUID | None = cluster_of(consumer, "kafka-python").topic_id(topic)
+    return found.hex if found else None
+
+
+@contextmanager
+def _knowing(reach: Reach, topic: str) -> Iterator[tuple[Any, set[int]]]:
+    """A consumer with the metadata of a topic, and its partitions. Raises what `ends` raises."""
     with closing(_consumer(reach)) as consumer:
         try:
             numbers = consumer.partitions_for_topic(topic)
@@ -76,11 +98,9 @@ def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
                     had=None,
                     hint="create it, or give another --topic",
                 )
-            places = [TopicPartition(topic, number) for number in sorted(numbers)]
-            first, last = consumer.beginning_offsets(places), consumer.end_offsets(places)
+            yield consumer, numbers
         except kafka_errors.KafkaError as error:
             raise unreachable(reach, error) from error
-    return {place.partition: (first[place], last[place]) for place in places}
 
 
 def records(reach: Reach, topic: str, partition: int, start: int, end: int) -> Iterator[list[Any]]:
