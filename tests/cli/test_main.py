@@ -20,6 +20,7 @@ from rackwise.core.byte_sizes import size_in_bytes
 from rackwise.core.errors import InvalidConfig, RackwiseError
 from rackwise.core.json.strict import parse
 
+REPORT = "hint: run again with --debug and report the output\n"
 SOURCE = Path(rackwise.__file__).parents[1]
 PROBE = """
 import sys, types, typer
@@ -54,6 +55,16 @@ def probe(context: typer.Context, what: str) -> int:
         raise KeyError("hidden\\x1b")
     if what == "disk":
         raise OSError(28, "No space left on device", "/data/x")
+    if what == "file":
+        open("/dev/full", "wb", buffering=0).write(b"x")
+    if what == "pipe":
+        raise BrokenPipeError(32, "Broken pipe")
+    if what == "reset":
+        raise ConnectionResetError(104, "Connection reset by peer")
+    if what == "slow":
+        raise TimeoutError("timed out")
+    if what == "quiet":
+        raise TimeoutError
     if what == "fork":
         raise OSError(12, "Cannot allocate memory")
     if what == "thread":
@@ -163,6 +174,23 @@ class TestExitCodes:
                 ),
             ),
             (
+                "file",
+                1,
+                (
+                    "error: a file: No space left on device\n"
+                    "hint: check the disk and the target of the output\n"
+                ),
+            ),
+            *(
+                (what, 1, f"error: internal error: {said}\n{REPORT}")
+                for what, said in (
+                    ("pipe", "BrokenPipeError: [Errno 32] Broken pipe"),
+                    ("reset", "ConnectionResetError: [Errno 104] Connection reset by peer"),
+                    ("slow", "TimeoutError: timed out"),
+                    ("quiet", "TimeoutError"),
+                )
+            ),
+            (
                 "bug",
                 1,
                 (
@@ -211,11 +239,16 @@ class TestExitCodes:
         assert run(["--version"]) == 0
         assert capsys.readouterr().out == f"rackwise {version()}\n"
 
-    def test_a_traceback_only_under_debug(self):
-        code, out, talk = probe("probe", "bug", "--debug")
+    @pytest.mark.parametrize("what", ["bug", "pipe", "slow"])
+    def test_a_traceback_only_under_debug(self, what):
+        code, out, talk = probe("probe", what, "--debug")
         assert (code, out) == (1, "")
         assert talk.startswith("Traceback (most recent call last)")
-        assert "Traceback" not in probe("probe", "bug")[2]
+        assert "Traceback" not in probe("probe", what)[2]
+
+    @pytest.mark.parametrize("what", ["disk", "file", "fork"])
+    def test_no_traceback_of_what_the_system_says_also_under_debug(self, what):
+        assert probe("probe", what, "--debug") == probe("probe", what)
 
 
 class TestStreams:
@@ -226,11 +259,15 @@ class TestStreams:
             assert process.wait(timeout=60) == 141
             assert process.stderr.read() == ""
 
+    @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
     @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["probe", "speak"]])
-    def test_a_stdout_that_is_closed(self, arguments):
+    def test_a_stdout_that_is_closed(self, arguments, encoding):
         command = [sys.executable, "-c", PROBE, *arguments]
         done = subprocess.run(
-            ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, check=False
+            ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *command],
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=False,
         )
         assert (done.returncode, done.stderr) == (141, b"")
 

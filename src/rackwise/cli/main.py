@@ -7,6 +7,7 @@ written, 4 rejected before the first write, 130 after SIGINT, 143 after SIGTERM,
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -20,7 +21,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 from rackwise.cli.app import COMMANDS, build_app, build_help_app
-from rackwise.cli.shell import Shell, Terminated, drop_stdout
+from rackwise.cli.shell import Shell, StdoutFailed, Terminated, checked_stdout, drop_stdout
 from rackwise.cli.usage.completion import COMPLETE, complete
 from rackwise.cli.usage.global_options import (
     bare_fleet_with_value,
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a write to an open file, which do not name the file."""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Errors that a user can cause are not raised."""
     for number in (signal.SIGTERM, *not_ignored([signal.SIGHUP])):
@@ -52,16 +57,14 @@ def run(arguments: Sequence[str]) -> int:
     if COMPLETE in os.environ:
         return complete(os.environ, COMMANDS, build_app)
     try:
-        with _own_warnings(shell):
+        with checked_stdout(), _own_warnings(shell):
             code = _call(globals_first(bare_fleet_with_value(arguments)), shell)
-        sys.stdout.flush()
-    except BrokenPipeError:
+            sys.stdout.flush()
+    except StdoutFailed as failed:
         drop_stdout()
-        return 128 + signal.SIGPIPE
-    except OSError as error:
-        if error.filename is None:
-            drop_stdout()
-        shell.error(MemoryExhausted.of(error) or _from_system(error))
+        if isinstance(failed.cause, BrokenPipeError):
+            return 128 + signal.SIGPIPE
+        shell.error(_from_system(failed.cause, "stdout"))
         return 1
     return code
 
@@ -84,18 +87,32 @@ def _call(arguments: list[str], shell: Shell) -> int:
         return 128 + signal.SIGINT
     except Terminated as stop:
         return 128 + stop.number
+    except StdoutFailed:
+        raise
     except Exception as error:
-        if shell.is_debug or isinstance(error, OSError):
+        known = _known(error)
+        if shell.is_debug and not (known and isinstance(error, OSError)):
             raise
         # What the frames of the command hold is free for the message.
         clear_frames(error.__traceback__)
-        known = MemoryExhausted.of(error) or _not_utf8(arguments)
+        known = known or _not_utf8(arguments)
         if known is None:
             shell.internal(error)
         else:
             shell.error(known)
         return 1
     return int(result or 0)
+
+
+def _known(error: Exception) -> RackwiseError | None:
+    """The error to print for an exception that says what failed: memory, a file or a disk."""
+    if memory := MemoryExhausted.of(error):
+        return memory
+    if not isinstance(error, OSError):
+        return None
+    if error.filename is not None:
+        return _from_system(error, escaped(str(error.filename)))
+    return _from_system(error, "a file") if error.errno in NO_ROOM else None
 
 
 @contextmanager
@@ -142,13 +159,13 @@ def _not_utf8(arguments: Sequence[str]) -> InvalidConfig | None:
     )
 
 
-def _from_system(error: OSError) -> WorldError:
-    """Convert an error of the operating system. An error without a file name comes from stdout."""
-    name = "stdout" if error.filename is None else escaped(str(error.filename))
+def _from_system(error: OSError, name: str) -> WorldError:
+    """Convert an error of the operating system; `name`: the file or stream."""
+    reason = error.strerror or str(error)
     return WorldError(
-        f"{name}: {error.strerror}",
+        f"{name}: {reason}",
         wanted="a file or stream that works",
-        had=error.strerror,
+        had=reason,
         hint="check the disk and the target of the output",
         where=name,
     )
