@@ -4,9 +4,7 @@ Spark makes one row per file, which Java and Python keep as objects. This lists 
 the other. What Spark does differently from a plain listing is followed:
 
 ```
-_a.log  .crc  a.log._COPYING_        left out below a path, and as a path
-_temporary/  .git/                   left out below a path
-_k=v  _k=v/  _metadata/              listed all the same
+_a.log  .git/                        left out, see `stores.spark_names`
 empty files                          left out
 links                                followed
 a path that is given twice           its files are listed once
@@ -22,6 +20,8 @@ import os
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from rackwise.pipeline.runtime.stores.spark_names import is_left_out
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -33,8 +33,6 @@ _NOT_PLAIN = re.compile(r"[\[\]{}*?\\:]|[^\x20-\x7e]")
 _OTHER_NAME = re.compile(r"[^\x20-\x7e]")
 _QUOTED = re.compile(r"""[ "#%<>?\[\\\]^`{|}]""")
 """Characters that a URI of Java does not have."""
-_LISTED = ("_metadata", "_common_metadata")
-"""Starts of names of folders that are listed."""
 
 
 class _NotPlain(Exception):
@@ -66,17 +64,11 @@ def _in_folder(folder: str) -> Iterator[Place]:
                 raise _NotPlain
             if not entry.is_dir():
                 yield from _file(entry.path, entry.name, entry.stat().st_size)
-            elif entry.name.startswith(_LISTED) or not _is_left_out(entry.name):
+            elif not is_left_out(entry.name, is_folder=True):
                 yield from _in_folder(entry.path)
 
 
 def _file(place: str, name: str, size: int) -> Iterator[Place]:
-    if size and not _is_left_out(name):
+    if size and not is_left_out(name, is_folder=False):
         quoted = _QUOTED.sub(lambda found: f"%{ord(found[0]):02X}", place)
         yield f"{LOCAL}{quoted}", f"{LOCAL}{place}", size
-
-
-def _is_left_out(name: str) -> bool:
-    """Whether Spark leaves out files and folders of this name."""
-    is_hidden = name.startswith("_") and "=" not in name
-    return is_hidden or name.startswith(".") or name.endswith("._COPYING_")

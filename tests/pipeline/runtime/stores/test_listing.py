@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pyarrow import fs
 
+from rackwise.pipeline.ingest.files import listed_by_spark, local_files
 from rackwise.pipeline.runtime.stores.listing import find_files
 
 TREE = (
@@ -74,6 +75,37 @@ def test_spark_lists_the_same_files(spark, home):
         prefix = f"file:{home}/"
         found = {file.path.removeprefix(prefix) for file in files_at(spark, [f"{home}/{pattern}"])}
         assert found == wanted, pattern
+
+
+HIDDEN = (
+    *("_hidden", "_metadata", "_common_metadata.x", ".dot", "copied._COPYING_", "_k=v", ".a=b"),
+    *("_metadata._COPYING_", "plain"),
+)
+ASKED = (
+    *("", "*", "_hidden", "copied._COPYING_", "?hidden", "_*", "*/plain", "*/_metadata/*"),
+    *("{.dot,plain}", "_hidden/plain", "_hidden/_hidden", "plain/_metadata/_hidden", "*/*/_k=v"),
+    *("plain/plain/_metadata", "plain/plain/copied._COPYING_", "_hidden/_hidden/plain"),
+)
+
+
+@pytest.mark.spark
+def test_store_disk_and_spark_leave_out_the_same_names(spark, tmp_path):
+    """Files and folders of each name, below folders of each name, by path and by pattern."""
+    for outer in HIDDEN:
+        for inner in HIDDEN:
+            folder = tmp_path / "top" / outer / inner
+            folder.mkdir(parents=True)
+            for name in HIDDEN:
+                (folder / name).write_text(name)
+    store = fs.LocalFileSystem()
+    for pattern in ASKED:
+        asked = f"{tmp_path}/top/{pattern}".rstrip("/")
+        of_spark = {file.path.removeprefix("file:") for file in listed_by_spark(spark, [asked])}
+        of_store = find_files(store, "/", asked.removeprefix("/"))
+        assert {f"/{info.path.lstrip('/')}" for info in of_store} == of_spark, pattern
+        of_disk = local_files([asked])
+        if of_disk is not None:
+            assert {file.path.removeprefix("file:") for file in of_disk} == of_spark, pattern
 
 
 @pytest.mark.spark

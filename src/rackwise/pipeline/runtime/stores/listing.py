@@ -11,8 +11,8 @@ s3a://lake/flows/         all files below it
 s3a://lake/flows/1*/a     files, and all files below folders, that match: * ? [ab] [^a-c] {x,y} \*
 ```
 
-Files without bytes, and names that begin with `_` or `.`, are left out; a name that begins with `_`
-and has a `=` is a partition and stays.
+Files without bytes are left out, and names that Spark leaves out (`spark_names`): those of
+files, and those of folders below the path or below what matches the pattern.
 
 An error is a row of the result and not of the task, so that Spark does not repeat the task. Its
 kind says what to do next:
@@ -39,6 +39,7 @@ from pyarrow import fs
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from rackwise.pipeline.runtime.stores.filesystems import modified_second, opened, shown, store_uri
+from rackwise.pipeline.runtime.stores.spark_names import is_left_out
 from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -159,7 +160,9 @@ def _matching(store: fs.FileSystem, head: str, pattern: str) -> list[fs.FileInfo
     base = head + "/".join(_plain(part) for part in parts[:count])
     (info,) = store.get_file_info([base.rstrip("/")])
     if info.type is fs.FileType.File:
-        return [info] if count == len(parts) and info.size else None
+        if count < len(parts):
+            return None
+        return [info] if _is_listed(info) else []
     if info.type is fs.FileType.NotFound and pattern:
         return None
     infos = store.get_file_info(fs.FileSelector(base.rstrip("/"), recursive=True))
@@ -172,15 +175,20 @@ def _matching(store: fs.FileSystem, head: str, pattern: str) -> list[fs.FileInfo
             one.fullmatch(name) for one, name in zip(wanted, names, strict=False)
         )
         any_matches = any_matches or is_match
-        is_file = info.type is fs.FileType.File and info.size
-        if is_match and is_file and not any(map(_hidden, names)):
+        if is_match and _is_listed(info) and not _is_below_hidden(names[len(wanted) : -1]):
             matches.append(info)
     return matches if any_matches else None
 
 
-def _hidden(name: str) -> bool:
-    """Whether Spark leaves out files of this name, or below a folder of it."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+def _is_listed(info: fs.FileInfo) -> bool:
+    """Whether Spark lists this if it is asked for it by its path."""
+    if info.type is not fs.FileType.File or not info.size:
+        return False
+    return not is_left_out(info.base_name, is_folder=False)
+
+
+def _is_below_hidden(folders: Sequence[str]) -> bool:
+    return any(is_left_out(name, is_folder=True) for name in folders)
 
 
 def _plain(part: str) -> str:
