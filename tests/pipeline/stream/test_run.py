@@ -213,4 +213,32 @@ def test_refused(command, message, hint):
 def test_a_day_without_messages_is_rejected(tmp_path):
     code, out, err = called("stream", "compact", "s", "--out", tmp_path, "--date", "2026-11-01")
     assert (code, out) == (1, "")
-    assert "expected messages of 2026-11-01, got a stream of these days: none" in err
+    assert "error: expected messages of 2026-11-01, got none\n" in err
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        (
+            "2026-11-01",
+            (
+                "expected a valid message of 2026-11-01, got 3 messages in quarantine: "
+                "2 malformed:json, 1 malformed:version"
+            ),
+        ),
+        ("2026-10-31", "expected messages of 2026-10-31, got messages of 2026-11-01"),
+        ("2026-11-02", "expected messages of 2026-11-02, got messages of 2026-11-01"),
+    ],
+)
+def test_a_day_of_which_no_message_counts_says_why(spark, tmp_path, day, said):
+    from rackwise.pipeline.stream.run import keep_batch
+
+    values = [b"no telemetry", message(v=2), None]
+    rows = spark.createDataFrame(arriving(values), KAFKA)
+    keep_batch(rows, 0, store=Store(str(tmp_path)), token=TOKEN)
+    code, out, err = called("stream", "compact", "s", "--out", tmp_path, "--date", day)
+    error, hint = err.splitlines()[-2:]
+    assert (code, out, error) == (1, "", f"error: {said}")
+    assert (f"column `raw` of {tmp_path}/stream has each message" in hint) is (day == str(DAY))
+    assert list((tmp_path / "stream").glob("_compacting-*")) == []

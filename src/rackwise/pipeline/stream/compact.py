@@ -34,7 +34,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import BytesLost, InvalidFlows
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 from rackwise.pipeline.columns.clock import day_at, day_number
 from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.runtime.failures import (
@@ -56,7 +56,7 @@ from rackwise.pipeline.stream.messages import (
 from rackwise.pipeline.stream.store import STREAM, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -169,17 +169,19 @@ def _compact(
     messages.unpersist()
     written = spark.read.schema(FLOW_INPUT).parquet(path)
     row = written.agg(F.count("*").alias("rows"), F.sum("bytes").alias("bytes")).collect()[0]
-    counted = {outcome: found[outcome].messages if outcome in found else 0 for outcome in OUTCOMES}
+    by_outcome = {
+        outcome: found[outcome].messages if outcome in found else 0 for outcome in OUTCOMES
+    }
     accepted = found.get("accepted")
     if accepted is None:
-        raise _no_messages(day, store)
-    _check_equal("messages", by_reason[KEPT], sum(counted.values()))
+        raise _none_kept(day, store, reasons) if reasons else _no_messages(day, store)
+    _check_equal("messages", by_reason[KEPT], sum(by_outcome.values()))
     _check_equal("bytes", accepted.bytes, row.bytes or 0)
     counts = CompactCounts(
         messages=sum(by_reason.values()),
-        accepted=counted["accepted"],
-        superseded=counted["superseded"],
-        duplicate=counted["duplicate"],
+        accepted=by_outcome["accepted"],
+        superseded=by_outcome["superseded"],
+        duplicate=by_outcome["duplicate"],
         quarantined=sum(reasons.values()),
         conflicts=sum(each.conflicts for each in found.values()),
         late=sum(each.late for each in found.values()),
@@ -219,13 +221,31 @@ def _check_equal(what: str, wanted: int, had: int) -> None:
         )
 
 
-def _no_messages(day: date, store: Store) -> InvalidFlows:
-    days = sorted(end for each in store.batches() if each.days for end in each.days)
-    had = "none"
-    if days:
-        had = f"{day_at(days[0])} to {day_at(days[-1])}"
+def _none_kept(day: date, store: Store, reasons: Mapping[str, int]) -> InvalidFlows:
+    """The error for a day of which all messages are in quarantine."""
+    count = sum(reasons.values())
+    had = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
     return InvalidFlows(
-        f"expected messages of {day}, got a stream of these days: {had}",
+        f"expected a valid message of {day}, got {counted(count, 'message')} in quarantine: "
+        f"{escaped(had)}",
+        wanted="a valid message",
+        had=dict(reasons),
+        hint=f"correct the clients that send them: column `raw` of {escaped(store.out)}/{STREAM} "
+        "has each message",
+        where=store.out,
+    )
+
+
+def _no_messages(day: date, store: Store) -> InvalidFlows:
+    """The error for a day without messages; it names a day before it and one after it with some."""
+    number = day_number(day)
+    days = [end for each in store.batches() if each.days for end in each.days]
+    near = [max((n for n in days if n < number), default=None)]
+    near += [min((n for n in days if n > number), default=None)]
+    named = " and ".join(str(day_at(each)) for each in near if each is not None)
+    had = f"messages of {named}" if named else "none"
+    return InvalidFlows(
+        f"expected messages of {day}, got {had}",
         wanted=str(day),
         had=had,
         hint="run `rackwise stream run` first, or choose another --date",
