@@ -37,11 +37,16 @@ from rackwise.pipeline.schemas import CROSS_RACK, PRICE, arrow_schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from rackwise.core.history import StandingDay
     from rackwise.pipeline.runtime.engine import Engine, Rows
 
 GOLD = "gold"
 """Folder of the gold tables in the folder of a run."""
+DAYS = 2**32
+"""More than there are days, so that `code * DAYS + day` is one number for a cluster and a day."""
+NO_DAYS = np.zeros(0, dtype=np.int64)
 
 
 class StandingTraffic(NamedTuple):
@@ -59,8 +64,8 @@ class StandingRows:
 
     clusters: Mapping[str, str]
     """The name of each cluster in the tables -> its present name."""
-    days: frozenset[tuple[str, int]]
-    """The days that stand: the name in the tables, days since 1970-01-01."""
+    days: Mapping[str, NDArray[np.int64]]
+    """The name in the tables -> the days that stand, as days since 1970-01-01."""
     price_rows: Mapping[str, str]
     """The price rows that have another name now -> that name."""
 
@@ -83,14 +88,13 @@ class StandingRows:
     def _stands(self, batch: pa.RecordBatch) -> pa.Array:
         """Whether each row is of a day that stands."""
         coded = batch.column("cluster").dictionary_encode()
-        numbers = batch.column("day").cast(pa.int32())
-        is_standing = np.zeros(batch.num_rows, dtype=np.bool_)
-        clusters = whole_longs(coded.indices)
-        days = whole_longs(numbers)
-        for code, name in enumerate(coded.dictionary.to_pylist()):
-            own = [day for cluster, day in self.days if cluster == name]
-            is_standing |= (clusters == code) & np.isin(days, own)
-        return pa.array(is_standing)
+        days = whole_longs(batch.column("day").cast(pa.int32()))
+        rows = whole_longs(coded.indices) * DAYS + days
+        names = coded.dictionary.to_pylist()
+        standing = [
+            code * DAYS + self.days[name] for code, name in enumerate(names) if name in self.days
+        ]
+        return pa.array(np.isin(rows, np.concatenate(standing or [NO_DAYS])))
 
 
 def _renamed(texts: pa.Array, names: Mapping[str, str]) -> pa.Array:
@@ -134,10 +138,13 @@ def _rows(
 ) -> Rows:
     """The rows of some days of a run, with the present names of clusters and price rows."""
     only = {"day": {each.day for each in days}}
+    standing: defaultdict[str, list[int]] = defaultdict(list)
+    for each in days:
+        standing[str(each.name_in_tables)].append(day_number(each.day))
     rows = engine.read(f"{tables}/{GOLD}/cross_rack", CROSS_RACK, only=only)
     work = StandingRows(
         clusters={str(each.name_in_tables): each.cluster for each in days},
-        days=frozenset((str(each.name_in_tables), day_number(each.day)) for each in days),
+        days={name: np.array(own, dtype=np.int64) for name, own in standing.items()},
         price_rows={old: new for old, new in names.items() if old != new},
     )
     return engine.map(rows, work, CROSS_RACK)

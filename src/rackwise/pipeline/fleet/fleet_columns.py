@@ -15,6 +15,8 @@ A broker id that appears only in replica lists has a code and no row: the broker
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 HOUR_US = 3_600_000_000
 SELECTOR = "replica.selector.class"
+NO_IDS = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,9 @@ class Codes:
     """Client group -> code."""
     brokers: Mapping[tuple[str, int], int]
     """(cluster name, broker id) -> code."""
+    broker_ids: Mapping[str, NDArray[np.int32]]
+    """Cluster name -> the ids of its brokers, ascending; their codes are consecutive. A cluster
+    without brokers is missing."""
 
     @classmethod
     def of(cls, names: Names) -> Codes:
@@ -113,17 +119,26 @@ class Codes:
             topics=_coded(names.topics),
             clients=_coded(names.clients),
             brokers=_coded(names.brokers),
+            broker_ids={
+                cluster: np.array([id_ for _, id_ in own], dtype=np.int32)
+                for cluster, own in groupby(names.brokers, key=itemgetter(0))
+            },
         )
 
     def broker_codes(self, cluster: str) -> Callable[[NDArray[np.int32]], NDArray[np.int64]]:
         """A function from broker ids of one cluster to their codes; unknown ids give any number."""
-        ids = np.array([id_ for name, id_ in self.brokers if name == cluster], dtype=np.int32)
-        first = self.brokers[cluster, int(ids[0])] if len(ids) else 0
+        ids = self.broker_ids.get(cluster, NO_IDS)
+        first = self.first_broker(cluster) or 0
 
         def codes_of(values: NDArray[np.int32]) -> NDArray[np.int64]:
             return np.searchsorted(ids, values).astype(np.int64) + first
 
         return codes_of
+
+    def first_broker(self, cluster: str) -> int | None:
+        """The code of the cluster's first broker; None for a cluster without brokers."""
+        ids = self.broker_ids.get(cluster, NO_IDS)
+        return self.brokers[cluster, int(ids[0])] if len(ids) else None
 
     def rack(self, rack: Rack | None) -> int:
         """The code of a rack; 0 for None."""

@@ -47,7 +47,7 @@ from rackwise.core.planning.problem.goals import resolve_goal
 from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.planning.proof.dual_prices import group_term, is_valid_group, valid_prices
 from rackwise.core.view import View
-from rackwise.pipeline.fleet.fleet_columns import partition_table
+from rackwise.pipeline.fleet.fleet_columns import NO_IDS, partition_table
 from rackwise.pipeline.fleet.tasks import contents, in_tasks
 from rackwise.pipeline.schemas import PARTITION
 
@@ -218,11 +218,11 @@ def _broker_prices(fleet: Fleet, snapshot: Snapshot, inputs: BoundInputs) -> _Br
     open_ = ~np.isin(ids, goal.policy.brokers.exclude)
     rack_of = dict(zip(ids.tolist(), leaf.tolist(), strict=True))
     price_of = dict(zip(ids.tolist(), prices.tolist(), strict=True))
-    known = [id_ for name, id_ in fleet.names.brokers if name == snapshot.name]
+    known = fleet.codes.broker_ids.get(snapshot.name, NO_IDS).tolist()
     return _BrokerPrices(
         name=snapshot.name,
         code=fleet.codes.clusters[snapshot.name],
-        first=fleet.codes.brokers[snapshot.name, known[0]] if known else 1,
+        first=fleet.codes.first_broker(snapshot.name) or 1,
         rack=[rack_of.get(id_, -1) for id_ in known],
         price=[price_of.get(id_, 0) for id_ in known],
         copy=[
