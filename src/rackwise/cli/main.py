@@ -21,7 +21,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 from rackwise.cli.app import COMMANDS, build_app, build_help_app
-from rackwise.cli.shell import Shell, StdoutFailed, Terminated, checked_stdout, drop_stdout
+from rackwise.cli.shell import Shell, Terminated
 from rackwise.cli.usage.completion import COMPLETE, complete
 from rackwise.cli.usage.global_options import (
     bare_fleet_with_value,
@@ -29,6 +29,7 @@ from rackwise.cli.usage.global_options import (
     globals_first,
     split_globals,
 )
+from rackwise.cli.usage.stdout import StdoutFailed, checked_stdout, drop_stdout
 from rackwise.cli.usage.stopping import not_ignored
 from rackwise.core.errors import (
     InvalidConfig,
@@ -62,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
     except StdoutFailed as failed:
         drop_stdout()
-        if isinstance(failed.cause, BrokenPipeError):
+        if failed.is_closed:
             return 128 + signal.SIGPIPE
         shell.error(_from_system(failed.cause, "stdout"))
         return 1

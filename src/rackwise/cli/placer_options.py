@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 
 import typer
 
+from rackwise.cli.usage.key_values import parse_pairs
 from rackwise.core.errors import InvalidConfig, InvalidPlacer, RackwiseError
 from rackwise.core.text import escaped
 
@@ -139,27 +140,9 @@ def create_placer(name: str, options: Mapping[str, str]) -> Placer:
     return placer
 
 
-def parse_pairs(texts: Sequence[str], *, option: str) -> dict[str, str]:
-    """Parse KEY=VALUE texts, split at the first `=`. Raises `InvalidConfig`."""
-    found: dict[str, str] = {}
-    for text in texts:
-        key, has_value, value = text.partition("=")
-        if not key or not has_value:
-            raise InvalidConfig(
-                f"invalid {option}: expected KEY=VALUE, got {escaped(text) or 'nothing'}",
-                wanted="KEY=VALUE",
-                had=text,
-                hint=f"repeat {option} for each key",
-            )
-        if key in found:
-            raise InvalidConfig(
-                f"invalid {option}: expected each key once, got {escaped(key)} twice",
-                wanted=1,
-                had=2,
-                hint="omit one of them",
-            )
-        found[key] = value
-    return found
+def parse_placer_options(texts: Sequence[str] | None) -> dict[str, str]:
+    """Parse the values of `--placer-option`. Raises `InvalidConfig`."""
+    return parse_pairs(texts, option="--placer-option", example="balance=racks")
 
 
 def _entries() -> Sequence[EntryPoint]:

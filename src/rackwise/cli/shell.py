@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from rackwise.core.byte_sizes import size_in_bytes
 from rackwise.core.errors import InvalidConfig, MissingDependency, RackwiseError, SparkMissing
@@ -205,66 +205,6 @@ class Shell:
             yield meter.advance
         finally:
             meter.close()
-
-
-class StdoutFailed(Exception):
-    """A write to stdout failed, and not one to a file or socket; `cause` is the system's error.
-
-    It is no `OSError`, so that code that expects errors of its own files does not catch it.
-    """
-
-    def __init__(self, cause: OSError) -> None:
-        super().__init__(cause)
-        self.cause = cause
-
-
-class CheckedStdout:
-    """Stdout, whose writes raise `StdoutFailed`; all else is that of the stream below."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the stream has)
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        """Write as the stream does. Raises `StdoutFailed`."""
-        with _raised_of_stdout():
-            return self._stream.write(text)
-
-    def writelines(self, texts: Iterable[str]) -> None:
-        """Write texts one by one; an error of the iterable itself passes. Raises `StdoutFailed`."""
-        for text in texts:
-            self.write(text)
-
-    def flush(self) -> None:
-        """Flush the stream. Raises `StdoutFailed`."""
-        with _raised_of_stdout():
-            self._stream.flush()
-
-
-@contextmanager
-def checked_stdout() -> Iterator[None]:
-    """While the block runs, whoever writes to `sys.stdout` gets `StdoutFailed` if that fails."""
-    stream = sys.stdout
-    sys.stdout = CheckedStdout(stream)
-    try:
-        yield
-    finally:
-        sys.stdout = stream
-
-
-@contextmanager
-def _raised_of_stdout() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StdoutFailed(error) from error
-
-
-def drop_stdout() -> None:
-    """Send further writes to stdout to /dev/null, after stdout has failed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(text: str) -> None:

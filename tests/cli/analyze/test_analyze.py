@@ -371,6 +371,7 @@ class TestRefused:
             (["--unkeyed-share", "a=2"], "expected TOPIC=SHARE, got a=2", "orders=0.8"),
             (["--unkeyed-share", "a=x"], "expected TOPIC=SHARE, got a=x", "orders=0.8"),
             (["--conf", "a"], "invalid --conf: expected KEY=VALUE, got a", "spark.driver.memory"),
+            (["--conf", "a=1", "--conf", "a=2"], "expected each key once, got a twice", "--conf"),
         ],
     )
     def test_options(self, tmp_path, arguments, message, hint):

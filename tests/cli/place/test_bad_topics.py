@@ -110,7 +110,7 @@ class TestOptions:
             (
                 ["create", NAME, "--replica-assignment", "0", "--config", "retention.ms"],
                 "invalid --config: expected KEY=VALUE, got retention.ms",
-                "repeat --config for each key",
+                "for example --config 'retention.ms=86400000'; repeat --config for each key",
             ),
             (
                 ["create", NAME, "--partitions", "1.0", "--replication-factor", 1],

@@ -517,12 +517,12 @@ class TestBadInput:
             (
                 ["--placer-option", "balance"],
                 "invalid --placer-option: expected KEY=VALUE, got balance",
-                "repeat --placer-option for each key",
+                "for example --placer-option 'balance=racks'; repeat --placer-option for each key",
             ),
             (
                 ["--placer-option", "balance=racks", "--placer-option", "balance=racks"],
                 "invalid --placer-option: expected each key once, got balance twice",
-                "omit one of them",
+                "omit one --placer-option of this key",
             ),
             (
                 ["--format", "reassignment"],

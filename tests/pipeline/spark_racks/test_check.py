@@ -287,13 +287,21 @@ class TestEachFinding:
 REFUSED = [
     (
         ["--kafka-option", "client.rack=a"],
-        "invalid --kafka-option: expected KEY=VALUE, got client.rack=a",
-        "for example --kafka-option 'kafka.client.rack=${env:CLIENT_RACK}'",
+        "invalid --kafka-option: expected kafka.KEY=VALUE, got client.rack=a",
+        (
+            "for example --kafka-option 'kafka.client.rack=${env:CLIENT_RACK}'; repeat "
+            "--kafka-option for each key"
+        ),
+    ),
+    (
+        ["--kafka-option", "kafka.client.rack=a", "--kafka-option", "kafka.client.rack=b"],
+        "invalid --kafka-option: expected each key once, got kafka.client.rack twice",
+        "omit one --kafka-option of this key",
     ),
     (
         ["--conf", "spark.x"],
         "invalid --conf: expected KEY=VALUE, got spark.x",
-        "for example --conf 'spark.executor.cores=1'",
+        "for example --conf 'spark.driver.memory=2g'; repeat --conf for each key",
     ),
     (
         ["--variable", "A=B"],

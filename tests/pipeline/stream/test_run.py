@@ -188,7 +188,20 @@ REFUSED = [
     (
         [*RUN, "--kafka-option", "kafka.acks"],
         "invalid --kafka-option: expected KEY=VALUE, got kafka.acks",
-        "for example --kafka-option kafka.key=value",
+        (
+            "for example --kafka-option 'kafka.security.protocol=SSL'; repeat --kafka-option for "
+            "each key"
+        ),
+    ),
+    (
+        [*RUN, "--kafka-option", "kafka.acks=1", "--kafka-option", "kafka.acks=0"],
+        "invalid --kafka-option: expected each key once, got kafka.acks twice",
+        "omit one --kafka-option of this key",
+    ),
+    (
+        [*RUN, "--conf", "spark.x=1", "--conf", "spark.x=2"],
+        "invalid --conf: expected each key once, got spark.x twice",
+        "omit one --conf of this key",
     ),
     (
         ["stream", "compact", "s.json", "--out", "o"],

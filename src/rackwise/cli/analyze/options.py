@@ -35,6 +35,8 @@ Remote = Annotated[
         metavar="URL", help="Use the Spark Connect server at sc://HOST instead of a master."
     ),
 ]
+SPARK_CONF = "spark.driver.memory=2g"
+"""An example of `--conf` in hints."""
 Conf = Annotated[
     list[str] | None,
     typer.Option(metavar="K=V", help="Set a Spark configuration property; repeatable."),

@@ -9,7 +9,9 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rackwise.cli.analyze.options import SPARK_CONF
 from rackwise.cli.source import parse_levels
+from rackwise.cli.usage.key_values import parse_pairs
 from rackwise.core.billed.zones import is_region
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.savings import EPS
@@ -110,7 +112,7 @@ def parse_settings(options: AnalyzeOptions) -> Settings:
         engine=_engine(options),
         master=options.master,
         remote=options.remote,
-        conf=dict(_pair(text) for text in options.conf or ()),
+        conf=parse_pairs(options.conf, option="--conf", example=SPARK_CONF),
         goal=None if options.no_plans else options.goal,
     )
 
@@ -224,15 +226,3 @@ def _unkeyed(text: str) -> tuple[str, float]:
             hint="for example --unkeyed-share orders=0.8",
         )
     return topic, share
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, is_pair, value = text.partition("=")
-    if not (key and is_pair):
-        raise InvalidConfig(
-            f"invalid --conf: expected KEY=VALUE, got {escaped(text)}",
-            wanted="KEY=VALUE",
-            had=text,
-            hint="for example --conf spark.driver.memory=2g",
-        )
-    return key, value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rackwise.cli.analyze.options import Conf, Master, Remote
+from rackwise.cli.analyze.options import SPARK_CONF, Conf, Master, Remote
 from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import (
     ClientConfig,
@@ -17,6 +17,7 @@ from rackwise.cli.source import (
     SnapshotFile,
     read_running_cluster,
 )
+from rackwise.cli.usage.key_values import parse_pairs
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
@@ -61,8 +62,13 @@ def spark_check(
     2 findings, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
-    options = _pairs("--kafka-option", kafka_option or (), "kafka.client.rack=${env:CLIENT_RACK}")
-    settings = _pairs("--conf", conf or (), "spark.executor.cores=1")
+    options = parse_pairs(
+        kafka_option,
+        option="--kafka-option",
+        example="kafka.client.rack=${env:CLIENT_RACK}",
+        prefix="kafka.",
+    )
+    settings = parse_pairs(conf, option="--conf", example=SPARK_CONF)
     _check_variable(variable)
     cluster = _cluster(shell, snapshot, bootstrap_server, client_config, topic)
     with installed("spark", "ask executors"):
@@ -86,21 +92,6 @@ def spark_check(
     else:
         shell.text(_text(asked, answers, found, has_color=shell.has_color()))
     return 2 if found else 0
-
-
-def _pairs(option: str, texts: Sequence[str], example: str) -> dict[str, str]:
-    """`K=V` texts as a mapping. Raises `InvalidConfig`."""
-    pairs = [text.partition("=") for text in texts]
-    for text, (key, equals, _) in zip(texts, pairs, strict=True):
-        is_other = option == "--kafka-option" and not key.lower().startswith("kafka.")
-        if not (key and equals) or is_other:
-            raise InvalidConfig(
-                f"invalid {option}: expected KEY=VALUE, got {escaped(text)}",
-                wanted="kafka.KEY=VALUE" if is_other else "KEY=VALUE",
-                had=text,
-                hint=f"for example {option} '{example}'",
-            )
-    return {key: value for key, _, value in pairs}
 
 
 def _check_variable(name: str) -> None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from rackwise.cli.analyze.options import CompactOptions, Conf, Master
+from rackwise.cli.analyze.options import SPARK_CONF, CompactOptions, Conf, Master
 from rackwise.cli.app import with_option_groups
 from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import COMMAND_CONFIG, utc_now
+from rackwise.cli.usage.key_values import parse_pairs
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 from rackwise.pipeline.ingest.formats import CANONICAL
@@ -128,11 +129,15 @@ def run(
             checkpoint=str(checkpoint),
             starting=starting,
             interval=trigger,
-            kafka=_pairs("--kafka-option", kafka_option or ()),
+            kafka=parse_pairs(
+                kafka_option,
+                option="--kafka-option",
+                example="kafka.security.protocol=SSL",
+            ),
         )
         store = Store(str(out))
         before = {(each.token, each.batch_id) for each in store.batches()}
-        settings = _pairs("--conf", conf or ())
+        settings = parse_pairs(conf, option="--conf", example=SPARK_CONF)
         source = _python_topic(options, client_config) if connector == PYTHON else None
         usable = usable_conf(settings, master=master, is_jvm=source is None)
         with session(master=master, profile="small", conf=usable) as spark:
@@ -227,20 +232,6 @@ def _python_topic(options: StreamOptions, client_config: Path | None) -> KafkaTo
         most=options.most_offsets,
         topic_id=partial(topic_id, reach, options.topic),
     )
-
-
-def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """`K=V` texts as a mapping. Raises `InvalidConfig`."""
-    pairs = [text.partition("=") for text in texts]
-    for text, (key, equals, _) in zip(texts, pairs, strict=True):
-        if not (key and equals):
-            raise InvalidConfig(
-                f"invalid {option}: expected KEY=VALUE, got {escaped(text)}",
-                wanted="KEY=VALUE",
-                had=text,
-                hint=f"for example {option} {'kafka.' if 'kafka' in option else 'spark.'}key=value",
-            )
-    return {key: value for key, _, value in pairs}
 
 
 def _interval(text: str | None) -> str | None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from rackwise.cli.apply.journal_lines import read_lines
 from rackwise.cli.apply.meter import RunMeter
 from rackwise.cli.apply.text import budget_lines, outcome_document, outcome_text
-from rackwise.cli.shell import drop_stdout, installed
+from rackwise.cli.shell import installed
 from rackwise.cli.source import utc_now
+from rackwise.cli.usage.stdout import StdoutFailed, drop_stdout
 from rackwise.cli.usage.stopping import STOPPED, Stopping
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
@@ -357,7 +358,9 @@ def show(
             if again is not None and outcome.mode == "apply":
                 lines += budget_lines(session.plan, outcome, onward)
             shell.text("\n".join(lines))
-    except BrokenPipeError:
+    except StdoutFailed as failed:
+        if not failed.is_closed:
+            raise
         drop_stdout()
     if outcome.dropped:
         left = counted(len(outcome.dropped), "move")

@@ -16,7 +16,7 @@ from rackwise.cli.placer_options import (
     PlacerOptions,
     Seed,
     create_placer,
-    parse_pairs,
+    parse_placer_options,
     print_generated_seed,
     seeded_random,
 )
@@ -176,7 +176,7 @@ def resolve(
         RackMode.DISABLED if given.disable_rack_aware else RackMode(given.rack_mode or "enforced")
     )
     name = given.placer or DEFAULT_PLACER
-    options = parse_pairs(given.placer_option or (), option="--placer-option")
+    options = parse_placer_options(given.placer_option)
     placer = create_placer(name, options)
     brokers = select_brokers(cluster.brokers, given.broker_list)
     seed, rng = seeded_random(given.seed)

@@ -41,9 +41,11 @@ from rackwise.cli.place.topic_rows import (
     show,
     warn_of_missing_racks,
 )
-from rackwise.cli.placer_options import create_placer, parse_pairs, seeded_random
-from rackwise.cli.shell import Shell, Terminated, drop_stdout, installed
+from rackwise.cli.placer_options import create_placer, parse_placer_options, seeded_random
+from rackwise.cli.shell import Shell, Terminated, installed
 from rackwise.cli.source import ClientConfig, utc_now
+from rackwise.cli.usage.key_values import parse_pairs
+from rackwise.cli.usage.stdout import StdoutFailed, drop_stdout
 from rackwise.core.errors import (
     InvalidConfig,
     PartialFailure,
@@ -109,6 +111,8 @@ RowsText = Annotated[
         "partition 1 on brokers 3 and 2.",
     ),
 ]
+TOPIC_CONFIG = "retention.ms=86400000"
+"""An example of `--config` in hints."""
 Configs = Annotated[
     list[str] | None,
     typer.Option("--config", metavar="K=V", help="Set a topic configuration. May be repeated."),
@@ -153,7 +157,7 @@ def create(
         rows_text=replica_assignment,
     )
     size.check(options)
-    configs = parse_pairs(config or (), option="--config")
+    configs = parse_pairs(config, option="--config", example=TOPIC_CONFIG)
     rack_map = read_rack_map(shell, options)
     with connected(bootstrap_server, client_config) as admin:
         cluster = read_cluster(shell, admin).mapped(rack_map)
@@ -309,9 +313,9 @@ def ensure(
     """
     shell: Shell = context.obj
     name = named.text
-    configs = parse_pairs(config or (), option="--config")
+    configs = parse_pairs(config, option="--config", example=TOPIC_CONFIG)
     placer = options.placer or DEFAULT_PLACER
-    placer_options = parse_pairs(options.placer_option or (), option="--placer-option")
+    placer_options = parse_placer_options(options.placer_option)
     chosen_placer = create_placer(placer, placer_options)
     size = TopicSize(
         partitions=parse_partitions(partitions),
@@ -441,13 +445,13 @@ def report_result(name: str) -> Iterator[None]:
     """After the write, ignore a closed stdout, and raise `PartialFailure` for a full disk."""
     try:
         yield
-    except BrokenPipeError:
+    except StdoutFailed as failed:
         drop_stdout()
-    except OSError as error:
-        drop_stdout()
+        if failed.is_closed:
+            return
         raise PartialFailure(
             f"topic {escaped(name)} was written, but the result cannot be written to stdout: "
-            f"{error.strerror}",
+            f"{failed.cause.strerror}",
             done=[name],
             hint="do not repeat the command; rackwise snapshot shows the rows",
         ) from None

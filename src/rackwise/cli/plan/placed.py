@@ -12,7 +12,7 @@ from rackwise.cli.placer_options import (
     PlacerOptions,
     Seed,
     create_placer,
-    parse_pairs,
+    parse_placer_options,
     print_generated_seed,
     seeded_random,
 )
@@ -101,7 +101,7 @@ def placed_plan(
     from rackwise.core.placement.topics import change_topics
 
     name = choice.placer or ""
-    options = parse_pairs(choice.placer_option or (), option="--placer-option")
+    options = parse_placer_options(choice.placer_option)
     placer = create_placer(name, options)
     seed, rng = seeded_random(choice.seed)
     mapped = cluster.mapped(policy.racks.map)

@@ -1,0 +1,77 @@
+"""Stdout of the command line: a write that fails is told from an error of a file or a socket.
+
+The system names no file in an error of a write to stdout, and none in an error of a socket or of an
+open file. So whoever writes to `sys.stdout` in `checked_stdout`, this program or a library, gets an
+error of its own class.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+class StdoutFailed(Exception):
+    """A write to stdout failed, and not one to a file or socket; `cause` is the system's error.
+
+    It is no `OSError`, so that code that expects errors of its own files does not catch it.
+    """
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the reader of stdout has left."""
+        return isinstance(self.cause, BrokenPipeError)
+
+
+class CheckedStdout:
+    """Stdout, whose writes raise `StdoutFailed`; all else is that of the stream below."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the stream has)
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write as the stream does. Raises `StdoutFailed`."""
+        try:
+            return self._stream.write(text)
+        except OSError as error:
+            raise StdoutFailed(error) from error
+
+    def writelines(self, texts: Iterable[str]) -> None:
+        """Write texts one by one; an error of the iterable itself passes. Raises `StdoutFailed`."""
+        for text in texts:
+            self.write(text)
+
+    def flush(self) -> None:
+        """Flush the stream. Raises `StdoutFailed`."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            raise StdoutFailed(error) from error
+
+
+@contextmanager
+def checked_stdout() -> Iterator[None]:
+    """While the block runs, whoever writes to `sys.stdout` gets `StdoutFailed` if that fails."""
+    stream = sys.stdout
+    sys.stdout = CheckedStdout(stream)
+    try:
+        yield
+    finally:
+        sys.stdout = stream
+
+
+def drop_stdout() -> None:
+    """Send further writes to stdout to /dev/null, after stdout has failed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
