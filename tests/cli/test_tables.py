@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from consumer_snapshots import group, member
 from producer_snapshots import rates_text
 from rackwise.adapters.files import write_snapshot
+from rackwise.cli import tables
 from rackwise.cli.main import run
-from rackwise.cli.tables import aligned_lines, columns_text
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
 from rackwise.report.fitting import fitted, plain
@@ -92,6 +92,13 @@ def printed(*words, width=WIDTH):
         code = run(words)
     assert code in {0, 2}
     return [plain(line) for line in screen.lines]
+
+
+def lines_in(width, rows, **options):
+    """The lines of a table on a terminal of this width."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(tables, "terminal_width", lambda: width)
+        return tables.aligned_lines(rows, **options)
 
 
 def check(lines, width=WIDTH):
@@ -182,7 +189,7 @@ TABLES = st.integers(1, 7).flatmap(
 
 @given(TABLES, st.sets(st.integers(0, 6)))
 def test_a_table_fits_and_keeps_words_that_have_room(rows, numbers):
-    lines = aligned_lines(rows, numbers=numbers, mark="~ ", width=WIDTH)
+    lines = lines_in(WIDTH, rows, numbers=numbers, mark="~ ")
     assert all(columns(line) <= WIDTH for line in lines)
     short = {word for row in rows for cell in row for word in cell.split() if columns(word) <= 8}
     assert short <= {word for line in lines for word in line.split()}
@@ -229,8 +236,8 @@ def test_a_command_is_not_wrapped():
 
 def test_a_header_of_a_narrow_column_is_wrapped_before_a_name_is_cut():
     name = "payments.authorised.v2"
-    table = columns_text(("topic", "under min ISR"), [(name, "12")], numbers=[1], width=31)
-    assert table.splitlines() == [
+    lines = lines_in(31, [("topic", "under min ISR"), (name, "12")], numbers=[1])
+    assert lines == [
         "topic                     under",
         "                        min ISR",
         "payments.authorised.v2       12",
@@ -247,7 +254,7 @@ def test_a_message_on_stderr_keeps_its_names_and_breaks_at_spaces(tmp_path):
 
 
 def test_a_long_cell_is_cut_and_the_others_are_as_wide_as_what_is_left():
-    lines = aligned_lines([("g" * 30_000, "1"), ("short", "2")])
+    lines = lines_in(None, [("g" * 30_000, "1"), ("short", "2")])
     name = "g" * 20 + "..(29,960 characters).." + "g" * 20
     assert lines == [f"{name}  1", f"{'short'.ljust(len(name))}  2"]
 
@@ -255,5 +262,5 @@ def test_a_long_cell_is_cut_and_the_others_are_as_wide_as_what_is_left():
 def test_a_cell_of_many_words_takes_few_lines():
     name = "g " * 15_000
     rows = [(name, "1"), ("short", "2")]
-    assert max(map(len, aligned_lines(rows))) < 1_100
-    assert len(aligned_lines(rows, width=80)) < 50
+    assert max(map(len, lines_in(None, rows))) < 1_100
+    assert len(lines_in(80, rows)) < 50

@@ -163,12 +163,18 @@ def read_running_cluster(
     topics: Sequence[str] = ("*",),
     sizes: bool = True,
     groups: bool = False,
-    offsets: bool = False,
-    resolve: bool = False,
 ) -> Cluster:
-    """Read a running cluster, with progress on stderr."""
-    options = {"sizes": sizes, "groups": groups, "offsets": offsets, "resolve": resolve}
-    with running_cluster(shell, bootstrap, client_config, topics=topics, **options) as look:
+    """Read a running cluster, with progress on stderr; offsets and addresses are not read."""
+    with running_cluster(
+        shell,
+        bootstrap,
+        client_config,
+        topics=topics,
+        sizes=sizes,
+        groups=groups,
+        offsets=False,
+        resolve=False,
+    ) as look:
         return look()
 
 

@@ -76,18 +76,17 @@ def columns_text(
     *,
     numbers: Collection[int],
     mark: str = "",
-    width: int | None = None,
 ) -> str:
     """Align columns, two spaces apart. `numbers`: the columns to align to the right.
 
-    `mark` and `width` as in `aligned_lines`.
+    `mark`: the start of each line.
 
     >>> print(columns_text(("rack", "lost"), [("/eu/a", "3"), ("/eu/b", "12")], numbers=[1]))
     rack   lost
     /eu/a     3
     /eu/b    12
     """
-    return "\n".join(aligned_lines([header, *rows], numbers=numbers, mark=mark, width=width))
+    return "\n".join(aligned_lines([header, *rows], numbers=numbers, mark=mark))
 
 
 def aligned_lines(
@@ -95,11 +94,10 @@ def aligned_lines(
     *,
     numbers: Collection[int] = (),
     mark: str = "",
-    width: int | None = None,
 ) -> list[str]:
     """Align columns without a header, two spaces apart. `mark`: the start of each line.
 
-    `width`: fit lines into this many columns; default: those of the terminal, if there is one.
+    The lines fit the terminal, if there is one.
 
     >>> aligned_lines([("orders-4", "1,2 -> 1,3", "rack"), ("a-0", "1 -> 2", "fair")], mark="~ ")
     ['~ orders-4  1,2 -> 1,3  rack', '~ a-0       1 -> 2      fair']
@@ -107,7 +105,7 @@ def aligned_lines(
     if not rows:
         return []
     rows = _with_short_cells(rows)
-    width = width or terminal_width()
+    width = terminal_width()
     if width is not None:
         return _fitted_rows(rows, width - columns(plain(mark)), numbers=numbers, mark=mark)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

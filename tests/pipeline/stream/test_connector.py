@@ -23,13 +23,13 @@ OLDER, OTHER_LINE = f"{LINE}.0", "3.5.8"
 
 
 @pytest.fixture
-def found(tmp_path):
+def found(tmp_path, monkeypatch):
     """The names of the jars that are found, by the conf and the address of a repository."""
 
     def names(address, **conf):
-        env = {**os.environ, "DEFAULT_ARTIFACT_REPOSITORY": address}
+        monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", address)
         given = {"spark.jars.ivy": str(tmp_path / "ivy"), "a": "b", **conf}
-        whole = connector_conf(given, env=env)
+        whole = connector_conf(given)
         assert {key: whole[key] for key in given} == given
         paths = [Path(path) for path in whole["spark.jars"].split(",")]
         assert all(path.is_file() for path in paths)
@@ -143,14 +143,15 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("conf", "env", "defaults"), GIVEN)
-def test_jars_that_are_given_are_used_as_they_are(tmp_path, conf, env, defaults):
+def test_jars_that_are_given_are_used_as_they_are(tmp_path, monkeypatch, conf, env, defaults):
     (tmp_path / "spark-defaults.conf").write_text(defaults)
     no = {"DEFAULT_ARTIFACT_REPOSITORY": "http://127.0.0.1:1/", "HOME": str(tmp_path)}
     env = {"PATH": os.environ["PATH"], "SPARK_CONF_DIR": str(tmp_path), **no, **env}
-    assert connector_conf(conf, env=env) == conf
+    monkeypatch.setattr(os, "environ", env)
+    assert connector_conf(conf) == conf
 
 
-def test_the_spark_of_spark_home_is_the_one_that_runs(tmp_path):
+def test_the_spark_of_spark_home_is_the_one_that_runs(tmp_path, monkeypatch):
     """It has another version than PySpark, and perhaps the connector."""
     home = tmp_path / "spark"
     (home / "jars").mkdir(parents=True)
@@ -158,12 +159,13 @@ def test_the_spark_of_spark_home_is_the_one_that_runs(tmp_path):
         (home / "jars" / f"spark-{name}_2.13-4.7.3.jar").touch()
     (ivy,) = Path(pyspark.__file__).parent.glob("jars/ivy-*.jar")
     shutil.copy(ivy, home / "jars")
-    env = {**os.environ, "SPARK_HOME": str(home), "HOME": str(tmp_path)}
+    monkeypatch.setenv("SPARK_HOME", str(home))
+    monkeypatch.setenv("HOME", str(tmp_path))
     with repository(files_of("4.7.2", OLDER)) as (address, _):
-        env["DEFAULT_ARTIFACT_REPOSITORY"] = address
-        assert f"{MODULE}-4.7.2.jar" in connector_conf({}, env=env)["spark.jars"]
+        monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", address)
+        assert f"{MODULE}-4.7.2.jar" in connector_conf({})["spark.jars"]
     (home / "jars" / f"{MODULE}-4.7.3.jar").touch()
-    assert connector_conf({}, env=env) == {}
+    assert connector_conf({}) == {}
 
 
 @pytest.mark.spark
@@ -183,10 +185,10 @@ def test_the_command_ends_with_one_line(tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.connect
-def test_a_session_that_runs_is_told_the_coordinate(spark):
+def test_a_session_that_runs_is_told_the_coordinate(spark, monkeypatch):
     """The version that a repository has; that of Spark if none answers."""
     name = f"org.apache.spark:{MODULE}"
     with repository(files_of(OLDER)) as (address, _):
-        env = {"DEFAULT_ARTIFACT_REPOSITORY": address}
-        assert coordinate_for(spark, env=env) == f"{name}:{OLDER}"
-    assert coordinate_for(spark, env=env) == f"{name}:{spark.version}"
+        monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", address)
+        assert coordinate_for(spark) == f"{name}:{OLDER}"
+    assert coordinate_for(spark) == f"{name}:{spark.version}"

@@ -53,10 +53,8 @@ def summed(table: pa.Table, keys: Sequence[str], measures: Sequence[str] = ("byt
     return found.rename_columns([*keys, *measures])
 
 
-def summed_longs(
-    columns: Mapping[str, NDArray[np.int64]], keys: Sequence[str], measure: str = "bytes"
-) -> pa.Table:
-    """The same as `summed` for columns of longs, whose keys are from 0.
+def summed_longs(columns: Mapping[str, NDArray[np.int64]], keys: Sequence[str]) -> pa.Table:
+    """The sums of the column `bytes` by keys, as `summed`; all columns are longs, keys from 0.
 
     Keys are packed into as few longs as their greatest values allow: Arrow groups one long several
     times as fast as ten.
@@ -68,9 +66,9 @@ def summed_longs(
     """
     bits = {name: int(columns[name].max(initial=0)).bit_length() for name in keys}
     packed = packed_arrays(columns, bits)
-    found = summed(pa.table({**packed, measure: columns[measure]}), [*packed], [measure])
+    found = summed(pa.table({**packed, "bytes": columns["bytes"]}), [*packed], ["bytes"])
     values = unpacked_arrays({name: whole_longs(found[name]) for name in packed}, bits)
-    return pa.table({**values, measure: found[measure]})
+    return pa.table({**values, "bytes": found["bytes"]})
 
 
 def whole_longs(column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:

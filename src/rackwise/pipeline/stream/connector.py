@@ -40,11 +40,7 @@ CLASS_PATH = "spark.driver.extraClassPath"
 
 
 def connector_conf(
-    conf: Mapping[str, str],
-    *,
-    master: str | None = None,
-    env: Mapping[str, str] = os.environ,
-    kind: type[Line] = Line,
+    conf: Mapping[str, str], *, master: str | None = None, kind: type[Line] = Line
 ) -> dict[str, str]:
     """The conf of a new session plus the jars of the connector, unless it has jars already.
 
@@ -53,7 +49,8 @@ def connector_conf(
     """
     import pyspark
 
-    if names_server(master, env) or (master is None and SUBMITTED in env):
+    env = os.environ
+    if names_server(master) or (master is None and SUBMITTED in env):
         return dict(conf)
     home = Path(env.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     jars = [path.name for path in sorted((home / "jars").glob("*.jar"))]
@@ -67,14 +64,12 @@ def connector_conf(
     return {**conf, JARS: ",".join(Ivy(line, home, jars, every, env).fetch())}
 
 
-def names_server(master: str | None, env: Mapping[str, str] = os.environ) -> bool:
+def names_server(master: str | None) -> bool:
     """Whether the environment names a Spark Connect server, whose session runs already."""
-    return master is None and not is_local(env.get(REMOTE) or "local")
+    return master is None and not is_local(os.environ.get(REMOTE) or "local")
 
 
-def coordinate_for(
-    spark: SparkSession, *, env: Mapping[str, str] = os.environ, kind: type[Line] = Line
-) -> str:
+def coordinate_for(spark: SparkSession, *, kind: type[Line] = Line) -> str:
     """The Maven coordinate of the connector for a session that runs, as a repository has it.
 
     If no repository answers, it has the version of the session.
@@ -82,7 +77,7 @@ def coordinate_for(
     scala = "java_method('scala.util.Properties', 'versionNumberString')"
     number = str(spark.sql(f"SELECT {scala}").collect()[0][0])
     line = kind(spark.version, ".".join(number.split(".")[:2]))
-    places = repositories({REPOSITORIES: spark.conf.get(REPOSITORIES, None) or ""}, env)
+    places = repositories({REPOSITORIES: spark.conf.get(REPOSITORIES, None) or ""}, os.environ)
     version, _ = ask(line, places)
     return f"{line.group}:{line.module}:{version or line.version}"
 
