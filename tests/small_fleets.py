@@ -14,6 +14,7 @@ from rackwise.core.model import (
     PartitionTable,
     Topic,
 )
+from rackwise.core.odd_racks import NO_MAP
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import Price
 
@@ -97,6 +98,17 @@ def parsed(clusters):
     """File contents and their parser, for clusters by file name: the input of `fleet_of_files`."""
     contents = [(name, name.encode()) for name in clusters]
     return contents, lambda content: clusters[content.decode()]
+
+
+def fleet_of_files(contents, parse):
+    """The fleet of (path, content) of snapshot files. Raises the error of the first invalid one."""
+    from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
+    from rackwise.pipeline.fleet.snapshots import read_snapshots, with_settled_racks
+
+    read, failed = read_snapshots(contents, parse)
+    if failed:
+        raise failed[0].error
+    return fleet_of_snapshots(with_settled_racks(read, NO_MAP))
 
 
 def price(**fields):

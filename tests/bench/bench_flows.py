@@ -23,7 +23,8 @@ from rackwise.adapters.files.tables.flow_text import write_flow_text
 from rackwise.core.fleet import FleetOptions, FlowFormat, GeneratedFleet, flow_file, generate_fleet
 from rackwise.core.subnets import parse_subnets
 from rackwise.pipeline.engines.spark import SessionEngine
-from rackwise.pipeline.fleet.fleet import fleet_of_files
+from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
+from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.ingest.files import flow_files
 from rackwise.pipeline.ingest.formats import input_format, read_bronze
@@ -119,7 +120,8 @@ def compare(spark: SparkSession, folder: Path, count: int, forms: Sequence[FlowF
         (snapshot,) = generated.clusters
         lines = [f"{cidr},{rack}" for cidr, rack in generated.subnets]
         subnets = parse_subnets("\n".join(lines))
-        fleet = fleet_of_files([("bench.json", b"")], lambda _, made=snapshot: made)
+        read, _ = read_snapshots([("bench.json", b"")], lambda _, made=snapshot: made)
+        fleet = fleet_of_snapshots(read)
         buckets = subnet_buckets(subnets, fleet.codes.racks)
         outcomes = to_silver(spark, flows, form, fleet, buckets)
         if (had := (outcomes.rows_in, outcomes.rows_of(KEPT))) != wanted:

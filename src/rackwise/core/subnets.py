@@ -1,7 +1,7 @@
 """The rack of an address, from a table of networks; the longest prefix decides.
 
 Goals, in order: the same result as a search through all networks; lookups compare integers for
-equality and never ranges, because joins on equality are fast; few integers.
+equality and never ranges, because equal integers are found fast; few integers.
 
 Length classes. The networks of an address family are divided into at most three classes of prefix
 length, L1 < L2 < L3. A network is in the first class whose length L is at least the length of its
@@ -24,7 +24,7 @@ So the first class with a result, finest first, has the longest prefix.
 IPv6 addresses are looked up by their upper 64 bits, so IPv6 networks are at most /64. IPv4 and IPv6
 have separate classes.
 
-What this does not do: read files; join frames (see `pipeline.fleet.subnet_racks`); query DNS.
+What this does not do: read files; look up arrays (see `pipeline.fleet.subnet_racks`); query DNS.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 Network: TypeAlias = IPv4Network | IPv6Network
 
 MAX_CLASSES = 3
-"""Maximum length classes per address family, so that a lookup needs at most three joins."""
+"""Maximum length classes per address family, so that a lookup needs at most three searches."""
 MAX_BUCKETS = 2**20
 """Maximum buckets per address family, so that the table fits into the memory of each worker."""
 V4_BITS = 32

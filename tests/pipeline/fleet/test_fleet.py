@@ -12,13 +12,13 @@ from rackwise.core.model import Broker, Partition, PartitionTable
 from rackwise.core.racks import Rack, crossing_level
 from rackwise.pipeline.bill.coded_fleet import CodedFleet
 from rackwise.pipeline.bill.cost import levels_of
-from rackwise.pipeline.fleet.fleet import fleet_of_files, fleet_of_snapshots
+from rackwise.pipeline.fleet.fleet import fleet_of_snapshots
 from rackwise.pipeline.fleet.snapshots import (
     read_snapshots,
     require_addresses,
     with_settled_racks,
 )
-from small_fleets import DEMO_READERS, cluster, group, parsed
+from small_fleets import DEMO_READERS, cluster, fleet_of_files, group, parsed
 
 
 def fleet_of(clusters, **more):

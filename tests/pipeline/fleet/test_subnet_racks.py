@@ -1,4 +1,4 @@
-"""Racks of addresses by subnet: the lookup on Spark equals a search through all networks."""
+"""Racks of addresses by subnet: the lookup equals a search through all networks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from ipaddress import ip_network
 from random import Random
 
 import pyarrow as pa
-import pytest
 
 from rackwise.core.racks import Rack
 from rackwise.core.subnets import Subnet, length_classes, parse_subnets, rack_of
-
-pytestmark = pytest.mark.spark
+from rackwise.pipeline.columns.addresses import AddressReader
+from rackwise.pipeline.fleet.subnet_racks import RackLookup, subnet_buckets
 
 NESTED = parse_subnets("10.0.0.0/16,/eu/a\n10.0.5.0/24,/eu/b\n10.0.5.16/28,/eu/c")
 LOOKUPS = {
@@ -25,59 +24,38 @@ LOOKUPS = {
 }
 
 
-def looked_up(spark, texts, subnets, **more):
-    from rackwise.pipeline.fleet.subnet_racks import subnet_buckets, with_rack
-
-    frame = spark.createDataFrame([(text,) for text in texts], "address string")
-    return with_rack(frame, "address", subnet_buckets(subnets, **more), into="rack")
-
-
-@pytest.mark.connect
-def test_the_longest_prefix_wins_and_no_row_is_lost(spark):
-    rows = looked_up(spark, LOOKUPS, NESTED).collect()
-    assert {row.address: row.rack for row in rows} == LOOKUPS
-    assert rows[0].asDict().keys() == {"address", "rack"}
+def looked_up(texts, subnets, **more):
+    """The rack code of each address text."""
+    lookup, reader = RackLookup(subnet_buckets(subnets, **more)), AddressReader()
+    read = reader.codes(pa.array(texts, type=pa.string()))
+    return lookup.find(reader.ip[read], reader.prefix[read]).tolist()
 
 
-def test_given_codes_are_used(spark):
+def test_the_longest_prefix_wins_and_no_row_is_lost():
+    assert looked_up(LOOKUPS, NESTED) == list(LOOKUPS.values())
+
+
+def test_given_codes_are_used():
     codes = {"/eu/a": 12, "/eu/b": 5, "/eu/c": 7}
-    assert looked_up(spark, ["10.0.5.17"], NESTED, codes=codes).collect()[0].rack == 7
+    assert looked_up(["10.0.5.17"], NESTED, codes=codes) == [7]
 
 
-def test_without_subnets_no_rack_is_known(spark):
-    assert looked_up(spark, ["10.0.5.17"], ()).collect()[0].rack == 0
+def test_without_subnets_no_rack_is_known():
+    assert looked_up(["10.0.5.17", "2001:db8::1"], ()) == [0, 0]
 
 
-def test_each_length_class_is_one_broadcast_join_of_integers(spark, capsys):
-    looked_up(spark, ["10.0.5.17"], NESTED).explain()
-    plan = capsys.readouterr().out
-    assert plan.count("BroadcastHashJoin") == 3
-    assert plan.count("LeftOuter, BuildRight") == 3
-    assert plan.count("List(input[0, bigint") == 3
-    assert not {"NestedLoop", "SortMerge", "Python"} & set(plan.replace("(", " ").split())
-
-
-def test_both_families_share_the_joins(spark, capsys):
+def test_an_address_is_looked_up_in_networks_of_its_own_family():
     six = parse_subnets(
         "10.0.0.0/16,a\n2001:db8::/32,b\n2001:db8:0:42::/64,c\nfd00::/8,d\nfe80::/10,e\n::/3,f"
     )
-    frame = looked_up(spark, ["10.0.0.1", "::1"], six)
-    frame.explain()
-    assert capsys.readouterr().out.count("BroadcastHashJoin") == 3
-    assert [row.rack for row in frame.collect()] == [1, 6]
+    texts = ["10.0.0.1", "::1", "2001:db8:0:42::1", "2001:db8:0:43::1", "fd00::1", "8000::1"]
+    assert looked_up(texts, six) == [1, 6, 3, 2, 4, 0]
 
 
-def test_arrays_find_both_families_and_networks_far_apart():
-    from rackwise.pipeline.columns.addresses import AddressReader
-    from rackwise.pipeline.fleet.subnet_racks import RackLookup, subnet_buckets
-
+def test_networks_far_apart_are_found():
     table = "2001:db8::/64,a\nfd00::/64,b\n10.0.0.0/24,c\n10.0.1.0/24,d"
     texts = ["2001:db8::1", "fd00::1", "10.0.0.9", "10.0.1.9", "10.0.2.9", "fd00:0:0:1::1", None]
-    lookup = RackLookup(subnet_buckets(parse_subnets(table)))
-    reader = AddressReader()
-    codes = reader.codes(pa.array(texts))
-    found = lookup.find(reader.ip[codes], reader.prefix[codes])
-    assert found.tolist() == [1, 2, 3, 4, 0, 0, 0]
+    assert looked_up(texts, parse_subnets(table)) == [1, 2, 3, 4, 0, 0, 0]
 
 
 def drawn_table(rng):
@@ -99,10 +77,7 @@ def drawn_table(rng):
     return tuple(Subnet(network=network, rack=rack) for network, rack in nets.items())
 
 
-def test_the_lookup_equals_a_search_through_all_networks(spark):
-    from rackwise.pipeline.columns.addresses import AddressReader
-    from rackwise.pipeline.fleet.subnet_racks import RackLookup, subnet_buckets
-
+def test_the_lookup_equals_a_search_through_all_networks():
     rng = Random(11)
     subnets = drawn_table(rng)
     texts = [
@@ -114,10 +89,5 @@ def test_the_lookup_equals_a_search_through_all_networks(spark):
     classes = length_classes(subnets)
     codes = {f"/r/{n}": n + 1 for n in range(5)}
     wanted = [rack_of(text, classes) for text in texts]
-    rows = looked_up(spark, texts, subnets, codes=codes).collect()
-    found = [codes[rack.text] if rack else 0 for rack in wanted]
-    assert [(row.address, row.rack) for row in rows] == list(zip(texts, found, strict=True))
-    lookup = RackLookup(subnet_buckets(subnets, codes))
-    reader = AddressReader()
-    read = reader.codes(pa.array(texts))
-    assert lookup.find(reader.ip[read], reader.prefix[read]).tolist() == found
+    found = looked_up(texts, subnets, codes=codes)
+    assert found == [codes[rack.text] if rack else 0 for rack in wanted]

@@ -39,11 +39,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.odd_racks import NO_MAP
 from rackwise.core.text import escaped
 from rackwise.pipeline.fleet.cluster_names import names_by_text
 from rackwise.pipeline.fleet.fleet_columns import Codes, Names, tables
-from rackwise.pipeline.fleet.snapshots import read_snapshots, with_settled_racks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from rackwise.core.model import Broker, Cluster
+    from rackwise.core.model import Broker
     from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet.snapshots import Snapshot
 
@@ -110,20 +108,6 @@ class Fleet:
     def has_history(self) -> bool:
         """Whether several snapshots of one cluster cover hours."""
         return any(len(hours) > 1 for hours in self.first_hours.values())
-
-
-def fleet_of_files(
-    contents: Sequence[tuple[str, bytes]],
-    parse: Callable[[bytes], Cluster],
-) -> Fleet:
-    """The fleet of path -> content of snapshot files.
-
-    Raises `InvalidSnapshot` for the first invalid file, and if two clusters have the same name.
-    """
-    read, failed = read_snapshots(contents, parse)
-    if failed:
-        raise failed[0].error
-    return fleet_of_snapshots(with_settled_racks(read, NO_MAP))
 
 
 def fleet_of_snapshots(

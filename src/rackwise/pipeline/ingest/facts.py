@@ -49,11 +49,6 @@ PLACE = ("source_file", "row_offset", "raw")
 """Columns that identify the input row of a fact."""
 
 
-def without_storing(df: DataFrame, name: str) -> DataFrame:  # noqa: ARG001 (the shape of `Persist`)
-    """Store nothing: Spark computes the rows again wherever they are read."""
-    return df
-
-
 def fact_bits(fleet: Fleet) -> dict[str, int]:
     """Field of a packed fact -> its width in bits."""
     racks, brokers = len(fleet.names.racks).bit_length(), len(fleet.names.brokers).bit_length()

@@ -45,8 +45,6 @@ BETWEEN_NAMES = "\n"
 PARQUET = (".parquet", ".parq")
 FILES = "rackwise.files"
 """Metadata key of a column `source_file`: the URIs of all files, with `BETWEEN_NAMES`."""
-NO_SUCH_PATH = "PATH_NOT_FOUND"
-"""The error condition of Spark for a path without a file."""
 _NO_HOST = re.compile("^file:///")
 _PATTERN = re.compile(r"([\[\]{}*?,\\])")
 
