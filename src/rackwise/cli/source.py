@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,9 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
+    from rackwise.adapters.kafka import KafkaAdminClient
     from rackwise.core.model import Cluster
+    from rackwise.core.secret import Secret
     from rackwise.core.traffic import Price
 
 SnapshotFile = Annotated[
@@ -31,7 +33,7 @@ Server = Annotated[
 ]
 COMMAND_CONFIG = ("--command-config", "--client-config")
 """Kafka's name of the option, and an alias."""
-ClientConfig = Annotated[
+CommandConfig = Annotated[
     Path | None,
     typer.Option(
         *COMMAND_CONFIG,
@@ -102,12 +104,12 @@ class ClusterSource:
 
     snapshot: SnapshotFile = None
     bootstrap_server: Server = None
-    client_config: ClientConfig = None
+    command_config: CommandConfig = None
 
     def __post_init__(self) -> None:
         """Check that exactly one source is given."""
         is_without = self.snapshot is None and self.bootstrap_server is None
-        if self.client_config is not None and is_without:
+        if self.command_config is not None and is_without:
             raise InvalidConfig(
                 "expected --bootstrap-server with --command-config, got none",
                 wanted="--bootstrap-server",
@@ -124,7 +126,7 @@ class ClusterSource:
                 hint="--snapshot FILE reads a file, --bootstrap-server H:P a running cluster, "
                 "--cluster NAME one of the fleet file",
             )
-        if self.client_config is not None and self.bootstrap_server is None:
+        if self.command_config is not None and self.bootstrap_server is None:
             raise InvalidConfig(
                 "--command-config requires --bootstrap-server",
                 wanted="--bootstrap-server",
@@ -151,30 +153,46 @@ class ClusterSource:
             return files.read_snapshot(self.snapshot, max_bytes=shell.max_input)
         bootstrap = self.bootstrap_server or ""
         return read_running_cluster(
-            shell, bootstrap, self.client_config, sizes=sizes, groups=groups
+            shell, bootstrap, self.command_config, sizes=sizes, groups=groups
         )
+
+
+def client_settings(command_config: Path | None) -> Mapping[str, str | Secret]:
+    """The settings of `--command-config`; without a file, none. Raises `InvalidConfig`."""
+    if command_config is None:
+        return {}
+    with installed("kafka", "talk to brokers"):
+        from rackwise.adapters.kafka import read_client_config
+
+    return read_client_config(command_config)
+
+
+@contextmanager
+def connected(bootstrap: str, command_config: Path | None) -> Iterator[KafkaAdminClient]:
+    """Open an admin client of a running cluster, and close it at the end.
+
+    Raises `InvalidConfig`, `Unreachable` and the errors of a login.
+    """
+    settings = client_settings(command_config)
+    with installed("kafka", "talk to brokers"):
+        from rackwise.adapters.kafka import connect
+
+    with closing(connect(bootstrap, settings)) as admin:
+        yield admin
 
 
 def read_running_cluster(
     shell: Shell,
     bootstrap: str,
-    client_config: Path | None,
+    command_config: Path | None,
     *,
     topics: Sequence[str] = ("*",),
     sizes: bool = True,
     groups: bool = False,
 ) -> Cluster:
     """Read a running cluster, with progress on stderr; offsets and addresses are not read."""
-    with running_cluster(
-        shell,
-        bootstrap,
-        client_config,
-        topics=topics,
-        sizes=sizes,
-        groups=groups,
-        offsets=False,
-        resolve=False,
-    ) as look:
+    options = {"sizes": sizes, "groups": groups, "offsets": False, "resolve": False}
+    with running_cluster(shell, bootstrap, command_config, topics=topics, **options) as look:
         return look()
 
 
@@ -182,7 +200,7 @@ def read_running_cluster(
 def running_cluster(
     shell: Shell,
     bootstrap: str,
-    client_config: Path | None,
+    command_config: Path | None,
     *,
     topics: Sequence[str],
     sizes: bool,
@@ -195,9 +213,8 @@ def running_cluster(
         from rackwise.adapters import kafka
     from rackwise.adapters.clock import epoch_clock, shift_s
 
-    settings = kafka.read_client_config(client_config) if client_config is not None else {}
     clock_ms = epoch_clock(ahead_s=shift_s(os.environ))
-    with closing(kafka.connect(bootstrap, settings)) as admin:
+    with connected(bootstrap, command_config) as admin:
 
         def look() -> Cluster:
             with shell.progress("reading the cluster") as advance:

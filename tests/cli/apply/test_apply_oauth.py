@@ -73,7 +73,7 @@ def rackwise(capsys, state, tmp_path, issuer, cluster):  # noqa: ARG001 (where i
         lines = settings_of(issuer, tmp_path) | {"default.api.timeout.ms": "10000"}
         key = "sasl.oauthbearer.client.credentials.client.secret"
         settings.write_text(properties_of(lines | {key: Secret(secret)}))
-        where = ["--bootstrap-server", cluster.login, "--client-config", str(settings)]
+        where = ["--bootstrap-server", cluster.login, "--command-config", str(settings)]
         code = run([*words, *where])
         captured = capsys.readouterr()
         assert not secrets_in(captured.out + captured.err, issuer)

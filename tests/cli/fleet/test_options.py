@@ -175,10 +175,10 @@ def test_without_a_cluster_brokers_are_as_required_as_before(called):
 
 
 def test_a_file_to_read_takes_the_place_of_the_brokers():
-    values = dict.fromkeys(("bootstrap_server", "client_config", "policy"), None)
+    values = dict.fromkeys(("bootstrap_server", "command_config", "policy"), None)
     found = missing_values("audit", values | {"snapshot": Path("s.json")}, ALL)
     assert found == {"policy": Path("p.toml")}
-    assert missing_values("audit", values, ALL)["client_config"] == Path("c")
+    assert missing_values("audit", values, ALL)["command_config"] == Path("c")
 
 
 def test_other_brokers_get_neither_the_login_nor_the_name_of_the_cluster():

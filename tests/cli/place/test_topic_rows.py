@@ -97,7 +97,7 @@ class TestReplicationFactor:
                 topic=topic,
                 replication=3,
                 bootstrap_server="h:1",
-                client_config=None,
+                command_config=None,
                 throttle=None,
                 window=WindowOptions(),
             )

@@ -11,8 +11,8 @@ import typer
 from rackwise.cli.analyze.options import SPARK_CONF, Conf, Master, Remote
 from rackwise.cli.shell import Shell, installed
 from rackwise.cli.source import (
-    ClientConfig,
     ClusterSource,
+    CommandConfig,
     Server,
     SnapshotFile,
     read_running_cluster,
@@ -33,7 +33,7 @@ SHOWN = 10
 def spark_check(
     context: typer.Context,
     bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     snapshot: SnapshotFile = None,
     topic: Annotated[
         list[str] | None, typer.Option(metavar="T", help="Check only this topic; repeatable.")
@@ -70,7 +70,7 @@ def spark_check(
     )
     settings = parse_pairs(conf, option="--conf", example=SPARK_CONF)
     _check_variable(variable)
-    cluster = _cluster(shell, snapshot, bootstrap_server, client_config, topic)
+    cluster = _cluster(shell, snapshot, bootstrap_server, command_config, topic)
     with installed("spark", "ask executors"):
         from rackwise.pipeline.runtime.session import session
         from rackwise.pipeline.spark_racks.check import allow_list, diagnose_spark, variable_of
@@ -109,11 +109,11 @@ def _cluster(
     shell: Shell,
     snapshot: Any,  # noqa: ANN401 (a path of typer's)
     bootstrap_server: str | None,
-    client_config: Any,  # noqa: ANN401
+    command_config: Any,  # noqa: ANN401
     topics: Sequence[str] | None,
 ) -> Cluster | None:
     """The cluster that is read, with the topics that are; None where none is named."""
-    if snapshot is None and bootstrap_server is None and client_config is None:
+    if snapshot is None and bootstrap_server is None and command_config is None:
         if topics:
             raise InvalidConfig(
                 "--topic requires --bootstrap-server or --snapshot",
@@ -122,11 +122,11 @@ def _cluster(
                 hint="omit --topic, or name the cluster that the job reads",
             )
         return None
-    ClusterSource(snapshot, bootstrap_server, client_config)
+    ClusterSource(snapshot, bootstrap_server, command_config)
     wanted = tuple(topics or ("*",))
     if bootstrap_server is not None:
         return read_running_cluster(
-            shell, bootstrap_server, client_config, topics=wanted, sizes=False
+            shell, bootstrap_server, command_config, topics=wanted, sizes=False
         )
     from rackwise.adapters import files
     from rackwise.cli.source import select_topics

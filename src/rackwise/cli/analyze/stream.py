@@ -97,7 +97,7 @@ def run(
             "repeatable.",
         ),
     ] = None,
-    client_config: Annotated[
+    command_config: Annotated[
         Path | None,
         typer.Option(
             *COMMAND_CONFIG,
@@ -116,7 +116,7 @@ def run(
     """
     shell: Shell = context.obj
     trigger = _interval(interval)
-    _check_connector(connector, kafka_option, client_config)
+    _check_connector(connector, kafka_option, command_config)
     with installed("spark", "read telemetry"):
         from rackwise.pipeline.runtime.session import session
         from rackwise.pipeline.stream.run import StreamOptions, finish, start, usable_conf
@@ -138,7 +138,7 @@ def run(
         store = Store(str(out))
         before = {(each.token, each.batch_id) for each in store.batches()}
         settings = parse_pairs(conf, option="--conf", example=SPARK_CONF)
-        source = _python_topic(options, client_config) if connector == PYTHON else None
+        source = _python_topic(options, command_config) if connector == PYTHON else None
         usable = usable_conf(settings, master=master, is_jvm=source is None)
         with session(master=master, profile="small", conf=usable) as spark:
             finish(start(spark, options, source), options)
@@ -203,10 +203,10 @@ def _compaction_lock(shell: Shell, folder: Path) -> AbstractContextManager[None]
 
 
 def _check_connector(
-    connector: ConnectorName, kafka_option: Sequence[str] | None, client_config: Path | None
+    connector: ConnectorName, kafka_option: Sequence[str] | None, command_config: Path | None
 ) -> None:
     idle = "--kafka-option" if connector == PYTHON else "--command-config"
-    if (kafka_option if connector == PYTHON else client_config) is not None:
+    if (kafka_option if connector == PYTHON else command_config) is not None:
         other = JVM if connector == PYTHON else PYTHON
         raise InvalidConfig(
             f"{idle} requires --connector {other}",
@@ -216,14 +216,14 @@ def _check_connector(
         )
 
 
-def _python_topic(options: StreamOptions, client_config: Path | None) -> KafkaTopic:
+def _python_topic(options: StreamOptions, command_config: Path | None) -> KafkaTopic:
     """The topic as kafka-python reads it; executors get plain values only."""
     with installed("kafka", "read telemetry with --connector python"):
         from rackwise.adapters.clients.kafka_python.records import Reach, ends, records, topic_id
     from rackwise.pipeline.kafka.records import KafkaTopic
 
-    config = None if client_config is None else str(client_config.absolute())
-    reach = Reach(bootstrap=options.bootstrap, client_config=config)
+    config = None if command_config is None else str(command_config.absolute())
+    reach = Reach(bootstrap=options.bootstrap, command_config=config)
     return KafkaTopic(
         name=options.topic,
         ends=partial(ends, reach, options.topic),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rackwise.cli.apply.text import resume_line
-from rackwise.cli.source import ClientConfig
+from rackwise.cli.source import CommandConfig
 from rackwise.core.applying.model import MOST_RATE, Caps, RateConflict
 from rackwise.core.byte_sizes import UNITS, size_in_bytes
 from rackwise.core.errors import InvalidConfig
@@ -106,11 +106,11 @@ class Target:
 
     plan: PlanFile
     bootstrap_server: Bootstrap
-    client_config: ClientConfig = None
+    command_config: CommandConfig = None
 
     def command(self, verb: str, *groups: object) -> str:
         """The command line that continues with this plan, with the options of these groups."""
-        line = resume_line(verb, self.plan, self.bootstrap_server, self.client_config)
+        line = resume_line(verb, self.plan, self.bootstrap_server, self.command_config)
         return escaped(" ".join([line, *(each for group in groups for each in given(group))]))
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from rackwise.cli.apply.journal_lines import read_lines
 from rackwise.cli.apply.meter import RunMeter
 from rackwise.cli.apply.text import budget_lines, outcome_document, outcome_text
-from rackwise.cli.shell import installed
-from rackwise.cli.source import utc_now
+from rackwise.cli.source import connected, utc_now
 from rackwise.cli.usage.stdout import StdoutFailed, drop_stdout
 from rackwise.cli.usage.stopping import STOPPED, Stopping
 from rackwise.core.errors import InvalidPlan
@@ -178,12 +177,10 @@ def _journal(
 
 def _world(stack: ExitStack, target: Target) -> World:
     """The cluster, connected."""
-    with installed("kafka", "talk to brokers"):
-        from rackwise.adapters.kafka import connect, read_client_config
-        from rackwise.adapters.kafka.applying.world import World
+    admin = stack.enter_context(connected(target.bootstrap_server, target.command_config))
+    from rackwise.adapters.kafka.applying.world import World
 
-    settings = {} if target.client_config is None else read_client_config(target.client_config)
-    return World(admin=stack.enter_context(closing(connect(target.bootstrap_server, settings))))
+    return World(admin=admin)
 
 
 def journalled_requests(session: ApplySession) -> Mapping[PartitionId, RequestStatus]:

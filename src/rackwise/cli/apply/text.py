@@ -211,10 +211,10 @@ def name_of(which: PartitionId) -> str:
     return f"{escaped(which[0])}-{which[1]}"
 
 
-def resume_line(verb: str, plan: Path, bootstrap: str, client_config: Path | None) -> str:
+def resume_line(verb: str, plan: Path, bootstrap: str, command_config: Path | None) -> str:
     """The command line that continues."""
     words = ["rackwise", verb, str(plan), "--bootstrap-server", bootstrap]
-    words += [] if client_config is None else ["--command-config", str(client_config)]
+    words += [] if command_config is None else ["--command-config", str(command_config)]
     return escaped(shlex.join(words))
 
 

@@ -12,8 +12,8 @@ import typer
 from rackwise.cli.apply.journal_lines import read_lines
 from rackwise.cli.apply.options import Bootstrap
 from rackwise.cli.apply.text import key_text
-from rackwise.cli.shell import Shell, installed
-from rackwise.cli.source import ClientConfig, utc_now
+from rackwise.cli.shell import Shell
+from rackwise.cli.source import CommandConfig, connected, utc_now
 from rackwise.cli.usage.stopping import STOPPED, Stopping
 from rackwise.core.text import escaped
 
@@ -47,7 +47,7 @@ class ThrottleRow:
 def throttles(
     context: typer.Context,
     bootstrap_server: Bootstrap,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     restore: Annotated[
         bool, typer.Option("--restore", help="Clear the throttles that runs of this tool left.")
     ] = False,
@@ -58,14 +58,12 @@ def throttles(
     error.
     """
     shell: Shell = context.obj
-    with installed("kafka", "talk to brokers"):
-        from rackwise.adapters.kafka import connect, read_client_config
-        from rackwise.adapters.kafka.applying.world import World
     from rackwise.adapters.files.state_folder import cluster_folder, locked, state_home
 
-    settings = {} if client_config is None else read_client_config(client_config)
     with ExitStack() as stack:
-        admin = stack.enter_context(closing(connect(bootstrap_server, settings)))
+        admin = stack.enter_context(connected(bootstrap_server, command_config))
+        from rackwise.adapters.kafka.applying.world import World
+
         world = World(admin=admin)
         folder = cluster_folder(state_home(os.environ), world.cluster_id() or "")
         if restore and folder.exists():

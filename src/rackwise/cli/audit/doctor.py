@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rackwise.cli.app import with_option_groups
-from rackwise.cli.shell import Shell, installed
+from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
     ClusterSource,
     Groups,
     Topics,
+    connected,
     select_topics,
     utc_now,
 )
@@ -90,7 +90,7 @@ def doctor(
     if source.snapshot is not None:
         facts = _read_file(shell, source.snapshot, request)
     else:
-        facts = _read_brokers(shell, source.bootstrap_server or "", source.client_config, request)
+        facts = _read_brokers(shell, source.bootstrap_server or "", source.command_config, request)
     findings = diagnose_reading(facts)
     for note in facts.cluster.notes:
         shell.warn(escaped(f"{note.kind}: {note.text}"))
@@ -175,17 +175,16 @@ def _reads(group: Group, globs: Sequence[str], *, every: bool) -> bool:
 
 
 def _read_brokers(
-    shell: Shell, bootstrap: str, client_config: Path | None, request: _DiagnosisRequest
+    shell: Shell, bootstrap: str, command_config: Path | None, request: _DiagnosisRequest
 ) -> ReadingFacts:
-    with installed("kafka", "talk to brokers"):
-        from rackwise.adapters import kafka
     from rackwise.core.fetch_diagnosis import ReadingFacts
 
-    settings = kafka.read_client_config(client_config) if client_config is not None else {}
     with (
-        closing(kafka.connect(bootstrap, settings)) as admin,
+        connected(bootstrap, command_config) as admin,
         shell.progress("reading the cluster") as advance,
     ):
+        from rackwise.adapters import kafka
+
         cluster = request.select_groups(
             kafka.read_cluster(
                 admin,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rackwise.cli.shell import Shell, parse_duration_ms
-from rackwise.cli.source import ClientConfig, Server, Topics, running_cluster, utc_now
+from rackwise.cli.source import CommandConfig, Server, Topics, running_cluster, utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
@@ -32,7 +32,7 @@ def snapshot(
         ),
     ],
     bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     reassignment: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Read Kafka's reassignment JSON instead of a cluster."),
@@ -100,7 +100,7 @@ def snapshot(
         with running_cluster(
             shell,
             bootstrap_server,
-            client_config,
+            command_config,
             topics=tuple(topics or ("*",)),
             sizes=not no_sizes,
             groups=groups is not False,
@@ -112,7 +112,7 @@ def snapshot(
         idle: dict[str, object] = {"--topics": topics, "--no-sizes": no_sizes}
         idle |= {"--groups": groups, "--no-groups": groups is False}
         idle |= {"--no-offsets": no_offsets, "--resolve": resolve, "--measure": measure}
-        idle |= {"--command-config": client_config}
+        idle |= {"--command-config": command_config}
         _reject(idle, wanted="--bootstrap-server")
         cluster = _cluster_of_files(shell, reassignment, racks)
     from rackwise.adapters import files

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from rackwise.cli.shell import Shell, installed
-from rackwise.cli.source import ClientConfig
+from rackwise.cli.source import CommandConfig, connected
 from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
@@ -75,7 +75,7 @@ class StoreOptions:
             help="Ask these brokers of a KRaft cluster which brokers are registered.",
         ),
     ] = None
-    command_config: ClientConfig = None
+    command_config: CommandConfig = None
 
     @property
     def is_kraft(self) -> bool:
@@ -193,14 +193,9 @@ def _view(
             from rackwise.adapters import zookeeper
 
         return zookeeper.ZooKeeperView(store, progress=scan_progress(stack, shell))
-    with installed("kafka", "talk to brokers"):
-        from rackwise.adapters import kafka
-        from rackwise.adapters.kafka import broker_view
+    admin = stack.enter_context(connected(options.bootstrap_server, options.command_config))
+    from rackwise.adapters.kafka import broker_view
 
-    settings = (
-        {} if options.command_config is None else kafka.read_client_config(options.command_config)
-    )
-    admin = stack.enter_context(closing(kafka.connect(options.bootstrap_server, settings)))
     return broker_view.AdminView(admin)
 
 

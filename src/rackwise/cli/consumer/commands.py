@@ -19,8 +19,8 @@ from rackwise.cli.consumer.groups import (
 )
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
-    ClientConfig,
     ClusterSource,
+    CommandConfig,
     Groups,
     LevelNames,
     PriceTable,
@@ -93,7 +93,7 @@ def evaluate(
     context: typer.Context,
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     group: Groups = None,
     rack: MemberRacks = None,
     client_rack: ClientRacks = None,
@@ -110,7 +110,7 @@ def evaluate(
     Reads only. Exit codes: 0 no better assignment is known, 2 a better one exists, 1 error.
     """
     shell: Shell = context.obj
-    source = ClusterSource(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, command_config)
     options = GroupOptions.of(group, rack, client_rack, weights)
     cluster, groups, skipped = gather_groups(shell, source, options)
     from rackwise.cli.consumer import text as output
@@ -145,7 +145,7 @@ def simulate(
     context: typer.Context,
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     group: Groups = None,
     assignor: Annotated[
         list[str] | None,
@@ -182,7 +182,7 @@ def simulate(
     Writes only --out. Exit codes: 0 done, 1 error.
     """
     shell: Shell = context.obj
-    source = ClusterSource(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, command_config)
     options = GroupOptions.of(group, rack, client_rack, weights)
     more = parse_added_members(add)
     check_out(out, snapshot)

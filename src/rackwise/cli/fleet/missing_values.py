@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _FILES = ("snapshot", "reassignment")
 """Options that name a file to read instead of brokers."""
-_CONFIGS = ("command_config", "client_config")
-"""Names of the parameter of `--command-config`."""
 
 
 def missing_values(
@@ -31,7 +29,7 @@ def missing_values(
     has_brokers = values.get("bootstrap_server") is not None
     if not has_brokers and not any(values.get(each) is not None for each in _FILES):
         found["bootstrap_server"] = cluster.bootstrap_server
-        found |= dict.fromkeys(_CONFIGS, _path(cluster.command_config))
+        found["command_config"] = _path(cluster.command_config)
     if values.get("placer") is None:
         found["provider"] = cluster.provider
         if cluster.provider or values.get("provider"):

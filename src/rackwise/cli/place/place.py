@@ -30,7 +30,7 @@ from rackwise.cli.place.served import (
     reject_local_options,
 )
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
+from rackwise.cli.source import ClusterSource, CommandConfig, Server, SnapshotFile
 from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidConfig, PlacementFailures
 from rackwise.core.text import counted, escaped, names_text
@@ -65,7 +65,7 @@ def place(
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
     from_server: FromServer = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     *,
     options: PlacementOptions,
     api_key: ServedApiKey = None,
@@ -96,7 +96,7 @@ def place(
     shell: Shell = context.obj
     server = PlacementServer(
         from_server,
-        client_config,
+        command_config,
         api_key,
         timeout,
         options.broker_list,
@@ -107,12 +107,12 @@ def place(
         _check_alone({**sizes, "--topic": topic, "--from-server": from_server})
         output_format = _output_format(shell, format, topic, has_several=True)
         server.check_absent()
-        existing = ClusterSource(snapshot, bootstrap_server, client_config)
+        existing = ClusterSource(snapshot, bootstrap_server, command_config)
         return _place_all(shell, existing, options, all_topics, output_format)
     source = None
     if from_server is None:
         server.check_absent()
-        source = ClusterSource(snapshot, bootstrap_server, client_config)
+        source = ClusterSource(snapshot, bootstrap_server, command_config)
     else:
         sources = {"--snapshot": snapshot, "--bootstrap-server": bootstrap_server}
         reject_local_options(

@@ -90,7 +90,7 @@ class ReplicationChange:
     topic: str
     replication: int
     bootstrap_server: str
-    client_config: Path | None
+    command_config: Path | None
     throttle: str | None
     window: WindowOptions
 
@@ -131,7 +131,7 @@ class ReplicationChange:
         return Target(
             plan=folder / f"{name}-rf-{self.replication}.json",
             bootstrap_server=self.bootstrap_server,
-            client_config=self.client_config,
+            command_config=self.command_config,
         )
 
     def _rows(self, shell: Shell, cluster: Cluster, options: PlacementOptions) -> Placement:

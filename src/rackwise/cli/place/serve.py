@@ -54,7 +54,7 @@ from rackwise.cli.place.serve_options import (
 )
 from rackwise.cli.placer_options import PlacerOptions, Seed
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
+from rackwise.cli.source import ClusterSource, CommandConfig, Server, SnapshotFile
 from rackwise.cli.usage.stopping import not_ignored
 from rackwise.core.errors import PartialRacks
 from rackwise.core.text import escaped
@@ -75,7 +75,7 @@ def serve(
     login_options: LoginOptions,
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     listen: Listen = LISTEN,
     advertised: Advertised = None,
     placer: PlacerName = None,
@@ -116,7 +116,7 @@ def serve(
     from rackwise.core.replica_service.answers import RequestLimits
 
     shell: Shell = context.obj
-    source = ClusterSource(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, command_config)
     placement = PlacementOptions(
         placer=placer,
         placer_option=placer_option,

@@ -16,6 +16,7 @@ import typer
 from rackwise.cli.place.options import parse_broker_ids
 from rackwise.cli.place.serve_options import MS_PER_S
 from rackwise.cli.shell import installed
+from rackwise.cli.source import client_settings
 from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidConfig
 
@@ -64,7 +65,7 @@ class PlacementServer:
 
     server: str | None
     """None without --from-server."""
-    client_config: Path | None
+    command_config: Path | None
     api_key: int | None
     timeout: float | None
     """In seconds."""
@@ -98,8 +99,7 @@ class PlacementServer:
                 ReplicaAssignmentClient,
             )
         node_ids = () if self.broker_list is None else parse_broker_ids(self.broker_list)
-        config = self.client_config
-        settings = {} if config is None else kafka.read_client_config(config)
+        settings = client_settings(self.command_config)
         key = {} if self.api_key is None else {"api_key": self.api_key}
         client = partial(ReplicaAssignmentClient, **key)
         limit = {} if self.timeout is None else {"timeout_ms": ceil(self.timeout * MS_PER_S)}

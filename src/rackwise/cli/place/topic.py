@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,8 +41,8 @@ from rackwise.cli.place.topic_rows import (
     warn_of_missing_racks,
 )
 from rackwise.cli.placer_options import create_placer, parse_placer_options, seeded_random
-from rackwise.cli.shell import Shell, Terminated, installed
-from rackwise.cli.source import ClientConfig, utc_now
+from rackwise.cli.shell import Shell, Terminated
+from rackwise.cli.source import CommandConfig, connected, utc_now
 from rackwise.cli.usage.key_values import parse_pairs
 from rackwise.cli.usage.stdout import StdoutFailed, drop_stdout
 from rackwise.core.errors import (
@@ -125,7 +124,7 @@ def create(
     context: typer.Context,
     named: TopicName,
     bootstrap_server: RequiredServer,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     partitions: Annotated[
         str | None, typer.Option(metavar="P", help="Give the topic this many partitions.")
     ] = None,
@@ -159,7 +158,7 @@ def create(
     size.check(options)
     configs = parse_pairs(config, option="--config", example=TOPIC_CONFIG)
     rack_map = read_rack_map(shell, options)
-    with connected(bootstrap_server, client_config) as admin:
+    with connected(bootstrap_server, command_config) as admin:
         cluster = read_cluster(shell, admin).mapped(rack_map)
         try:
             settings, rows = _create(shell, admin, name, cluster, size, options, configs)
@@ -224,7 +223,7 @@ def alter(
     partitions: Annotated[
         str | None, typer.Option(metavar="N", help="Expand the topic to this many partitions.")
     ] = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     replica_assignment: RowsText = None,
     *,
     options: PlacementOptions,
@@ -251,18 +250,18 @@ def alter(
             topic=name,
             replication=parse_replication(replication.replication_factor),
             bootstrap_server=bootstrap_server,
-            client_config=client_config,
+            command_config=command_config,
             throttle=replication.throttle,
             window=window,
         )
         window.checked(shell, datetime.fromisoformat(utc_now()), is_check=False)
-        with connected(bootstrap_server, client_config) as admin:
+        with connected(bootstrap_server, command_config) as admin:
             cluster = read_cluster(shell, admin).mapped(rack_map)
         return change.run(context, cluster, options)
     if replica_assignment is not None:
         reject_other_options(options.names())
     count = parse_partitions(partitions or "")
-    with connected(bootstrap_server, client_config) as admin:
+    with connected(bootstrap_server, command_config) as admin:
         from rackwise.adapters import kafka
         from rackwise.core.placement.topics import topic_placement
 
@@ -300,7 +299,7 @@ def ensure(
     replication_factor: Annotated[
         str, typer.Option(metavar="R", help="Give each partition this many replicas.")
     ],
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     *,
     options: PlacementOptions,
     config: Configs = None,
@@ -324,7 +323,7 @@ def ensure(
     )
     used_seed, rng = seeded_random(options.seed)
     rack_map = read_rack_map(shell, options)
-    with connected(bootstrap_server, client_config) as admin:
+    with connected(bootstrap_server, command_config) as admin:
         missing = _create_if_missing(
             shell, admin, name, size, chosen_placer, configs, rack_map, rng
         )
@@ -383,17 +382,6 @@ def _create_if_missing(
         except TopicExists:
             return None
     return missing
-
-
-@contextmanager
-def connected(bootstrap: str, client_config: Path | None) -> Iterator[KafkaAdminClient]:
-    """Open an admin client of a running cluster, and close it at the end."""
-    with installed("kafka", "talk to brokers"):
-        from rackwise.adapters import kafka
-
-    settings = kafka.read_client_config(client_config) if client_config is not None else {}
-    with closing(kafka.connect(bootstrap, settings)) as admin:
-        yield admin
 
 
 def read_cluster(shell: Shell, admin: KafkaAdminClient) -> Cluster:

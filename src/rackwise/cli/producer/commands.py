@@ -24,7 +24,7 @@ from rackwise.cli.producer.options import (
     parse_modes,
 )
 from rackwise.cli.shell import Shell, parse_duration_ms
-from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile, utc_now
+from rackwise.cli.source import ClusterSource, CommandConfig, Server, SnapshotFile, utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
@@ -51,7 +51,7 @@ def simulate(
     rates: RatesFile,
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     topic: TopicName = None,
     eps: Eps = EPS,
     capacity: CapacityOption = "leaders",
@@ -110,7 +110,7 @@ def simulate(
     from rackwise.core.partitioner import MODES, ProducerScenario, cross_cost
     from rackwise.core.partitioner.split.rates import check_eps
 
-    source = ClusterSource(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, command_config)
     selected = parse_modes(mode, MODES)
     times = {
         "rtt_ms": parse_duration_ms("--rtt", rtt),
@@ -164,7 +164,7 @@ def split(
     rates: RatesFile,
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
-    client_config: ClientConfig = None,
+    command_config: CommandConfig = None,
     topic: TopicName = None,
     eps: Eps = EPS,
     capacity: CapacityOption = "leaders",
@@ -186,7 +186,7 @@ def split(
     from rackwise.cli.producer import text as output
     from rackwise.core.partitioner import split_advice
 
-    source = ClusterSource(snapshot, bootstrap_server, client_config)
+    source = ClusterSource(snapshot, bootstrap_server, command_config)
     valid_for_ms = _parse_validity(valid_for)
     if out is not None and not math.isfinite(eps):
         raise InvalidConfig(

@@ -201,7 +201,7 @@ def test_the_reader_of_telemetry_logs_in_with_the_same_file(cluster, issuer, tmp
     path.write_text(properties_of(settings_of(issuer, tmp_path)))
     with closing(connect(cluster.bootstrap)) as admin:
         admin.create_topics({"read": {"num_partitions": 2, "replication_factor": 1}})
-    reach = Reach(bootstrap=cluster.login, client_config=str(path))
+    reach = Reach(bootstrap=cluster.login, command_config=str(path))
     assert ends(reach, "read") == {0: (0, 0), 1: (0, 0)}
     issuer.mode = "html"
     with pytest.raises(AuthenticationFailed, match="got text/html"):
@@ -237,7 +237,7 @@ def rackwise(capsys, tmp_path, issuer, cluster, monkeypatch):
     path.write_text(properties_of(settings_of(issuer, tmp_path)))
 
     def call(*words):
-        code = run([*words, "--bootstrap-server", cluster.login, "--client-config", str(path)])
+        code = run([*words, "--bootstrap-server", cluster.login, "--command-config", str(path)])
         captured = capsys.readouterr()
         assert not secrets_in(captured.out + captured.err, issuer)
         return code, captured.out, captured.err

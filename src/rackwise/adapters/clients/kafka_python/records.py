@@ -54,7 +54,7 @@ class Reach:
     """
 
     bootstrap: str
-    client_config: str | None = None
+    command_config: str | None = None
     """A file of Java properties that exists on every host that uses this, or None."""
     variables: tuple[str, ...] = ("CLIENT_RACK", "KAFKA_CLIENT_RACK")
     """Environment variables that may hold the rack; the first that is set counts."""
@@ -162,7 +162,7 @@ def security_of(reach: Reach) -> dict[str, Any]:
     Raises `InvalidConfig` for the file, and what its login by a token raises.
     """
     quiet_logs("kafka")
-    config = reach.client_config
+    config = reach.command_config
     settings = {} if config is None else read_client_config(Path(config))
     arguments = security_arguments(settings, reach.bootstrap.split(","))
     check_tokens(arguments)
