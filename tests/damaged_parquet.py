@@ -17,7 +17,7 @@ from rackwise.pipeline.bill.rate_files import parse_rate_parquet
 from rackwise.pipeline.engines.local import LocalEngine
 from rackwise.pipeline.ingest.explain.costs import sample
 from rackwise.pipeline.ingest.revisions import best_revisions
-from rackwise.pipeline.ingest.splits import SplitReader, damage_told, dealt_splits
+from rackwise.pipeline.ingest.splits import SplitReader, dealt_splits, with_named_damage
 
 CODECS = ("snappy", "zstd", "gzip", "none")
 COUNT = StructType([StructField("n", LongType())])
@@ -71,7 +71,7 @@ def read_flows(data, folder):
     opened = engine.open_flows(files, "canonical", keep=None)
     opened.names()
     reader = SplitReader(needed=opened.columns, coded=("topic", "kind"), work=count_rows)
-    with damage_told(*engine.failures):
+    with with_named_damage(*engine.failures):
         best_revisions(engine, files)
         engine.map(dealt_splits(engine, files, ()), reader, COUNT).table()
 

@@ -206,6 +206,12 @@ class TestStructure:
         for version in document["method"]["versions"].values():
             assert version in method
 
+    def test_rows_that_nobody_counted_are_not_zero(self, document):
+        method = document["method"] | {"rows_in": None, "bytes_in": None}
+        shown = page_of(document | {"method": method}).by_id("rows-in")
+        assert shown.text == "not known"
+        assert not {"data-rows", "data-bytes"} & set(shown.attributes)
+
     def test_known_undercount_is_in_the_banner(self, page):
         assert "12 rows" in page.by_id("quality").text
         assert "SKIPDATA" in page.by_id("quality").text
@@ -455,6 +461,7 @@ class TestPoorer:
     @pytest.mark.parametrize("section", ["quality", "matrix", "top", "days", "savings"])
     def test_without_traffic_sections_name_the_missing_input(self, without_traffic, section):
         text = without_traffic.by_id(section).text
+        assert "second snapshot" in text
         assert "--flows PATH" in text
         assert "--rates FILE" in text
 

@@ -225,6 +225,7 @@ def test_without_plans_there_is_no_line():
 
 def test_without_traffic_it_names_the_missing_input():
     text = " ".join(" ".join(lines(DOCUMENTS["no traffic"])).split())
+    assert "Take a second snapshot an hour later" in text
     assert "--flows PATH" in text
     assert "--rates FILE" in text
     assert "Cross-rack traffic" not in text

@@ -56,7 +56,7 @@ from rackwise.pipeline.ingest.silver import write_silver
 from rackwise.pipeline.plans.safety import STEPS as SAFETY_STEPS
 from rackwise.pipeline.plans.safety import SafetyInputs, judge_safety
 from rackwise.pipeline.request import check_request, run_id
-from rackwise.pipeline.runtime.failures import failures_told, removed_if_failed
+from rackwise.pipeline.runtime.failures import removed_if_failed, with_clear_failures
 from rackwise.pipeline.stream.table_formats import PARQUET
 from rackwise.pipeline.summary.csv_tables import csv_tables
 from rackwise.pipeline.summary.document import EACH, SHOWN
@@ -134,7 +134,7 @@ def analyze_on(engine: JobEngine, request: AnalyzeRequest) -> Analysis:
     """
     standing = {each.tables for each in request.standing if each.tables is not None}
     earlier = {request.earlier.tables} if request.earlier else set()
-    with failures_told(sorted(standing | earlier)), engine.watched() as jobs:
+    with with_clear_failures(sorted(standing | earlier)), engine.watched() as jobs:
         request.watch(jobs)
         return _analysis(_work(engine, request.settled(), jobs))
 

@@ -49,7 +49,7 @@ from rackwise.report import savings as saving_section
 from rackwise.report.cards import cards
 from rackwise.report.charts import SEVERITY_SIGNS
 from rackwise.report.clusters import chosen_clusters
-from rackwise.report.formats import count_of, duration_text, name_text
+from rackwise.report.formats import count_of, count_text, duration_text, name_text
 from rackwise.report.heat import heat_maps
 from rackwise.report.shape import check
 from rackwise.report.tables import is_file
@@ -91,7 +91,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {"signs": SEVERITY_SIGNS, "is_file": is_file, "count_of": count_of}
+    environment.globals |= {
+        "signs": SEVERITY_SIGNS,
+        "is_file": is_file,
+        "count_of": count_of,
+        "count_text": count_text,
+    }
     return environment
 
 
@@ -181,6 +186,7 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "is_fleet": sentences.is_fleet(summary),
         "duration": duration_text(observed["seconds"]) if has_traffic else None,
         "no_traffic": sentences.NO_TRAFFIC,
+        "add_traffic": sentences.ADD_TRAFFIC,
         "no_price": sentences.NO_PRICE,
         "replication": sentences.REPLICATION,
         "clusters": clusters,

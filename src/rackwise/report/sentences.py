@@ -49,9 +49,11 @@ UNATTRIBUTED: Final = "not attributed"
 """The name of bytes without a known topic, or read by an unknown group."""
 NO_TRAFFIC: Final = (
     "The run has no traffic, so crossing bytes and their cost are not known. "
-    "Run rackwise analyze with --flows PATH (flow logs) or with --rates FILE (bytes per second "
-    "of each topic)"
+    "Take a second snapshot an hour later and give rackwise analyze both, each with sizes and "
+    "offsets; or add --flows PATH (flow logs) or --rates FILE (bytes per second of each topic)"
 )
+ADD_TRAFFIC: Final = "Add a second snapshot taken an hour later, --flows PATH or --rates FILE"
+"""The start of a sentence that says what a section would show."""
 NO_PRICE: Final = (
     "No price row covers the levels crossed, so bytes are shown without dollars. "
     "Run rackwise analyze with --prices FILE or with --provider NAME"

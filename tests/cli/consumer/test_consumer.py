@@ -346,7 +346,7 @@ class TestWeights:
         some = self.weights(tmp_path, "orders,0,5")
         _, _, err = call("evaluate", self.value(), *some)
         assert err == (
-            "warning: billing: 1 x partition without weight, counted as 0 bytes/s: orders-1\n"
+            "warning: billing: 1 partition has no weight, counted as 0 bytes/s: orders-1\n"
         )
         for row, message in (
             ("gone,0,5", 'topic: expected a topic of the cluster, got "gone"'),
@@ -584,23 +584,23 @@ class TestGroupsThatCannotBeJudged:
             "warning: torn: read three times\n"
             "warning: billing: 1 member did not show their subscription: m; "
             "all topics of the group are assumed\n"
-            "warning: billing: 1 x topic that is not in the cluster: gone\\x0a\n"
-            "warning: billing: 1 x assigned partition that is not in the cluster: orders-7\n"
-            "warning: billing: 1 x partition that no member has: orders-1\n"
+            "warning: billing: 1 topic is not in the cluster: gone\\x0a\n"
+            "warning: billing: 1 assigned partition is not in the cluster: orders-7\n"
+            "warning: billing: 1 partition has no member: orders-1\n"
         )
 
     @pytest.mark.parametrize(
-        ("many", "some"),
+        ("many", "what", "some"),
         [
-            (1, "orders-0"),
-            (7, "orders-0, orders-1, orders-2, orders-3, orders-4 and 2 more"),
+            (1, "partition is", "orders-0"),
+            (7, "partitions are", "orders-0, orders-1, orders-2, orders-3, orders-4 and 2 more"),
         ],
     )
-    def test_topics_that_no_member_lists(self, call, many, some):
+    def test_topics_that_no_member_lists(self, call, many, what, some):
         having = member("m", "use1-az1", range(many), topics=())
         code, out, err = call("evaluate", cluster([1] * 7, group(having)))
-        what = "assigned partition of a topic that no member lists"
-        assert (code, err) == (0, f"warning: billing: {many} x {what}: {some}\n")
+        found = f"{many} assigned {what} of a topic that no member lists: {some}"
+        assert (code, err) == (0, f"warning: billing: {found}\n")
         assert "busiest" not in out
 
     def test_a_group_of_the_consumer_protocol_on_its_way(self, call):
@@ -617,6 +617,6 @@ class TestGroupsThatCannotBeJudged:
         value = cluster([1] * 7, group(member("m", "use1-az1", [])))
         _, _, err = call("evaluate", value)
         assert err == (
-            "warning: billing: 7 x partition that no member has: "
+            "warning: billing: 7 partitions have no member: "
             "orders-0, orders-1, orders-2, orders-3, orders-4 and 2 more\n"
         )

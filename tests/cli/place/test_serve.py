@@ -161,16 +161,19 @@ def test_partial_racks_are_said_at_the_start_and_refused(tmp_path, second, said)
 
 
 class TestEnds:
-    def test_an_interrupt_ends_it_in_order(self, snapshot):
+    @pytest.mark.parametrize(
+        ("number", "wanted"), [(signal.SIGINT, 130), (signal.SIGHUP, 0)], ids=["SIGINT", "SIGHUP"]
+    )
+    def test_a_signal_ends_it_in_order(self, snapshot, number, wanted):
         with (
             served("--snapshot", snapshot) as service,
             closing(connected(service.first["port"])) as idle,
         ):
             idle.sendall(framed(header(18, 0, version=1)))
             assert received(idle)
-            code, out, err = service.ended(signal.SIGINT)
+            code, out, err = service.ended(number)
             assert received(idle) is None
-        assert (code, err) == (130, "")
+        assert (code, err) == (wanted, "")
         assert out.count("\n") == 1
 
     def test_a_log_that_nobody_reads_ends_it(self, snapshot):

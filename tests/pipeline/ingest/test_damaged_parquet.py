@@ -24,7 +24,7 @@ from rackwise.pipeline.engines.local import LocalEngine
 from rackwise.pipeline.engines.spark import SessionEngine
 from rackwise.pipeline.ingest.files import local_files
 from rackwise.pipeline.ingest.revisions import best_revisions
-from rackwise.pipeline.ingest.splits import crash_in, damage_told
+from rackwise.pipeline.ingest.splits import crash_in, with_named_damage
 from rackwise.pipeline.schemas import WEIGHT, arrow_schema
 
 SEEDS = 20
@@ -113,6 +113,6 @@ def test_a_file_that_crashes_a_worker_of_spark_is_named(spark, tmp_path):
     crash = partial(crash_in, engine, files)
     with (
         pytest.raises(InvalidFlows, match=r"b\.parquet: the reader ended with SIGABRT"),
-        damage_told(*engine.failures, crash=crash),
+        with_named_damage(*engine.failures, crash=crash),
     ):
         best_revisions(engine, files)

@@ -14,7 +14,7 @@ from rackwise.core.errors import InvalidFlows
 from rackwise.pipeline.engines.local import LocalEngine
 from rackwise.pipeline.ingest.files import local_files
 from rackwise.pipeline.ingest.revisions import best_revisions
-from rackwise.pipeline.ingest.splits import UnreadableFile, damage_told
+from rackwise.pipeline.ingest.splits import UnreadableFile, with_named_damage
 
 START = NOON * 10**6
 EMITTERS = ("e1", "e2", b"\xc3", b"\xc4", None)
@@ -110,7 +110,8 @@ class TestRowGroups:
     @pytest.mark.parametrize(("revision", "options"), [(1, {}), (0, {"write_statistics": False})])
     def test_others_are(self, tmp_path, revision, options):
         self.damaged(tmp_path / "a.parquet", revision, **options)
-        with pytest.raises(InvalidFlows, match="got a damaged one"), damage_told(UnreadableFile):
+        damaged_one = pytest.raises(InvalidFlows, match="got a damaged one")
+        with damaged_one, with_named_damage(UnreadableFile):
             best_of(tmp_path)
 
     def test_a_file_without_the_columns_is_not_read(self, tmp_path):

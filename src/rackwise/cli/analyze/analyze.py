@@ -15,7 +15,7 @@ def analyze(context: typer.Context, options: AnalyzeOptions) -> int:
 
     Writes a report, tables, CSV files, and a plan with its proof for each cluster. A snapshot that
     cannot be read is skipped with a warning if another one can be read. A cluster that cannot be
-    planned is listed with the reason. Exit: 0 everything was written; 1 error, nothing was
+    planned is listed with the reason. Exit codes: 0 everything was written; 1 error, nothing was
     published, or a cluster has no plan and the rest was published; 2 only with --exit-code; 4 too
     many malformed rows, or bytes are missing.
     """

@@ -36,7 +36,7 @@ def report(
 ) -> int:
     """Render the report again, without Spark and without Java.
 
-    Exit: 0 written, 1 error.
+    Exit codes: 0 written, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.adapters import files

@@ -58,8 +58,8 @@ def spark_check(
 ) -> int:
     """Check which rack the JVM of each executor sends to Kafka, and the options of a job.
 
-    Reads no topic. Start it with the master and the configuration of the job. Exit: 0 no findings,
-    2 findings, 1 error, 4 rejected.
+    Reads no topic. Start it with the master and the configuration of the job. Exit codes: 0 no
+    findings, 2 findings, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
     options = parse_pairs(

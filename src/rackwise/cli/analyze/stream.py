@@ -111,8 +111,8 @@ def run(
     """Read telemetry into tables, each message exactly once, also after a kill.
 
     Without --interval it reads to the end of the topic and stops, for cron. Run it again with the
-    same --checkpoint to continue. Exit: 0 done, 1 error, 4 the checkpoint does not belong to --out
-    or to the topic.
+    same --checkpoint to continue. Exit codes: 0 done, 1 error, 4 the checkpoint does not belong to
+    --out or to the topic.
     """
     shell: Shell = context.obj
     trigger = _interval(interval)
@@ -152,9 +152,9 @@ def run(
 def compact_day(context: typer.Context, options: CompactOptions) -> int:
     """Publish the bill of one day from telemetry; repeated and replaced messages count once.
 
-    Writes DIR/days/DATE, a folder like that of rackwise analyze; another run replaces it. Exit: 0
-    everything was written; 1 error, nothing was published; 2 only with --exit-code; 4 too many
-    malformed rows, or bytes are missing.
+    Writes DIR/days/DATE, a folder like that of rackwise analyze; another run replaces it. Exit
+    codes: 0 everything was written; 1 error, nothing was published; 2 only with --exit-code; 4 too
+    many malformed rows, or bytes are missing.
     """
     from rackwise.cli.analyze.inputs import read_inputs
     from rackwise.cli.analyze.run import exit_code, run_analysis, show

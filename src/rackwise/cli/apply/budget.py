@@ -271,7 +271,7 @@ def time_text(instant: datetime, zone: tzinfo | None = None) -> str:
 
 
 def budget_text(budget: Budget, now: datetime, begun: int, zone: tzinfo | None = None) -> str:
-    """`budget: at most 5 moves, no move after 2026-11-27 05:00:00 CET (UTC+01:00), in 7 hours`.
+    """`budget: at most 5 moves; no new move after 2026-11-27 05:00:00 CET (UTC+01:00), in 7 hours`.
 
     `begun`: moves of a killed run that count.
     """

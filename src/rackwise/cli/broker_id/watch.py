@@ -56,7 +56,7 @@ def watch(
 
     Several watchers may run; one of them is the leader. Prints a line for each change,
     or a document with --json. Continues when an unreachable store is reachable again. Exit codes: 0
-    after SIGTERM, 1 error, 4 rejected.
+    after SIGTERM or SIGHUP, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
     from rackwise.adapters.clock import monotonic_ms

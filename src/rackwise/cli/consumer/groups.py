@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.consumer.checks import check_weights, first_names, warn_of_racks
 from rackwise.core.errors import GroupNotFound, GroupNotStable, InvalidConfig, InvalidMember
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, escaped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster, Group
 
 MAX_ADDED = 9999
+UNLISTED = "of a topic that no member lists"
+UNWEIGHTED = "no weight, counted as 0 bytes/s"
 
 _EXAMPLES = {
     "--rack": "consumer-1-4f2a=use1-az1",
@@ -363,13 +365,13 @@ def _unknowns(description: DescribedGroup, report: AssignmentReport) -> Iterator
             f"{count} did not show their subscription: "
             f"{first_names(description.without_topics)}; all topics of the group are assumed"
         )
-    for names, what in (
-        (skipped.topics, "topic that is not in the cluster"),
-        (map(str, skipped.assigned), "assigned partition that is not in the cluster"),
-        (map(str, skipped.unlisted), "assigned partition of a topic that no member lists"),
-        (map(str, skipped.unassigned), "partition that no member has"),
-        (map(str, skipped.unweighted), "partition without weight, counted as 0 bytes/s"),
+    for names, noun, one, many in (
+        (skipped.topics, "topic", "is not in the cluster", "are not in the cluster"),
+        (skipped.assigned, "assigned partition", "is not in the cluster", "are not in the cluster"),
+        (skipped.unlisted, "assigned partition", f"is {UNLISTED}", f"are {UNLISTED}"),
+        (skipped.unassigned, "partition", "has no member", "have no member"),
+        (skipped.unweighted, "partition", f"has {UNWEIGHTED}", f"have {UNWEIGHTED}"),
     ):
-        listed = list(names)
-        if listed:
-            yield f"{len(listed)} x {what}: {first_names(listed)}"
+        if names:
+            what = f"{counted(len(names), noun)} {plural(len(names), one, many)}"
+            yield f"{what}: {first_names(map(str, names))}"

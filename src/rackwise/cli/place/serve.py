@@ -109,8 +109,8 @@ def serve(
 
     Advertises the feature rackwise.replica.assignment, so that clients can distinguish it from a
     broker. On a broker, API key 68 is ConsumerGroupHeartbeat. Reads the brokers and the policy
-    again every 30 s, but a snapshot only once. Reads only. Exit codes: 0 after SIGTERM, 130 after
-    SIGINT, 1 error.
+    again every 30 s, but a snapshot only once. Reads only. Exit codes: 0 after SIGTERM or SIGHUP,
+    130 after SIGINT, 1 error.
     """
     from rackwise.adapters.rpc.config import Guards
     from rackwise.core.replica_service.answers import RequestLimits

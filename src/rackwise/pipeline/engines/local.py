@@ -37,7 +37,7 @@ from rackwise.pipeline.ingest.formats import input_format, invalid_columns
 from rackwise.pipeline.ingest.names import names_by_task
 from rackwise.pipeline.ingest.parquet_files import RESERVED, UnfitColumns
 from rackwise.pipeline.ingest.parquet_tasks import parquet_columns
-from rackwise.pipeline.ingest.splits import Guarded, SplitReader, UnreadableFile, damage_told
+from rackwise.pipeline.ingest.splits import Guarded, SplitReader, UnreadableFile, with_named_damage
 from rackwise.pipeline.ingest.table_files import PART, folder_parts, new_folder, with_columns
 from rackwise.pipeline.ingest.tables import WriteCounts
 from rackwise.pipeline.request import claim_folder
@@ -320,7 +320,7 @@ class LocalEngine(JobEngine):
             raise only_on_spark("to read flow files as text", other.uri)
         wanted = frozenset(reads.bronze_schema().names) - RESERVED
         try:
-            with damage_told(UnreadableFile):
+            with with_named_damage(UnreadableFile):
                 found = parquet_columns(files, wanted=wanted, left_out=RESERVED)
             named = [
                 StructField(field.name.replace("-", "_").lower(), field.dataType)

@@ -51,7 +51,7 @@ def table_batches(
             for name, values in only.items()
         ]
         kept = reduce(operator.and_, chosen) if chosen else None
-        with _damage_told(folder):
+        with _with_named_damage(folder):
             yield from in_child(partial(_rows, source, schema, kept), UnreadableFile)
 
     return batches if places else lambda: iter(())
@@ -88,7 +88,7 @@ def _rows(
 
 
 @contextmanager
-def _damage_told(folder: Path) -> Iterator[None]:
+def _with_named_damage(folder: Path) -> Iterator[None]:
     """Raise `InvalidConfig` for a file of a table that cannot be read."""
     try:
         yield

@@ -24,7 +24,7 @@ from rackwise.pipeline.fleet.tasks import in_own_partitions, task_count, task_ke
 from rackwise.pipeline.ingest.files import escape_glob, flow_files
 from rackwise.pipeline.ingest.formats import input_format, read_bronze, with_all_columns
 from rackwise.pipeline.ingest.names import names_by_task
-from rackwise.pipeline.ingest.splits import are_dealt, damage_told
+from rackwise.pipeline.ingest.splits import are_dealt, with_named_damage
 from rackwise.pipeline.ingest.table_files import (
     FILE,
     PLACE,
@@ -282,7 +282,7 @@ class SessionEngine(JobEngine):
         rows = read_bronze(self.spark, files, format)
         if keep is not None:
             rows = with_all_columns(rows, format)
-            with damage_told(*self.failures):
+            with with_named_damage(*self.failures):
                 rows.write.parquet(keep)
             rows = self.spark.read.schema(rows.schema).parquet(escape_glob(keep))
         return SparkFlows(self, rows, files, input_format(format))

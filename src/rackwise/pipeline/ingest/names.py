@@ -20,7 +20,7 @@ from rackwise.core.racks import Rack
 from rackwise.pipeline.columns.arrays import as_batch, filled, nullable, read_texts
 from rackwise.pipeline.columns.groups import Groups
 from rackwise.pipeline.ingest.facts import short_texts
-from rackwise.pipeline.ingest.splits import SplitReader, crash_in, damage_told, dealt_splits
+from rackwise.pipeline.ingest.splits import SplitReader, crash_in, dealt_splits, with_named_damage
 from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def names_by_task(
     if not {*NAMED} & {*needed.names}:
         return FoundNames()
     reader = SplitReader(needed=needed, coded=tuple(needed.names), work=_names)
-    with damage_told(*engine.failures, crash=partial(crash_in, engine, files)):
+    with with_named_damage(*engine.failures, crash=partial(crash_in, engine, files)):
         found = engine.collect(engine.map(dealt_splits(engine, files, ()), reader, _NAME))
     return _found({*zip(*map(read_texts, found.columns), strict=True)})
 

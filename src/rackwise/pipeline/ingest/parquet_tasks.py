@@ -38,10 +38,10 @@ from rackwise.pipeline.ingest.splits import (
     ROWS,
     STORE_BUFFER,
     Guarded,
-    damage_told,
     readable,
     split_table,
     splits,
+    with_named_damage,
 )
 from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.runtime.stores.filesystems import check_unchanged, open_place
@@ -75,7 +75,7 @@ def parquet_rows(
     that cannot be read, and for wanted columns that do not agree.
     """
     frame = splits(spark, files, (), whole=True).mapInArrow(_footers, _FOOTERS)
-    with damage_told(*spark_failures()):
+    with with_named_damage(*spark_failures()):
         footers = frame.collect()
     found = ((row.name, bytes(row.columns)) for row in footers)
     schema = _merged(found, wanted=wanted, left_out=left_out)

@@ -33,7 +33,7 @@ from pyspark.sql.types import StringType
 from rackwise.core.errors import InvalidFlows
 from rackwise.pipeline.ingest.formats import facts_of
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes, check_bytes
-from rackwise.pipeline.ingest.splits import crash_in, damage_told
+from rackwise.pipeline.ingest.splits import crash_in, with_named_damage
 from rackwise.pipeline.ingest.sums import (
     HALF_BITS,
     OUTCOME_SUM,
@@ -95,7 +95,7 @@ def write_silver(
     Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when a file cannot be read or
     the bytes do not fit into 63 bits.
     """
-    with damage_told(*engine.failures, crash=partial(crash_in, engine, files)):
+    with with_named_damage(*engine.failures, crash=partial(crash_in, engine, files)):
         stages: list[str] = []
         options = replace(options, persist=store_in(folder, stages))
         added = _added(engine, given, fleet, options, format, files, f"{folder}/_sum", stages)

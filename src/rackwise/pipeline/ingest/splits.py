@@ -248,7 +248,7 @@ def readable(rows: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBat
 
 
 @contextmanager
-def damage_told(
+def with_named_damage(
     *failures: type[Exception], crash: Callable[[], str | None] = lambda: None
 ) -> Iterator[None]:
     """Raises `InvalidFlows` in place of a failure of a task or Spark to read a file.

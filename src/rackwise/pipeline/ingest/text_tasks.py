@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from rackwise.pipeline.columns.arrays import as_batch
-from rackwise.pipeline.ingest.splits import SplitReader, damage_told, readable, splits
+from rackwise.pipeline.ingest.splits import SplitReader, readable, splits, with_named_damage
 from rackwise.pipeline.ingest.text_lines import TextHead, text_head
 from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.schemas import arrow_schema
@@ -45,7 +45,7 @@ _HEADS = StructType(
 def text_heads(spark: SparkSession, files: Sequence[FlowFile]) -> list[tuple[FlowFile, TextHead]]:
     """What begins each text file; an action. Raises `InvalidFlows` for an unreadable file."""
     frame = splits(spark, files, (), whole=True)
-    with damage_told(*spark_failures()):
+    with with_named_damage(*spark_failures()):
         rows = frame.mapInArrow(_heads, _HEADS).collect()
     heads = {
         row.name: TextHead(header=row.header, first=row.first, is_broken=row.is_broken)

@@ -78,7 +78,7 @@ def no_room(text: str) -> str | None:
     return next((reason for reason in map(os.strerror, FULL) if reason in text), None)
 
 
-def room_told(folders: Iterable[str]) -> str:
+def free_space_text(folders: Iterable[str]) -> str:
     """The bytes that are free for this user in folders and in that of temporary files."""
     places = [*folders, tempfile.gettempdir()]
     free = [f"{_free(Path(each)):,} bytes in {escaped(each)}" for each in places]
@@ -103,7 +103,7 @@ def full_disk(error: BaseException, tables: str) -> WorldError | None:
         return None
     return WorldError(
         f"the tables in {escaped(tables)} cannot be written: {reason}; "
-        f"{room_told([] if '://' in tables else [tables])}",
+        f"{free_space_text([] if '://' in tables else [tables])}",
         wanted="space for the tables and the intermediate files of the run",
         had=reason,
         hint="free space there, or set TMPDIR, or --tables of rackwise analyze, to another disk; "
@@ -132,7 +132,7 @@ def removed_if_failed(tables: str, remove: Callable[[], object]) -> Iterator[Non
 
 
 @contextmanager
-def failures_told(tables: Iterable[str]) -> Iterator[None]:
+def with_clear_failures(tables: Iterable[str]) -> Iterator[None]:
     """Raise an error of one line in place of a failure of Spark whose cause is not the code.
 
     `tables`: folders or URIs of what earlier runs wrote.
@@ -187,7 +187,7 @@ def _is_without_java(error: Exception) -> bool:
 def unreadable_table(error: Exception, tables: Iterable[str]) -> WorldError | InvalidConfig | None:
     """The error for a file that Spark cannot read; None for another failure.
 
-    `tables`: as in `failures_told`.
+    `tables`: as in `with_clear_failures`.
     """
     lines = str(error).splitlines() if isinstance(error, spark_failures()) else []
     marked = (line[line.index(each) :] for line in lines for each in _UNREADABLE if each in line)

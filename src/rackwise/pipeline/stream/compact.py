@@ -40,8 +40,8 @@ from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.runtime.failures import (
     damaged_table,
     failure_line,
-    failures_told,
     removed_if_failed,
+    with_clear_failures,
 )
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import FLOW_INPUT
@@ -134,7 +134,7 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
         _check_stored(store.folder_of(batch), batch.messages)
     path = f"{store.out}/{STREAM}/_compacting-{day.isoformat()}"
     remove = partial(shutil.rmtree, path, ignore_errors=True)
-    with failures_told([store.out]), removed_if_failed(path, remove):
+    with with_clear_failures([store.out]), removed_if_failed(path, remove):
         return _compact(spark, store, day, batches, path)
 
 

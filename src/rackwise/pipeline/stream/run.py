@@ -38,9 +38,9 @@ from rackwise.core.text import escaped
 from rackwise.pipeline.ingest.tables import write_table
 from rackwise.pipeline.runtime.failures import (
     failure_line,
+    free_space_text,
     no_room,
     removed_if_failed,
-    room_told,
     spark_failures,
 )
 from rackwise.pipeline.runtime.session import batches_of
@@ -194,7 +194,7 @@ def _ended(cause: str, error: Exception, options: StreamOptions) -> WorldError |
     if reason and reason not in cause:
         cause = f"{cause}: {reason}"
     if reason and _OWN_ERROR.search(text) is None:
-        cause = f"{cause}; {room_told([options.out, options.checkpoint])}"
+        cause = f"{cause}; {free_space_text([options.out, options.checkpoint])}"
     return WorldError(
         f"Spark ended the stream: {cause}",
         wanted="running",
