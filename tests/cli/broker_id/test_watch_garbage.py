@@ -48,13 +48,14 @@ class TestPeriodically:
             assert process.wait(PATIENCE_S) == 0
         assert nodes.children(HOSTS) == ["h1"]
 
-    def test_nothing_is_deleted_without_the_option(self, nodes):
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda it: it.name)
+    def test_nothing_is_deleted_without_the_option(self, nodes, number):
         words = ["broker-id", "watch", "--store", nodes.url, "--json"]
         with subprocess.Popen(
             [sys.executable, "-m", "rackwise.cli", *words], stdout=subprocess.PIPE, text=True
         ) as process:
             assert event(process)["type"] == "leads"
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(number)
             assert process.wait(PATIENCE_S) == 0
         assert nodes.children(HOSTS) == ["h1", "old"]
 
