@@ -54,7 +54,7 @@ def test_warmth_is_the_share_of_the_largest_crossing_cell():
 
 def test_unpriced_cells_have_no_number():
     (heat,), _ = heat_maps([pair("a", "b", 80, None)])
-    assert heat.crossing.usd.text == "not priced"
+    assert heat.crossing.usd.text == "not known"
     assert heat.sums["usd"] is None
 
 

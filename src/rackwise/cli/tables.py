@@ -41,19 +41,6 @@ LONG_NAME, SHORT_NAME = 24, 8
 """Columns that a table keeps for a longer name: if its other columns have room, and if not."""
 
 
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-
-
-def size_text(size: int) -> str:
-    """Format bytes in the largest binary unit that gives 1 or more.
-
-    >>> size_text(1023), size_text(13314398618), size_text(2**70)
-    ('1023 B', '12.4 GiB', '1048576.0 PiB')
-    """
-    power = min(max(size.bit_length() - 1, 0) // 10, len(UNITS) - 1)
-    return f"{size / 2 ** (10 * power):.1f} {UNITS[power]}" if power else f"{size} B"
-
-
 def cluster_title(cluster_id: str | None, name: str | None) -> str:
     """`prod-eu (5L6g3nShT-eMCtK--X86sw)`: what people call a cluster, and its id.
 

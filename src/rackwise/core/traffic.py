@@ -174,6 +174,15 @@ def usd_nano(bytes_: int, nano_per_gb: int, gb_bytes: int) -> int:
     return (2 * bytes_ * nano_per_gb + gb_bytes) // (2 * gb_bytes)
 
 
+def usd_of(nano: int | None) -> Decimal | None:
+    """The exact dollars of nano-dollars; None, which is not known, stays None.
+
+    >>> usd_of(420_000_000), usd_of(-1), usd_of(None)
+    (Decimal('0.420000000'), Decimal('-1E-9'), None)
+    """
+    return None if nano is None else Decimal(f"{nano}e-9")
+
+
 def exact_usd_text(nano: int) -> str:
     """Dollars with nine digits: `0.420000000`.
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from rackwise.report.formats import NOT_KNOWN, bytes_text, count_of, share_text, usd_text
 from rackwise.report.tables import (
-    Cell,
     Column,
     Table,
     bytes_column,
     count_column,
-    known_usd_cell,
     name_column,
     share_cell,
     table,
+    usd_cell,
 )
 
 if TYPE_CHECKING:
@@ -67,11 +66,11 @@ def days(summary: Summary) -> Table | None:
         name_column("day", "Day (UTC)"),
         name_column("region", "Region"),
         bytes_column("billed_bytes", "Billed"),
-        Column("billed_usd", "Billed USD", "number", known_usd_cell),
+        Column("billed_usd", "Billed USD", "number", usd_cell),
         bytes_column("kafka_bytes", "Kafka"),
-        Column("kafka_usd", "Kafka USD", "number", known_usd_cell),
-        Column("share", "Share", "number", _share_cell),
-        Column("share_high", "At most", "number", _share_cell),
+        Column("kafka_usd", "Kafka USD", "number", usd_cell),
+        Column("share", "Share", "number", share_cell),
+        Column("share_high", "At most", "number", share_cell),
         name_column("reason", "Why not known"),
     )
     return table(
@@ -92,10 +91,6 @@ def left_out(summary: Summary) -> Table | None:
     columns = (
         name_column("reason", "Why lines are left out"),
         count_column("lines", "Lines"),
-        Column("usd", "USD", "number", known_usd_cell),
+        Column("usd", "USD", "number", usd_cell),
     )
     return table("billed-left-out", "Lines of the bill left out", columns, part["left_out"])
-
-
-def _share_cell(share: object) -> Cell:
-    return Cell(NOT_KNOWN) if share is None else share_cell(share)

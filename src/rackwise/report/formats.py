@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 NOT_KNOWN = "not known"
-NOT_PRICED = "not priced"
 NOT_THERE = "-"
 ELLIPSIS = ".."
 _STEP = 1024
@@ -66,8 +65,22 @@ def bytes_text(count: int | None) -> str:
         return NOT_KNOWN
     unit, size = byte_unit(abs(count))
     if size == 1:
-        return count_of(count, "byte")
+        return f"{count_text(count)} {plural(abs(count), 'byte')}"
     return f"{_rounded(count, UNITS.index(unit)):,} {unit}"
+
+
+def sizes_text(known: int, unknown: int, noun: str = "partition") -> str:
+    """A sum of bytes, and how many sizes are not known and not in it. `noun`: what has a size.
+
+    >>> sizes_text(0, 0), sizes_text(13314398618, 3)
+    ('0 bytes', '12.4 GiB and 3 partitions of unknown size')
+    >>> sizes_text(0, 1, "move")
+    'not known (1 move of unknown size)'
+    """
+    if not unknown:
+        return bytes_text(known)
+    without = f"{count_of(unknown, noun)} of unknown size"
+    return f"{bytes_text(known)} and {without}" if known else f"{NOT_KNOWN} ({without})"
 
 
 def _rounded(count: int, power: int) -> Decimal:
@@ -78,17 +91,19 @@ def _rounded(count: int, power: int) -> Decimal:
 
 
 def usd_text(usd: str | Decimal | None) -> str:
-    """Dollars to the cent; an amount above zero but below half a cent becomes `<$0.01`.
+    """Dollars to the cent; an amount that is not zero but rounds to zero cents becomes `<$0.01`.
 
     >>> usd_text("1234.565000000"), usd_text("0.000000001"), usd_text("0.000000000")
     ('$1,234.57', '<$0.01', '$0.00')
+    >>> usd_text("-0.02"), usd_text("-0.001")
+    ('-$0.02', '-<$0.01')
     """
     if usd is None:
-        return NOT_PRICED
+        return NOT_KNOWN
     exact = Decimal(usd)
     cents = exact.quantize(_CENT, rounding=ROUND_HALF_UP)
-    if not cents and exact > 0:
-        return "<$0.01"
+    if not cents and exact:
+        return "<$0.01" if exact > 0 else "-<$0.01"
     return f"-${-cents:,}" if cents < 0 else f"${cents:,}"
 
 
@@ -103,8 +118,16 @@ def change_text(usd: str | Decimal | None) -> str:
     if usd is None:
         return NOT_KNOWN
     exact = Decimal(usd)
-    sign = "+" if exact > 0 else "-" if exact else ""
-    return sign + usd_text(abs(exact))
+    return ("+" if exact > 0 else "") + usd_text(exact)
+
+
+def bytes_change_text(count: int | None) -> str:
+    """A change in bytes in a binary unit, with its sign.
+
+    >>> bytes_change_text(2048), bytes_change_text(-3), bytes_change_text(0)
+    ('+2.00 KiB', '-3 bytes', '0 bytes')
+    """
+    return ("+" if count is not None and count > 0 else "") + bytes_text(count)
 
 
 def share_text(share: str | float | Decimal | None) -> str:

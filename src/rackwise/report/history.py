@@ -19,6 +19,7 @@ from rackwise.report.tables import (
     Cell,
     Column,
     bytes_column,
+    count_column,
     name_column,
     share_column,
     table,
@@ -42,10 +43,10 @@ def section(summary: Summary, *, least: int = 2) -> Block | None:
     columns = (
         name_column("day", "Day (UTC)"),
         *([usd_column("usd", "USD")] if priced else []),
-        *([Column("usd_change", "In 7 days", "number", change_cell)] if priced else []),
+        *([Column("usd_change", "In 7 days", "number", percent_change_cell)] if priced else []),
         bytes_column("bytes_cross", "Crossing"),
         share_column("cross_share", "Share that crosses"),
-        Column("partitions_unsafe", "Not rack-safe", "number", known_count_cell),
+        count_column("partitions_unsafe", "Not rack-safe"),
         Column("partitions_unsafe_change", "In 7 days", "number", difference_cell),
     )
     shown = table(
@@ -82,7 +83,7 @@ def _changes(row: Row) -> tuple[str, ...]:
 def _cost(row: Row) -> tuple[str, ...]:
     if row["usd"] is None:
         return ()
-    text = change_cell(row["usd_change"]).text
+    text = percent_change_cell(row["usd_change"]).text
     return (f"{usd_text(row['usd'])} after {usd_text(row['usd_before'])} ({text})",)
 
 
@@ -100,18 +101,19 @@ def _safety(row: Row) -> tuple[str, ...]:
     return (f"{count_of(after, 'partition')} not rack-safe after {count_text(before)}",)
 
 
-def change_cell(change: float | None) -> Cell:
-    """A relative change in per cent, with its sign.
+def percent_change_cell(change: float | None) -> Cell:
+    """A relative change in per cent, with its sign; never rounded to 0 %.
 
-    >>> [change_cell(value).text for value in (0.25, -0.0312, 0, None)]
-    ['+25.0 %', '-3.1 %', '0 %', 'not known']
+    >>> [percent_change_cell(value).text for value in (0.25, -0.0312, -0.0001, 0, None)]
+    ['+25.0 %', '-3.1 %', '-<0.1 %', '0 %', 'not known']
     """
     if change is None:
         return Cell(NOT_KNOWN)
     exact = Decimal(str(change))
     if not exact:
         return Cell("0 %", value="0")
-    text = f"{(exact * 100).quantize(_TENTH, rounding=ROUND_HALF_UP):+,} %"
+    tenths = (exact * 100).quantize(_TENTH, rounding=ROUND_HALF_UP)
+    text = f"{tenths:+,} %" if tenths else f"{'+' if exact > 0 else '-'}<{_TENTH} %"
     return Cell(text, f"{exact:.6f}", f"{exact:f}")
 
 
@@ -124,8 +126,3 @@ def difference_cell(count: int | None) -> Cell:
     if count is None:
         return Cell(NOT_KNOWN)
     return Cell(f"{int(count):+,}" if count else "0", value=str(int(count)))
-
-
-def known_count_cell(count: int | None) -> Cell:
-    """A count, or `not known`."""
-    return Cell(NOT_KNOWN if count is None else count_text(count))

@@ -18,11 +18,11 @@ from rackwise.report.tables import (
     Column,
     Table,
     bytes_column,
-    change_cell,
     count_column,
     file_column,
     name_column,
     table,
+    usd_change_cell,
     usd_column,
 )
 
@@ -62,8 +62,8 @@ def plans(summary: Summary) -> Table:
         bytes_column("bytes", "To copy"),
         bytes_column("cross_bytes", "Crossing part"),
         usd_column("usd", "USD once"),
-        Column("monthly_usd", "Replication per 30 days", "number", change_cell),
-        Column("monthly_reads_usd", "Reads per 30 days", "number", change_cell),
+        Column("monthly_usd", "Replication per 30 days", "number", usd_change_cell),
+        Column("monthly_reads_usd", "Reads per 30 days", "number", usd_change_cell),
         file_column("file", "Plan file"),
     )
     rows = [

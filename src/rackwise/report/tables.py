@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rackwise.report.formats import (
     NOT_KNOWN,
-    NOT_PRICED,
     NOT_THERE,
     bytes_text,
     change_text,
@@ -112,11 +111,15 @@ class Table:
 
 
 def bytes_cell(count: int | None) -> Cell:
-    """`1.15 GiB`, exactly `1234567890 bytes`; a count below 1 KiB needs no exact value."""
+    """`1.15 GiB`, exactly `1234567890 bytes`; a count below 1 KiB needs no exact value.
+
+    >>> bytes_cell(512)
+    Cell(text='512 bytes', exact=None, value='512')
+    """
     if count is None:
         return Cell(NOT_KNOWN)
     if abs(count) < KIB:
-        return Cell(str(count))
+        return Cell(bytes_text(count), value=str(count))
     return Cell(bytes_text(count), f"{count} bytes", str(count))
 
 
@@ -125,27 +128,22 @@ def usd_cell(usd: str | None) -> Cell:
     return Cell(usd_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None, usd)
 
 
-def change_cell(usd: str | None) -> Cell:
+def usd_change_cell(usd: str | None) -> Cell:
     """`+$1.23`, exactly `1.230000001 USD`; zero needs no exact value."""
     return Cell(change_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None, usd)
-
-
-def known_usd_cell(usd: str | None) -> Cell:
-    """The same for dollars that may be missing because a price or a rack is not known."""
-    return Cell(NOT_KNOWN) if usd is None else usd_cell(usd)
 
 
 def share_cell(share: object) -> Cell:
     """`38.1 %`, to six digits `0.381234`; 0 % and 100 % need no exact value."""
     if share is None:
-        return Cell(NOT_THERE)
+        return Cell(NOT_KNOWN)
     exact = Decimal(str(share))
     return Cell(share_text(exact), None if exact in {0, 1} else f"{exact:.6f}", f"{exact:f}")
 
 
 def count_cell(count: int | None) -> Cell:
     """`12,345`."""
-    return Cell(NOT_THERE if count is None else count_text(count))
+    return Cell(count_text(count))
 
 
 def name_cell(name: object) -> Cell:
@@ -187,8 +185,8 @@ def usd_columns(*, is_range: bool) -> tuple[Column, ...]:
     """One column of dollars, or two if dollars are not known exactly."""
     if is_range:
         return (
-            Column("usd", "USD, at least", "number", known_usd_cell),
-            Column("usd_high", "USD, at most", "number", known_usd_cell),
+            Column("usd", "USD, at least", "number", usd_cell),
+            Column("usd_high", "USD, at most", "number", usd_cell),
         )
     return (usd_column("usd", "USD"),)
 
@@ -269,7 +267,7 @@ def unit_cell(value: object) -> Cell:
     >>> unit_cell("0.010000000").text, unit_cell(1073741824).text, unit_cell("0.000000000").text
     ('0.01', '1073741824', '0')
     """
-    text = NOT_PRICED if value is None else name_text(str(value))
+    text = NOT_KNOWN if value is None else name_text(str(value))
     if "." in text and text.replace(".", "").isdecimal():
         text = text.rstrip("0").rstrip(".")
     return Cell(text)

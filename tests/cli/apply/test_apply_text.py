@@ -131,8 +131,26 @@ def test_how_far_it_is():
         throttles={},
     )
     assert progress_text(status) == (
-        "1/3 partitions, 1.00 GiB of 3.00 GiB left, 1.00 MiB/s, "
-        "66 s left (incoming of broker 4), 1 of unknown size"
+        "1/3 partitions, left: 1.00 GiB and 1 partition of unknown size, 1.00 MiB/s, "
+        "at least 66 s left (incoming of broker 4)"
+    )
+    known = replace(status, left=replace(status.left, unknown=0))
+    assert progress_text(known) == (
+        "1/3 partitions, 1.00 GiB of 3.00 GiB left, 1.00 MiB/s, 66 s left (incoming of broker 4)"
+    )
+
+
+def test_if_no_size_is_known_the_progress_is_not_0_bytes():
+    status = Status(
+        classes={("a", 0): "moving", ("a", 1): "moving"},
+        bytes=0,
+        left=Remaining(incoming={}, outgoing={}, total=0, unknown=2),
+        eta=Eta(seconds=0, bound_by=None),
+        bytes_per_s=None,
+        throttles={},
+    )
+    assert progress_text(status) == (
+        "0/2 partitions, left: not known (2 partitions of unknown size)"
     )
 
 
@@ -167,14 +185,24 @@ def test_the_greatest_rate_is_taken():
     ("rate", "left", "unknown", "printed"),
     [
         (50, 15 * 10**9, 0, "50 bytes/s at each broker; 14.0 GiB to copy in 9 years or more (x)"),
-        (1, 90, 1, "1 byte/s at each broker; 90 bytes to copy in 90 seconds or more (x), beside 1"),
+        (
+            1,
+            90,
+            1,
+            "1 byte/s at each broker; 90 bytes and 1 partition of unknown size to copy in 90 sec",
+        ),
         (
             50_000_000,
             15 * 10**9,
             0,
             "50,000,000 bytes/s (47.7 MiB/s) at each broker; 14.0 GiB to copy in 5 minutes or more",
         ),
-        (2_000, 0, 3, "2,000 bytes/s (1.95 KiB/s) at each broker; 3 partitions of unknown size to"),
+        (
+            2_000,
+            0,
+            3,
+            "2,000 bytes/s (1.95 KiB/s) at each broker; not known (3 partitions of unknown size)",
+        ),
     ],
 )
 def test_a_throttle_is_told_with_its_unit_and_the_time_it_takes(rate, left, unknown, printed):

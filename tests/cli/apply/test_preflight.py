@@ -40,13 +40,13 @@ def test_without_a_throttle_the_time_is_not_known():
 @pytest.mark.parametrize(("unknown", "text"), [(1, "1 partition"), (3, "3 partitions")])
 def test_an_unknown_size_is_said_beside_the_known_ones(unknown, text):
     lines = copy_lines(left({4: GIB}, unknown=unknown), 10**9)
-    assert lines[0] == f"bytes    1.00 GiB to copy, beside {text} of unknown size"
+    assert lines[0] == f"bytes    1.00 GiB and {text} of unknown size to copy"
     assert lines[1].startswith("time     2 seconds or more at ")
 
 
 def test_if_no_size_is_known_nothing_is_said_to_be_zero():
     assert copy_lines(left(unknown=2), 10**9) == [
-        "bytes    not known: 2 partitions of unknown size to copy",
+        "bytes    not known (2 partitions of unknown size) to copy",
         "time     not known",
     ]
 

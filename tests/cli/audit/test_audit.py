@@ -112,11 +112,11 @@ class TestText:
             "  most leaders\n"
             "/eu           6        8              0             8             24    24.0 GiB"
             "  -\n"
-            "/eu/a         2        0              0             8              8     8.0 GiB"
+            "/eu/a         2        0              0             8              8    8.00 GiB"
             "  broker 3 leads 8\n"
-            "/eu/b         2        0              0             0              8     8.0 GiB"
+            "/eu/b         2        0              0             0              8    8.00 GiB"
             "  broker 1 leads 8\n"
-            "/eu/c         2        0              0             0              8     8.0 GiB"
+            "/eu/c         2        0              0             0              8    8.00 GiB"
             "  broker 1 leads 8\n"
         )
 

@@ -198,9 +198,9 @@ class TestOutlook:
         assert err == ""
         assert out.endswith(
             "  moved to the consumer protocol, uniform: local 20 on average (33 %); "
-            "this group would lose 60 % of its local reads, $1,496.67 per 30 days\n"
+            "this group would lose 60 % of its local reads, +$1,496.67 per 30 days\n"
             "  moved to the consumer protocol, range: local 20 on average (33 %); "
-            "this group would lose 60 % of its local reads, $1,496.67 per 30 days\n"
+            "this group would lose 60 % of its local reads, +$1,496.67 per 30 days\n"
         )
 
     def test_without_a_price_the_cost_is_unknown_and_says_what_to_give(self, call, rates):
@@ -218,7 +218,7 @@ class TestOutlook:
         path = rates[1]
         path.write_text("topic,partition,bytes_per_s\norders,0,8\norders,1,8\norders,2,1000000\n")
         worse = call("evaluate", both, *rates, "--provider", "aws")[1]
-        assert "this group would lose 49 % of its local reads, $24.14 per 30 days" in worse
+        assert "this group would lose 49 % of its local reads, +$24.14 per 30 days" in worse
         path.write_text("topic,partition,bytes_per_s\norders,0,9000000\norders,1,8\norders,2,1\n")
         better = call("evaluate", both, *rates, "--provider", "aws")[1]
         assert "this group would lose no local reads, -$217.26 per 30 days" in better
@@ -267,7 +267,7 @@ class TestOutlook:
         path.write_text("topic,partition,bytes_per_s\norders,0,1000000\norders,1,1000000\n")
         options = ["--weights", path, "--provider", "aws"]
         _, out, _ = call("evaluate", value, *options, "--levels", "region,zone")
-        assert "this group would lose 50 % of its local reads, $" in out
+        assert "this group would lose 50 % of its local reads, +$" in out
         code, out, err = call("evaluate", value, *options)
         assert (code, out) == (1, "")
         assert "expected names of 2 rack levels to price them" in err
@@ -338,7 +338,7 @@ class TestWeights:
         code, out, err = call("evaluate", self.value(), *heavy)
         assert (code, err) == (2, "")
         assert "local 1 (50 %)  best 1 (50 %)  2 moves to get there\n" in out
-        assert "  crosses zone: 1 partition, 2.0 KiB/s, best 1.0 KiB/s\n" in out
+        assert "  crosses zone: 1 partition, 2.00 KiB/s, best 1.00 KiB/s\n" in out
         light = self.weights(tmp_path, "orders,0,2048", "orders,1,1024")
         assert call("evaluate", self.value(), *light)[0] == 0
 

@@ -31,8 +31,8 @@ def test_a_move_is_a_line_and_its_columns_are_aligned():
         has_color=False,
     )
     assert text.splitlines() == [
-        "~ orders-4   1,2,4 -> 1,3,4  spread-even                  3.0 MiB, 1.0 MiB cross",
-        "~ a-11       1     -> 2,3    -                            2.0 MiB",
+        "~ orders-4   1,2,4 -> 1,3,4  spread-even                  3.00 MiB, 1.00 MiB cross",
+        "~ a-11       1     -> 2,3    -                            2.00 MiB",
         "~ orders-4   1,2,4 -> 2,1,4  leader-balance dead-replica  nothing to copy",
         "~ z\\u202e-4  1,2,4 -> 1,3,4  -                            size unknown",
     ]

@@ -75,7 +75,7 @@ class TestRows:
         assert out.splitlines()[-4:] == [
             "goal     set-rf t=3",
             "moves    3 replicas added and 0 removed, in 3 partitions",
-            "bytes    3 B to copy",
+            "bytes    3 bytes to copy",
             "proof    not proved: placer ring with seed 1 chose the brokers, and not the search",
         ]
         assert parse_placement(forth.read_bytes(), where="forth") == {

@@ -38,7 +38,7 @@ class TestModes:
         code, out, err = call(three_racks(), rates_text(UNEVEN))
         assert (code, err) == (0, "")
         lines = out.splitlines()
-        assert lines[0] == "orders  12 partitions  2.0 MiB/s free, 0 B/s pinned  60 s"
+        assert lines[0] == "orders  12 partitions  2.00 MiB/s free, 0 bytes/s pinned  60 s"
         assert lines[1].startswith("mode")
         found = rows(out)
         assert list(found) == ["uniform", "kip", "upstream", "bounded"]

@@ -43,12 +43,12 @@ class TestAdvice:
             "orders  12 partitions  even share by leaders, 0.02 USD per GiB that crosses"
         )
         assert [line[-1] for line in lines[1:4]] == ["1.500", "0.000", "0.500"]
-        assert lines[5] == ["rack-blind", "33.3", "%", "1.000", "1.3", "MiB/s", "67.50", "0.00"]
-        row = ["0.1", "73.3", "%", "1.100", "546.1", "KiB/s", "27.00", "40.50", "<-", "--eps"]
+        assert lines[5] == ["rack-blind", "33.3", "%", "1.000", "1.33", "MiB/s", "67.50", "0.00"]
+        row = ["0.1", "73.3", "%", "1.100", "546", "KiB/s", "27.00", "40.50", "<-", "--eps"]
         assert lines[8] == row
-        assert lines[10] == ["no", "bound", "100.0", "%", "1.500", "0", "B/s", "0.00", "67.50"]
-        assert lines[12] == [AZ[0], "1.0", "MiB/s", "0", "B/s", "4", "6"]
-        assert lines[14] == [AZ[2], "0", "B/s", "0", "B/s", "4", "0"]
+        assert lines[10] == ["no", "bound", "100.0", "%", "1.500", "0", "bytes/s", "0.00", "67.50"]
+        assert lines[12] == [AZ[0], "1.00", "MiB/s", "0", "bytes/s", "4", "6"]
+        assert lines[14] == [AZ[2], "0", "bytes/s", "0", "bytes/s", "4", "0"]
         assert len(lines) == 15
 
     def test_in_one_document(self, call):
@@ -91,7 +91,7 @@ class TestAdvice:
     def test_a_rack_that_cannot_be_advised(self, call):
         code, out, _ = call(three_racks(), rates_text(f"{AZ[0]} 1 z 3"))
         assert code == 0
-        row = ["z", "3", "B/s", "0", "B/s", "0", "-", "clients", "and", "no", "leader"]
+        row = ["z", "3", "bytes/s", "0", "bytes/s", "0", "-", "clients", "and", "no", "leader"]
         assert out.splitlines()[-1].split() == row
 
     def test_hostile_names(self, tmp_path):

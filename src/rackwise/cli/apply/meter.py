@@ -101,23 +101,26 @@ class RunMeter:
 
 
 def progress_text(status: Status, *, has_bound: bool = True) -> str:
-    """`12/40 partitions, 3.20 of 9.60 GiB left, 50.0 MiB/s, 66 s left (incoming of broker 4)`.
+    """`12/40 partitions, 3.20 GiB of 9.60 GiB left, 50.0 MiB/s, 66 s left (incoming of broker 4)`.
 
+    With unknown sizes: `left: 3.20 GiB and 2 partitions of unknown size, at least 66 s left`.
     Partitions that are not part of this run are not counted.
     """
-    from rackwise.report.formats import bytes_text
+    from rackwise.report.formats import bytes_text, sizes_text
 
+    left = status.left
     parts = [
         f"{_over(status)}/{_in_all(status)} partitions",
-        f"{bytes_text(status.left.total)} of {bytes_text(status.bytes)} left",
+        f"left: {sizes_text(left.total, left.unknown)}"
+        if left.unknown
+        else f"{bytes_text(left.total)} of {bytes_text(status.bytes)} left",
     ]
     if status.bytes_per_s:
         parts.append(f"{bytes_text(status.bytes_per_s)}/s")
     if status.eta.seconds:
         bound = f" ({status.eta.bound_by})" if has_bound else ""
-        parts.append(f"{status.eta.seconds} s left{bound}")
-    if status.left.unknown:
-        parts.append(f"{status.left.unknown} of unknown size")
+        least = "at least " if left.unknown else ""
+        parts.append(f"{least}{status.eta.seconds} s left{bound}")
     return ", ".join(parts)
 
 

@@ -166,14 +166,11 @@ def show_check(shell: Shell, moves: int, found: Preflight, *, is_done: bool) -> 
 def copy_lines(left: Remaining, rate: int | None) -> list[str]:
     """The bytes to copy, the shortest time, and the broker with the most; none without copies."""
     from rackwise.core.applying.progress import busiest, eta_at
-    from rackwise.report.formats import bytes_text
+    from rackwise.report.formats import bytes_text, sizes_text
 
     if not left.total and not left.unknown:
         return []
-    unknown = f"{counted(left.unknown, 'partition')} of unknown size"
-    known = f"{bytes_text(left.total)} to copy"
-    beside = f"{known}, beside {unknown}" if left.unknown else known
-    lines = [f"bytes    {beside if left.total else f'not known: {unknown} to copy'}"]
+    lines = [f"bytes    {sizes_text(left.total, left.unknown)} to copy"]
     most = busiest(left)
     if most is None:
         return [*lines, "time     not known"]

@@ -214,13 +214,13 @@ def _reverse(shell: Shell, session: ApplySession) -> Plan:
 
 
 def _print_cost(shell: Shell, back: Plan) -> None:
-    from rackwise.report.formats import bytes_text
+    from rackwise.report.formats import sizes_text
 
     totals = back.totals
-    unknown = f", {totals.unknown_sizes} of unknown size" if totals.unknown_sizes else ""
     shell.note(
         f"rollback: {counted(len(back.moves), 'partition')}, "
-        f"{counted(totals.moves, 'replica')} to copy, {bytes_text(totals.bytes)}{unknown}"
+        f"{counted(totals.moves, 'replica')} to copy: "
+        f"{sizes_text(totals.bytes, totals.unknown_sizes)}"
     )
 
 

@@ -64,11 +64,14 @@ def budget_lines(plan: Plan, outcome: Outcome, onward: str | None) -> list[str]:
 
     `onward`: the command that continues.
     """
-    from rackwise.report.formats import bytes_text
+    from rackwise.report.formats import bytes_text, sizes_text
 
     done, left, unknown = plan_bytes(plan, outcome)
-    sizes = f", {counted(unknown, 'move')} of unknown size" if unknown else ""
-    lines = [f"bytes   {bytes_text(done)} copied, {bytes_text(left)} left{sizes}"]
+    if unknown and not done and not left:
+        lines = [f"bytes   {sizes_text(0, unknown, 'move')}"]
+    else:
+        sizes = f", and {counted(unknown, 'move')} of unknown size" if unknown else ""
+        lines = [f"bytes   {bytes_text(done)} copied, {bytes_text(left)} left{sizes}"]
     if outcome.stop == "budget":
         lines.append(f"budget  spent: {escaped(outcome.text or '')}")
         lines.append(f"next    {onward}")
@@ -223,17 +226,15 @@ def throttle_text(rate: int, left: Remaining, eta: Eta, *, in_one_run: bool = Tr
 
     `in_one_run`: whether no end of the run comes before that time.
     """
-    from rackwise.report.formats import bytes_text
+    from rackwise.report.formats import sizes_text
 
-    parts = rate_text(rate)
-    unknown = f"{counted(left.unknown, 'partition')} of unknown size"
+    throttle = f"throttle: {rate_text(rate)} at each broker"
+    copied = f"{sizes_text(left.total, left.unknown)} to copy"
     if not left.total:
-        return f"throttle: {parts} at each broker; {unknown} to copy"
-    more = f", beside {unknown}" if left.unknown else ""
+        return f"{throttle}; {copied}"
     bound = f" ({eta.bound_by})" if eta.bound_by else ""
     return (
-        f"throttle: {parts} at each broker; {bytes_text(left.total)} to copy in "
-        f"{span_text(eta.seconds or 0)} or more{bound}{more}"
+        f"{throttle}; {copied} in {span_text(eta.seconds or 0)} or more{bound}"
         f"{'' if in_one_run else ', in several runs'}"
     )
 

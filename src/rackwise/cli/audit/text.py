@@ -12,12 +12,12 @@ from rackwise.cli.tables import (
     columns_text,
     finding_text,
     rest_lines,
-    size_text,
     skipped_text,
     summary_text,
 )
 from rackwise.core.rules import RULES
 from rackwise.core.text import counted, escaped
+from rackwise.report.formats import sizes_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def _lost(losses: Sequence[RackLoss]) -> str:
             str(len(loss.under_min_isr)),
             str(loss.leaders_lost),
             str(loss.replicas_lost),
-            size_text(loss.bytes_to_restore) + (" +" if loss.unknown_sizes else ""),
+            sizes_text(loss.bytes_to_restore, loss.unknown_sizes, "replica"),
             "-"
             if loss.top_survivor is None
             else f"broker {loss.top_survivor[0]} leads {loss.top_survivor[1]}",

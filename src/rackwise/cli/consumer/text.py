@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.plan.text import dollars
-from rackwise.cli.tables import columns_text, size_text
+from rackwise.cli.tables import columns_text
 from rackwise.core.assignors import CONSUMER, SHARE, STREAMS
 from rackwise.core.text import counted, escaped
+from rackwise.core.traffic import usd_of
+from rackwise.report.formats import bytes_text, change_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,7 +168,7 @@ def _outcome(priced: PricedOutcome, *, is_on_server: bool) -> str:
     if is_on_server:
         return text
     extra = priced.extra.nano
-    cost = "cost unknown" if extra is None else f"{_signed_dollars(extra)} per 30 days"
+    cost = "cost unknown" if extra is None else f"{change_text(usd_of(extra))} per 30 days"
     return f"{text}; this group would lose {_lost_text(outcome.lost_share)}, {cost}"
 
 
@@ -182,10 +183,6 @@ def _lost_text(share: Fraction | None) -> str:
     if share <= 0:
         return "no local reads"
     return f"{percent(share) if share * 100 >= 1 else 'less than 1 %'} of its local reads"
-
-
-def _signed_dollars(nano: int) -> str:
-    return f"-{dollars(-nano)}" if nano < 0 else dollars(nano)
 
 
 def _unknown_costs(outlook: Sequence[PricedOutcome]) -> list[str]:
@@ -231,7 +228,7 @@ def _crossing(level: LevelCrossing) -> str:
 
 
 def _rate(bytes_per_s: int) -> str:
-    return f"{size_text(bytes_per_s)}/s"
+    return f"{bytes_text(bytes_per_s)}/s"
 
 
 def _busiest(brokers: Mapping[int, BrokerReads]) -> str | None:

@@ -15,11 +15,12 @@ from rackwise.cli.fleet.documents import (
     PlannedClusterDocument,
     TakenSnapshotDocument,
 )
-from rackwise.cli.tables import columns_text, size_text
+from rackwise.cli.tables import columns_text
 from rackwise.core.errors import Conflict
 from rackwise.core.rules import RULES
 from rackwise.core.text import escaped
 from rackwise.core.twins import TWINS_HINT, twins, twins_text
+from rackwise.report.formats import sizes_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -121,12 +122,11 @@ def show_plans(
         sums = row.totals
         if sums is None:
             return [*[UNKNOWN] * 4, ""]
-        size = size_text(sums.bytes) if not sums.unknown_sizes else f"{size_text(sums.bytes)} + ?"
         return [
             str(sums.moves),
             str(sums.partitions),
             str(sums.leader_changes),
-            size,
+            sizes_text(sums.bytes, sums.unknown_sizes),
             escaped(row.file or ""),
         ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.plan.text import dollars, signed_dollars, signed_size
 from rackwise.cli.tables import (
     SHOWN,
     aligned_lines,
@@ -12,9 +11,10 @@ from rackwise.cli.tables import (
     columns_text,
     finding_text,
     rest_lines,
-    size_text,
 )
 from rackwise.core.text import counted, escaped
+from rackwise.core.traffic import usd_of
+from rackwise.report.formats import bytes_change_text, bytes_text, change_text, usd_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,9 +138,9 @@ def _number(name: str, value: int | None) -> str:
     if value is None:
         return ABSENT
     if name.startswith("monthly.") and "unknown" not in name:
-        return signed_dollars(value) if "usd" in name else signed_size(value)
+        return change_text(usd_of(value)) if "usd" in name else bytes_change_text(value)
     if "bytes" in name:
-        return f"{size_text(value)}{'/s' if name.endswith('_per_s') else ''}"
+        return f"{bytes_text(value)}{'/s' if name.endswith('_per_s') else ''}"
     if "usd_nano" in name:
-        return f"{dollars(value)}{' a day' if name.endswith('_per_day') else ''}"
+        return f"{usd_text(usd_of(value))}{' a day' if name.endswith('_per_day') else ''}"
     return str(value)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.plan.text import MONTH_DAYS, amount, dollars
+from rackwise.cli.plan.text import MONTH_DAYS, amount
 from rackwise.cli.tables import ids
 from rackwise.core.planning.model import is_limited
 from rackwise.core.text import counted, escaped
+from rackwise.core.traffic import usd_of
+from rackwise.report.formats import usd_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,7 +174,7 @@ def _best(reason: PartitionReason, broker: int) -> OtherTarget | None:
 def _more(extra: Extra) -> str:
     """Format `at least 1 replica more`."""
     if extra.objective == REPLICATION:
-        usd = dollars(extra.amount * MONTH_DAYS)
+        usd = usd_text(usd_of(extra.amount * MONTH_DAYS))
         return f"as many replicas, but at least {usd} per {MONTH_DAYS} days more for replication"
     return f"at least {amount(extra.amount, extra.objective)} more"
 

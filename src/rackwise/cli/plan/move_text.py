@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.cli.tables import aligned_lines, arrow_column, ids, size_text
+from rackwise.cli.tables import aligned_lines, arrow_column, ids
 from rackwise.core.planning.outcome.move_columns import columns_of
 from rackwise.core.text import escaped
+from rackwise.report.formats import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,5 +58,5 @@ def _copied(move: Move) -> str:
         return "nothing to copy"
     if move.bytes is None:
         return "size unknown"
-    copied = size_text(move.bytes * added)
-    return copied if move.cross_bytes is None else f"{copied}, {size_text(move.cross_bytes)} cross"
+    copied = bytes_text(move.bytes * added)
+    return copied if move.cross_bytes is None else f"{copied}, {bytes_text(move.cross_bytes)} cross"

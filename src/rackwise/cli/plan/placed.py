@@ -159,9 +159,6 @@ def placed_text(plan: Plan, *, has_color: bool) -> str:
 
 
 def _bytes_text(totals: Totals) -> str:
-    from rackwise.cli.tables import size_text
+    from rackwise.report.formats import sizes_text
 
-    if not totals.moves:
-        return ""
-    unknown = f"; {counted(totals.unknown_sizes, 'unknown size')}" if totals.unknown_sizes else ""
-    return f"{size_text(totals.bytes)} to copy{unknown}"
+    return f"{sizes_text(totals.bytes, totals.unknown_sizes)} to copy" if totals.moves else ""

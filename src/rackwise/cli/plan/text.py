@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.goals import goal_text
-from rackwise.cli.tables import columns_text, labelled_text, size_text
+from rackwise.cli.tables import columns_text, labelled_text
 from rackwise.core.planning.outcome.move_columns import columns_of
 from rackwise.core.text import counted, escaped, names_text
-from rackwise.core.traffic import NANO, exact_dollars
+from rackwise.core.traffic import exact_dollars, usd_of
+from rackwise.report.formats import bytes_change_text, bytes_text, change_text, sizes_text, usd_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,13 +96,16 @@ def _leaders(totals: Totals) -> str:
 def _bytes(totals: Totals) -> str:
     if not totals.moves:
         return ""
-    unknown = f"; {counted(totals.unknown_sizes, 'unknown size')}" if totals.unknown_sizes else ""
-    cross = size_text(totals.cross_bytes)
-    return f"{size_text(totals.bytes)} to copy, {cross} of it across racks{unknown}"
+    copied = f"{sizes_text(totals.bytes, totals.unknown_sizes)} to copy"
+    if not totals.unknown_sizes:
+        return f"{copied}, {bytes_text(totals.cross_bytes)} of it across racks"
+    # The bytes of unknown size may cross racks, too.
+    least = f", at least {bytes_text(totals.cross_bytes)} of it across racks"
+    return copied + least * bool(totals.cross_bytes)
 
 
 def _price(totals: Totals) -> str:
-    once = "" if totals.usd_nano is None else f"{dollars(totals.usd_nano)} once"
+    once = "" if totals.usd_nano is None else f"{usd_text(usd_of(totals.usd_nano))} once"
     before, after = totals.steady_before, totals.steady_after
     if before is None or after is None:
         return once
@@ -115,8 +119,10 @@ def _price(totals: Totals) -> str:
 def _steady(steady: Steady) -> str:
     unknown = f" ({counted(steady.unknown_rates, 'unknown rate')})" if steady.unknown_rates else ""
     if steady.usd_nano_per_day is None:
-        return f"{size_text(steady.cross_bytes_per_s)}/s{unknown}"
-    return f"{dollars(steady.usd_nano_per_day * MONTH_DAYS)} per {MONTH_DAYS} days{unknown}"
+        return f"{bytes_text(steady.cross_bytes_per_s)}/s{unknown}"
+    return (
+        f"{usd_text(usd_of(steady.usd_nano_per_day * MONTH_DAYS))} per {MONTH_DAYS} days{unknown}"
+    )
 
 
 def _monthly(totals: Totals) -> Iterator[tuple[str, str]]:
@@ -126,56 +132,27 @@ def _monthly(totals: Totals) -> Iterator[tuple[str, str]]:
         return
     if totals.usd_nano is None and monthly.replication_cross_bytes is None:
         return
-    yield "monthly", change_text(monthly)
+    yield "monthly", monthly_change_text(monthly)
     if totals.usd_nano is None:
         return
     if monthly.reads_usd_nano is None:
         yield "", f"the change of reads is unknown: {escaped(monthly.reads_reason or '')}"
     elif monthly.reads_usd_nano:
-        yield "", f"and reads by {signed_dollars(monthly.reads_usd_nano)} per {MONTH_DAYS} days"
+        yield (
+            "",
+            f"and reads by {change_text(usd_of(monthly.reads_usd_nano))} per {MONTH_DAYS} days",
+        )
 
 
-def change_text(monthly: MonthlyChange) -> str:
+def monthly_change_text(monthly: MonthlyChange) -> str:
     """Format the change of replication in 30 days."""
     usd, cross = monthly.replication_usd_nano, monthly.replication_cross_bytes
     if usd is not None:
-        return f"this plan changes replication by {signed_dollars(usd)} per {MONTH_DAYS} days"
+        return f"this plan changes replication by {change_text(usd_of(usd))} per {MONTH_DAYS} days"
     if cross is not None:
-        change = signed_size(cross)
+        change = bytes_change_text(cross)
         return f"this plan changes replication across racks by {change} per {MONTH_DAYS} days"
     return f"the change of replication is unknown: {escaped(monthly.replication_reason or '')}"
-
-
-def signed_dollars(nano: int) -> str:
-    """Format a change in nano-dollars to the cent, with its sign.
-
-    >>> signed_dollars(1_234_565_000_000), signed_dollars(-20_000_000), signed_dollars(0)
-    ('+$1,234.57', '-$0.02', '$0.00')
-    """
-    return _sign(nano) + dollars(abs(nano))
-
-
-def signed_size(bytes_: int) -> str:
-    """Format a change in bytes, with its sign.
-
-    >>> signed_size(-2048), signed_size(0)
-    ('-2.0 KiB', '0 B')
-    """
-    return _sign(bytes_) + size_text(abs(bytes_))
-
-
-def _sign(value: int) -> str:
-    return "+" if value > 0 else "-" if value else ""
-
-
-def dollars(nano: int) -> str:
-    """Nano-dollars to the cent; what is less than a cent but not nothing says so.
-
-    >>> dollars(1_234_565_000_000), dollars(1), dollars(0)
-    ('$1,234.57', '<$0.01', '$0.00')
-    """
-    cents = (nano + NANO // 200) // (NANO // 100)
-    return "<$0.01" if not cents and nano > 0 else f"${cents // 100:,}.{cents % 100:02d}"
 
 
 def left_alone_rows(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -274,7 +251,7 @@ def replication_texts(verdict: Verdict) -> Iterator[str]:
     found = verdict.replication
     if found is None:
         return
-    cost, bound = (dollars(nano * MONTH_DAYS) for nano in (found.cost, found.lower_bound))
+    cost, bound = (usd_text(usd_of(nano * MONTH_DAYS)) for nano in (found.cost, found.lower_bound))
     if not found.gap:
         yield (
             "and no such plan with as few moves has a lower price of replication than "
@@ -291,7 +268,7 @@ def amount(cost: int, objective: str) -> str:
     """Format `2 replicas`, `12.4 GiB`, `$0.251203` (every digit) or `3 leader changes`."""
     if objective in {"moves", "leaders"}:
         return counted(cost, "replica" if objective == "moves" else "leader change")
-    return size_text(cost) if objective == "bytes" else exact_dollars(cost)
+    return bytes_text(cost) if objective == "bytes" else exact_dollars(cost)
 
 
 def rule_prices_text(prices: Sequence[RuleCost]) -> str:
@@ -305,14 +282,10 @@ def rule_prices_text(prices: Sequence[RuleCost]) -> str:
             (
                 price.rule,
                 *(f"{totals.moves:,}" for totals in (with_rule, without)),
-                *(size_text(totals.bytes) for totals in (with_rule, without)),
-                *(_usd(totals) for totals in (with_rule, without)),
+                *(bytes_text(totals.bytes) for totals in (with_rule, without)),
+                *(usd_text(usd_of(totals.usd_nano)) for totals in (with_rule, without)),
             )
         )
     header = ("rule", "moves", "without", "bytes", "without", "price", "without")
     table = columns_text(header, rows, numbers=range(1, len(header)))
     return "\n".join([table, "", *(price.sentence for price in prices)])
-
-
-def _usd(totals: Totals) -> str:
-    return "-" if totals.usd_nano is None else dollars(totals.usd_nano)

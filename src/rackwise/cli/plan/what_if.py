@@ -178,12 +178,12 @@ def _document(
 ) -> WhatIfDocument:
     from rackwise.cli.documents import finding_rows
     from rackwise.cli.plan.documents import WhatIfDocument
-    from rackwise.cli.plan.what_if_text import change_text
+    from rackwise.cli.plan.what_if_text import what_if_change_text
 
     return WhatIfDocument(
         cluster_id=before.cluster.cluster_id,
         taken_at=before.cluster.taken_at,
-        changes=tuple(map(change_text, changes)),
+        changes=tuple(map(what_if_change_text, changes)),
         before=_side_document(before),
         after=_side_document(after),
         fixed=finding_rows(found.fixed),

@@ -51,7 +51,7 @@ def what_if_text(
     parts = [
         (
             f"{cluster_title(cluster.cluster_id, cluster.name)} at {cluster.taken_at}, changed: "
-            f"{', '.join(map(change_text, changes))}"
+            f"{', '.join(map(what_if_change_text, changes))}"
         ),
         _counts(before.findings, after.findings),
         findings_text("fixed", found.fixed, has_color=has_color),
@@ -62,7 +62,7 @@ def what_if_text(
     return "\n\n".join(filter(None, parts))
 
 
-def change_text(change: Change) -> str:
+def what_if_change_text(change: Change) -> str:
     """Format a change: `lose /eu/a`, `add 9=/eu/a`, `rf orders*=3`."""
     match change:
         case LoseRack(rack=rack):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rackwise.cli.tables import columns_text, size_text
+from rackwise.cli.tables import columns_text
 from rackwise.core.partitioner import cross_cost
 from rackwise.core.text import counted, escaped
+from rackwise.report.formats import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ def simulation_text(
             f"{each.partition_load_factor:.3f}",
             _rate(each.cross_bytes_per_s),
             _usd(cross_cost(each.cross_bytes_per_s, usd_per_gib=usd_per_gib).usd_per_30d),
-            size_text(each.undelivered_bytes),
+            bytes_text(each.undelivered_bytes),
         )
         for each in found
     ]
@@ -126,7 +127,7 @@ def _percent(share: float) -> str:
 
 
 def _rate(bytes_per_s: float) -> str:
-    return f"{size_text(round(bytes_per_s))}/s"
+    return f"{bytes_text(round(bytes_per_s))}/s"
 
 
 def _usd(usd: float) -> str:

@@ -4,7 +4,7 @@
   const STEP = 200;
   const FILTERED_FROM = 11;
   const names = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-  const NOTHING = new Set(["", "-", "not known", "not priced"]);
+  const NOTHING = new Set(["", "-", "not known"]);
   const PLAIN = /^-?[\d,]+(\.\d+)?$/;
   const counted = new Intl.NumberFormat("en");
 
