@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from laws import check_findings
 from rackwise.core import rules
-from rackwise.core.audit import RULES, audit, check_ignored, needs_fair_loads
+from rackwise.core.audit import (
+    IGNORED,
+    PLACEMENT_ERRORS,
+    RULES,
+    audit,
+    check_ignored,
+    needs_fair_loads,
+    sum_unsafe,
+    unchecked_placement,
+    unsafe_partitions,
+)
 from rackwise.core.errors import InvalidConfig, InvalidPolicy
 from rackwise.core.model import Cluster, FairLoads, Note, Partition, PartitionTable, Topic
 from rackwise.core.policy import (
@@ -301,3 +311,44 @@ def test_findings_are_ordered_by_cluster_topic_partition_rule():
 def test_partition_order_does_not_change_the_table():
     rows = [Partition(topic="t", partition=n, replicas=(1,)) for n in (2, 0, 1)]
     assert PartitionTable.of(rows) == PartitionTable.of(reversed(rows))
+
+
+AB_RACKS = {1: "a", 2: "b", 3: "a"}
+
+
+class TestUnsafePartitions:
+    def of(self, racks, lists, *, min_isr=1, **policy):
+        cluster = small_cluster(racks, lists, min_isr=min_isr)
+        return unsafe_partitions(audit(cluster, Policy(**policy)))
+
+    def test_a_partition_counts_once(self):
+        assert self.of(AB_RACKS, {"t-0": [1, 2], "u-0": [1, 3, 9]}) == 1
+
+    def test_no_partition_was_found_and_every_rule_was_checked(self):
+        assert self.of(AB_RACKS, {"t-0": [1, 2]}) == 0
+
+    def test_without_racks_it_is_not_known(self):
+        assert self.of(dict.fromkeys(AB_RACKS), {"t-0": [1, 3]}) is None
+
+    def test_with_one_broker_without_a_rack_it_is_not_known(self):
+        """Brokers 1 and 3 are in one rack; the rack of 3 is lost."""
+        assert self.of({**AB_RACKS, 3: None}, {"t-0": [1, 3]}) is None
+
+    def test_what_was_found_counts_though_a_rule_could_not_be_checked(self):
+        assert self.of(dict.fromkeys(AB_RACKS), {"t-0": [1, 9]}) == 1
+
+    def test_an_unknown_minimum_of_replicas_in_sync_is_not_zero(self):
+        assert self.of(AB_RACKS, {"t-0": [1, 2]}, min_isr=None) is None
+
+    def test_rules_that_the_policy_ignores_leave_nothing_open(self):
+        policy = AuditPolicy(ignore=tuple(PLACEMENT_ERRORS))
+        assert self.of(dict.fromkeys(AB_RACKS), {"t-0": [1, 3]}, audit=policy) == 0
+
+    def test_only_rules_about_placement_and_of_severity_error_matter(self):
+        reasons = {"leader-balance": "x", "rack-missing": "x", "offline": IGNORED, "pin": "why"}
+        assert unchecked_placement(reasons) == {"pin": "why"}
+
+    def test_a_sum_of_nothing_found_is_known_only_if_all_are(self):
+        assert sum_unsafe([2, None, 3]) == 5
+        assert sum_unsafe([0, None]) is None
+        assert sum_unsafe([0, 0]) == sum_unsafe([]) == 0

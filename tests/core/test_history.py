@@ -86,6 +86,12 @@ class TestMerge:
         ]
         assert {each.place for each in after if each.tables == "new"} == computed
 
+    def test_a_day_that_could_not_be_checked_does_not_keep_the_zero_of_an_earlier_run(self):
+        before = day(1, unsafe=0)
+        after = replace(before, partitions=9, partitions_unsafe=None)
+        (found,) = merge_days([before], [after])
+        assert (found.partitions, found.partitions_unsafe) == (9, None)
+
 
 def test_days_follow_the_name_of_their_cluster():
     days = [day(1, "x", cluster_id="x"), day(1, "other", cluster_id=None)]

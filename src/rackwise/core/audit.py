@@ -48,13 +48,14 @@ from rackwise.core.text import escaped
 from rackwise.core.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Mapping
 
     from rackwise.core.json.toml_faults import Where
     from rackwise.core.model import Cluster
 
 __all__ = [
     "IGNORED",
+    "PLACEMENT_ERRORS",
     "RULES",
     "FairLoads",
     "Finding",
@@ -66,10 +67,17 @@ __all__ = [
     "blast_radius",
     "check_ignored",
     "needs_fair_loads",
+    "sum_unsafe",
+    "unchecked_placement",
+    "unsafe_partitions",
 ]
 
 IGNORED: Final = "ignored by the policy"
 """The reason of a rule that the policy leaves out, as opposed to one that cannot be checked."""
+PLACEMENT_ERRORS: Final = frozenset(
+    name for name, rule in RULES.items() if rule.severity == "error" and name != "rack-missing"
+)
+"""Rules without which a partition may be unsafe; a missing rack is about brokers."""
 
 
 def audit(
@@ -114,6 +122,37 @@ def audit(
         levels=view.levels,
         not_checked={name: reasons[name] for name in RULES if name in reasons},
     )
+
+
+def unchecked_placement(not_checked: Mapping[str, str]) -> dict[str, str]:
+    """The rules of `PLACEMENT_ERRORS` that could not be checked, or not everywhere, and why.
+
+    `not_checked`: that of `Findings`. Rules that the policy ignores are left out.
+    """
+    return {
+        name: reason
+        for name, reason in not_checked.items()
+        if name in PLACEMENT_ERRORS and reason != IGNORED
+    }
+
+
+def unsafe_partitions(findings: Findings) -> int | None:
+    """Partitions with a finding of severity error.
+
+    A number above 0 is what they are at least; there may be more where rules were not checked. None
+    if none was found and a rule could not be checked: not found is not safe.
+    """
+    return len(findings.rows("error")) or (None if unchecked_placement(findings.not_checked) else 0)
+
+
+def sum_unsafe(counts: Iterable[int | None]) -> int | None:
+    """The sum of results of `unsafe_partitions`, with their meaning.
+
+    >>> sum_unsafe([2, None, 3]), sum_unsafe([0, None]), sum_unsafe([0, 0])
+    (5, None, 0)
+    """
+    found = [*counts]
+    return sum(count or 0 for count in found) or (None if None in found else 0)
 
 
 def check_ignored(policy: Policy, *, where: Where = None) -> None:

@@ -66,7 +66,8 @@ class StandingDay:
     partitions: int | None = None
     """Number of partitions in the last snapshot up to the day; None without one."""
     partitions_unsafe: int | None = None
-    """Number of them with a finding of severity error; None without a snapshot."""
+    """Number of them with a finding of severity error; None without a snapshot, or if no rule found
+    one and a rule could not be checked."""
 
     @property
     def place(self) -> tuple[str, date]:
@@ -87,7 +88,7 @@ class DayTotals:
     """None without traffic or without a price."""
     partitions: int | None = None
     partitions_unsafe: int | None = None
-    """None without a snapshot up to the day."""
+    """None without a snapshot up to the day, or if it could not be checked."""
 
     @property
     def cross_share(self) -> float | None:
@@ -149,7 +150,7 @@ def first_kept_day(days: Iterable[StandingDay], keep: int | None) -> date:
 
 def _replaced(before: StandingDay, after: StandingDay) -> StandingDay:
     traffic = after if after.tables is not None else before
-    safety = after if after.partitions_unsafe is not None else before
+    safety = after if after.partitions is not None else before
     return replace(
         after,
         cluster_id=after.cluster_id or before.cluster_id,

@@ -18,6 +18,7 @@ from rackwise.report.formats import (
 )
 from rackwise.report.plans import outcome
 from rackwise.report.ranges import cost, month, reasons, saved, usd_range
+from rackwise.report.safety import unsafe, why_open
 from rackwise.report.sentences import has_dollars, has_traffic, is_fleet, losses
 
 if TYPE_CHECKING:
@@ -109,14 +110,17 @@ def _crossing_card(summary: Summary) -> Card:
 
 
 def _safety_card(summary: Summary) -> Card:
-    totals = summary["verdict"]
-    unsafe, partitions = totals["partitions_unsafe"], totals["partitions"]
+    totals, found, why = summary["verdict"], unsafe(summary), why_open(summary)
+    counts = f"of {count_text(totals['partitions'])}; {count_of(totals['findings'], 'finding')}"
+    is_good = found.is_exact and not totals["partitions_unsafe"]
     return Card(
         "Partitions not rack-safe",
-        count_text(unsafe),
-        f"{count_of(unsafe, 'partition')} with a finding of severity error",
-        f"of {count_text(partitions)}; {count_of(totals['findings'], 'finding')} in all",
-        "bad" if unsafe else "good",
+        found.phrase(),
+        f"{count_of(totals['partitions_unsafe'], 'partition')} with a finding of severity error"
+        if found.low is not None
+        else why,
+        f"{why}; {counts} in all" if why else f"{counts} in all",
+        "good" if is_good else "" if found.low is None else "bad",
     )
 
 

@@ -30,6 +30,7 @@ from rackwise.report import history, sections
 from rackwise.report.formats import NOT_THERE, bytes_text, count_text, duration_text, name_text
 from rackwise.report.heat import HeatMap, heat_maps
 from rackwise.report.ranges import usd_range
+from rackwise.report.safety import unchecked_clusters, unsafe_text
 from rackwise.report.sentences import has_traffic, is_priced
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def chosen_clusters(summary: Summary) -> Iterator[ChosenCluster]:
     parts = {key: _by_cluster(summary[key]) for key in _LISTS}
     days = _by_cluster(summary["history"]["clusters"])
     plans = {row["cluster"]: row for row in (summary["plans"] or {"rows": ()})["rows"]}
+    unchecked = unchecked_clusters(summary)
     for row in sorted(summary["clusters"], key=lambda row: str(row["name"])):
         name = row["name"]
         own = {
@@ -76,7 +78,7 @@ def chosen_clusters(summary: Summary) -> Iterator[ChosenCluster]:
         blocks = sections.owned(own) if has_traffic(summary) else ()
         yield ChosenCluster(
             name=name,
-            facts=tuple(_facts(summary, row, plans.get(name))),
+            facts=tuple(_facts(summary, row, plans.get(name), unchecked.get(name))),
             maps=heat_maps(own["matrix"])[0],
             blocks=(*blocks, sections.blast(own), *([past] if past else [])),
         )
@@ -89,13 +91,16 @@ def _by_cluster(rows: Sequence[Row]) -> Mapping[str, list[Row]]:
     return found
 
 
-def _facts(summary: Summary, row: Row, plan: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+def _facts(
+    summary: Summary, row: Row, plan: Mapping[str, Any] | None, unchecked: str | None
+) -> Iterator[tuple[str, str]]:
+    """`unchecked`: why more partitions may be unsafe than were found; None if none may be."""
     if has_traffic(summary):
         observed = duration_text(summary["observed"]["seconds"])
         yield f"Crossing in {observed}", bytes_text(row["bytes_cross"])
         if is_priced(summary):
             yield f"Cost in {observed}", usd_range(row, "usd", "usd_high").phrase()
-    yield "Not rack-safe", count_text(row["partitions_unsafe"])
+    yield "Not rack-safe", unsafe_text(row["partitions_unsafe"], unchecked)
     yield "Partitions", count_text(row["partitions"])
     if plan is not None:
         is_planned = plan["moves"] is not None

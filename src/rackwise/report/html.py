@@ -51,6 +51,7 @@ from rackwise.report.charts import SEVERITY_SIGNS
 from rackwise.report.clusters import chosen_clusters
 from rackwise.report.formats import count_of, count_text, duration_text, name_text
 from rackwise.report.heat import heat_maps
+from rackwise.report.safety import why_open
 from rackwise.report.shape import check
 from rackwise.report.tables import is_file
 
@@ -203,6 +204,7 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "topics": topics,
         "worst": worst,
         "not_checked": not_checked,
+        "why_open": why_open(summary),
         "blast": blast,
         "worst_loss": [
             sentences.loss(row, with_cluster=sentences.is_fleet(summary))

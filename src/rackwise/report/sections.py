@@ -68,7 +68,8 @@ def clusters(summary: Summary) -> Block:
         key=lambda row: (
             -Decimal(row["usd"] or 0),
             -(row["bytes_cross"] or 0),
-            -row["partitions_unsafe"],
+            row["partitions_unsafe"] == 0,
+            -(row["partitions_unsafe"] or 0),
             row["name"],
         ),
     )

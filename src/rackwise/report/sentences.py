@@ -34,6 +34,7 @@ from rackwise.report.ranges import (
     saved,
     usd_range,
 )
+from rackwise.report.safety import unsafe, why_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +113,7 @@ def has_dollars(summary: Summary) -> bool:
 
 def verdict(summary: Summary) -> tuple[Phrase, ...]:
     """The verdict: the crossing cost, what can be saved, the unsafe partitions and the repair."""
-    return (*_cost(summary), *_saving(summary), *_safety(summary["verdict"]), *_repair(summary))
+    return (*_cost(summary), *_saving(summary), *_safety(summary), *_repair(summary))
 
 
 def _cost(summary: Summary) -> tuple[Phrase, ...]:
@@ -188,17 +189,24 @@ def _short(reason: str | None) -> str:
     return f" ({reason})" if reason else ""
 
 
-def _safety(totals: Row) -> tuple[Phrase, ...]:
-    partitions, unsafe = totals["partitions"], totals["partitions_unsafe"]
-    if not unsafe:
+def _safety(summary: Summary) -> tuple[Phrase, ...]:
+    """How many partitions are not rack-safe, or why that is not known."""
+    totals, found, why = summary["verdict"], unsafe(summary), why_open(summary)
+    partitions = count_of(totals["partitions"], "partition")
+    if found.low is None:
         return (
-            Phrase(f"All {count_of(partitions, 'partition')}", is_strong=True),
-            Phrase(" are rack-safe"),
+            Phrase("Whether all "),
+            Phrase(partitions, is_strong=True),
+            Phrase(f" are rack-safe is {NOT_KNOWN}: {why}"),
         )
-    verb = "is" if unsafe == 1 else "are"
+    if not totals["partitions_unsafe"]:
+        return (Phrase(f"All {partitions}", is_strong=True), Phrase(" are rack-safe"))
+    verb = "is" if totals["partitions_unsafe"] == 1 else "are"
+    more = f"; whether all others are rack-safe is {NOT_KNOWN}: {why}" if why else ""
     return (
-        Phrase(f"{count_text(unsafe)} of {count_of(partitions, 'partition')}", is_strong=True),
-        Phrase(f" {verb} not rack-safe"),
+        *([Phrase("At least ")] if why else []),
+        Phrase(f"{found.low} of {partitions}", is_strong=True),
+        Phrase(f" {verb} not rack-safe{more}"),
     )
 
 

@@ -145,7 +145,7 @@ SUMMARY: Final = _record(
         racks=INTEGER,
         topics=INTEGER,
         partitions=INTEGER,
-        partitions_unsafe=INTEGER,
+        partitions_unsafe=_COUNT,
         bytes_cross=_COUNT,
         bytes_cross_unattributed=_COUNT,
         usd=_USD,
@@ -161,7 +161,7 @@ SUMMARY: Final = _record(
     ),
     verdict=_record(
         partitions=INTEGER,
-        partitions_unsafe=INTEGER,
+        partitions_unsafe=_COUNT,
         findings=INTEGER,
         bytes_total=_COUNT,
         bytes_local=_COUNT,

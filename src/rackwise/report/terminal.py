@@ -54,6 +54,7 @@ from rackwise.report.formats import (
 )
 from rackwise.report.history import week_changes
 from rackwise.report.plans import outcome
+from rackwise.report.safety import unchecked_clusters
 from rackwise.report.savings import sentence
 from rackwise.report.sections import UNKNOWN
 from rackwise.report.sentences import (
@@ -255,7 +256,8 @@ def _findings(out: _Lines, summary: Mapping[str, Any], *, room: int) -> None:
     """The heading and as many rules as fit, then the gap before the blast line."""
     broken = rules(summary)
     if not broken:
-        out.prose("findings", "none: no rule is broken")
+        is_open = bool(unchecked_clusters(summary))
+        out.prose("findings", f"none: no rule {'that was checked ' if is_open else ''}is broken")
         out.gap()
         return
     every = count_of(summary["verdict"]["findings"], "finding")

@@ -509,6 +509,13 @@ class TestMetrics:
     def test_no_unsafe_partition_is_a_number_if_all_rules_were_checked(self, written):
         assert written(cluster(blind=0), code=0)["partitions_unsafe", "s"] == "0"
 
+    def test_no_unsafe_partition_is_not_known_without_racks(self, written):
+        blind = cluster(blind=0)
+        brokers = tuple(replace(each, rack=None) for each in blind.brokers)
+        found = written(replace(blind, brokers=brokers), code=2)
+        assert ("partitions_unsafe", "s") not in found
+        assert found["partitions", "s"] == "8"
+
     def test_one_rule_does_not_tell_how_many_partitions_are_unsafe(self, written):
         found = written(cluster(blind=2), "--rule", "offline", code=0)
         assert ("partitions_unsafe", "s") not in found
@@ -546,3 +553,31 @@ class TestMetrics:
         text = capsys.readouterr().out.encode()
         document = parse(text, where="stdout", error=InvalidConfig)
         assert document["format"] == "rackwise.audit/1"
+
+
+class TestNothingFound:
+    """No finding is no all-clear where rules of severity error could not be checked."""
+
+    POLICY = 'format = "rackwise.policy/1"\nracks = { missing = "unaware" }\n' + UNEVEN
+
+    @pytest.fixture
+    def blind(self, tmp_path):
+        value = cluster(blind=0)
+        brokers = tuple(replace(each, rack=None) for each in value.brokers)
+        write_snapshot(replace(value, brokers=brokers), tmp_path / "s.json")
+        (tmp_path / "p.toml").write_text(self.POLICY)
+        return ["audit", "--snapshot", tmp_path / "s.json", "--policy", tmp_path / "p.toml"]
+
+    def test_the_text_says_how_many_rules_were_not_checked(self, blind):
+        code, out, _ = called(*blind)
+        assert code == 0
+        assert (
+            "no findings; 4 rules of severity error were not checked, "
+            "so it is not known whether all partitions are safe"
+        ) in out
+        assert "spread-even, spread-distinct, spread-at-least, rack-count" in out
+
+    def test_rules_that_were_not_asked_for_do_not_count(self, blind):
+        assert "no findings\n" in called(*blind, "--rule", "offline")[1]
+        said = called(*blind, "--rule", "spread-even")[1]
+        assert "no findings; 1 rule of severity error was not checked" in said

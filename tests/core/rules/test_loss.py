@@ -76,3 +76,13 @@ def test_finest_level_is_the_default():
     named = found(lists, racks=TREE, min_isr=1, levels=("region", "az"), rack_loss=("region", "az"))
     assert named == (["t-0 at region: wanted in sync in 2 racks; had all 2 in /e"], [])
     assert found(lists, racks=TREE, rack_loss=()) == ([], [])
+
+
+def test_a_live_broker_without_a_rack_is_named_as_a_reason():
+    """Its replicas survive each loss, so a loss that takes a partition offline may be missed."""
+    found = audit(small_cluster({1: "a", 2: None, 3: "b"}, {"t-0": [1, 2]}))
+    for rule in ("rack-loss-offline", "rack-loss-min-isr"):
+        assert found.not_checked[rule] == "no rack is known of 1 live broker"
+    unknown = audit(small_cluster({1: "a", 3: "b"}, {"t-0": [1, 3]}, min_isr=None))
+    assert "rack-loss-offline" not in unknown.not_checked
+    assert "min.insync.replicas" in unknown.not_checked["rack-loss-min-isr"]

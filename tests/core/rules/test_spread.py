@@ -192,3 +192,11 @@ class TestCount:
     def test_topic_without_placed_replicas_is_not_reported(self):
         wanted = policy(count=(RackCount(rack="a", min=1, max=1),))
         assert found("rack-count", ZONES, {"t-0": [1]}, wanted, adding={"t-0": [1]}) == []
+
+
+def test_a_live_broker_without_a_rack_is_named_as_a_reason():
+    """Broker 2 may be in the rack of broker 1, so no finding does not mean an even spread."""
+    found = audit(small_cluster({1: "a", 2: None, 3: "b"}, {"t-0": [1, 2]}))
+    for rule in ("spread-even", "spread-distinct", "spread-at-least", "rack-count"):
+        assert found.not_checked[rule] == "no rack is known of 1 live broker"
+    assert "spread-even" not in audit(small_cluster({1: "a", 3: "b"}, {"t-0": [1, 3]})).not_checked

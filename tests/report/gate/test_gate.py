@@ -153,6 +153,13 @@ class TestGithub:
             "rackwise audit of a b/snapshot.json: 3 findings, 1 of them failing",
         ]
 
+    def test_errors_that_were_not_checked_are_counted(self):
+        reasons = {"offline": "no data", "balance": "no data", "pin": "not asked for"}
+        text = github_text(report(not_checked=reasons))
+        assert text.endswith(
+            ": 0 findings, 0 of them failing; 1 rule of severity error not checked"
+        )
+
     def test_ten_of_each_level_are_shown_and_all_are_counted(self):
         many = report(*(finding("offline", partition=number) for number in range(25)))
         lines = github_text(many).splitlines()

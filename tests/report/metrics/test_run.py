@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.errors import InvalidSummary
-from rackwise.report.metrics import nightly, run
+from rackwise.report.metrics import nightly
 from rackwise.report.metrics.exposition import AUDIT, RUN
 from rackwise.report.metrics.run import TOP, audit_metrics, run_metrics
 from report.metrics.exposition_text import of, read
@@ -182,21 +182,11 @@ def test_unknown_figures_have_no_sample():
     assert 'rackwise_partitions{cluster="demo"} 600' in text
 
 
-class TestUnsafePartitions:
-    def of_one(self, unsafe, rule, reason="no data"):
-        document = summary(has_traffic=False)
-        document["clusters"][0]["partitions_unsafe"] = unsafe
-        document["findings"]["not_checked"] = [{"cluster": "demo", "rule": rule, "reason": reason}]
-        return of(metrics(document), "rackwise_partitions_unsafe")
-
-    def test_none_found_is_not_zero_if_a_rule_could_not_be_checked(self):
-        assert self.of_one(0, "under-min-isr") == {}
-        assert self.of_one(7, "under-min-isr") == {("demo",): "7"}
-
-    def test_other_rules_do_not_matter(self):
-        assert self.of_one(0, "leader-balance") == {("demo",): "0"}
-        assert self.of_one(0, "rack-missing") == {("demo",): "0"}
-        assert self.of_one(0, "spread-even", "ignored by the policy") == {("demo",): "0"}
+def test_unsafe_partitions_that_are_not_known_have_no_sample():
+    document = summary(has_traffic=False)
+    assert of(metrics(document), "rackwise_partitions_unsafe") == {("demo",): "153"}
+    document["clusters"][0]["partitions_unsafe"] = None
+    assert of(metrics(document), "rackwise_partitions_unsafe") == {}
 
 
 def test_an_invalid_summary_is_rejected():
@@ -212,7 +202,6 @@ def test_the_metrics_of_an_audit():
         "blast": [{"cluster": "c", "rack": "/eu/a", "partitions_offline": 3}],
         "findings": {
             "by_rule": [{"cluster": "c", "rule": "offline", "severity": "error", "count": 2}],
-            "not_checked": [],
         },
     }
     assert {
@@ -225,11 +214,6 @@ def test_the_metrics_of_an_audit():
         ("rackwise_snapshot_timestamp_seconds", ("c",)): "1793664000",
         ("rackwise_snapshot_age_seconds", ("c",)): "0",
     }
-
-
-def test_the_rules_that_make_a_partition_unsafe():
-    assert "under-min-isr" in run.PLACEMENT_ERRORS
-    assert "leader-balance" not in run.PLACEMENT_ERRORS
 
 
 def test_the_page_has_every_metric_with_its_labels():

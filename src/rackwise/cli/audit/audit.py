@@ -216,6 +216,7 @@ def _figures(
     name: str, cluster: Cluster, findings: Findings, losses: Sequence[RackLoss], *, is_whole: bool
 ) -> dict[str, Any]:
     """Return the figures of an audit for its metrics. `is_whole`: every rule was selected."""
+    from rackwise.core.audit import unsafe_partitions
     from rackwise.core.rules import RULES
 
     return {
@@ -224,7 +225,7 @@ def _figures(
                 "name": name,
                 "taken_at": cluster.taken_at,
                 "partitions": len(cluster.partitions),
-                "partitions_unsafe": len(findings.rows("error")) if is_whole else None,
+                "partitions_unsafe": unsafe_partitions(findings) if is_whole else None,
             }
         ],
         "blast": [
@@ -235,10 +236,6 @@ def _figures(
             "by_rule": [
                 {"cluster": name, "rule": rule, "severity": RULES[rule].severity, "count": count}
                 for rule, count in findings.counts.items()
-            ],
-            "not_checked": [
-                {"cluster": name, "rule": rule, "reason": reason}
-                for rule, reason in findings.not_checked.items()
             ],
         },
     }

@@ -15,6 +15,8 @@ from rackwise.cli.tables import (
     skipped_text,
     summary_text,
 )
+from rackwise.core.audit import unchecked_placement
+from rackwise.core.findings import NOT_ASKED_FOR
 from rackwise.core.rules import RULES
 from rackwise.core.text import counted, escaped
 from rackwise.report.formats import sizes_text
@@ -48,13 +50,23 @@ def audit_text(
             f"{counted(len(cluster.topics), 'topic')}, "
             f"{counted(len(cluster.partitions), 'partition')}"
         ),
-        summary_text(findings.counts, RULES),
+        summary_text(findings.counts, RULES) if findings.counts else _none_found(findings),
         _listed(findings, has_color=has_color),
         skipped_text(findings.not_checked),
         _lost(losses),
         *(_lost_partitions(loss) for loss in losses if has_names),
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def _none_found(findings: Findings) -> str:
+    """That there are no findings, and how many rules of severity error were not checked."""
+    reasons = unchecked_placement(findings.not_checked).values()
+    unchecked = sum(reason != NOT_ASKED_FOR for reason in reasons)
+    if not unchecked:
+        return "no findings"
+    what = f"{counted(unchecked, 'rule')} of severity error {'was' if unchecked == 1 else 'were'}"
+    return f"no findings; {what} not checked, so it is not known whether all partitions are safe"
 
 
 def partition_names(partitions: Sequence[tuple[str, int]]) -> list[str]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.findings import FindingBatch, Severity
+from rackwise.core.rules.racks import rackless_reason
 from rackwise.core.rules.registry import rule
 from rackwise.core.rules.sync import min_isr_unknown
 from rackwise.core.view import blocks, distinct, firsts, matches
@@ -40,11 +41,17 @@ def _why_no_loss(view: View) -> str | None:
     return None if view.tree.names[0] else "no broker has a rack"
 
 
+def _why_partly_no_loss(view: View) -> str | None:
+    """Why the loss of one rack is not known for some partitions; None if it is for all."""
+    return rackless_reason(view) or min_isr_unknown(view)
+
+
 @rule(
     "rack-loss-offline",
     Severity.WARNING,
     "the loss of one rack takes a partition offline",
     unless=_why_no_loss,
+    partly=rackless_reason,
 )
 def rack_loss_offline(view: View) -> Iterator[FindingBatch]:
     """Partitions whose live replicas in sync are all in one rack."""
@@ -68,7 +75,7 @@ def rack_loss_offline(view: View) -> Iterator[FindingBatch]:
     Severity.WARNING,
     "the loss of one rack stops writes with acks=all",
     unless=_why_no_loss,
-    partly=min_isr_unknown,
+    partly=_why_partly_no_loss,
 )
 def rack_loss_min_isr(view: View) -> Iterator[FindingBatch]:
     """Partitions that have fewer than min.insync.replicas after the loss of one rack."""

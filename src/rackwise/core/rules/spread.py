@@ -69,6 +69,7 @@ def _why_no_spread(view: View) -> str | None:
     Severity.ERROR,
     "a rack holds more or fewer replicas of a partition than an even share",
     unless=_why_no_spread,
+    partly=rackless_reason,
 )
 def spread_even(view: View) -> Iterator[FindingBatch]:
     """Partitions whose counts below one rack are not even shares of what that rack holds."""
@@ -85,6 +86,7 @@ def spread_even(view: View) -> Iterator[FindingBatch]:
     Severity.ERROR,
     "two replicas of a partition are in one rack",
     unless=_why_no_spread,
+    partly=rackless_reason,
 )
 def spread_distinct(view: View) -> Iterator[FindingBatch]:
     """Partitions with two or more replicas in one rack."""
@@ -107,6 +109,7 @@ def spread_distinct(view: View) -> Iterator[FindingBatch]:
     Severity.ERROR,
     "a partition is in fewer racks than the policy wants",
     unless=_why_no_spread,
+    partly=rackless_reason,
 )
 def spread_at_least(view: View) -> Iterator[FindingBatch]:
     """Partitions in fewer distinct racks than the policy wants, or than they have replicas."""
@@ -290,6 +293,7 @@ def range_text(low: int, high: int | None) -> str:
     Severity.ERROR,
     "a rack holds another number of replicas than the policy counts for it",
     unless=_why_no_spread,
+    partly=rackless_reason,
 )
 def rack_count(view: View) -> Iterator[FindingBatch]:
     """Racks of `count` with another number of replicas, and replicas outside all of them."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.audit import audit
+from rackwise.core.audit import audit, unsafe_partitions
 from rackwise.core.history import StandingDay, merge_days
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def safe_days(
     for one in sorted(snapshots, key=lambda each: (each.taken_at, each.fingerprint)):
         by_cluster.setdefault(one.name, []).append(one)
     unsafe = {
-        by_cluster[one.cluster][-1].fingerprint: len(one.findings.rows("error")) for one in audits
+        by_cluster[one.cluster][-1].fingerprint: unsafe_partitions(one.findings) for one in audits
     }
     found = []
     for name, day in sorted(set(places)):
@@ -61,7 +61,7 @@ def safe_days(
             continue
         one = taken[-1]
         if one.fingerprint not in unsafe:
-            unsafe[one.fingerprint] = len(audit(one.cluster, policy).rows("error"))
+            unsafe[one.fingerprint] = unsafe_partitions(audit(one.cluster, policy))
         found.append(
             StandingDay(
                 cluster=name,

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from rackwise.core.audit import sum_unsafe
 from rackwise.pipeline import schemas
 
 if TYPE_CHECKING:
@@ -153,8 +154,7 @@ def with_earlier(
         "verdict": verdict
         | {
             "partitions": verdict["partitions"] + sum(row["partitions"] for row in totals),
-            "partitions_unsafe": verdict["partitions_unsafe"]
-            + sum(row["partitions_unsafe"] for row in totals),
+            "partitions_unsafe": sum_unsafe(row["partitions_unsafe"] for row in (verdict, *totals)),
             "findings": verdict["findings"] + count,
         },
         "findings": findings

@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from rackwise.core.audit import sum_unsafe, unsafe_partitions
 from rackwise.core.savings import SEPARATOR
 from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
 from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
@@ -244,7 +245,7 @@ def _clusters(
     bill: Bill | None,
 ) -> list[dict[str, Any]]:
     counts = Counter(snapshot.name for snapshot in snapshots)
-    unsafe = {one.cluster: len(one.findings.rows("error")) for one in audits}
+    unsafe = {one.cluster: unsafe_partitions(one.findings) for one in audits}
     cross = cross_by_cluster(bill)
     nothing = {
         **dict.fromkeys(("bytes_cross", "bytes_cross_unattributed"), 0 if bill else None),
@@ -260,7 +261,7 @@ def _clusters(
             "racks": len({broker.rack for broker in snapshot.cluster.brokers if broker.rack}),
             "topics": len(snapshot.cluster.topics),
             "partitions": len(snapshot.cluster.partitions),
-            "partitions_unsafe": unsafe.get(snapshot.name, 0),
+            "partitions_unsafe": unsafe.get(snapshot.name),
             **cross.get(snapshot.name, nothing),
         }
         for snapshot in fleet.latest
@@ -306,10 +307,10 @@ def _observed(bill: Bill) -> dict[str, Any]:
     return {"from": plain(bill.period[0]), "to": plain(bill.period[1]), "seconds": bill.seconds}
 
 
-def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int]:
+def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int | None]:
     return {
         "partitions": sum(len(snapshot.cluster.partitions) for snapshot in fleet.latest),
-        "partitions_unsafe": sum(len(one.findings.rows("error")) for one in audits),
+        "partitions_unsafe": sum_unsafe(unsafe_partitions(one.findings) for one in audits),
         "findings": sum(len(one.findings) for one in audits),
     }
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rackwise.core.audit import unchecked_placement
 from rackwise.core.findings import Severity
 from rackwise.core.text import counted, escaped
 from rackwise.report.gate.model import message_text
@@ -45,9 +46,11 @@ def github_pieces(report: GateReport) -> Iterator[str]:
         for name, own in report.by_rule.items()
         if report.rules[name].severity in report.failing
     )
+    number = len(unchecked_placement(report.not_checked).keys() & report.rules.keys())
+    unchecked = f"; {counted(number, 'rule')} of severity error not checked" if number else ""
     yield (
         f"rackwise audit of {escaped(report.source)}: {counted(len(report.findings), 'finding')}, "
-        f"{failing} of them failing"
+        f"{failing} of them failing{unchecked}"
     )
 
 

@@ -35,7 +35,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from rackwise.core.audit import IGNORED, RULES
 from rackwise.core.traffic import NANO, apportion, exact_usd_text
 from rackwise.report.metrics.exposition import AUDIT, NO_LABELS, RUN, exposition, metric
 from rackwise.report.shape import check
@@ -53,10 +52,6 @@ TOP: Final = 50
 """Maximum samples by name, without the others."""
 OTHER: Final = "other"
 """Label value of all names that have no sample of their own."""
-PLACEMENT_ERRORS: Final = frozenset(
-    name for name, rule in RULES.items() if rule.severity == "error" and name != "rack-missing"
-)
-"""Rules without which a partition may be unsafe; a missing rack is about brokers."""
 
 
 def run_metrics(summary: Figures, *, now: str) -> str:
@@ -69,8 +64,8 @@ def audit_metrics(figures: Figures, *, now: str) -> str:
     """The metrics of the audit of one cluster as text; `now`: ISO 8601.
 
     `figures`: `clusters`, `blast` and `findings` with the keys of a summary. Each row of
-    `findings.by_rule` also has `cluster`. `partitions_unsafe` is None if not every rule was
-    checked.
+    `findings.by_rule` also has `cluster`. `partitions_unsafe` is that of `core.audit`, and None
+    if not every rule was selected.
     """
     return exposition(AUDIT, [(NO_LABELS, {**figures, "now": now})])
 
@@ -191,14 +186,8 @@ def _partitions(figures: Figures) -> Samples:
     to=(RUN, AUDIT),
 )
 def _partitions_unsafe(figures: Figures) -> Samples:
-    unsure = {
-        row["cluster"]
-        for row in figures["findings"]["not_checked"]
-        if row["rule"] in PLACEMENT_ERRORS and row["reason"] != IGNORED
-    }
     for row in figures["clusters"]:
-        is_proved = row["partitions_unsafe"] != 0 or row["name"] not in unsure
-        yield (row["name"],), row["partitions_unsafe"] if is_proved else None
+        yield (row["name"],), row["partitions_unsafe"]
 
 
 @metric("findings", "Findings of each broken rule.", labels=("rule", "severity"))
