@@ -199,3 +199,44 @@ class TestMessage:
     def test_the_id_is_that_of_the_notices(self):
         assert message(self.notices(2))["id"] == message(self.notices(2))["id"]
         assert message(self.notices(2))["id"] != message(self.notices(3))["id"]
+
+
+class TestRulesThatWereNotChecked:
+    """Topics that no rule could look at are not safe."""
+
+    RACKLESS = ("spread-even: no broker has a rack",)
+
+    def night(self, *topics, not_checked=()):
+        return replace(CALM, unsafe=topics, not_checked=not_checked)
+
+    def test_topics_of_a_cluster_that_lost_its_racks_stay_unsafe(self):
+        found = nights(
+            self.night("a", "b"),
+            self.night(not_checked=self.RACKLESS),
+            self.night(not_checked=self.RACKLESS),
+            self.night("b"),
+        )
+        assert found == [["topic-unsafe"], [], [], ["topic-safe"]]
+
+    def test_a_new_finding_of_such_a_night_is_reported_once(self):
+        lost = self.night("c", not_checked=self.RACKLESS)
+        memory = ClusterMemory(unsafe=("a",))
+        (notice,), memory = changes("prod", memory, lost, day="d", limit_percent=20)
+        assert notice.text == "prod: 1 topic became unsafe: c"
+        assert memory.unsafe == ("a", "c")
+        assert told(memory, lost)[0] == []
+        (notice,), _ = changes("prod", memory, CALM, day="d", limit_percent=20)
+        assert notice.text == "prod: 2 topics are no longer unsafe: a, c; no topic is unsafe"
+
+    def test_a_rule_that_is_never_checked_hides_no_repair_and_no_new_break(self):
+        broken, whole = (self.night(*names, not_checked=self.RACKLESS) for names in (("a",), ()))
+        assert nights(broken, whole, broken) == [["topic-unsafe"], ["topic-safe"], ["topic-unsafe"]]
+
+    def test_a_night_without_an_audit_keeps_what_was_not_checked(self):
+        _, memory = told(ClusterMemory(), self.night("a", not_checked=self.RACKLESS))
+        _, memory = told(memory, FAILED)
+        assert memory.not_checked == self.RACKLESS
+
+    def test_less_that_is_not_checked_is_compared(self):
+        more = self.night("a", not_checked=(*self.RACKLESS, "pin: x"))
+        assert nights(more, self.night(not_checked=self.RACKLESS))[1] == ["topic-safe"]

@@ -13,6 +13,17 @@ A figure that is not known tonight changes nothing: it makes no notice, and what
 stays so. So a cluster that is down for a night does not report its unsafe topics anew when it is
 back.
 
+A topic is safe only if rules say so. If tonight a rule was not checked that was checked when the
+topics were found, topics without a finding stay unsafe, and those with a new finding are reported:
+
+```
+night   racks of brokers   found     notice                 remembered
+1       known              a, b      topic-unsafe: a, b     a, b
+2       not known          -         -                      a, b
+3       not known          c         topic-unsafe: c        a, b, c
+4       known              b         topic-safe: a, c       b
+```
+
 What this does not do: send; decide what is unsafe (`core.audit`) or what a plan moves.
 """
 
@@ -58,6 +69,8 @@ class ClusterMemory:
     """Whether its last notice of failure has had no recovery."""
     unsafe: tuple[str, ...] = ()
     """Topics with a finding of severity error in the last audit, sorted."""
+    not_checked: tuple[str, ...] = ()
+    """Rules of severity error that were not checked when these topics were found, and why."""
     has_cost_risen: bool = False
     """Whether the cost was above the limit when it was last known."""
     plan: str | None = None
@@ -82,6 +95,8 @@ class NightFacts:
     """A sentence for each failed step; empty if every step succeeded."""
     unsafe: tuple[str, ...] | None = None
     """Topics with a finding of severity error."""
+    not_checked: tuple[str, ...] = ()
+    """Rules of severity error that were not checked, and why, as `RULE: REASON`."""
     cost: DayCost | None = None
     plan: str | None = None
     """SHA-256 of the moves of tonight's plan; an empty text is a plan without moves."""
@@ -107,9 +122,10 @@ def changes(
     if new:
         names = names_text([escaped(each) for each in new])
         told.append(("topic-unsafe", f"{who}: {counted(len(new), 'topic')} became unsafe: {names}"))
-    safe = [] if facts.unsafe is None else sorted({*memory.unsafe} - {*facts.unsafe})
+    unsafe, not_checked = _known_unsafe(memory, facts)
+    safe = sorted({*memory.unsafe} - {*unsafe})
     if safe:
-        told.append(("topic-safe", f"{who}: {_safe_text(safe, facts.unsafe or ())}"))
+        told.append(("topic-safe", f"{who}: {_safe_text(safe, unsafe)}"))
     has_risen = memory.has_cost_risen
     if facts.cost is not None:
         has_risen = _has_risen(facts.cost, limit_percent)
@@ -124,11 +140,23 @@ def changes(
     kept = replace(
         memory,
         is_failing=bool(facts.failures),
-        unsafe=memory.unsafe if facts.unsafe is None else tuple(sorted({*facts.unsafe})),
+        unsafe=unsafe,
+        not_checked=not_checked,
         has_cost_risen=has_risen,
         plan=plan,
     )
     return tuple(_notice(kind, name, day, text) for kind, text in told), kept
+
+
+def _known_unsafe(
+    memory: ClusterMemory, facts: NightFacts
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The topics that count as unsafe from tonight on, and the rules that did not look at them."""
+    if facts.unsafe is None:
+        return memory.unsafe, memory.not_checked
+    if memory.unsafe and not {*facts.not_checked} <= {*memory.not_checked}:
+        return tuple(sorted({*memory.unsafe, *facts.unsafe})), memory.not_checked
+    return tuple(sorted({*facts.unsafe})), tuple(sorted(facts.not_checked))
 
 
 def _safe_text(safe: Sequence[str], unsafe: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters import files
+from rackwise.core.audit import unchecked_placement
 from rackwise.core.errors import InputError, InvalidConfig, RackwiseError
 from rackwise.core.json.canonical import sha256_of
 from rackwise.core.json.strict import parse
@@ -32,9 +33,11 @@ def cluster_facts(
 ) -> NightFacts:
     """What is known of a cluster tonight."""
     plan = _plan(shell, layout, night, name)
+    unsafe, not_checked = _unsafe_topics(shell, layout, night, name)
     return NightFacts(
         failures=tuple(failure_text(run) for run in failed(of_cluster(night.runs, name))),
-        unsafe=_unsafe_topics(shell, layout, night, name),
+        unsafe=unsafe,
+        not_checked=not_checked,
         cost=day_cost(costs, date.fromisoformat(night.day)),
         plan=None if plan is None else _fingerprint(plan),
         moves=0 if plan is None else len(plan.moves),
@@ -106,20 +109,24 @@ def _is_new(night: Night, step: StepName, name: str) -> bool:
 
 def _unsafe_topics(
     shell: Shell, layout: NightLayout, night: Night, name: str
-) -> tuple[str, ...] | None:
-    """Topics with a finding of severity error; None if tonight's audit is not known."""
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Topics with a finding of severity error, and rules of that severity that were not checked.
+
+    The topics are None if tonight's audit is not known. A rule is `RULE: REASON`.
+    """
     if not _is_new(night, "audit", name):
-        return None
+        return None, ()
     path = layout.audit(name, night.day)
     try:
         data = files.read_bytes(path, error=InvalidConfig, max_bytes=shell.max_input)
         document: Any = parse(data, where=path, error=InvalidConfig)
         rows: Sequence[Mapping[str, Any]] = document["findings"]
         found = {row["topic"] for row in rows if row["severity"] == "error" and row["topic"]}
+        unchecked = unchecked_placement(document["not_checked"])
     except InputError as error:
         shell.warn(f"unsafe topics of {escaped(name)} are not known: {escaped(error.message)}")
-        return None
-    return tuple(sorted(found))
+        return None, ()
+    return tuple(sorted(found)), tuple(sorted(f"{rule}: {why}" for rule, why in unchecked.items()))
 
 
 def _plan(shell: Shell, layout: NightLayout, night: Night, name: str) -> Plan | None:
