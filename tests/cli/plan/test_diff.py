@@ -160,3 +160,57 @@ def test_hostile_names_are_escaped(write):
     assert code == 2
     assert "~ \\u202e-0  1 -> 2  brokers differ" in out
     assert all(line.isprintable() for line in out.splitlines())
+
+
+BLIND = dict.fromkeys(RACKS)
+UNEVEN = {"orders-0": [1, 2, 3]}
+
+
+class TestWhatWasNotChecked:
+    def test_findings_of_a_cluster_that_lost_its_racks_are_not_fixed(self, write):
+        a = write("a.json", "cluster", cluster(UNEVEN))
+        b = write("b.json", "cluster", cluster(UNEVEN, BLIND))
+        code, out, _ = called("diff", a, b)
+        assert code == 2
+        assert "; 0 findings fixed, 4 introduced; " in out
+        reason = "not checked in b: no broker has a rack"
+        rows = [line for line in out.splitlines() if reason in line]
+        assert rows
+        assert rows[0].startswith("  spread-even, ")
+        assert rows[0].endswith(" only in a")
+        printed = document(called("diff", a, b, "--json")[1])
+        assert printed["fixed"] == []
+        assert {each["rule"] for each in printed["introduced"]} == {"rack-missing"}
+        assert "spread-even" in {each["rule"] for each in printed["maybe_fixed"]}
+        reasons = {each["rule"]: (each["a"], each["b"]) for each in printed["not_compared"]}
+        assert reasons["spread-even"] == (None, "no broker has a rack")
+
+    def test_findings_of_rules_that_were_not_checked_before_are_listed(self, write):
+        a = write("a.json", "cluster", cluster(UNEVEN, BLIND))
+        b = write("b.json", "cluster", cluster(UNEVEN))
+        code, out, _ = called("diff", a, b)
+        assert code == 2
+        assert "; 4 findings fixed, 0 introduced; " in out
+        assert "only in b, perhaps not new" in out
+        assert any(line.startswith("error   orders-0: spread-even") for line in out.splitlines())
+
+    def test_rules_that_neither_file_let_check_are_listed(self, write):
+        a = write("a.json", "cluster", cluster(LISTS, BLIND))
+        b = write("b.json", "cluster", cluster(UNEVEN, BLIND))
+        code, out, _ = called("diff", a, b)
+        assert code == 2
+        assert "not checked\n  spread-even, spread-distinct, spread-at-least, rack-count: no" in out
+        printed = document(called("diff", a, b, "--json")[1])
+        assert printed["not_compared"] == []
+        assert printed["not_checked"]["spread-even"] == "no broker has a rack"
+
+    def test_a_snapshot_and_a_plan_have_no_findings_to_compare(self, write):
+        """Nothing is audited, so no number of findings is shown, not even 0."""
+        a, b = write("a.json", "cluster", cluster()), write("b.json", "plan", plan_of())
+        code, out, _ = called("diff", a, b)
+        assert code == 2
+        assert out.splitlines()[0].endswith(" 0 brokers differ")
+        assert "finding" not in out
+        printed = document(called("diff", a, b, "--json")[1])
+        names = ("fixed", "introduced", "maybe_fixed", "maybe_introduced", "not_compared")
+        assert [printed[name] for name in (*names, "not_checked")] == [None] * 6

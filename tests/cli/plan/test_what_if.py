@@ -103,3 +103,41 @@ def test_plans_are_summed_up_and_not_sealed(run_what_if, monkeypatch):
     """The hashes of a plan file cost more than the sums that are shown."""
     monkeypatch.setattr("rackwise.adapters.files.sealed_with_data", lambda _: pytest.fail("sealed"))
     assert run_what_if("--lose", "/a")[0] == 2
+
+
+def test_a_rule_that_is_not_checked_after_the_change_is_no_zero(tmp_path):
+    """No plan exists for 30 replicas on six brokers, so no load is fair and none is checked."""
+    crowded = small_cluster(RACKS, {**GOOD, "u-0": [1, 2, 3], "u-1": [1, 2, 3]}, sizes=None)
+    write_snapshot(crowded, tmp_path / "s.json")
+    words = ("what-if", "--snapshot", tmp_path / "s.json", "--rf", "t=30")
+    code, out, _ = called(*words)
+    assert code == 2
+    rows = [line.split() for line in out.splitlines() if line.startswith("replica-balance ")]
+    assert rows[0][2] != "0"
+    assert rows[0][3:] == ["not", "checked"]
+    assert "findings fixed" not in out
+    assert "not checked in the cluster after: fair loads were not given" in out
+    printed = document(called(*words, "--json")[1])
+    assert printed["fixed"] == []
+    assert {each["rule"] for each in printed["maybe_fixed"]} >= {"replica-balance"}
+    assert "replica-balance" in {each["rule"] for each in printed["not_compared"]}
+
+
+def test_a_finding_that_may_be_new_is_a_difference(tmp_path):
+    """Before the move no broker has a rack; after it two replicas are known to share one."""
+    write_snapshot(small_cluster({1: None, 2: None, 3: None}, {"t-0": [1, 2]}), tmp_path / "s.json")
+    moves = [word for id_ in (1, 2) for word in ("--move", f"{id_}=/a")]
+    words = ("what-if", "--snapshot", tmp_path / "s.json", *moves, "--move", "3=/b")
+    code, out, _ = called(*words)
+    assert code == 2
+    assert "only in the cluster after, perhaps not new" in out
+    assert "error   t-0: spread-even" in out
+    printed = document(called(*words, "--json")[1])
+    assert [each["rule"] for each in printed["introduced"]] == []
+    assert "spread-even" in {each["rule"] for each in printed["maybe_introduced"]}
+
+
+def test_a_cluster_without_racks_lists_what_was_never_checked(run_what_if):
+    code, out, _ = run_what_if("--lose-broker", "1", racks=dict.fromkeys(RACKS))
+    assert code == 2
+    assert "not checked\n  spread-even, spread-distinct, spread-at-least, rack-count: no" in out

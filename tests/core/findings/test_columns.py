@@ -173,3 +173,10 @@ def test_no_findings():
     assert list(found) == []
     assert found.by_rule == {}
     assert found.rows().tolist() == []
+
+
+def test_findings_are_split_by_their_rules(findings):
+    others, chosen = findings.split(["spread-even", "replication"])
+    assert {*chosen.counts} == {"spread-even"}
+    assert {*others.counts} == {*findings.counts} - {"spread-even"}
+    assert len(others) + len(chosen) == len(findings)

@@ -76,7 +76,7 @@ def test_a_cluster_is_equal_to_itself():
     found = diff(cluster, cluster)
     assert found.is_equal
     assert (found.partitions, found.brokers, found.totals) == ((), (), ())
-    assert (len(found.fixed), len(found.introduced)) == (0, 0)
+    assert (len(found.findings.fixed), len(found.findings.introduced)) == (0, 0)
     empty = small_cluster({}, {})
     assert diff(empty, empty).is_equal
     assert kinds_of(diff(empty, cluster)) == {"s-0": "missing", "t-1": "missing"}
@@ -110,10 +110,10 @@ def test_findings_are_fixed_or_introduced():
     a = small_cluster(RACKS, {"s-0": [1, 4], "s-1": [1, 2]})
     b = small_cluster(RACKS, {"s-0": [1, 2], "s-1": [1, 4]})
     found = diff(a, b)
-    assert [(f.rule, f.place) for f in found.fixed if f.rule == "spread-even"] == [
+    assert [(f.rule, f.place) for f in found.findings.fixed if f.rule == "spread-even"] == [
         ("spread-even", "s-0")
     ]
-    assert [(f.rule, f.place) for f in found.introduced if f.rule == "spread-even"] == [
+    assert [(f.rule, f.place) for f in found.findings.introduced if f.rule == "spread-even"] == [
         ("spread-even", "s-1")
     ]
 
@@ -189,11 +189,68 @@ def _key(name):
 @pytest.mark.parametrize("what", ["fixed", "introduced"])
 def test_only_findings_differ(what):
     found = audit(small_cluster(RACKS, {"s-0": [1, 4]}))
-    assert not Diff(**{what: found}).is_equal
-    assert Diff(**{what: found[:0]}).is_equal
+    none = compare_findings(found, found)
+    assert not Diff(findings=replace(none, **{what: found})).is_equal
+    assert Diff(findings=none).is_equal
 
 
 def test_no_findings_are_known_without_two_clusters():
     """They were empty, as if both had been audited."""
     found = diff(small_cluster(RACKS, {"s-0": [1, 4]}), {("s", 0): (1, 2)})
-    assert (found.fixed, found.introduced) == (None, None)
+    assert found.findings is None
+
+
+class TestRulesThatWereNotChecked:
+    """A finding is fixed only where its rule was checked after it, new only where before it."""
+
+    KNOWN = small_cluster(RACKS, {"s-0": [1, 4], "s-1": [1, 2]})
+    UNKNOWN = small_cluster(dict.fromkeys(RACKS), {"s-0": [1, 4], "s-1": [1, 2]})
+    PARTLY = small_cluster({**RACKS, 4: None}, {"s-0": [1, 4], "s-1": [1, 2]})
+
+    def of(self, a, b):
+        found = compare_findings(audit(a), audit(b))
+        names = ("fixed", "introduced", "maybe_fixed", "maybe_introduced")
+        return found, {name: {*getattr(found, name).counts} for name in names}
+
+    def reasons(self, found):
+        return {each.rule: (each.a, each.b) for each in found.not_compared}
+
+    def test_a_cluster_that_lost_its_racks_has_nothing_fixed(self):
+        found, rules = self.of(self.KNOWN, self.UNKNOWN)
+        assert rules == {
+            "fixed": set(),
+            "introduced": {"rack-missing"},
+            "maybe_fixed": {"spread-even", "rack-loss-offline"},
+            "maybe_introduced": set(),
+        }
+        assert self.reasons(found)["spread-even"] == (None, "no broker has a rack")
+        assert "replication" not in self.reasons(found)
+
+    def test_what_was_not_checked_before_may_be_old(self):
+        found, rules = self.of(self.UNKNOWN, self.KNOWN)
+        assert rules == {
+            "fixed": {"rack-missing"},
+            "introduced": set(),
+            "maybe_fixed": set(),
+            "maybe_introduced": {"spread-even", "rack-loss-offline"},
+        }
+        assert self.reasons(found)["spread-even"] == ("no broker has a rack", None)
+
+    def test_one_broker_without_a_rack_leaves_findings_open(self):
+        found, rules = self.of(self.KNOWN, self.PARTLY)
+        assert "spread-even" in rules["maybe_fixed"]
+        assert rules["fixed"] == set()
+        assert self.reasons(found)["spread-even"] == (None, "no rack is known of 1 live broker")
+
+    def test_rules_that_neither_checked_for_the_same_reason_are_compared(self):
+        found, _ = self.of(self.UNKNOWN, self.UNKNOWN)
+        assert found.not_compared == ()
+        assert found.not_checked["spread-even"] == "no broker has a rack"
+        assert diff(self.UNKNOWN, self.UNKNOWN).is_equal
+
+    def test_clusters_are_not_equal_if_only_one_could_be_checked(self):
+        seen = small_cluster(RACKS, {"s-0": [1, 2]}, min_isr=1)
+        hidden = small_cluster(RACKS, {"s-0": [1, 2]}, min_isr=None)
+        found = diff(seen, hidden)
+        assert (found.partitions, found.brokers) == ((), ())
+        assert not found.is_equal

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
         BrokerStateDocument,
         DiffDocument,
         ReplicaListsDocument,
+        RuleNotComparedDocument,
     )
-    from rackwise.core.planning.diff import Comparable, Diff, ReplicaLists
+    from rackwise.core.planning.diff import Comparable, Diff, FindingsDiff, ReplicaLists
     from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
 
@@ -106,6 +107,7 @@ def _document(found: Diff, a: FileKind, b: FileKind) -> DiffDocument:
         TotalDiffDocument,
     )
 
+    findings = found.findings
     return DiffDocument(
         a=a,
         b=b,
@@ -129,9 +131,22 @@ def _document(found: Diff, a: FileKind, b: FileKind) -> DiffDocument:
             )
             for each in found.brokers
         ),
-        fixed=finding_rows(found.fixed or ()),
-        introduced=finding_rows(found.introduced or ()),
+        fixed=None if findings is None else finding_rows(findings.fixed),
+        introduced=None if findings is None else finding_rows(findings.introduced),
+        maybe_fixed=None if findings is None else finding_rows(findings.maybe_fixed),
+        maybe_introduced=None if findings is None else finding_rows(findings.maybe_introduced),
+        not_compared=None if findings is None else not_compared_rows(findings),
+        not_checked=None if findings is None else findings.not_checked,
         totals={total.name: TotalDiffDocument(a=total.a, b=total.b) for total in found.totals},
+    )
+
+
+def not_compared_rows(found: FindingsDiff) -> tuple[RuleNotComparedDocument, ...]:
+    """The rules that were not compared, as rows of a document."""
+    from rackwise.cli.plan.documents import RuleNotComparedDocument
+
+    return tuple(
+        RuleNotComparedDocument(rule=each.rule, a=each.a, b=each.b) for each in found.not_compared
     )
 
 

@@ -11,7 +11,9 @@ from rackwise.cli.tables import (
     columns_text,
     finding_text,
     rest_lines,
+    skipped_text,
 )
+from rackwise.core.audit import unchecked_placement
 from rackwise.core.text import counted, escaped
 from rackwise.core.traffic import usd_of
 from rackwise.report.formats import bytes_change_text, bytes_text, change_text, usd_text
@@ -20,7 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rackwise.core.findings import Findings
-    from rackwise.core.planning.diff import BrokerDiff, Diff, PartitionDiff, ReplicaLists, TotalDiff
+    from rackwise.core.planning.diff import (
+        BrokerDiff,
+        Diff,
+        FindingsDiff,
+        PartitionDiff,
+        ReplicaLists,
+        TotalDiff,
+    )
     from rackwise.core.racks import Rack
 
 ABSENT = "-"
@@ -56,19 +65,25 @@ def diff_text(found: Diff, *, has_color: bool) -> str:
         _summary(found),
         _brokers_text(found.brokers),
         _partitions_text(found.partitions),
-        findings_text("fixed", found.fixed, has_color=has_color),
-        findings_text("introduced", found.introduced, has_color=has_color),
+        *compared_texts(found.findings, ("a", "b"), has_color=has_color),
         totals_text(found.totals, ("a", "b")),
     ]
     return "\n\n".join(filter(None, parts))
 
 
 def _summary(found: Diff) -> str:
-    return (
+    places = (
         f"{counted(len(found.partitions), 'partition')} and "
-        f"{counted(len(found.brokers), 'broker')} differ; "
-        f"{counted(len(found.fixed or ()), 'finding')} fixed, "
-        f"{len(found.introduced or ())} introduced"
+        f"{counted(len(found.brokers), 'broker')} differ"
+    )
+    findings = found.findings
+    if findings is None:
+        return places
+    rules = len(findings.not_compared)
+    return (
+        f"{places}; {counted(len(findings.fixed), 'finding')} fixed, "
+        f"{len(findings.introduced)} introduced"
+        + (f"; {counted(rules, 'rule')} not compared" if rules else "")
     )
 
 
@@ -117,6 +132,40 @@ def findings_text(what: str, findings: Findings | None, *, has_color: bool) -> s
     shown = findings.worst_first()[:SHOWN]
     lines += [finding_text(finding, has_color=has_color) for finding in shown]
     return "\n".join([*lines, *rest_lines(len(findings))])
+
+
+def compared_texts(
+    found: FindingsDiff | None, sides: tuple[str, str], *, has_color: bool
+) -> tuple[str, ...]:
+    """The parts of a text about findings; `sides`: what the first and second audit are called."""
+    if found is None:
+        return ()
+    maybe = found.maybe_introduced
+    return (
+        findings_text("fixed", found.fixed, has_color=has_color),
+        findings_text("introduced", found.introduced, has_color=has_color),
+        findings_text(f"only in {sides[1]}, perhaps not new", maybe, has_color=has_color),
+        _not_compared_text(found, sides),
+        skipped_text(unchecked_placement(found.not_checked)),
+    )
+
+
+def _not_compared_text(found: FindingsDiff, sides: tuple[str, str]) -> str:
+    """List the rules that one side did not check, by reason; empty without any."""
+    by_reason: dict[tuple[str | None, str | None], list[str]] = {}
+    for each in found.not_compared:
+        by_reason.setdefault((each.a, each.b), []).append(each.rule)
+    lines = []
+    for reasons, rules in by_reason.items():
+        why = [
+            f"not checked in {side}: {escaped(reason)}"
+            for side, reason in zip(sides, reasons, strict=True)
+            if reason is not None
+        ]
+        gone = sum(found.maybe_fixed.counts.get(rule, 0) for rule in rules)
+        left = [f"{counted(gone, 'finding')} only in {sides[0]}"] if gone else []
+        lines.append(f"  {', '.join(rules)}: {'; '.join([*why, *left])}")
+    return "\n".join(["not compared", *lines]) if lines else ""
 
 
 def totals_text(totals: Sequence[TotalDiff], sides: tuple[str, str]) -> str:

@@ -164,6 +164,18 @@ class TotalDiffDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuleNotComparedDocument:
+    """A rule that only one of two audits checked, or that they did not check for other reasons."""
+
+    rule: str
+    """Name of the rule."""
+    a: str | None
+    """Why the first audit did not check it, or not everywhere; null if it did."""
+    b: str | None
+    """Why the second audit did not check it, or not everywhere; null if it did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DiffDocument:
     """The differences of two snapshots, plans or reassignments."""
 
@@ -173,15 +185,24 @@ class DiffDocument:
     b: Literal["snapshot", "plan", "reassignment"]
     """Kind of file B."""
     is_equal: bool
-    """Whether nothing differs."""
+    """Whether nothing differs, and each rule was compared."""
     partitions: tuple[PartitionDiffDocument, ...]
     """Partitions that differ."""
     brokers: tuple[BrokerDiffDocument, ...]
     """Brokers that differ."""
-    fixed: tuple[FindingDocument, ...]
-    """Findings that only A has."""
-    introduced: tuple[FindingDocument, ...]
-    """Findings that only B has."""
+    fixed: tuple[FindingDocument, ...] | None
+    """Findings that only A has, of rules that were checked in B; null unless both are snapshots."""
+    introduced: tuple[FindingDocument, ...] | None
+    """Findings that only B has, of rules that were checked in A; null unless both are snapshots."""
+    maybe_fixed: tuple[FindingDocument, ...] | None
+    """Findings that only A has, of rules that were not checked in B; null as `fixed`."""
+    maybe_introduced: tuple[FindingDocument, ...] | None
+    """Findings that only B has, of rules that were not checked in A; null as `fixed`."""
+    not_compared: tuple[RuleNotComparedDocument, ...] | None
+    """Rules that were checked in one file only, or not checked for other reasons; null as `fixed`.
+    """
+    not_checked: Mapping[str, str] | None
+    """Rule that was checked in neither file -> the reason; null as `fixed`."""
     totals: Mapping[str, TotalDiffDocument]
     """Total -> its values in two plans, equal ones included."""
 
@@ -221,6 +242,12 @@ class WhatIfDocument:
     """Findings that the changes remove."""
     introduced: tuple[FindingDocument, ...]
     """Findings that the changes add."""
+    maybe_fixed: tuple[FindingDocument, ...]
+    """Findings before the changes, of rules that were not checked after them."""
+    maybe_introduced: tuple[FindingDocument, ...]
+    """Findings after the changes, of rules that were not checked before them."""
+    not_compared: tuple[RuleNotComparedDocument, ...]
+    """Rules that were checked on one side only; `a` is before the changes, `b` after them."""
 
 
 CODEC: Final = Codec(forms={Plan: PLAN, Totals: PLAN_CODEC.form(Totals)})

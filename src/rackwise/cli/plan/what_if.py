@@ -66,8 +66,8 @@ def what_if(
 ) -> int:
     """Show what a change breaks, what the loss of a rack then does, and what a plan would cost.
 
-    Brokers are added and moved first, then lost. Reads only. Exit codes: 0 no new finding, 2 new
-    findings, 1 error.
+    Brokers are added and moved first, then lost. Reads only. Exit codes: 0 no new finding, 2
+    findings that are new or may be, 1 error.
     """
     shell: Shell = context.obj
     changes = tuple(_changes(add or (), move or (), lose or (), lose_broker or (), rf or ()))
@@ -105,7 +105,8 @@ def what_if(
         from rackwise.cli.plan.what_if_text import what_if_text
 
         shell.text(what_if_text(changes, before, after, found, has_color=shell.has_color()))
-    return 2 if len(found.introduced.at_least(job.policy.audit.fail_on)) else 0
+    new = (found.introduced, found.maybe_introduced)
+    return 2 if any(each.at_least(job.policy.audit.fail_on) for each in new) else 0
 
 
 def _changes(
@@ -177,6 +178,7 @@ def _document(
     changes: Sequence[Change], before: WhatIfSide, after: WhatIfSide, found: FindingsDiff
 ) -> WhatIfDocument:
     from rackwise.cli.documents import finding_rows
+    from rackwise.cli.plan.diff import not_compared_rows
     from rackwise.cli.plan.documents import WhatIfDocument
     from rackwise.cli.plan.what_if_text import what_if_change_text
 
@@ -188,6 +190,9 @@ def _document(
         after=_side_document(after),
         fixed=finding_rows(found.fixed),
         introduced=finding_rows(found.introduced),
+        maybe_fixed=finding_rows(found.maybe_fixed),
+        maybe_introduced=finding_rows(found.maybe_introduced),
+        not_compared=not_compared_rows(found),
     )
 
 

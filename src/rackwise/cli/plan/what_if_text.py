@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.cli.plan.diff_text import ABSENT, findings_text, totals_text
+from rackwise.cli.plan.diff_text import ABSENT, compared_texts, totals_text
 from rackwise.cli.tables import cluster_title, columns_text
 from rackwise.core.planning.diff import TotalDiff, compare_totals
 from rackwise.core.planning.model import Totals
@@ -54,8 +54,7 @@ def what_if_text(
             f"{', '.join(map(what_if_change_text, changes))}"
         ),
         _counts(before.findings, after.findings),
-        findings_text("fixed", found.fixed, has_color=has_color),
-        findings_text("introduced", found.introduced, has_color=has_color),
+        *compared_texts(found, ("the cluster before", "the cluster after"), has_color=has_color),
         _losses(before.losses, after.losses),
         _plans(before, after),
     ]
@@ -82,14 +81,20 @@ def _counts(before: Findings, after: Findings) -> str:
         (
             rule,
             str(RULES[rule].severity),
-            str(before.counts.get(rule, 0)),
-            str(after.counts.get(rule, 0)),
+            _count(before, rule),
+            _count(after, rule),
         )
         for rule in RULES
         if rule in before.counts or rule in after.counts
     ]
     header = ("rule", "severity", *SIDES)
     return columns_text(header, rows, numbers={2, 3}) if rows else "no findings"
+
+
+def _count(findings: Findings, rule: str) -> str:
+    """Format the number of findings; none are not 0 if the rule was not checked."""
+    count = findings.counts.get(rule, 0)
+    return "not checked" if not count and rule in findings.not_checked else str(count)
 
 
 def _losses(before: Sequence[RackLossDocument], after: Sequence[RackLossDocument]) -> str:

@@ -238,6 +238,13 @@ class Findings(Sequence[Finding]):
         is_more[order] = np.arange(len(self)) - starts >= counts[mine[order]]
         return self._select(is_more)
 
+    def split(self, rules: Iterable[str]) -> tuple[Findings, Findings]:
+        """The findings of all other rules, and those of these rules."""
+        names = {*rules}
+        wanted = np.array([rule.name in names for rule in self.rules])
+        is_chosen = np.take(wanted, self.columns["rule"])
+        return self._select(~is_chosen), self._select(is_chosen)
+
     def rows(self, severity: Severity | Threshold = "info") -> NDArray[np.int64]:
         """Rows of the partition table with a finding of this severity or worse, rising."""
         rows = self.columns["row"][self._has_severity(_severities_from(severity))]

@@ -16,7 +16,18 @@ differ from a cluster. If two plans move a partition to the same list from diffe
 differs: the plans were made from different clusters.
 
 Findings are compared by rule and place, without their numbers. A rack that holds one replica too
-many in one cluster and two in the other is the same finding.
+many in one cluster and two in the other is the same finding. A finding is fixed only if its rule
+was checked in `b`, and introduced only if its rule was checked in `a`:
+
+```
+spread-even   a            b            orders-0 only in a     orders-0 only in b
+checked       yes          yes          fixed                  introduced
+checked       yes          no           not known              introduced
+checked       no           yes          fixed                  not known
+```
+
+A rule that was not checked in some places counts as not checked. Two audits that leave out the same
+for the same reason are compared as if both had checked it.
 
 Limits: this module does not say which input is better.
 """
@@ -92,13 +103,32 @@ class BrokerDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuleNotCompared:
+    """A rule that only one of two audits checked, or that they did not check for other reasons."""
+
+    rule: str
+    a: str | None
+    """Why the first audit did not check it, or not everywhere; None if it did."""
+    b: str | None
+    """Why the second audit did not check it, or not everywhere; None if it did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingsDiff:
     """The findings that only one of two audits has."""
 
     fixed: Findings
-    """Findings that only the first audit has."""
+    """Findings that only the first audit has, of rules that the second one checked."""
     introduced: Findings
-    """Findings that only the second audit has."""
+    """Findings that only the second audit has, of rules that the first one checked."""
+    maybe_fixed: Findings
+    """Findings that only the first audit has, of rules that the second one did not check."""
+    maybe_introduced: Findings
+    """Findings that only the second audit has, of rules that the first one did not check."""
+    not_compared: tuple[RuleNotCompared, ...]
+    """The rules of the last two, with or without findings, in listing order."""
+    not_checked: Mapping[str, str]
+    """Rules that neither audit checked, or not everywhere, for the same reason; rule -> reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,19 +151,20 @@ class Diff:
     """Partitions that differ, in canonical order."""
     brokers: tuple[BrokerDiff, ...] = ()
     """Brokers that differ, in order of their ids."""
-    fixed: Findings | None = None
-    """Findings of cluster `a` that `b` does not have; None unless both inputs are clusters."""
-    introduced: Findings | None = None
-    """Findings of cluster `b` that `a` does not have; None unless both inputs are clusters."""
+    findings: FindingsDiff | None = None
+    """The findings that only one cluster has; None unless both inputs are clusters."""
     totals: tuple[TotalDiff, ...] = ()
     """All totals of two plans, equal ones included."""
 
     @property
     def is_equal(self) -> bool:
-        """Whether there is no difference."""
-        return not (self.partitions or self.brokers or self.fixed or self.introduced) and all(
-            total.a == total.b for total in self.totals
-        )
+        """Whether there is no difference, and each rule was compared."""
+        found = self.findings
+        return not (
+            self.partitions
+            or self.brokers
+            or (found and (found.fixed or found.introduced or found.not_compared))
+        ) and all(total.a == total.b for total in self.totals)
 
 
 def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
@@ -142,27 +173,37 @@ def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
     Raises what `audit` raises.
     """
     brokers: tuple[BrokerDiff, ...] = ()
-    fixed: Findings | None = None
-    introduced: Findings | None = None
+    findings: FindingsDiff | None = None
     totals: tuple[TotalDiff, ...] = ()
     if isinstance(a, Cluster) and isinstance(b, Cluster):
         brokers = tuple(_brokers(a, b))
         findings = compare_findings(audit(a, policy), audit(b, policy))
-        fixed, introduced = findings.fixed, findings.introduced
     if isinstance(a, Plan) and isinstance(b, Plan):
         totals = compare_totals(a.totals, b.totals)
     return Diff(
         partitions=tuple(_partitions(a, b)),
         brokers=brokers,
-        fixed=fixed,
-        introduced=introduced,
+        findings=findings,
         totals=totals,
     )
 
 
 def compare_findings(a: Findings, b: Findings) -> FindingsDiff:
     """The findings that only one of two audits has; the numbers in a finding are not compared."""
-    return FindingsDiff(fixed=a.beyond(b), introduced=b.beyond(a))
+    left, right = a.not_checked, b.not_checked
+    differing = [rule.name for rule in a.rules if left.get(rule.name) != right.get(rule.name)]
+    fixed, maybe_fixed = a.beyond(b).split(name for name in differing if name in right)
+    introduced, maybe_introduced = b.beyond(a).split(name for name in differing if name in left)
+    return FindingsDiff(
+        fixed=fixed,
+        introduced=introduced,
+        maybe_fixed=maybe_fixed,
+        maybe_introduced=maybe_introduced,
+        not_compared=tuple(
+            RuleNotCompared(rule=name, a=left.get(name), b=right.get(name)) for name in differing
+        ),
+        not_checked={name: why for name, why in left.items() if right.get(name) == why},
+    )
 
 
 def compare_totals(a: Totals, b: Totals) -> tuple[TotalDiff, ...]:
