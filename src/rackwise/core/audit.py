@@ -26,9 +26,10 @@ orders-2  [1 3 5], ISR [1 3]       dead-replica: wanted live brokers only; had 5
 
 Brokers without a rack. With `racks.missing = "error"` each live one is a finding. The replicas on
 them are in no rack and do not affect a spread, so the rules about spread and rack loss are also in
-`not_checked`: two replicas may share a rack that is not known. With `one-rack` they form one more rack, as in
-KRaft. With `unaware` no spread rule is checked while a live broker has no rack. A broker whose rack
-is odd (`core.odd_racks`) is a finding of its own, and counts as a broker without a rack.
+`not_checked`: two replicas may share a rack that is not known. With `one-rack` they form one more
+rack, as in KRaft. With `unaware` no spread rule is checked while a live broker has no rack. A
+broker whose rack is odd (`core.odd_racks`) is a finding of its own, and counts as a broker without
+a rack.
 
 What this does not do: ask a running broker, say which replica to move, or check what no rule of the
 policy asks for. Source: KIP-36, KIP-73, KIP-392, KIP-455, KIP-879.
