@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from rackwise.adapters import files
+from rackwise.adapters.clock import SHIFT
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from refusals import called
@@ -76,7 +77,8 @@ class Fleet:
         """A run of the night in this process; its steps are processes."""
         command, environ = self.command(at, *words)
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in environ.items():
+            # A night sets it; so it is absent again after the block.
+            for name, value in {SHIFT: "0", **environ}.items():
                 patch.setenv(name, value)
             return Ended(*called(*command))
 

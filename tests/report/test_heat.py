@@ -28,9 +28,9 @@ def test_sums_exclude_local_and_unknown_bytes():
     (heat,), left_out = heat_maps(rows)
     assert left_out == 0
     assert heat.sums == {"level": 1, "bytes": 17, "bytes-cross": 9, "usd": "0.000000009"}
-    assert [row.crossing.bytes.text for row in heat.rows] == ["7", "2"]
-    assert [cell.bytes.text for cell in heat.received] == ["2", "7", "0"]
-    assert heat.crossing.bytes.text == "9"
+    assert [row.crossing.bytes.text for row in heat.rows] == ["7 bytes", "2 bytes"]
+    assert [cell.bytes.text for cell in heat.received] == ["2 bytes", "7 bytes", "0 bytes"]
+    assert heat.crossing.bytes.text == "9 bytes"
 
 
 def test_a_rack_and_its_descendant_are_local():

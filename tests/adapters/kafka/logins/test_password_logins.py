@@ -195,6 +195,7 @@ class TestRotatedPassword:
         with webhook() as hook:
             fleet = Fleet(tmp_path, {"prod": keys}, url=hook.url)
             monkeypatch.setenv("RACKWISE_HOOK", hook.url)
+            monkeypatch.setenv(SHIFT, "0")  # a night sets it
 
             def night(at):
                 words = ["--fleet", fleet.file, "--out", fleet.data, "--at", at, *fleet.words]
