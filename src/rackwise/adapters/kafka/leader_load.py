@@ -20,6 +20,7 @@ from kafka import TopicPartition
 from kafka.admin import OffsetSpec
 
 from rackwise.adapters.kafka.connect import Message, ask
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,7 +58,7 @@ def leader_rack_load(
 
 def _leader_racks(admin: Message, topic: str) -> dict[int, str | None]:
     """Partition -> rack of its leader; partitions without a leader are left out."""
-    doing = f"describe {topic}"
+    doing = f"describe {escaped(topic)}"
     brokers = ask(admin, admin.describe_cluster, doing=doing)["brokers"]
     (described,) = ask(admin, lambda: admin.describe_topics([topic]), doing=doing)
     racks = {broker["broker_id"]: broker["rack"] for broker in brokers}
@@ -71,6 +72,8 @@ def _leader_racks(admin: Message, topic: str) -> dict[int, str | None]:
 def _end_offsets(admin: Message, topic: str, partitions: Mapping[int, object]) -> dict[int, int]:
     wanted = {TopicPartition(topic, each): OffsetSpec.LATEST for each in partitions}
     found = ask(
-        admin, lambda: admin.list_partition_offsets(wanted), doing=f"list the offsets of {topic}"
+        admin,
+        lambda: admin.list_partition_offsets(wanted),
+        doing=f"list the offsets of {escaped(topic)}",
     )
     return {where.partition: each.offset for where, each in found.items()}
