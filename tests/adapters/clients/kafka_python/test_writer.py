@@ -11,6 +11,7 @@ from kafka_traffic import create, delete
 from rackwise.adapters.clients.kafka_python.records import Reach, ends, rack_here, records
 from rackwise.adapters.clients.kafka_python.writer import write
 from rackwise.adapters.kafka import connect
+from rackwise.core.errors import ServerRefused
 from rackwise.core.partitioner import partition_for_key
 
 pytestmark = pytest.mark.kafka
@@ -52,3 +53,17 @@ def test_without_a_rack_all_partitions_are_written_to(reach, monkeypatch):
     monkeypatch.delenv("RACK_OF_THIS_TEST", raising=False)
     assert set(write(reach, TOPIC, [(None, bytes(9000))] * 60)) == {0, 1, 2}
     assert write(reach, TOPIC, []) == {}
+
+
+def test_a_record_that_the_broker_rejects_is_no_broker_that_does_not_answer(reach):
+    with closing(connect(reach.bootstrap)) as admin:
+        create(admin, "short-records", [[0]], max_message_bytes="200")
+        try:
+            with pytest.raises(ServerRefused) as caught:
+                write(reach, "short-records", [(None, bytes(5000))])
+        finally:
+            delete(admin, "short-records")
+    assert caught.value.message.startswith(
+        "the cluster rejected the request to write to topic short-records: "
+    )
+    assert caught.value.had == "MessageSizeTooLargeError"

@@ -29,8 +29,10 @@ from kafka import KafkaConsumer, TopicPartition
 from rackwise.adapters.clients.private import cluster_of
 from rackwise.adapters.clients.rack import detect_rack
 from rackwise.adapters.kafka.client_config import read_client_config
+from rackwise.adapters.kafka.connect import is_transient, to_rackwise_error
 from rackwise.adapters.kafka.logins.quiet_logs import quiet_logs
 from rackwise.adapters.kafka.logins.token_login import check_tokens
+from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.core.errors import InvalidConfig, ServerRefused, Unreachable
 from rackwise.core.text import escaped
@@ -38,6 +40,8 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from uuid import UUID
+
+    from rackwise.core.errors import RackwiseError
 
 PATIENCE_S = 60.0
 """A partition that returns nothing for this long is unreachable."""
@@ -67,7 +71,7 @@ class Reach:
 def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
     """Partition -> its first offset, and the offset after its last.
 
-    Raises `InvalidConfig` for a topic that does not exist, `Unreachable`.
+    Raises `InvalidConfig` for a topic that does not exist, and the errors of `client_error`.
     """
     with _knowing(reach, topic) as (consumer, numbers):
         places = [TopicPartition(topic, number) for number in sorted(numbers)]
@@ -100,14 +104,15 @@ def _knowing(reach: Reach, topic: str) -> Iterator[tuple[Any, set[int]]]:
                 )
             yield consumer, numbers
         except kafka_errors.KafkaError as error:
-            raise unreachable(reach, error) from error
+            doing = f"describe topic {escaped(topic)}"
+            raise client_error(reach, error, doing=doing) from error
 
 
 def records(reach: Reach, topic: str, partition: int, start: int, end: int) -> Iterator[list[Any]]:
     """All records with `start <= offset < end`, in lists as they arrive.
 
     A compacted topic, or one with transactions, gives fewer. Raises `ServerRefused` if an offset
-    no longer exists, `Unreachable`.
+    no longer exists, and the errors of `client_error`.
     """
     place = TopicPartition(topic, partition)
     with closing(_consumer(reach)) as consumer:
@@ -125,7 +130,8 @@ def records(reach: Reach, topic: str, partition: int, start: int, end: int) -> I
             ) as e:
                 raise _gone(topic, partition, at) from e
             except kafka_errors.KafkaError as error:
-                raise unreachable(reach, error) from error
+                doing = f"read topic {escaped(topic)}"
+                raise client_error(reach, error, doing=doing, operation="Read") from error
             if wanted := [each for each in found.get(place, ()) if each.offset < end]:
                 yield wanted
             if found:
@@ -147,7 +153,7 @@ def _consumer(reach: Reach) -> Any:  # noqa: ANN401 (kafka-python has no types)
             **security_of(reach),
         )
     except kafka_errors.KafkaError as error:
-        raise unreachable(reach, error) from error
+        raise client_error(reach, error, doing="connect") from error
 
 
 def rack_here(reach: Reach) -> str | None:
@@ -169,8 +175,23 @@ def security_of(reach: Reach) -> dict[str, Any]:
     return arguments
 
 
+def client_error(
+    reach: Reach, error: kafka_errors.KafkaError, *, doing: str, operation: str = "Describe"
+) -> RackwiseError:
+    """The error of our tree for an error of kafka-python in a process of a cluster.
+
+    `doing` completes "the request to ..."; `operation`: the right that it needs. `Unreachable` for
+    brokers that do not answer, `MissingPermission`, `AuthenticationFailed` or `ServerRefused`.
+    """
+    if isinstance(error, kafka_errors.AuthorizationError):
+        return missing_permission(type(error).__name__, doing=doing, operation=operation)
+    if is_transient(error):
+        return unreachable(reach, error)
+    return to_rackwise_error(error, doing=doing)
+
+
 def unreachable(reach: Reach, error: Exception | None) -> Unreachable:
-    """The error for brokers that do not answer, or answer with an error."""
+    """The error for brokers that do not answer. `error`: the last one, or None for silence."""
     why = type(error).__name__ if error is not None else f"nothing in {PATIENCE_S:.0f} s"
     return Unreachable(
         f"the brokers at {escaped(reach.bootstrap)} did not answer process {os.getpid()}: {why}",

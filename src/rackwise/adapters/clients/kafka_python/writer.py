@@ -24,10 +24,11 @@ from kafka import KafkaProducer
 from rackwise.adapters.clients.kafka_python.producer import RackAwareProducer
 from rackwise.adapters.clients.kafka_python.records import (
     CLIENT_ID,
+    client_error,
     rack_here,
     security_of,
-    unreachable,
 )
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,7 @@ def write(
 ) -> dict[int, int]:
     """Write the key and value of each record and wait until all are acknowledged.
 
-    Returns partition -> number of records. Raises `Unreachable`.
+    Returns partition -> number of records. Raises the errors of `records.client_error`.
     """
     written: Counter[int] = Counter()
     try:
@@ -58,7 +59,8 @@ def write(
             producer.flush()
             written += _acknowledged(waiting)
     except kafka_errors.KafkaError as error:
-        raise unreachable(reach, error) from error
+        doing = f"write to topic {escaped(topic)}"
+        raise client_error(reach, error, doing=doing, operation="Write") from error
     return dict(sorted(written.items()))
 
 
