@@ -27,7 +27,7 @@ from rackwise.core.errors import (
 )
 from rackwise.core.owners import OwnerGlob, Owners
 from rackwise.core.racks import Rack
-from rackwise.core.traffic import RateRow
+from rackwise.core.traffic import MAX_RATE, RateRow
 
 
 def rows(data, required=("a", "b"), optional=("c",)):
@@ -189,7 +189,7 @@ class TestRates:
         (tmp_path / "r.csv").write_text(
             "cluster,topic,bytes_in_per_s,client_group,bytes_out_per_s\n"
             "demo,orders,314572800,,\n"
-            "demo,orders,,billing,9223372036854775807\n"
+            "demo,orders,,billing,1000000000000\n"
         )
         assert read_rates(tmp_path / "r.csv") == (
             RateRow(cluster="demo", topic="orders", bytes_in_per_s=314572800),
@@ -197,7 +197,7 @@ class TestRates:
                 cluster="demo",
                 topic="orders",
                 client_group="billing",
-                bytes_out_per_s=2**63 - 1,
+                bytes_out_per_s=MAX_RATE,
             ),
         )
 
@@ -219,14 +219,18 @@ class TestRates:
             ("c,t,1,,5", "client_group: expected a value, got an empty cell"),
             (
                 "c,t,-1,,",
-                'bytes_in_per_s: expected bytes per second, an integer of 0 or more, got "-',
+                "bytes_in_per_s: expected bytes per second, an integer of 0 to 1000000000000, got",
             ),
             (
                 "c,t,1.5,,",
-                'bytes_in_per_s: expected bytes per second, an integer of 0 or more, got "',
+                "bytes_in_per_s: expected bytes per second, an integer of 0 to 1000000000000, got",
+            ),
+            (
+                "c,t,1000000000001,,",
+                "bytes_in_per_s: expected bytes per second, an integer of 0 to 1000000000000, got",
             ),
             ("c,t,9223372036854775808,,", "bytes_in_per_s: expected bytes per second, an"),
-            ("c,t,,g,5MB", "bytes_out_per_s: expected bytes per second, an integer of 0 or more"),
+            ("c,t,,g,5MB", "bytes_out_per_s: expected bytes per second, an integer of 0 to"),
         ],
     )
     def test_bad_rows(self, row, message):

@@ -22,7 +22,7 @@ from rackwise.adapters.files.tables.csv import CsvRow, table_of
 from rackwise.core.errors import InvalidRack, InvalidRates
 from rackwise.core.racks import Rack
 from rackwise.core.text import escaped
-from rackwise.core.traffic import RateRow
+from rackwise.core.traffic import MAX_RATE, RateRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,8 +32,7 @@ RATE_COLUMNS = ("cluster", "topic", "bytes_in_per_s", "client_group", "bytes_out
 CLIENT_COLUMNS = ("client_id", "client_group", "principal")
 """What a row of a client table may name a client by."""
 
-_MAX_RATE = 2**63 - 1
-_MAX_DIGITS = 19
+_MAX_DIGITS = len(str(MAX_RATE))
 
 
 def read_rates(path: str | Path, *, max_bytes: int = MAX_BYTES) -> tuple[RateRow, ...]:
@@ -131,7 +130,9 @@ def _rate(row: CsvRow, column: str) -> int | None:
     if not text:
         return None
     is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
-    if is_number and int(text) <= _MAX_RATE:
+    if is_number and int(text) <= MAX_RATE:
         return int(text)
-    row.wrong(column, "bytes per second, an integer of 0 or more", hint="write 314572800, no unit")
+    row.wrong(
+        column, f"bytes per second, an integer of 0 to {MAX_RATE}", hint="write 314572800, no unit"
+    )
     return 0
