@@ -57,6 +57,8 @@ def test_a_key_of_a_cluster_wins_over_the_default_and_the_others_keep_it():
     [
         ({}, "clusters.eu", 'missing key "bootstrap"'),
         ({"bootstrap": "k1"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
+        ({"bootstrap": "k 1:9092"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
+        ({"bootstrap": "k\x1b[0m:1"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
         ({"bootstrap": "k1:0"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
         ({"bootstrap": "k1:65536"}, "clusters.eu.bootstrap", "expected HOST:PORT"),
         ({"bootstrap": "k1:1,"}, "clusters.eu.bootstrap", "expected HOST:PORT"),

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from rackwise.core.byte_sizes import size_in_bytes
 from rackwise.core.daily_hours import HOURS_HINT, HOURS_PATTERN, HOURS_WANTED, DailyHours
 from rackwise.core.errors import InvalidConfig, InvalidFleetFile
+from rackwise.core.host_port import host_and_port
 from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.json.declare import Checked
 from rackwise.core.json.faults import Fault, quoted
@@ -58,9 +59,7 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """The name of an environment variable in a reference."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_SERVER = re.compile(r"[^\s,]+:([0-9]{1,5})")
 _QUOTED_KEY = re.compile(r'\["((?:[^"\\]|\\.)*)"\]')
-_MOST_PORT = 2**16 - 1
 _LONGEST_SIZE = 30
 
 
@@ -102,8 +101,7 @@ class _ServersForm(TextsForm):
 
     @override
     def _is_right(self, text: str) -> bool:
-        found = _SERVER.fullmatch(text)
-        return found is not None and 0 < int(found[1]) <= _MOST_PORT
+        return host_and_port(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

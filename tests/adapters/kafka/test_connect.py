@@ -68,7 +68,21 @@ def test_servers_are_host_and_port():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a", "a:", ":1", "a:0", "a:65536", "a:x", "a:1,", "a:\u0661", "a:" + "1" * 5000]
+    "text",
+    [
+        "",
+        "a",
+        "a:",
+        ":1",
+        "a:0",
+        "a:65536",
+        "a:x",
+        "a:1,",
+        "k 1:9",
+        "k\x1b[0m:9",
+        "a:\u0661",
+        "a:" + "1" * 5000,
+    ],
 )
 def test_other_servers_are_refused(text):
     with pytest.raises(InvalidConfig, match="invalid bootstrap server: expected HOST:PORT"):

@@ -140,7 +140,7 @@ class TestAddresses:
         "text",
         [
             *("", "x", ":1", "x:", "x:65536", "x:-1", "x:\u0661", "x:" + "9" * 5000),
-            *("a\x1b:1", "\udcff:1", "a" * 256 + ":1"),
+            *("a 1:1", "a\x1b:1", "\udcff:1", "a" * 256 + ":1"),
         ],
     )
     def test_what_is_none(self, text):

@@ -43,6 +43,7 @@ from rackwise.core.errors import (
     SettingsWarning,
     Unreachable,
 )
+from rackwise.core.host_port import host_and_port
 from rackwise.core.override import override
 from rackwise.core.text import escaped
 
@@ -115,7 +116,7 @@ def connect_as(
     *,
     timeout_s: float | None = None,
 ) -> Admin:
-    """The same, for the kind of client that `open_client` creates."""
+    """As `connect`, with a client that `open_client` creates."""
     servers = bootstrap_servers(bootstrap)
     settings = client_config or {}
     arguments = security_arguments(settings, servers)
@@ -151,8 +152,7 @@ def bootstrap_servers(text: str) -> list[str]:
     """`["a:9092", "b:9092"]` from `a:9092,b:9092`. Raises `InvalidConfig`."""
     servers = [server.strip() for server in text.split(",")]
     for server in servers:
-        host, _, port = server.rpartition(":")
-        if not host or not 0 < _number(port) < 1 << 16:
+        if host_and_port(server) is None:
             raise InvalidConfig(
                 f"invalid bootstrap server: expected HOST:PORT, got {escaped(server) or 'nothing'}",
                 wanted="HOST:PORT",

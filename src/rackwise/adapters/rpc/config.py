@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from rackwise.adapters.secret_files import check_own, check_private
 from rackwise.core.errors import InvalidConfig, Unreachable
+from rackwise.core.host_port import host_and_port
 from rackwise.core.replica_service.answers import MOST_WAIT_MS
 from rackwise.core.text import escaped
 from rackwise.core.wire.headers import MOST_FRAME
@@ -33,9 +34,6 @@ BACKLOG = 1024
 RESERVED_KEYS = (3, 17, 18, 36)
 """API keys that the server answers as every broker does."""
 _KEY_END = 1 << 15
-_PORT_END = 1 << 16
-_MOST_HOST = 255
-"""Characters of a host name (RFC 1035)."""
 _SHOWN = 60
 
 
@@ -139,18 +137,15 @@ class ServeConfig:
 
 def address_of(text: str, *, option: str, least_port: int = 0) -> tuple[str, int]:
     """Parse `HOST:PORT` or `[::1]:PORT` into host and port. Raises `InvalidConfig`."""
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    is_number = port.isascii() and port.isdigit() and len(port) < len(str(_PORT_END)) + 1
-    is_host = host.isprintable() and 0 < len(host) <= _MOST_HOST
-    if not is_host or not is_number or not least_port <= int(port) < _PORT_END:
+    found = host_and_port(text, least_port=least_port)
+    if found is None:
         raise InvalidConfig(
             f"invalid {option}: expected HOST:PORT, got {escaped(text)[:_SHOWN] or 'nothing'}",
             wanted="HOST:PORT",
             had=text[:_SHOWN],
             hint=f"write for example {option} 127.0.0.1:{DEFAULT_PORT}",
         )
-    return host, int(port)
+    return found
 
 
 def listening_socket(config: ServeConfig) -> socket.socket:
