@@ -8,7 +8,7 @@ admin_racks(AdminClient({...}))                what the brokers say, asked anew 
 ```
 
 A source is called when topic metadata is refreshed, on a separate thread. If a call raises, the
-last answer stays in use. Only the first call must succeed.
+last answer stays in use. Until a first call succeeds, records are not steered.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def csv_data(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """The same in UTF-8; a table of millions of rows is in memory once."""
+    """The bytes of `csv_text` in UTF-8. Keeps one copy of the table in memory."""
     out = io.BytesIO()
     out.writelines(line.encode() for line in _csv_lines(columns, rows))
     return out.getvalue()

@@ -56,7 +56,7 @@ DENIED = object()
 CONNECT_S = 10.0
 """A store without a session this long after the start is unreachable."""
 PATIENCE_S = 30.0
-"""The same for a session that existed and was lost."""
+"""A store whose session was lost is unreachable after this time."""
 IN_FLIGHT = 500
 """How many reads run at once."""
 CLOSE_S = 2.0

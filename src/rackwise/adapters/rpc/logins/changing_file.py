@@ -1,8 +1,8 @@
 """What a file holds, read again when the file changes.
 
-The file is looked at when a login begins. A file that cannot be read keeps what was read last, so
-that an editor that is writing it locks nobody out; the log has the error, and the file is tried
-again until it can be read: who was removed must not stay because of one failure.
+The file is looked at when a login begins. If it cannot be read, the last content stays in use, the
+log has the error, and the file is read again until it can be. So an editor that is writing the file
+locks out no user, and a removed user is locked out soon.
 """
 
 from __future__ import annotations

@@ -297,7 +297,7 @@ class TopicPartitioner:
 
     @property
     def draws(self) -> int:
-        """Number of draws so far, which is the number of windows begun."""
+        """Number of draws so far. A window that is drawn again counts twice."""
         return self._draws
 
     def _ends(self, window_bytes: int, *, may_switch: bool) -> bool:
