@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from rackwise.adapters.clients import detect_rack, inkless_client_id
+from rackwise.adapters.clients import detect_rack, inkless_client_id, rack
 
 AWS = {
     ("PUT", "/latest/api/token"): "token",
@@ -163,8 +163,9 @@ PAGES = ["<html>proxy login</html>", "<html>\r\n proxy login\r\n</html>", "a b",
 
 
 @pytest.mark.parametrize("page", PAGES, ids=["a line", "lines", "a blank", "too long"])
-def test_a_proxy_in_place_of_the_service_is_no_rack_and_no_error(page, capfd):
+def test_a_proxy_in_place_of_the_service_is_no_rack_and_no_error(page, capfd, monkeypatch):
     """Its page is neither the value of a header nor a zone; the other clouds are still asked."""
+    monkeypatch.setattr(rack, "TOTAL_S", 60)
     with service(dict.fromkeys([*AWS, *GOOGLE, *AZURE], page), wants_headers=False) as address:
         assert detect_rack(metadata_service=True, address=address) is None
     token = dict.fromkeys(AWS, page)

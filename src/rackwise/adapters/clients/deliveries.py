@@ -1,6 +1,6 @@
 """Futures of deliveries on asyncio that a plug-in observes and a caller awaits.
 
-Whoever reads the exception of a future marks it as retrieved. asyncio then no longer logs "Future
+Reading the exception of a future marks it as retrieved. asyncio then no longer logs "Future
 exception was never retrieved" for a caller who drops the future, and the lost record leaves no
 sign. So the plug-in reads the client's future, and the caller gets a second one.
 """

@@ -718,7 +718,7 @@ def test_a_lost_record_that_no_coroutine_awaits_is_logged(run_aio, cluster):
             await producer.flush()
         finally:
             cluster.up(1)
-        gc.collect()
+        await asyncio.to_thread(until, lambda: gc.collect() >= 0 and len(heard) == 6, "six lines")
 
     found = run_aio(use, **{"message.timeout.ms": 500}).counters()["lost"]
     assert found.windows_failed >= 1
