@@ -1,8 +1,8 @@
-"""Stdout of the command line: a write that fails is told from an error of a file or a socket.
+"""Stdout of the command line: tells a write that fails from an error of a file or a socket.
 
 The system names no file in an error of a write to stdout, and none in an error of a socket or of an
-open file. So whoever writes to `sys.stdout` in `checked_stdout`, this program or a library, gets an
-error of its own class.
+open file. So a failed write to `sys.stdout` in `checked_stdout`, of this program or of a library,
+raises an error of its own class.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class CheckedStdout:
 
 @contextmanager
 def checked_stdout() -> Iterator[None]:
-    """While the block runs, whoever writes to `sys.stdout` gets `StdoutFailed` if that fails."""
+    """While the block runs, failed writes to `sys.stdout` raise `StdoutFailed`."""
     stream = sys.stdout
     sys.stdout = CheckedStdout(stream)
     try:
