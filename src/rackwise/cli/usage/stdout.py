@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-class StdoutFailed(Exception):
+class StdoutFailed(OSError):
     """A write to stdout failed, and not one to a file or socket; `cause` is the system's error.
 
-    It is no `OSError`, so that code that expects errors of its own files does not catch it.
+    A server whose log is stdout catches it as any `OSError` of a log.
     """
 
     def __init__(self, cause: OSError) -> None:
-        super().__init__(cause)
+        super().__init__(cause.errno, cause.strerror)
         self.cause = cause
 
     @property
