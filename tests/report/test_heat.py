@@ -58,6 +58,19 @@ def test_unpriced_cells_have_no_number():
     assert heat.sums["usd"] is None
 
 
+def test_a_sum_over_a_cell_without_a_price_is_at_least_the_known_dollars():
+    rows = [
+        pair("a", "b", 2**30, "0.010000000"),
+        pair("a", "c", 2**40, None),
+        pair("b", "c", 2**30, "0.020000000"),
+    ]
+    (heat,), _ = heat_maps(rows)
+    assert heat.crossing.usd.text == "at least $0.03"
+    assert [row.crossing.usd.text for row in heat.rows] == ["at least $0.01", "$0.02"]
+    assert [cell.usd.text for cell in heat.received] == ["$0.01", "at least $0.02"]
+    assert heat.sums["usd"] == "0.030000000"
+
+
 def test_racks_with_the_fewest_bytes_are_left_out_with_a_note():
     rows = [pair(f"r{i:02}", f"r{(i + 1) % 20:02}", i + 1) for i in range(20)]
     (heat,), _ = heat_maps(rows)

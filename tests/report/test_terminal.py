@@ -12,6 +12,7 @@ from rackwise.report.actions import actions
 from rackwise.report.cards import cards
 from rackwise.report.formats import columns
 from rackwise.report.history import week
+from rackwise.report.sections import top
 from rackwise.report.sentences import loss, losses
 from report.pages import Page
 from report.summaries import hostile, saved, summary
@@ -101,8 +102,38 @@ def test_bytes_without_a_topic_are_one_row_and_no_topic():
     assert shown[start + 1].split()[0] == document["by_topic"][-1]["topic"]
     assert shown[start + 2].split() == ["not", "attributed", "2.00", "GiB", "$0.04", "-"]
     assert "(unknown)" not in "\n".join(shown)
-    document["unattributed"]["usd"] = None
+    document["unattributed"] |= {"usd": None, "usd_high": None}
     assert "not known" in lines(document)[start + 2]
+
+
+@pytest.mark.parametrize(
+    ("high", "text"),
+    [
+        (None, "at least $1,234.57"),
+        ("2345.678000000", "$1,234.57 to $2,345.68"),
+        ("1234.567000000", "$1,234.57"),
+    ],
+)
+def test_a_cost_that_is_not_known_exactly_is_no_exact_amount(high, text):
+    document = deepcopy(DOCUMENTS["a week"])
+    document["by_topic"][0] |= {"usd": "1234.567000000", "usd_high": high}
+    shown = lines(document)
+    start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
+    assert f" {text} " in shown[start + 1]
+    assert shown[start].index("USD") + 3 == shown[start + 1].index(text) + len(text)
+    (chart,) = (each.figure for each in top(document) if each.figure.id == "chart-topic")
+    assert chart.data[2]["text"][0].replace("&#36;", "$") == text
+    assert chart.data[0]["hovertext"][0].replace("&#36;", "$").endswith(f"<br>{text}")
+    assert chart.layout["xaxis"]["title"]["text"].endswith(", at least")
+
+
+def test_a_narrow_terminal_shows_the_least_cost_under_a_heading_that_says_so():
+    document = deepcopy(DOCUMENTS["a week"])
+    document["by_topic"][0] |= {"usd": "1234.567000000", "usd_high": None}
+    shown = lines(document, width=40)
+    start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
+    assert shown[start].split() == ["topics", "crossing", "at", "least", "share"]
+    assert " $1,234.57 " in shown[start + 1]
 
 
 def test_the_week_and_the_bill_take_the_place_of_topics():

@@ -9,17 +9,19 @@ use1-az2      12.0 GiB        local         12.0 GiB
 
 The warmth of a cell is its share of the largest crossing cell, in eight steps. Each cell also shows
 its number, so that colour is never the only sign. The sums count crossing bytes only. Local bytes
-and bytes with an unknown end appear in their cells and are not part of any sum.
+and bytes with an unknown end appear in their cells and are not part of any sum. The dollars of a
+sum are `at least` the known ones if one of its cells has no price.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rackwise.report.formats import count_of, cut, name_text
+from rackwise.report.ranges import Range
 from rackwise.report.tables import Cell, bytes_cell, total, usd_cell
 
 if TYPE_CHECKING:
@@ -191,9 +193,17 @@ def _cell(row: Row, hottest: int) -> HeatCell:
 
 
 def _sum(rows: Sequence[Row]) -> HeatCell:
-    usd = total(row["usd"] for row in rows)
     return HeatCell(
         "cross",
         bytes_cell(sum(row["bytes"] for row in rows)),
-        usd_cell(None if usd is None else str(usd)) if rows else None,
+        _usd_of_all(rows) if rows else None,
     )
+
+
+def _usd_of_all(rows: Sequence[Row]) -> Cell:
+    """The dollars of all rows: at least the known ones if bytes of a row have no price."""
+    usd = total(row["usd"] for row in rows)
+    cell = usd_cell(None if usd is None else str(usd))
+    if usd is None or all(row["usd"] is not None or not row["bytes"] for row in rows):
+        return cell
+    return replace(cell, text=Range(cell.text, None).phrase())

@@ -62,6 +62,11 @@ def usd_range(row: Row, low: str, high: str) -> Range:
     return Range(first, last, _greatest(row, low, high))
 
 
+def cost_of(row: Row) -> Range:
+    """The cost of a row of a roll-up over the time observed."""
+    return usd_range(row, "usd", "usd_high")
+
+
 def bytes_range(row: Row, low: str, high: str) -> Range:
     """The bytes of two keys of a row."""
     first, last = (None if row[key] is None else bytes_text(row[key]) for key in (low, high))
@@ -94,6 +99,16 @@ def cost(summary: Summary) -> Range:
 def saved(row: Row, end: str) -> Range:
     """The dollars that a row of savings saves; `end`: the end of the keys, see `month`."""
     return usd_range(row, f"usd_low{end}", f"usd_high{end}")
+
+
+def saved_amount(summary: Summary) -> tuple[Range, str]:
+    """What all changes together save, and of what time: dollars if any are known, else bytes."""
+    total = summary["savings"]["total"]
+    amount = saved(total, month(summary))
+    if amount.low is not None or amount.high is not None:
+        return amount, period(summary)
+    observed = duration_text(summary["observed"]["seconds"])
+    return bytes_range(total, "bytes_low", "bytes_high"), f"of {observed} observed"
 
 
 def is_nothing(row: Row) -> bool:

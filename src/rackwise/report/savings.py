@@ -21,7 +21,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from rackwise.report import charts
-from rackwise.report.formats import byte_unit, bytes_text, duration_text, usd_text
+from rackwise.report.formats import NOT_KNOWN, byte_unit, bytes_text, duration_text, usd_text
 from rackwise.report.ranges import (
     Range,
     bytes_range,
@@ -32,6 +32,7 @@ from rackwise.report.ranges import (
     range_column,
     reasons,
     saved,
+    saved_amount,
     with_ranges,
 )
 from rackwise.report.sections import Block
@@ -154,13 +155,15 @@ def _lead(summary: Summary) -> str:
     total = summary["savings"]["total"]
     if is_nothing(total):
         return "No change saves anything"
-    if has_dollars(summary):
-        amount, when = saved(total, month(summary)), period(summary)
-    else:
-        amount = bytes_range(total, "bytes_low", "bytes_high")
-        when = f"of {duration_text(summary['observed']['seconds'])} observed"
+    amount, when = saved_amount(summary)
+    if amount.low is None and amount.high is None:
+        return f"How much all changes save is {NOT_KNOWN}{_because(total)}"
     text = amount.phrase(between="between {} and {}", at_most="at most {}")
     return f"All changes together save {text} {when}"
+
+
+def _because(total: Row) -> str:
+    return f": {total['reason']}" if total["reason"] else ""
 
 
 def _view(part: Row, view: str) -> Sequence[Row]:
@@ -324,7 +327,10 @@ def sentence(summary: Summary) -> str | None:
         return "no change saves anything here"
     steps = [step for step in _view(part, WATERFALL) if not is_nothing(step)]
     each = ", ".join(f"{step['saving']} {_step_text(step, part, summary)}" for step in steps)
-    return f"{saved(part['total'], month(summary)).phrase()} {period(summary)}: {each}"
+    amount, when = saved_amount(summary)
+    if amount.low is None and amount.high is None:
+        return f"{NOT_KNOWN}{_because(part['total'])}"
+    return f"{amount.phrase()} {when}: {each}"
 
 
 def _step_text(step: Row, part: Row, summary: Summary) -> str:

@@ -25,13 +25,12 @@ from rackwise.report.formats import (
 from rackwise.report.ranges import (
     SEPARATOR,
     Range,
-    bytes_range,
     cost,
     is_nothing,
     month,
     period,
     reasons,
-    saved,
+    saved_amount,
     usd_range,
 )
 from rackwise.report.safety import unsafe, why_open
@@ -145,9 +144,7 @@ def _saving(summary: Summary) -> tuple[Phrase, ...]:
     total = summary["savings"]["total"]
     if is_nothing(total):
         return (Phrase("No change saves anything"), *_unattributed(summary), Phrase(". "))
-    amount = saved(total, month(summary))
-    if amount.low is None and amount.high is None:
-        amount = bytes_range(total, "bytes_low", "bytes_high")
+    amount, _ = saved_amount(summary)
     if amount.low is not None and amount.high is not None:
         return (
             *(() if amount.is_exact else (Phrase("Between "),)),

@@ -50,10 +50,10 @@ from rackwise.report.formats import (
     name_text,
     share_of,
     share_text,
-    usd_text,
 )
 from rackwise.report.history import week_changes
 from rackwise.report.plans import outcome
+from rackwise.report.ranges import cost_of
 from rackwise.report.safety import unchecked_clusters
 from rackwise.report.savings import sentence
 from rackwise.report.sections import UNKNOWN
@@ -74,7 +74,7 @@ from rackwise.report.sentences import (
 from rackwise.report.shape import check
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     Row = Mapping[str, Any]
 
@@ -101,8 +101,10 @@ _NAME: Final = 40
 """Maximum columns of a cluster or rack name."""
 _RULE: Final = 22
 """Maximum columns of a rule name."""
-_NUMBERS: Final = (10, 11, 8)
-"""Columns of crossing bytes, dollars and share."""
+_CROSSING, _USD, _SHARE = 10, 11, 8
+"""Columns of crossing bytes, of dollars, which may need more, and of the share."""
+_LEAST_TOPIC: Final = 8
+"""Columns of a topic beside ranges of dollars; with less room only the least dollars are shown."""
 _BOLD, _DIM, _RED, _YELLOW = "1", "2", "31", "33"
 _SEVERITY_COLORS: Final = {"error": _RED, "warning": _YELLOW, "info": _DIM}
 
@@ -227,20 +229,25 @@ def _topics(out: _Lines, summary: Mapping[str, Any], *, fewer: int) -> None:
     has_others = part is not None and part["bytes"]
     named = [row for row in summary["by_topic"] if row["topic"] != UNKNOWN]
     rows = named[: (NAMED_TOPICS if has_others else TOPICS) - fewer]
-    room = out.width - 2 - sum(_NUMBERS)
+    found = [cost_of(row) for row in (*rows, *([part] if has_others else []))]
+    costs, usd_head = [each.phrase() for each in found], "USD"
+    # A range, or an amount that is a lower bound, is longer than an amount.
+    usd_width = max([_USD, *(len(text) + 1 for text in costs)])
+    if out.width - 2 - _CROSSING - usd_width - _SHARE < _LEAST_TOPIC:
+        costs, usd_head = [each.low or NOT_KNOWN for each in found], "at least"
+        usd_width = max([_USD, *(len(text) + 1 for text in costs)])
+    room = out.width - 2 - _CROSSING - usd_width - _SHARE
     width = min(room, max([len(UNATTRIBUTED), *(columns(_topic(summary, row)) for row in rows)]))
-    heads = _numbers(("crossing", "USD", "share"))
+    heads = _numbers(("crossing", usd_head, "share"), usd_width)
     out.lines.append(out.paint(f"{'topics':<{width + 2}}{heads}", _DIM))
-    for row in rows:
-        dollars = NOT_KNOWN if row["usd"] is None else usd_text(row["usd"])
-        numbers = (bytes_text(row["bytes_cross"]), dollars, share_text(row["share"]))
+    for row, usd in zip(rows, costs, strict=False):
+        numbers = (bytes_text(row["bytes_cross"]), usd, share_text(row["share"]))
         name = cut(_topic(summary, row), width)
-        out.lines.append(f"  {name}{' ' * (width - columns(name))}{_numbers(numbers)}")
+        out.lines.append(f"  {name}{' ' * (width - columns(name))}{_numbers(numbers, usd_width)}")
     if has_others and len(named) < NAMED_TOPICS - fewer:  # else the verdict alone has them
-        dollars = NOT_KNOWN if part["usd"] is None else usd_text(part["usd"])
         name = cut(UNATTRIBUTED, width)
-        numbers = (bytes_text(part["bytes_cross"]), dollars, NOT_THERE)
-        out.lines.append(f"  {name}{' ' * (width - columns(name))}{_numbers(numbers)}")
+        numbers = (bytes_text(part["bytes_cross"]), costs[-1], NOT_THERE)
+        out.lines.append(f"  {name}{' ' * (width - columns(name))}{_numbers(numbers, usd_width)}")
 
 
 def _topic(summary: Mapping[str, Any], row: Row) -> str:
@@ -248,8 +255,9 @@ def _topic(summary: Mapping[str, Any], row: Row) -> str:
     return f"{name} ({name_text(row['cluster'])})" if is_fleet(summary) else name
 
 
-def _numbers(texts: Sequence[str]) -> str:
-    return "".join(f"{text:>{width}}" for text, width in zip(texts, _NUMBERS, strict=True))
+def _numbers(texts: tuple[str, str, str], usd_width: int) -> str:
+    crossing, usd, share = texts
+    return f"{crossing:>{_CROSSING}}{usd:>{usd_width}}{share:>{_SHARE}}"
 
 
 def _findings(out: _Lines, summary: Mapping[str, Any], *, room: int) -> None:

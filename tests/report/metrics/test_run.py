@@ -63,6 +63,13 @@ def test_figures_equal_the_summary():
     assert of(found, "rackwise_run_info") == {("0f3a9c5e7b21", "0.1.0"): "1"}
 
 
+def test_a_cluster_without_a_plan_has_no_sample_of_a_proof():
+    document = summary()
+    document["plans"]["rows"][0] |= {"status": "failed", "verdict": None, "moves": None}
+    found = metrics(document)
+    assert of(found, "rackwise_plan_proved") == {}
+
+
 def test_the_age_of_a_snapshot_is_that_of_the_command():
     found = metrics(summary())
     assert of(found, "rackwise_snapshot_timestamp_seconds") == {("demo",): "1793491200"}

@@ -16,14 +16,13 @@ from rackwise.report.charts.figure import (
     list_layout,
 )
 from rackwise.report.formats import (
-    NOT_KNOWN,
     byte_unit,
     bytes_text,
     count_text,
     cut,
     name_text,
-    usd_text,
 )
+from rackwise.report.ranges import cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,13 +75,14 @@ class Measure:
         """The number beside the bar."""
         if self.key != "usd":
             return bytes_text(row[self.key])
-        return NOT_KNOWN if row["usd"] is None else usd_text(row["usd"])
+        return cost_of(row).phrase()
 
 
 def measure(rows: Sequence[Row], *, is_priced: bool, period: str) -> Measure:
     """Dollars if a price exists, else crossing bytes in the unit that fits the largest row."""
     if is_priced:
-        return Measure("usd", f"USD over {period} observed")
+        least = any(cost_of(row).low != cost_of(row).high for row in rows)
+        return Measure("usd", f"USD over {period} observed{', at least' * least}")
     unit, size = byte_unit(max((row["bytes_cross"] or 0 for row in rows), default=0))
     return Measure("bytes_cross", f"crossing bytes, {unit}, over {period} observed", size)
 
@@ -156,8 +156,7 @@ def crossing_hover(name: str, row: Row) -> str:
     lines = [f"{bytes_text(row['bytes_cross'])} crossing"]
     if "bytes_local" in row:
         lines.append(f"{bytes_text(row['bytes_local'])} local")
-    dollars = NOT_KNOWN if row["usd"] is None else usd_text(row["usd"])
-    return "<br>".join([label(name), *lines, entities(dollars)])
+    return "<br>".join([label(name), *lines, entities(cost_of(row).phrase())])
 
 
 def rules(rows: Sequence[Row]) -> Figure | None:

@@ -248,7 +248,12 @@ def _plan_replicas(summary: Figures) -> Samples:
 @metric("plan_proved", "Whether it is proved that no plan costs less: 1 or 0.", labels=("cluster",))
 def _plan_proved(summary: Figures) -> Samples:
     for row in summary["plans"]["rows"] if summary["plans"] else ():
-        yield (row["cluster"],), int(row["verdict"] == "proved")
+        yield (row["cluster"],), _proved(row["verdict"])
+
+
+def _proved(verdict: str | None) -> int | None:
+    """Whether the verdict is a proof; None if there is no plan."""
+    return None if verdict is None else int(verdict == "proved")
 
 
 def _per_month(summary: Figures, roll_up: str, key: str) -> Samples:
