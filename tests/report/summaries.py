@@ -310,6 +310,7 @@ def summary(
         "reconciliation": {
             "pairs": 6,
             "pairs_off": 1,
+            "pairs_one_source": 0,
             "flow_bytes_per_s": 1100,
             "meter_bytes_per_s": 1000,
             "ratio": 1.1,

@@ -407,10 +407,16 @@ RECONCILIATION = _table(
     day=(DateType(), "day, in UTC"),
     from_broker=(_INT, "id of the broker that sends"),
     to_broker=(_INT, "id of the broker that receives"),
-    flow_bytes_per_s=(_LONG, "replicated bytes per second by flow logs"),
-    meter_bytes_per_s=(_LONG, "replicated bytes per second by the meter"),
-    ratio=(DoubleType(), "the first divided by the second; null if the second is 0"),
-    is_off=(_BOOL, "whether the two differ by more than 10 %"),
+    flow_bytes_per_s=(
+        _LONG,
+        "replicated bytes per second by flow logs; null if they do not have the pair",
+    ),
+    meter_bytes_per_s=(
+        _LONG,
+        "replicated bytes per second by the meter; null if it does not have the pair",
+    ),
+    ratio=(DoubleType(), "the first divided by the second; null if the second is 0 or one is null"),
+    is_off=(_BOOL, "whether the two differ by more than 10 %; null if one is null"),
 )
 BILLED = _table(
     "billed",

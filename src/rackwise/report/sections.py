@@ -346,7 +346,7 @@ def _meter(summary: Summary) -> tuple[Table, ...]:
             _agreement(compared) if compared else "",
             brokers,
             rows,
-            count=compared["pairs"] if compared else 0,
+            count=compared["pairs"] + compared["pairs_one_source"] if compared else 0,
             file="csv/reconciliation.csv",
         ),
     )
@@ -355,9 +355,11 @@ def _meter(summary: Summary) -> tuple[Table, ...]:
 def _agreement(compared: Row) -> str:
     """How many pairs of brokers replicate the same by flow logs and by snapshots."""
     same = compared["pairs"] - compared["pairs_off"]
+    alone = compared["pairs_one_source"]
     return (
         f"Replication by flow logs and by snapshots: {count_text(same)} of "
         f"{count_of(compared['pairs'], 'pair')} of brokers agree within 10 %"
+        + (f"; one source does not have {count_of(alone, 'more pair')}" if alone else "")
     )
 
 

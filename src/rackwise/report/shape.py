@@ -247,6 +247,7 @@ SUMMARY: Final = _record(
         _record(
             pairs=INTEGER,
             pairs_off=INTEGER,
+            pairs_one_source=INTEGER,
             flow_bytes_per_s=INTEGER,
             meter_bytes_per_s=INTEGER,
             ratio=SCALAR,
@@ -255,8 +256,8 @@ SUMMARY: Final = _record(
                 day=TEXT,
                 from_broker=INTEGER,
                 to_broker=INTEGER,
-                flow_bytes_per_s=INTEGER,
-                meter_bytes_per_s=INTEGER,
+                flow_bytes_per_s=_COUNT,
+                meter_bytes_per_s=_COUNT,
                 ratio=SCALAR,
                 is_off=SCALAR,
             ),

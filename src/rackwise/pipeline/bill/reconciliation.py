@@ -10,7 +10,9 @@ brokers 1 -> 2, 2026-11-01    flow logs 00:00 to 24:00   864 GB   10.0 MB/s
 
 Flow logs count TCP and IP headers and the requests of followers as well, so a ratio somewhat above
 1 is normal; `is_off` marks a difference of more than 10 %. Traffic that changes with the hour
-differs, too, if the two sources cover different hours.
+differs, too, if the two sources cover different hours. A pair of brokers that one source does not
+have is not compared: its bytes there are not known, which is not 0 (the meter has no row where a
+size or an offset is missing).
 
 What this does not do: compare rows that have a topic (they come from Kafka, not from the network).
 """
@@ -83,8 +85,8 @@ def reconcile(
     return [
         _row(
             pair,
-            by_flows.get(pair, 0) / seconds_of_day(pair[1], period),
-            by_meter.get(pair, 0) / seconds[pair[:2]],
+            by_flows[pair] / seconds_of_day(pair[1], period) if pair in by_flows else None,
+            by_meter[pair] / seconds[pair[:2]] if pair in by_meter else None,
             fleet,
         )
         for pair in sorted(by_flows.keys() | by_meter.keys())
@@ -104,37 +106,50 @@ def seconds_of_day(day: int, period: tuple[datetime, datetime]) -> int:
     return max(1, int((min(end, period[1]) - max(start, period[0])).total_seconds()))
 
 
-def _row(pair: tuple[int, ...], by_flows: float, by_meter: float, fleet: Fleet) -> dict[str, Any]:
+def _row(
+    pair: tuple[int, ...], by_flows: float | None, by_meter: float | None, fleet: Fleet
+) -> dict[str, Any]:
+    """One row; the bytes of a source without the pair are not known, and nothing is compared."""
     cluster, day, broker, peer = pair
+    is_off = ratio = None
+    if by_flows is not None and by_meter is not None:
+        is_off = abs(by_flows - by_meter) * 100 > TOLERANCE_PERCENT * by_meter
+        ratio = by_flows / by_meter if by_meter else None
     return {
         "cluster": fleet.names.clusters[cluster - 1],
         "day": day_at(day),
         "from_broker": fleet.names.brokers[broker - 1][1],
         "to_broker": fleet.names.brokers[peer - 1][1],
-        "flow_bytes_per_s": round(by_flows),
-        "meter_bytes_per_s": round(by_meter),
-        "ratio": by_flows / by_meter if by_meter else None,
-        "is_off": abs(by_flows - by_meter) * 100 > TOLERANCE_PERCENT * by_meter,
+        "flow_bytes_per_s": None if by_flows is None else round(by_flows),
+        "meter_bytes_per_s": None if by_meter is None else round(by_meter),
+        "ratio": ratio,
+        "is_off": is_off,
     }
 
 
 def reconciliation_part(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The comparison in the summary: sums, and pairs of brokers; None without rows.
 
-    The pairs with the greatest difference are first.
+    The pairs with the greatest difference are first; pairs that one source does not have are last,
+    and in no sum.
     """
     if not rows:
         return None
-    by_flows = sum(row["flow_bytes_per_s"] for row in rows)
-    by_meter = sum(row["meter_bytes_per_s"] for row in rows)
+    compared = [row for row in rows if row["is_off"] is not None]
+    alone = [row for row in rows if row["is_off"] is None]
+    by_flows = sum(row["flow_bytes_per_s"] for row in compared)
+    by_meter = sum(row["meter_bytes_per_s"] for row in compared)
     by_difference = sorted(
-        rows, key=lambda row: -abs(row["flow_bytes_per_s"] - row["meter_bytes_per_s"])
+        compared, key=lambda row: -abs(row["flow_bytes_per_s"] - row["meter_bytes_per_s"])
     )
     return {
-        "pairs": len(rows),
-        "pairs_off": sum(row["is_off"] for row in rows),
+        "pairs": len(compared),
+        "pairs_off": sum(row["is_off"] for row in compared),
+        "pairs_one_source": len(alone),
         "flow_bytes_per_s": by_flows,
         "meter_bytes_per_s": by_meter,
         "ratio": by_flows / by_meter if by_meter else None,
-        "rows": [{**row, "day": row["day"].isoformat()} for row in by_difference[:SHOWN]],
+        "rows": [
+            {**row, "day": row["day"].isoformat()} for row in [*by_difference, *alone][:SHOWN]
+        ],
     }
