@@ -322,7 +322,7 @@ class TestCharts:
             for name, figure in figures(page).items()
         }
         assert titles["chart-day"] == ["day of 2026 (UTC)", "USD per day"]
-        assert titles["chart-topic"] == ["USD over 7 days observed"]
+        assert titles["chart-topic"] == ["USD over 7 days observed, at least"]
         assert titles["chart-rules"] == ["findings (count)"]
         assert titles["chart-blast"] == ["partitions (count)"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rackwise.core.owners import UNOWNED
 from rackwise.report import charts
-from rackwise.report.formats import count_of, count_text, duration_text
+from rackwise.report.formats import NOT_THERE, count_of, count_text, duration_text
 from rackwise.report.sentences import has_traffic, is_fleet, is_priced, is_range, losses, rules
 from rackwise.report.tables import (
     ROLL_UP_SUMS,
@@ -266,7 +266,7 @@ def blast(summary: Summary) -> Block:
         count_column("partitions_offline", "Offline"),
         count_column("partitions_below_min_isr", "Below min ISR"),
         count_column("leaders_lost", "Leaders moved"),
-        share_column("top_survivor_leader_share", "Top survivor leads"),
+        share_column("top_survivor_leader_share", "Top survivor leads", none=NOT_THERE),
         count_column("replicas_lost", "Replicas lost"),
         bytes_column("bytes_to_restore", "To restore"),
         bytes_column("cross_bytes_to_restore", "Crossing part"),

@@ -196,9 +196,11 @@ def count_column(key: str, head: str) -> Column:
     return Column(key, head, "number", count_cell)
 
 
-def share_column(key: str, head: str) -> Column:
-    """A column of shares of 1."""
-    return Column(key, head, "number", share_cell)
+def share_column(key: str, head: str, *, none: str = NOT_KNOWN) -> Column:
+    """A column of shares of 1. `none`: the text of a row without one."""
+    return Column(
+        key, head, "number", lambda each: Cell(none) if each is None else share_cell(each)
+    )
 
 
 def severity_column() -> Column:

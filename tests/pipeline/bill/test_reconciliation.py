@@ -47,7 +47,7 @@ def test_a_pair_that_one_source_does_not_have_is_not_known_there_and_not_off():
     ]
     part = reconciliation_part(rows)
     assert (part["pairs"], part["pairs_off"], part["pairs_one_source"]) == (1, 0, 2)
-    assert (part["flow_bytes_per_s"], part["meter_bytes_per_s"], part["ratio"]) == (10, 10, 1)
+    assert (part["flow_bytes_per_s"], part["meter_bytes_per_s"], part["ratio"]) == (60, 17, 1)
     assert [row["is_off"] for row in part["rows"]] == [False, None, None]
     assert _agreement(part).endswith(
         "1 of 1 pair of brokers agree within 10 %; one source does not have 2 more pairs"

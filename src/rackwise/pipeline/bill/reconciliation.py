@@ -130,15 +130,16 @@ def _row(
 def reconciliation_part(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The comparison in the summary: sums, and pairs of brokers; None without rows.
 
-    The pairs with the greatest difference are first; pairs that one source does not have are last,
-    and in no sum.
+    The pairs with the greatest difference are first; pairs that one source does not have are last.
+    The sums are all bytes that a source knows; the ratio is that of the pairs that both have.
     """
     if not rows:
         return None
     compared = [row for row in rows if row["is_off"] is not None]
     alone = [row for row in rows if row["is_off"] is None]
-    by_flows = sum(row["flow_bytes_per_s"] for row in compared)
-    by_meter = sum(row["meter_bytes_per_s"] for row in compared)
+    by_flows, by_meter = (
+        sum(row[f"{source}_bytes_per_s"] for row in compared) for source in ("flow", "meter")
+    )
     by_difference = sorted(
         compared, key=lambda row: -abs(row["flow_bytes_per_s"] - row["meter_bytes_per_s"])
     )
@@ -146,8 +147,8 @@ def reconciliation_part(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | N
         "pairs": len(compared),
         "pairs_off": sum(row["is_off"] for row in compared),
         "pairs_one_source": len(alone),
-        "flow_bytes_per_s": by_flows,
-        "meter_bytes_per_s": by_meter,
+        "flow_bytes_per_s": by_flows + sum(row["flow_bytes_per_s"] or 0 for row in alone),
+        "meter_bytes_per_s": by_meter + sum(row["meter_bytes_per_s"] or 0 for row in alone),
         "ratio": by_flows / by_meter if by_meter else None,
         "rows": [
             {**row, "day": row["day"].isoformat()} for row in [*by_difference, *alone][:SHOWN]
