@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,7 @@ from rackwise.core.traffic import (
     prices_of,
     rates_of,
     usd_nano,
+    usd_of,
 )
 
 DAY = date(2026, 11, 1)
@@ -309,3 +311,12 @@ def test_a_known_sum_is_exact_and_0_only_if_everything_is_known(values, is_whole
     else:
         assert found == sum(known)
         assert found or (is_whole and known == values)
+
+
+@pytest.mark.parametrize(
+    ("nano", "usd"),
+    [(1, "0.000000001"), (-420_000_000, "-0.42"), (10**30 + 1, f"1{'0' * 21}.000000001")],
+)
+def test_dollars_of_nano_dollars_are_exact(nano, usd):
+    assert usd_of(nano) == Decimal(usd)
+    assert usd_of(None) is None
