@@ -403,9 +403,10 @@ class TestUnhappy:
             analyzed(spark, tmp_path / "t", flows=[path])
 
     def test_bytes_lost_after_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
-        from rackwise.pipeline import job, schemas
+        from rackwise.pipeline import schemas
+        from rackwise.pipeline.bill.gold import result_bill
 
-        whole = job.cross_rack
+        whole = result_bill.cross_rack
 
         def without_fetch(batches):
             for batch in batches:
@@ -414,7 +415,7 @@ class TestUnhappy:
         def some(engine, *given, **named):
             return engine.map(whole(engine, *given, **named), without_fetch, schemas.CROSS_RACK)
 
-        monkeypatch.setattr(job, "cross_rack", some)
+        monkeypatch.setattr(result_bill, "cross_rack", some)
         path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(
             BytesLost,
