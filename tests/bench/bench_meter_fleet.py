@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from rackwise.core.model import Cluster, Group, GroupMember, Rack
+    from rackwise.core.model import Cluster, Group, GroupMember
+    from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet.snapshots import Snapshot
 
 CLUSTERS, LOOKS, CORES, GATE = 20, 24, 2, 4
