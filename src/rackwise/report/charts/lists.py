@@ -16,6 +16,7 @@ from rackwise.report.charts.figure import (
     list_layout,
 )
 from rackwise.report.formats import (
+    NOT_KNOWN,
     byte_unit,
     bytes_text,
     count_text,
@@ -72,10 +73,10 @@ class Measure:
         return float(Decimal(row[self.key] or 0) / self.size)
 
     def text(self, row: Row) -> str:
-        """The number beside the bar."""
+        """The number beside the bar: of a range the least, as the axis says; both are too wide."""
         if self.key != "usd":
             return bytes_text(row[self.key])
-        return cost_of(row).phrase()
+        return cost_of(row).low or NOT_KNOWN
 
 
 def measure(rows: Sequence[Row], *, is_priced: bool, period: str) -> Measure:

@@ -44,7 +44,7 @@ Source: KIP-794, KIP-1123; confluent-kafka 2.16, librdkafka's STATISTICS.md.
 
 from __future__ import annotations
 
-import sys
+import sysconfig
 import time
 from dataclasses import dataclass, field
 from threading import Lock
@@ -70,9 +70,9 @@ if TYPE_CHECKING:
     from rackwise.adapters.clients.steering import Steering
     from rackwise.core.partitioner import PartitionerConfig
 
-HAS_GLOBAL_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
+HAS_GLOBAL_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
 """Whether Python does not interrupt `+=` of an attribute, which counts records without the lock. A
-Python without a global lock counts every record under the lock."""
+build without a global lock counts every record under the lock."""
 K = TypeVar("K")
 V = TypeVar("V")
 
