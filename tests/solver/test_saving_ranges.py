@@ -41,7 +41,6 @@ from solver.test_savings import (
     scenes,
 )
 
-FEWER = settings(max_examples=max(10, settings().max_examples // 2))
 PRICES = (price(nano_usd_per_gb_out=CENT + 1, nano_usd_per_gb_in=CENT // 3),)
 STEPS = (
     (ALONE, FOLLOWER_FETCH, None),
@@ -83,6 +82,7 @@ def ranges(found, step):
 
 
 class TestHidden:
+    @settings(max_examples=150)
     @given(st.data(), scenes())
     def test_the_truth_is_not_above_the_range_and_0_is_true(self, data, scene):
         truth_flows = scene.flows()
@@ -103,7 +103,7 @@ class TestHidden:
             if nano_low == 0:
                 assert exact[3] == 0, step
 
-    @FEWER
+    @settings(max_examples=100)
     @given(scenes(), st.lists(any_flow, max_size=12), st.booleans())
     def test_a_row_is_known_or_has_a_reason(self, scene, flows, has_keys):
         more = {} if has_keys else {"unkeyed": {}}
@@ -116,7 +116,7 @@ class TestHidden:
             assert row.bytes_low is None or row.bytes_low <= row.bytes_high
             assert row.nano_low is None or row.nano_high is None or row.nano_low <= row.nano_high
 
-    @FEWER
+    @settings(max_examples=50)
     @given(scenes(), st.lists(any_flow, max_size=12))
     def test_nothing_has_dollars_without_a_price(self, scene, flows):
         assume(any(one.bytes for one in flows))

@@ -453,9 +453,6 @@ class TestLeaderMoves:
         assert step(made.rows, ALONE, LEADER_MOVES)[1] == 2**22 * NANO_PER_GIB
 
 
-FEWER = settings(max_examples=max(10, settings().max_examples // 2))
-FEWEST = settings(max_examples=max(10, settings().max_examples // 4))
-"""Of laws that compute the savings of an example two or three times."""
 names = ("a", "b", "c")
 bytes_of = st.fixed_dictionaries({rack: st.integers(0, 9).map(lambda n: n * GIB) for rack in names})
 
@@ -489,6 +486,7 @@ def cluster_of(scene):
 class TestNaive:
     """Each saving alone, and fetching in the waterfall, compared with loops over partitions."""
 
+    @settings(max_examples=60)
     @given(scenes())
     def test_savings_equal_plain_loops(self, scene):
         rows = saved(
@@ -536,7 +534,7 @@ any_flow = st.builds(
 
 
 class TestLaws:
-    @FEWER
+    @settings(max_examples=60)
     @given(scenes(), st.lists(any_flow, max_size=12))
     def test_steps_add_up_exactly_and_none_costs_money(self, scene, flows):
         prices = (price(nano_usd_per_gb_out=CENT + 1, nano_usd_per_gb_in=CENT // 3),)
@@ -554,6 +552,7 @@ class TestLaws:
             steps[row.view, row.saving, row.eps] += row.nano_low or 0
         assert min(steps.values()) >= 0
 
+    @settings(max_examples=60)
     @given(scenes())
     def test_savings_of_known_bytes_are_exact_and_add_up(self, scene):
         made = saved(scene.flows(), cluster_of(scene), levels=("zone",))
@@ -566,7 +565,7 @@ class TestLaws:
         assert sum(row.bytes_low for row in rows) == whole.cross
         assert sum(row.nano_low for row in rows) == whole.nano
 
-    @FEWEST
+    @settings(max_examples=20)
     @given(scenes(), st.lists(any_flow, max_size=12), st.integers(1, 4))
     def test_neither_chunks_nor_the_type_of_columns_change_savings(self, scene, flows, size):
         made, given_ = cluster_of(scene), {"levels": ("zone",), "unkeyed": {"orders": 0.3}}
@@ -578,7 +577,7 @@ class TestLaws:
             patched.setattr(cluster_savings, "exact_dtype", lambda _most: object)
             assert saved(every, made, **given_) == wanted
 
-    @FEWEST
+    @settings(max_examples=20)
     @given(scenes(), st.integers(1, 3))
     def test_bytes_beyond_63_bits_are_exact(self, scene, times):
         made, given_ = cluster_of(scene), {"levels": ("zone",), "eps": (math.inf,)}
@@ -615,7 +614,7 @@ class TestLaws:
             ("(unknown)", "others"), (RACK,)
         )
 
-    @FEWEST
+    @settings(max_examples=20)
     @given(scenes(), st.lists(any_flow, max_size=12))
     def test_order_of_flows_does_not_change_savings(self, scene, flows):
         made = [saved(order, cluster_of(scene), levels=("zone",)) for order in (flows, flows[::-1])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from file_edits import check_without, edited, read_or_error
@@ -157,7 +157,6 @@ def test_any_edit(data):
     check(data)
 
 
-@settings(max_examples=max(10, settings().max_examples // 2))
 @given(clusters())
 @example(CLUSTER)
 @example(OFFSETS)

@@ -7,7 +7,7 @@ from io import BytesIO
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -130,12 +130,9 @@ def test_an_error_of_pyarrow_is_part_of_the_message(data):
     assert error.hint == "write CSV or Parquet"
 
 
-FEWER = settings(max_examples=max(10, settings().max_examples // 2))
-"""Each example reads two files, and each file in a process of its own."""
 GOLDEN = data_of(ROW, ROW | {"client_group": "g", "bytes_out_per_s": 5})
 
 
-@FEWER
 @given(
     st.lists(st.tuples(st.integers(0, len(GOLDEN) - 1), st.integers(0, 255)), max_size=3),
     st.integers(0, len(GOLDEN)),

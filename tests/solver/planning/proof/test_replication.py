@@ -31,7 +31,6 @@ from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, RackPolicy
 from rackwise.core.traffic import usd_nano
 from small_clusters import small_cluster
 
-FEWER = settings(max_examples=max(10, settings().max_examples // 2))
 DAY_S = 86_400
 MB_PER_S = 10**6
 ONE_COPY = 2 * usd_nano(MB_PER_S * DAY_S, 10**7, 10**9)
@@ -49,7 +48,6 @@ def rated(lists, rates=None, *, racks=RACKS, **options):
     return replace(cluster, partitions=table)
 
 
-@FEWER
 @given(problems(has_rates=True))
 def test_the_price_is_the_least_of_all_plans_with_equal_moves_and_is_proved(problem):
     found = check_planned(problem, "auto")
@@ -61,7 +59,7 @@ def test_the_price_is_the_least_of_all_plans_with_equal_moves_and_is_proved(prob
     assert not false_statements(applied, found, found.verdict, prices=problem.prices)
 
 
-@FEWER
+@settings(max_examples=60)
 @given(st.data(), problems(has_rates=True))
 def test_any_prices_and_weight_give_a_valid_bound(data, problem):
     try:
