@@ -281,19 +281,28 @@ class TestSnapshots:
 
 def test_the_input_size_counts_decompressed_snapshots(tmp_path):
     file = snapshot_file(tmp_path)
-    options = AnalyzeOptions(snapshots=[str(file)], out=tmp_path, flows=[str(file)])
+    options = AnalyzeOptions(
+        snapshots=[str(file)], out=tmp_path, flows=[str(file)], flow_format="gcp"
+    )
     inputs = read_inputs(Shell(), options)
     packed = file.read_bytes()
     assert inputs.input_bytes == len(gzip.decompress(packed)) + len(packed)
 
 
 @pytest.mark.parametrize(
-    ("form", "dedupe", "share"),
-    [("vpc", "side", 16), ("canonical", "side", 16), ("canonical", "exact", 1), ("gcp", "side", 1)],
+    ("name", "form", "dedupe", "share"),
+    [
+        ("flows.parquet", "vpc", "side", 16),
+        ("flows.log.gz", "vpc", "side", 16),
+        ("flows.log.bz2", "vpc", "side", 1),
+        ("flows.parquet", "canonical", "side", 16),
+        ("flows.parquet", "canonical", "exact", 1),
+        ("flows.log.gz", "gcp", "side", 1),
+    ],
 )
-def test_the_input_size_counts_little_of_parquet_that_tasks_read(tmp_path, form, dedupe, share):
+def test_the_input_size_counts_little_of_files_that_tasks_read(tmp_path, name, form, dedupe, share):
     file = snapshot_file(tmp_path)
-    flows = tmp_path / "flows.parquet"
+    flows = tmp_path / name
     flows.write_bytes(bytes(1600))
     options = AnalyzeOptions(
         snapshots=[str(file)], out=tmp_path, flows=[str(flows)], flow_format=form, dedupe=dedupe

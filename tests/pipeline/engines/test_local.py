@@ -36,7 +36,14 @@ from rackwise.pipeline.job import analyze_on
 from rackwise.pipeline.plans import task
 from rackwise.pipeline.plans.earlier import EarlierResult
 from rackwise.pipeline.plans.task import Planning
-from rackwise.pipeline.schemas import CROSS_RACK, MATRIX, PLANNED, WEIGHT, arrow_schema
+from rackwise.pipeline.schemas import (
+    CROSS_RACK,
+    MATRIX,
+    PLANNED,
+    VPC_REQUIRED,
+    WEIGHT,
+    arrow_schema,
+)
 from truths import check_told, write_fleet
 
 FLEET = FleetOptions(
@@ -115,6 +122,36 @@ def test_both_engines_give_the_same_to_the_byte(spark, fleet, tmp_path):
     assert us_again.summary["history"] == spark_again.summary["history"]
     for name in ("verdict", "matrix", "by_topic", "by_owner", "savings", "findings", "plans"):
         assert us_again.summary[name] == spark_again.summary[name], name
+
+
+@pytest.mark.spark
+@pytest.mark.classic
+def test_both_engines_read_the_same_text(spark, tmp_path, monkeypatch):
+    """With bad rows, a file of many parts, other line ends, a broken file, and one in Parquet."""
+    monkeypatch.setattr("rackwise.pipeline.ingest.splits.SPLIT_BYTES", 20_000)
+    options = replace(FLEET, looks=1, days=1)
+    write_fleet(options, tmp_path / "parquet")
+    _, request = write_fleet(replace(options, flow_format=FlowFormat.VPC_TEXT), tmp_path / "text")
+    logs = tmp_path / "text" / "flows"
+    plain = min(logs.glob("*.log"))
+    assert plain.stat().st_size > 60_000
+    plain.write_bytes(plain.read_bytes().replace(b"\n", b"\r\n") + b"\n \nshort\n")
+    replaced, broken, *_ = sorted(logs.glob("*.log.gz"))
+    replaced.unlink()
+    table = min((tmp_path / "parquet" / "flows").iterdir())
+    table.rename(logs / table.name)
+    broken.write_bytes(broken.read_bytes()[:-5])
+    by_spark, by_us = (
+        analyze_on(engine, replace(request, tables=str(tmp_path / name)))
+        for name, engine in (("spark", SessionEngine(spark)), ("local", LocalEngine()))
+    )
+    for one, other in zip(values(by_spark), values(by_us), strict=True):
+        assert one == other
+    rows = {row["reason"]: row["rows"] for row in by_us.summary["method"]["outcomes"]}
+    assert rows["malformed:file"] == 1
+    assert rows["malformed:columns"] > 1
+    assert sum(rows[name] for name in rows if name.startswith("malformed:")) > 10
+    assert rows["kept"] > 1_000
 
 
 def send_again(folder, *, seed):
@@ -204,7 +241,7 @@ def test_both_engines_take_the_same_racks_from_addresses_and_times(spark, tmp_pa
     assert by_us.summary["matrix"] != by_subnet.summary["matrix"]
 
 
-@pytest.mark.parametrize("flow_format", [FlowFormat.VPC, FlowFormat.CANONICAL])
+@pytest.mark.parametrize("flow_format", [FlowFormat.VPC, FlowFormat.VPC_TEXT, FlowFormat.CANONICAL])
 def test_every_total_equals_the_generated_truth(tmp_path, flow_format):
     options = replace(FLEET, seed=7, looks=1, days=1, flow_format=flow_format)
     told, request = write_fleet(options, tmp_path)
@@ -307,11 +344,33 @@ class TestFiles:
         assert [*tmp_path.glob("tables/runs/*")] == []
         return caught.value
 
-    def test_text(self, fleet, tmp_path):
+    def test_text_without_a_header(self, fleet, tmp_path):
         with gzip.open(tmp_path / "a.log.gz", "wt") as file:
             file.write("version account-id\n")
-        error = self.refused(fleet, tmp_path, InvalidConfig, tmp_path / "a.log.gz")
-        assert "expected spark to read flow files as text" in error.message
+        error = self.refused(fleet, tmp_path, InvalidFlows, tmp_path / "a.log.gz")
+        assert error.message.startswith("expected a header line with srcaddr and dstaddr in ")
+
+    def test_text_of_another_compression(self, fleet, tmp_path):
+        (tmp_path / "a.log.bz2").write_bytes(b"BZh9")
+        error = self.refused(fleet, tmp_path, InvalidConfig, tmp_path / "a.log.bz2")
+        assert "expected spark to read text of other compressions than gzip" in error.message
+
+    def test_text_of_canonical_flows(self, fleet, tmp_path):
+        (tmp_path / "a.csv").write_text("cluster,bytes\n")
+        _, request = fleet
+        canonical = replace(request, flow_format="canonical")
+        error = self.refused((None, canonical), tmp_path, InvalidConfig, tmp_path / "a.csv")
+        assert "expected spark to read these flow files as text" in error.message
+
+    def test_text_without_a_column(self, fleet, tmp_path):
+        (tmp_path / "a.log").write_text("srcaddr dstaddr\n")
+        error = self.refused(fleet, tmp_path, InvalidFlows, tmp_path / "a.log")
+        assert error.message.startswith("invalid columns of ")
+
+    def test_text_without_directions(self, fleet, tmp_path):
+        (tmp_path / "a.log").write_text(" ".join(VPC_REQUIRED) + "\n")
+        error = self.refused(fleet, tmp_path, InvalidConfig, tmp_path / "a.log")
+        assert "expected spark to read flow logs without flow_direction" in error.message
 
     def test_logs_without_directions(self, fleet, tmp_path):
         _, request = write_fleet(replace(FLEET, log_version=2, looks=1), tmp_path / "two")
@@ -332,9 +391,10 @@ class TestFiles:
         parquet.write_table(pa.table({"topic": ["orders"] * 9}), path, compression="none")
         content = path.read_bytes()
         path.write_bytes(content[:4] + b"\xff" * 40 + content[44:])
-        columns = StructType([StructField("topic", StringType())])
         opened = LocalFlows(
-            files=local_files([str(path)]), format=input_format("canonical"), columns=columns
+            files=local_files([str(path)]),
+            format=input_format("canonical"),
+            columns=frozenset({"topic"}),
         )
         with pytest.raises(
             InvalidFlows, match=r"that can be read, got a damaged one: .*a\.parquet"

@@ -6,11 +6,13 @@ import gzip
 import os
 import re
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rackwise.pipeline.ingest import text_lines as module
+from rackwise.pipeline.ingest import vpc_rows
 from rackwise.pipeline.ingest.text_lines import NoHeader, TextHead, TextPart, text_head
 from rackwise.pipeline.runtime.stores.filesystems import ChangedFile
 
@@ -65,9 +67,10 @@ def naive(content):
     return rows
 
 
-def found(part):
-    batches = part.batches(["srcaddr", "bytes", "raw"], ["srcaddr"])
-    return [row for batch in batches for row in batch.to_pylist()]
+def found(part, numbers=()):
+    batches = part.batches(["srcaddr", "bytes", "raw"], ["srcaddr"], numbers)
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    return [{**row, "raw": row["raw"] and row["raw"].removesuffix("\n")} for row in rows]
 
 
 def parts_of(place, content, parts):
@@ -94,8 +97,9 @@ def told(rows):
     content=st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join),
     parts=st.integers(1, 6),
     block=st.integers(3, 80),
+    numbers=st.sampled_from([(), ("bytes",)]),
 )
-def test_each_line_is_a_row_of_one_part(tmp_path_factory, content, parts, block):
+def test_each_line_is_a_row_of_one_part(tmp_path_factory, content, parts, block, numbers):
     place = tmp_path_factory.mktemp("text") / "a.log"
     place.write_bytes(content)
     wanted = naive(content)
@@ -106,7 +110,7 @@ def test_each_line_is_a_row_of_one_part(tmp_path_factory, content, parts, block)
             with pytest.raises(NoHeader, match="none of them names columns"):
                 [*map(found, parts_of(place, content, parts))]
             return
-        every = [*map(found, parts_of(place, content, parts))]
+        every = [found(part, numbers) for part in parts_of(place, content, parts)]
         patch.setattr(module._bytes, "__defaults__", (0, None, block))
         assert (text_head(str(place)).header is None) == (wanted is None)
     rows = told(row for part in every for row in part)
@@ -203,3 +207,27 @@ def test_texts_are_cut_and_coded(tmp_path):
     assert sources.dictionary.to_pylist() == ["a" * 4096]
     assert batch.column("bytes").to_pylist() == ["7", "8"]
     assert {len(raw) for raw in batch.column("raw").to_pylist()} == {4096}
+
+
+SOUND = ("-", "0", "007", "42", str(2**62), "9" * 18)
+ODD = (
+    *("", "-0", "-5", "+1", "0x1f", "0X1F", "1e3", "1.0", "1_0", "x", "\t5", "5\t", "٣"),
+    *(str(2**63 - 1), str(2**63), str(2**64 - 1), str(2**64), "0" * 30 + "7"),
+)
+
+
+@given(values=st.lists(st.sampled_from([*SOUND, *SOUND, *ODD]), min_size=1, max_size=6))
+def test_numbers_are_those_that_rows_have(tmp_path_factory, values):
+    """Arrow takes other texts for numbers than `vpc_rows` does; no row may differ by them."""
+    place = tmp_path_factory.mktemp("text") / "a.log"
+    place.write_text("srcaddr dstaddr bytes\n" + "".join(f"a b {each}\n" for each in values))
+    part = TextPart(place=str(place), size=place.stat().st_size)
+    (texts,), (either,) = (part.batches(["bytes"], [], numbers) for numbers in ((), ("bytes",)))
+    for one, other in zip(
+        vpc_rows._numbers(texts.column("bytes")),
+        vpc_rows._numbers(either.column("bytes")),
+        strict=True,
+    ):
+        assert one.tolist() == other.tolist()
+    if {*values} <= {*SOUND}:
+        assert either.column("bytes").type == pa.int64()

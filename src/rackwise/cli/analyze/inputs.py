@@ -73,11 +73,17 @@ class Inputs:
     """SHA-256 of each further file, by the name of its option."""
     input_bytes: int | None
     """Bytes of decompressed snapshots, flow files and bills, for Spark's Java; None where some are
-    not local. Parquet files that tasks read count less, see `PARQUET_SHARES`."""
+    not local. Files that tasks read count less, see `READ_BY_TASKS`."""
 
 
-PARQUET_SHARES: Mapping[str, int] = {"vpc": 16, "canonical": 16}
-"""Format of flows whose Parquet files tasks read -> so many bytes of a file count as one.
+_PARQUET = (".parquet", ".parq")
+READ_BY_TASKS: Mapping[str, tuple[str, ...]] = {
+    "vpc": (*_PARQUET, ".gz", ".log", ".txt"),
+    "canonical": _PARQUET,
+}
+"""Format of flows -> ends of names of files that tasks read."""
+TASK_SHARE = 16
+"""So many bytes of such a file count as one.
 
 Java moves streams of sums between tasks, and reads none of their rows."""
 
@@ -106,8 +112,8 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
     flows = options.flows or ()
     places = _snapshot_files(options.snapshots)
     read, failed, unpacked = _snapshots(shell, places)
-    share = 1 if options.dedupe == "exact" else PARQUET_SHARES.get(options.flow_format, 1)
-    flow_bytes = _sizes(flows, parquet_share=share)
+    by_tasks = () if options.dedupe == "exact" else READ_BY_TASKS.get(options.flow_format, ())
+    flow_bytes = _sizes(flows, by_tasks)
     bill_bytes = _sizes(options.billed or ())
     used = options.flow_format if flows else None
     if not read:
@@ -275,10 +281,10 @@ def _policy(reader: _FileReader, path: Path | None, read: Sequence[Snapshot]) ->
     return found.policy
 
 
-def _sizes(places: Iterable[str], *, parquet_share: int = 1) -> int | None:
+def _sizes(places: Iterable[str], by_tasks: tuple[str, ...] = ()) -> int | None:
     """Bytes of all local files and folders; None where a path is neither.
 
-    Parquet files count one byte of `parquet_share`.
+    Files whose names end with one of `by_tasks` count one byte of `TASK_SHARE`.
     """
     total = 0
     for text in places:
@@ -287,6 +293,6 @@ def _sizes(places: Iterable[str], *, parquet_share: int = 1) -> int | None:
             return None
         for file in path.rglob("*") if path.is_dir() else [path]:
             if file.is_file():
-                share = parquet_share if file.suffix in {".parquet", ".parq"} else 1
+                share = TASK_SHARE if file.suffix in by_tasks else 1
                 total += file.stat().st_size // share
     return total

@@ -246,7 +246,7 @@ class AnalyzeOptions(BillOptions):
         typer.Option(
             metavar="ENGINE",
             help="Run the tasks on this engine: spark, or local, this process without Java, for "
-            "Parquet files of flow logs or canonical flows on this machine.",
+            "VPC flow logs and Parquet files of canonical flows on this machine.",
         ),
     ] = "spark"
     goal: Annotated[

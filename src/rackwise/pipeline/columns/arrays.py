@@ -16,6 +16,7 @@ What this does not do: decide what is wrong with a row (`vpc_rows`, `canonical_f
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,20 +35,25 @@ NO_NUMBER = -1
 """The number of a missing value, and of a value that is not a number from 0."""
 
 
-LARGEST_FREED = 31 * 2**20
-"""Bytes, a little less than 32 MB."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Options of `mallopt`: the free bytes above which it gives memory back, and the bytes from which a
+block is mapped, and returns when it is freed."""
+_KEPT, _LARGEST_KEPT = 2**26, 2**25
+"""Bytes of freed memory that stay, and of the largest block that does; glibc allows no more."""
 FEW = 4
 """Maximum number of codes that are compared one by one."""
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep up to some tens of MB that arrays have used, for the next arrays.
+    """Let the C library keep up to 64 MiB that arrays have used, for the next arrays.
 
-    glibc returns freed memory to the system from a size on that follows the largest block that was
-    freed, at most 32 MB (mallopt(3), M_MMAP_THRESHOLD). Without such a block, each array of a batch
-    gets new pages, which takes a tenth of the time. No page of the block itself is used.
+    The arrays of a batch have the sizes of those of the batch before. Without this, each of them
+    gets new pages, which takes a tenth of the time. See mallopt(3); only glibc has it.
     """
-    np.empty(LARGEST_FREED, dtype=np.uint8)
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, _LARGEST_KEPT)
+        set_option(_TRIM_THRESHOLD, _KEPT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ from rackwise.pipeline.ingest.parquet_tasks import parquet_columns
 from rackwise.pipeline.ingest.splits import Guarded, SplitReader, UnreadableFile, with_named_damage
 from rackwise.pipeline.ingest.table_files import PART, folder_parts, new_folder, with_columns
 from rackwise.pipeline.ingest.tables import WriteCounts
+from rackwise.pipeline.ingest.text_tasks import local_heads
 from rackwise.pipeline.request import claim_folder
 from rackwise.pipeline.runtime.running import Reading
 from rackwise.pipeline.schemas import arrow_schema
@@ -313,26 +314,24 @@ class LocalEngine(JobEngine):
         *,
         keep: str | None,  # noqa: ARG002 (see `check`)
     ) -> LocalFlows:
-        """Parquet files, with their columns checked. Raises `InvalidFlows`, `InvalidConfig`."""
+        """Files, with their columns checked. Raises `InvalidFlows`, `InvalidConfig`."""
         reads = input_format(format)
-        other = next((file for file in files if not file.is_parquet), None)
-        if other is not None:
-            raise only_on_spark("to read flow files as text", other.uri)
-        wanted = frozenset(reads.bronze_schema().names) - RESERVED
+        texts = [file for file in files if not file.is_parquet]
+        if other := next((file for file in texts if not reads.deals_text), None):
+            raise only_on_spark("to read these flow files as text", other.uri)
+        if other := next((file for file in texts if not file.is_dealt), None):
+            raise only_on_spark("to read text of other compressions than gzip", other.uri)
+        tables = [file for file in files if file.is_parquet]
+        names: set[str] = set()
         try:
             with with_named_damage(UnreadableFile):
-                found = parquet_columns(files, wanted=wanted, left_out=RESERVED)
-            named = [
-                StructField(field.name.replace("-", "_").lower(), field.dataType)
-                for field in found.fields
-            ]
-            reads.check_parquet(StructType(named), files[0].uri)
+                for header in reads.check_text(local_heads(texts)) if texts else ():
+                    names |= _with_all(header, reads, texts[0])
+                if tables:
+                    names |= _with_all(_table_columns(tables, reads).names, reads, tables[0])
         except UnfitColumns as error:
             raise invalid_columns(error) from None
-        columns = StructType(named)
-        if lacking := next((name for name in reads.needs_columns if name not in columns.names), ""):
-            raise only_on_spark(f"to read flow logs without {lacking}", files[0].uri)
-        return LocalFlows(files=files, format=reads, columns=columns)
+        return LocalFlows(files=files, format=reads, columns=frozenset(names))
 
     @override
     def cost_report(
@@ -404,22 +403,44 @@ class LocalJobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFlows(OpenedFlows):
-    """Parquet files, whose columns are checked."""
+    """Flow files, whose columns are checked."""
 
     files: Sequence[FlowFile]
     format: InputFormat
-    columns: StructType
+    columns: frozenset[str]
+    """Columns that a file has, in lower case with `_`."""
 
     @override
     def names(self) -> FoundNames:
         """Names in the rows that need codes. Raises `InvalidFlows` for a damaged file."""
-        return names_by_task(LocalEngine(), self.files, self.columns.names)
+        return names_by_task(LocalEngine(), self.files, self.columns)
 
     @override
     def fact_input(self, fleet: Fleet, buckets: Buckets, options: FactOptions) -> FactInput:
         """What turns the rows into facts."""
         uris = tuple(file.uri for file in self.files)
         return self.format.task_input(uris, fleet, buckets, options)
+
+
+def _table_columns(files: Sequence[FlowFile], reads: InputFormat) -> StructType:
+    """The columns of Parquet files, checked. Raises `UnfitColumns`, `InvalidFlows`."""
+    wanted = frozenset(reads.bronze_schema().names) - RESERVED
+    found = parquet_columns(files, wanted=wanted, left_out=RESERVED)
+    columns = StructType(
+        [
+            StructField(field.name.replace("-", "_").lower(), field.dataType)
+            for field in found.fields
+        ]
+    )
+    reads.check_parquet(columns, files[0].uri)
+    return columns
+
+
+def _with_all(names: Sequence[str], reads: InputFormat, file: FlowFile) -> set[str]:
+    """The names of columns. Raises `InvalidConfig` if one is missing that this engine needs."""
+    if lacking := next((name for name in reads.needs_columns if name not in names), ""):
+        raise only_on_spark(f"to read flow logs without {lacking}", file.uri)
+    return {*names}
 
 
 def only_on_spark(what: str, had: str) -> InvalidConfig:

@@ -156,6 +156,8 @@ class FactBuilder(ABC):
 
     coded: ClassVar[tuple[str, ...]] = ()
     """Columns that `build` also takes as codes of their distinct texts."""
+    numbers: ClassVar[tuple[str, ...]] = ()
+    """Columns that `build` takes as integers or as texts."""
     client_racks: ClientRacks
     days: tuple[date, date] | None
     """First and last day to keep, both included; None keeps all days."""

@@ -111,7 +111,8 @@ def write_silver(
         outcomes.check_conserved()
         _check_fits(outcomes.bytes_kept)
         if outcomes.rows_quarantined:
-            bad = quarantined_rows(added.rows, files)
+            has_numbers = engine.is_this_process  # it reads whole files
+            bad = added.rows if has_numbers else quarantined_rows(added.rows, files)
             engine.write(bad, f"{folder}/quarantine", QUARANTINE)
         names = [name for name in FLOW_SUM.names if name not in {"rows", "bytes"}]
         kept = engine.where(added.sums, "reason", KEPT)

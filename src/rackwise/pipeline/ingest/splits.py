@@ -109,8 +109,8 @@ def splits(
 
 
 def dealt_splits(engine: Engine, files: Sequence[FlowFile], uris: Sequence[str]) -> Rows:
-    """The same parts for an engine."""
-    table, sizes = split_table(files, uris)
+    """The same parts for an engine; whole files if there is one task."""
+    table, sizes = split_table(files, uris, whole=engine.is_this_process)
     return engine.dealt(table, SPLIT, loads=sizes, most=SPLIT_BYTES)
 
 
@@ -162,6 +162,8 @@ class SplitReader:
     """Those of them that the work takes as codes: columns of texts, each distinct one once."""
     work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     """What a task does with its rows."""
+    numbers: tuple[str, ...] = ()
+    """Those of them that the work takes as integers, too, where text files have only numbers."""
     positive: str | None = None
     """A column of integers; row groups whose numbers are all below 1 there may be left out."""
 
@@ -192,7 +194,7 @@ class SplitReader:
             rows = _parquet_rows(path, needed, self.coded, part, parts, self.positive)
         else:
             text = TextPart(place=path, size=size, part=part, parts=parts)
-            rows = text.batches(needed, self.coded)
+            rows = text.batches(needed, self.coded, self.numbers)
         for batch in rows:
             zeros = np.zeros(batch.num_rows, dtype=np.int64)
             arrays = dict(zip(batch.schema.names, batch.columns, strict=True)) | {

@@ -147,7 +147,12 @@ def sums_by_task(
     if not given.is_by_file or not are_dealt(files, deals_text=given.deals_text):
         return engine.map(given.rows, builder, builder.columns)
     builder = replace(builder, facts=builder.facts.after_first_pass(engine, files))
-    reader = SplitReader(needed=given.builder.needed, coded=given.builder.coded, work=builder)
+    reader = SplitReader(
+        needed=given.builder.needed,
+        coded=given.builder.coded,
+        numbers=given.builder.numbers,
+        work=builder,
+    )
     return engine.map(dealt_splits(engine, files, given.uris), reader, builder.columns)
 
 

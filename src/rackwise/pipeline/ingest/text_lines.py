@@ -6,12 +6,18 @@ Python.
 
 ```
 bytes        cut into blocks at ends of lines; `\r\n` and `\r` end a line, too
-a block      positions of line feeds and spaces, as numpy arrays of all its lines
+a block      columns, by the CSV reader of Arrow
+             unless a line is not ASCII or has more or fewer values than the header; then its lines
+             are looked at as numpy arrays of the places of line feeds and spaces:
              blank                      no row
              a header                   the first one of a file names its columns; others are bad
              too long, another charset, more or fewer values than the header      bad rows
-             the others                 columns, by the CSV reader of Arrow
+             the others                 columns, by the CSV reader
 ```
+
+Columns of numbers are read as integers if all of the block's are numbers as `vpc_rows` has them, or
+missing. Else they are texts. Arrow takes more for a number than the digits 0 to 9: hexadecimal
+digits, tabs around it, and minus zero.
 
 A part of a file has the lines that begin in it:
 
@@ -43,11 +49,12 @@ import pyarrow as pa
 from pyarrow import csv
 
 from rackwise.pipeline.columns.arrays import cut_texts
+from rackwise.pipeline.ingest.vpc_rows import MISSING
 from rackwise.pipeline.runtime.stores.filesystems import ChangedFile, open_place
 from rackwise.pipeline.schemas import LONGEST_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -110,11 +117,14 @@ class TextPart:
     part: int = 0
     parts: int = 1
 
-    def batches(self, needed: Sequence[str], coded: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, needed: Sequence[str], coded: Sequence[str], numbers: Sequence[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """The rows: columns of `needed` that the file has, `malformed`, `raw` and `row_offset`.
 
-        `coded`: columns that are codes of their texts. A gzip file that is not whole is one row.
-        Raises `OSError`.
+        `coded`: columns that are codes of their texts. `numbers`: columns that may be integers
+        instead of texts. The line in `raw` may end with its line feed. A gzip file that is not
+        whole is one row. Raises `OSError`.
         """
         try:
             content = self._content()
@@ -128,15 +138,21 @@ class TextPart:
                 raise NoHeader("the file has lines, and none of them names columns")
             return
         names = column_names(header.decode(errors="replace"))
-        columns = _Columns(names=names, needed=frozenset(needed), coded=frozenset(coded))
+        columns = _Columns(
+            names=names,
+            needed=frozenset(needed),
+            coded=frozenset(coded),
+            numbers=frozenset(numbers),
+        )
         has_header, first = earlier is not None, 1
         for block in blocks(content.own()):
             lines = _Lines.of(block)
-            headers = [*lines.headers()]
-            skipped = headers[: 0 if has_header else 1]
-            has_header = has_header or bool(headers)
-            numbers = np.arange(first, first + len(lines)) if self.parts == 1 else None
-            yield from lines.batches(columns, headers, skipped, numbers)
+            parts = [(0, lines)]
+            if not has_header and (place := next(lines.headers(), None)) is not None:
+                parts, has_header = lines.around(place), True
+            for at, part in parts:
+                offsets = np.arange(first + at, first + at + len(part))
+                yield from part.batches(columns, offsets if self.parts == 1 else None)
             first += len(lines)
 
     def _content(self) -> _Content:
@@ -182,7 +198,8 @@ def is_header(line: bytes) -> bool:
 def text_head(place: str) -> TextHead:
     """What begins a text file. Raises `OSError`."""
     first = None
-    content = _gzip_bytes(place) if place.endswith(GZIP) else _bytes(place, step=LONGEST_LINE)
+    reads = _gzip_bytes if place.endswith(GZIP) else _bytes
+    content = reads(place, step=LONGEST_LINE)
     try:
         for block in blocks(content):
             first = first or next((one for one in block.split(b"\n") if one.strip(b" ")), None)
@@ -212,13 +229,16 @@ def blocks(content: Iterable[bytes]) -> Iterator[bytes]:
     """
     rest = b""
     for chunk in content:
-        text = rest + chunk
+        text, before = chunk, rest
+        if b"\r" in chunk or rest.endswith(b"\r"):
+            text, before = rest + chunk, b""
         held = b"\r" if text.endswith(b"\r") else b""  # a line feed may follow in the next chunk
         text = _with_line_feeds(text.removesuffix(held))
         cut = text.rfind(b"\n") + 1
         if cut:
-            yield text[:cut]
-        rest = text[cut : cut + LONGEST_LINE + 1] + held
+            yield b"".join((before, memoryview(text)[:cut]))
+            before = b""
+        rest = (before + text[cut : cut + LONGEST_LINE + 1])[: LONGEST_LINE + 1] + held
     if rest:
         yield _with_line_feeds(rest).removesuffix(b"\n") + b"\n"
 
@@ -235,8 +255,18 @@ def _first_header(content: Iterable[bytes]) -> bytes | None:
 
 def header_in(block: bytes) -> bytes | None:
     """The first header line in some bytes of a flow log."""
-    lines = _Lines.of(block)
-    return next((lines.line(place) for place in lines.headers()), None)
+    return next((block[start:end] for start, end in _headers(block)), None)
+
+
+def _headers(block: bytes) -> Iterator[tuple[int, int]]:
+    """The first byte of each header line of a block, and its line feed."""
+    at = block.find(_MARKS[0])
+    while at >= 0:
+        start, end = block.rfind(b"\n", 0, at) + 1, block.find(b"\n", at)
+        end = len(block) if end < 0 else end
+        if is_header(block[start:end]):
+            yield start, end
+        at = block.find(_MARKS[0], end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,29 +296,33 @@ class _Lines:
 
     def headers(self) -> Iterator[int]:
         """The places of the lines that are headers."""
-        at = self.block.find(_MARKS[0])
-        while at >= 0:
-            place = int(np.searchsorted(self.ends, at))
-            if is_header(self.line(place)):
-                yield place
-            at = self.block.find(_MARKS[0], int(self.ends[place]))
+        for _, end in _headers(self.block):
+            yield int(np.searchsorted(self.ends, end))
+
+    def around(self, place: int) -> list[tuple[int, _Lines]]:
+        """The lines before and after one; with each part, how many lines precede it here."""
+        parts = (
+            (0, self.block[: self.starts[place]]),
+            (place + 1, self.block[self.ends[place] + 1 :]),
+        )
+        return [(before, _Lines.of(block)) for before, block in parts if block]
 
     def batches(
-        self,
-        columns: _Columns,
-        headers: Sequence[int],
-        skipped: Sequence[int],
-        numbers: NDArray[np.int64] | None,
+        self, columns: _Columns, offsets: NDArray[np.int64] | None
     ) -> Iterator[pa.RecordBatch]:
-        """The bad rows, then the others; `numbers`: those of the lines, if they are known."""
-        lengths, spaces = self.ends - self.starts, self._counts(_SPACE)
+        """The bad rows, then the others; `offsets`: the numbers of the lines, if they are known."""
+        lengths, headers = self.ends - self.starts, [*self.headers()]
+        whole = None if headers else columns.whole_batch(self.block, lengths, offsets)
+        if whole is not None:
+            yield whole
+            return
+        spaces = self._counts(_SPACE)
         is_row = spaces < lengths
-        is_row[[*skipped]] = False
         faults = np.zeros(len(self), dtype=np.int64)  # an index into `_FAULTS`, the last fault wins
         faults[spaces != len(columns.names) - 1] = _FAULTS.index(COLUMNS)
         faults[self._other_charset()] = _FAULTS.index(CHARSET)
         faults[lengths > LONGEST_LINE] = _FAULTS.index(LINE)
-        faults[[*headers]] = _FAULTS.index(HEADER)
+        faults[headers] = _FAULTS.index(HEADER)
         bad = np.flatnonzero(is_row & (faults > 0))
         if len(bad):
             yield _faulty(
@@ -297,13 +331,13 @@ class _Lines:
                     self.line(place).decode(errors="replace")[:LONGEST_TEXT]
                     for place in bad.tolist()
                 ],
-                [None] * len(bad) if numbers is None else numbers[bad].tolist(),
+                [None] * len(bad) if offsets is None else offsets[bad].tolist(),
             )
         is_good = is_row & (faults == 0)
         good = np.flatnonzero(is_good)
         if len(good):
             content = self.block if is_good.all() else self._only(is_good)
-            yield columns.batch(content, lengths[good], None if numbers is None else numbers[good])
+            yield columns.batch(content, lengths[good], None if offsets is None else offsets[good])
 
     def _only(self, is_kept: NDArray[np.bool_]) -> bytes:
         """The lines that are kept."""
@@ -336,12 +370,39 @@ class _Columns:
     """Columns to read."""
     coded: frozenset[str]
     """Columns that are codes of their texts."""
+    numbers: frozenset[str]
+    """Columns that may be integers."""
+
+    def whole_batch(
+        self, lines: bytes, lengths: NDArray[np.int64], offsets: NDArray[np.int64] | None
+    ) -> pa.RecordBatch | None:
+        """Lines of ASCII that each have all columns; None if some do not, or may not.
+
+        `lengths`: bytes of each line without its line feed; `offsets`: the numbers of the lines.
+        """
+        # The spaces between values that are all empty are a blank line, not a row.
+        is_sound = len(self.names) <= lengths.min() and lengths.max() <= LONGEST_LINE
+        if not is_sound or not lines.isascii() or _may_have_odd_numbers(lines):
+            return None
+        try:
+            return self.batch(lines, lengths, offsets, integers=self.numbers)
+        except pa.ArrowInvalid:
+            return None
 
     def batch(
-        self, lines: bytes, lengths: NDArray[np.int64], numbers: NDArray[np.int64] | None
+        self,
+        lines: bytes,
+        lengths: NDArray[np.int64],
+        offsets: NDArray[np.int64] | None,
+        *,
+        integers: Collection[str] = (),
     ) -> pa.RecordBatch:
-        """Lines that each have all columns; `lengths`: bytes of each without its line feed."""
+        """Lines that each have all columns; `integers`: columns that are read as numbers.
+
+        Raises `ArrowInvalid` if they are not, or if a line has more or fewer columns.
+        """
         own = {str(i): name for i, name in enumerate(self.names) if name in self.needed}
+        kinds = {i: self._kind(name, integers) for i, name in own.items()}
         # Arrow drops a byte order mark at the start, and ignores an empty line.
         content = b"\n" + lines if lines.startswith(BYTE_ORDER_MARK) else lines
         table = csv.read_csv(
@@ -354,32 +415,51 @@ class _Columns:
             parse_options=csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False),
             convert_options=csv.ConvertOptions(
                 include_columns=[*own],
-                column_types={
-                    i: _CODES if name in self.coded else pa.string() for i, name in own.items()
-                },
-                null_values=[],
+                column_types=kinds,
+                null_values=[MISSING],
                 strings_can_be_null=False,
                 check_utf8=False,
             ),
         ).combine_chunks()
-        arrays = {name: cut_texts(table.column(i).chunk(0)) for i, name in own.items()}
+        arrays = {
+            name: _integers(table.column(i).chunk(0))
+            if name in integers
+            else cut_texts(table.column(i).chunk(0))
+            for i, name in own.items()
+        }
         count = len(lengths)
         return pa.RecordBatch.from_pydict(
             arrays
             | {
                 "malformed": pa.nulls(count, pa.string()),
                 "raw": cut_texts(_strings(lines, lengths)),
-                "row_offset": pa.nulls(count, pa.int64()) if numbers is None else numbers,
+                "row_offset": pa.nulls(count, pa.int64()) if offsets is None else offsets,
             }
         )
 
+    def _kind(self, name: str, integers: Collection[str]) -> pa.DataType:
+        if name in integers:
+            return pa.uint64()  # so that no minus is read
+        return _CODES if name in self.coded else pa.string()
+
+
+def _may_have_odd_numbers(lines: bytes) -> bool:
+    """Whether Arrow may read a number where `vpc_rows` does not: `0x1f`, or a tab beside digits.
+
+    A single byte is found ten times as fast as two, and most logs have no x.
+    """
+    return b"\t" in lines or any(x in lines and b"0" + x in lines for x in (b"x", b"X"))
+
+
+def _integers(column: pa.Array) -> pa.Array:
+    """Numbers as signed ones. Raises `ArrowInvalid` if one does not fit."""
+    return column.cast(pa.int64())
+
 
 def _strings(lines: bytes, lengths: NDArray[np.int64]) -> pa.Array:
-    """The lines, without their line feeds, as texts."""
-    content = np.frombuffer(lines, dtype=np.uint8)
-    offsets = np.append(0, np.cumsum(lengths)).astype(np.int32)
-    buffers = (pa.py_buffer(offsets), pa.py_buffer(content[content != _LINE_FEED]))
-    return pa.StringArray.from_buffers(len(lengths), *buffers)
+    """The lines, with their line feeds, as texts that share the memory of the block."""
+    ends = np.append(0, np.cumsum(lengths + 1)).astype(np.int32)
+    return pa.StringArray.from_buffers(len(lengths), pa.py_buffer(ends), pa.py_buffer(lines))
 
 
 def _faulty(
@@ -435,10 +515,13 @@ def _line_start(part: TextPart, place: int) -> int:
     return part.size
 
 
-def _gzip_bytes(place: str) -> Iterator[bytes]:
-    """The decompressed bytes of a gzip file, without a byte order mark. Raises `BrokenGzip`."""
+def _gzip_bytes(place: str, step: int = CHUNK) -> Iterator[bytes]:
+    """The decompressed bytes of a gzip file, without a byte order mark. Raises `BrokenGzip`.
+
+    `step`: bytes of the file that are read at a time.
+    """
     is_first = True
-    for chunk in _decompressed(_bytes(place, step=CHUNK)):
+    for chunk in _decompressed(_bytes(place, step=step)):
         yield chunk.removeprefix(BYTE_ORDER_MARK) if is_first else chunk
         is_first = False
 

@@ -2,6 +2,7 @@
 
 ```
 text_heads   one task reads the start of a file     header, or its first line, or broken
+local_heads  the same in a child process
 text_rows    tasks read parts of files              a row each, with texts and the line
 ```
 
@@ -16,19 +17,27 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from rackwise.pipeline.columns.arrays import as_batch
-from rackwise.pipeline.ingest.splits import SplitReader, readable, splits, with_named_damage
+from rackwise.pipeline.ingest.splits import (
+    Guarded,
+    SplitReader,
+    readable,
+    split_table,
+    splits,
+    with_named_damage,
+)
 from rackwise.pipeline.ingest.text_lines import TextHead, text_head
 from rackwise.pipeline.runtime.failures import spark_failures
 from rackwise.pipeline.schemas import arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -47,11 +56,22 @@ def text_heads(spark: SparkSession, files: Sequence[FlowFile]) -> list[tuple[Flo
     frame = splits(spark, files, (), whole=True)
     with with_named_damage(*spark_failures()):
         rows = frame.mapInArrow(_heads, _HEADS).collect()
-    heads = {
-        row.name: TextHead(header=row.header, first=row.first, is_broken=row.is_broken)
-        for row in rows
-    }
-    return [(file, heads[file.uri]) for file in files]
+    return _by_file(files, [row.asDict() for row in rows])
+
+
+def local_heads(files: Sequence[FlowFile]) -> list[tuple[FlowFile, TextHead]]:
+    """The same without Spark. Raises `UnreadableFile`."""
+    table, _ = split_table(files, (), whole=True)
+    batches = Guarded(_heads)(table.to_batches())
+    return _by_file(files, [row for batch in batches for row in batch.to_pylist()])
+
+
+def _by_file(
+    files: Sequence[FlowFile], rows: Sequence[Mapping[str, Any]]
+) -> list[tuple[FlowFile, TextHead]]:
+    heads = {row["name"]: row for row in rows}
+    names = ("header", "first", "is_broken")
+    return [(file, TextHead(**{name: heads[file.uri][name] for name in names})) for file in files]
 
 
 def text_rows(spark: SparkSession, files: Sequence[FlowFile], columns: StructType) -> DataFrame:
@@ -72,4 +92,5 @@ def _rows(batches: Iterable[pa.RecordBatch], *, columns: StructType) -> Iterator
     schema = arrow_schema(columns)
     for batch in batches:
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        found["raw"] = pc.utf8_rtrim(found["raw"], "\n")
         yield as_batch(found, schema, batch.num_rows)

@@ -89,6 +89,7 @@ from rackwise.pipeline.schemas import (
     PRODUCE,
     REPLICATE,
     SOURCES,
+    VPC_NUMBERS,
 )
 
 if TYPE_CHECKING:
@@ -221,6 +222,7 @@ class _VpcBuilder(FactBuilder):
     """Builds facts from flow logs."""
 
     coded: ClassVar[tuple[str, ...]] = ("interface_id", *TEXTS, *ADDRESSES)
+    numbers: ClassVar[tuple[str, ...]] = VPC_NUMBERS
     listeners: BrokerLookup
     """Brokers by address and port."""
     addresses: BrokerLookup

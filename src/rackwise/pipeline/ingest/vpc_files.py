@@ -26,11 +26,12 @@ from rackwise.pipeline.ingest.vpc_rows import MISSING, OK
 from rackwise.pipeline.schemas import BRONZE_VPC, VPC_NUMBERS, VPC_REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import SparkSession
 
     from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.text_lines import TextHead
 
 VPC_COLUMNS = (*VPC_REQUIRED, "pkt_srcaddr", "pkt_dstaddr", "flow_direction", "az_id")
 """The columns that are read from text."""
@@ -101,29 +102,41 @@ def read_log_text(
     """
     own = [file for file in files if file.is_dealt]
     others = [file for file in files if not file.is_dealt]
-    headers: list[tuple[FlowFile, tuple[str, ...]]] = []
+    headers: list[tuple[str, ...]] = []
     frames = []
     if own:
-        for file, head in text_tasks.text_heads(spark, own):
-            if head.header is None:
-                check_header(file, head.first)
-            else:
-                headers.append((file, column_names(head.header)))
+        headers += log_headers(text_tasks.text_heads(spark, own), required)
         texts_and_place = [StructField(name, StringType()) for name in columns]
         texts_and_place += [BRONZE_VPC[name] for name in _PLACE]
         frames.append(text_tasks.text_rows(spark, own, StructType(texts_and_place)))
     if others or not own:
         texts = find_headers(spark, others)
-        headers += [(text.file, text.columns) for text in texts.files]
+        headers += [_checked(text.file, text.columns, required) for text in texts.files]
         frames.append(text_rows(spark, texts, columns))
-    for file, names in headers:
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise UnfitColumns(
-                where=file.uri, columns=names, required=required, fault=f"{twice[0]} twice"
-            )
-        check_columns(names, required, file.uri)
-    return reduce(DataFrame.unionByName, frames), [names for _, names in headers]
+    return reduce(DataFrame.unionByName, frames), headers
+
+
+def log_headers(
+    heads: Iterable[tuple[FlowFile, TextHead]], required: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """The columns of each file that has a header. Raises `UnfitColumns`, `InvalidFlows`."""
+    headers = []
+    for file, head in heads:
+        if head.header is None:
+            check_header(file, head.first)
+        else:
+            headers.append(_checked(file, column_names(head.header), required))
+    return headers
+
+
+def _checked(file: FlowFile, names: tuple[str, ...], required: Sequence[str]) -> tuple[str, ...]:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UnfitColumns(
+            where=file.uri, columns=names, required=required, fault=f"{twice[0]} twice"
+        )
+    check_columns(names, required, file.uri)
+    return names
 
 
 def read_log_parquet(

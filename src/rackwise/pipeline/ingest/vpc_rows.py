@@ -181,7 +181,7 @@ def _raw(batch: pa.RecordBatch, is_malformed: NDArray[np.bool_]) -> pa.Array:
         *(read_texts(bad.column(name)) for name in VPC_REQUIRED),
         strict=True,
     )
-    lines = [line if line is not None else _as_line(cells) for line, *cells in rows]
+    lines = [_as_line(cells) if line is None else line.removesuffix("\n") for line, *cells in rows]
     return texts_at(places, lines, batch.num_rows)
 
 

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.ingest.files import FlowFile
 
-FIXED_CPU_S = 26
+FIXED_CPU_S = 9
 """CPU seconds of `analyze` of 1,000 flows on Spark."""
-CPU_S_PER_MILLION_ROWS = 1.7
+CPU_S_PER_MILLION_ROWS = 0.5
 """CPU seconds of VPC flow logs in Parquet."""
-TEXT_FACTOR = 1.4
+TEXT_FACTOR = 2.2
 """CPU seconds of text / of Parquet, for the same rows."""
 CPU_S_PER_FILE = 0.006
 """CPU seconds of a flow file in Parquet with two rows."""

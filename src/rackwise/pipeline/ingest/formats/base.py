@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.facts import FactInput, Persist
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.names import FoundNames
+    from rackwise.pipeline.ingest.text_lines import TextHead
     from rackwise.pipeline.ingest.vpc_duplicates import Side
 
 
@@ -97,6 +98,13 @@ class InputFormat(ABC):
         Raises `UnfitColumns`, and `InvalidFlows` for a type.
         """
         raise NotImplementedError(self.name, schema, where)
+
+    def check_text(self, heads: Sequence[tuple[FlowFile, TextHead]]) -> Sequence[tuple[str, ...]]:
+        """The columns of each text file that tasks read and that has a header (`deals_text`).
+
+        Raises `UnfitColumns`, and `InvalidFlows` for a file that has lines and no header.
+        """
+        raise NotImplementedError(self.name, heads)
 
     def task_input(
         self, uris: Sequence[str], fleet: Fleet, buckets: Buckets, options: FactOptions

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats.base import FactOptions
     from rackwise.pipeline.ingest.names import FoundNames
+    from rackwise.pipeline.ingest.text_lines import TextHead
 
 
 class VpcFormat(InputFormat):
@@ -105,6 +106,14 @@ class VpcFormat(InputFormat):
         from rackwise.pipeline.schemas import BRONZE_VPC, VPC_REQUIRED
 
         check_log_columns(schema, BRONZE_VPC.names, VPC_REQUIRED, where)
+
+    @override
+    def check_text(self, heads: Sequence[tuple[FlowFile, TextHead]]) -> Sequence[tuple[str, ...]]:
+        """Check the names of columns in headers."""
+        from rackwise.pipeline.ingest.vpc_files import log_headers
+        from rackwise.pipeline.schemas import VPC_REQUIRED
+
+        return log_headers(heads, VPC_REQUIRED)
 
     @override
     def task_input(
