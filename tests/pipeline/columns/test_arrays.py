@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,6 +21,7 @@ from rackwise.pipeline.columns.arrays import (
     filled,
     flags,
     is_valid,
+    keep_freed_memory,
     longs,
     nullable,
     one_value,
@@ -95,3 +102,36 @@ def test_a_binary_value_is_not_copied():
     value = b"x" * 100
     (found,) = binary_values(one_value(value))
     assert found.address == pa.py_buffer(value).address
+
+
+PAGES = """
+import resource
+from rackwise.adapters.memory import return_memory
+from rackwise.pipeline.columns.arrays import keep_freed_memory
+return_memory()
+{first}
+block = b"x" * 8_000_000
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    del block
+    block = b"x" * 8_000_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+"""Prints how many new pages some blocks took, each of which follows a freed one of its size."""
+
+
+def new_pages(first):
+    command = [sys.executable, "-c", PAGES.format(first=first)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return int(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment).stdout)
+
+
+def test_the_next_batch_gets_the_memory_of_the_last_one():
+    """Also after `analyze` has told the C library to return freed memory; glibc alone keeps it."""
+    is_kept = new_pages("keep_freed_memory()") * 10 < new_pages("")
+    assert is_kept == hasattr(ctypes.CDLL(None), "gnu_get_libc_version")
+
+
+def test_other_c_libraries_have_no_such_call(monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
+    keep_freed_memory()

@@ -216,18 +216,16 @@ ODD = (
 )
 
 
-@given(values=st.lists(st.sampled_from([*SOUND, *SOUND, *ODD]), min_size=1, max_size=6))
-def test_numbers_are_those_that_rows_have(tmp_path_factory, values):
+@pytest.mark.parametrize("odd", [None, *ODD])
+def test_numbers_are_those_that_rows_have(tmp_path, odd):
     """Arrow takes other texts for numbers than `vpc_rows` does; no row may differ by them."""
-    place = tmp_path_factory.mktemp("text") / "a.log"
+    values = SOUND if odd is None else (*SOUND, odd)
+    place = tmp_path / "a.log"
     place.write_text("srcaddr dstaddr bytes\n" + "".join(f"a b {each}\n" for each in values))
     part = TextPart(place=str(place), size=place.stat().st_size)
     (texts,), (either,) = (part.batches(["bytes"], [], numbers) for numbers in ((), ("bytes",)))
-    for one, other in zip(
-        vpc_rows._numbers(texts.column("bytes")),
-        vpc_rows._numbers(either.column("bytes")),
-        strict=True,
-    ):
+    wanted, found = (vpc_rows._numbers(batch.column("bytes")) for batch in (texts, either))
+    for one, other in zip(wanted, found, strict=True):
         assert one.tolist() == other.tolist()
-    if {*values} <= {*SOUND}:
+    if odd is None:
         assert either.column("bytes").type == pa.int64()
