@@ -6,18 +6,17 @@ Python.
 
 ```
 bytes        cut into blocks at ends of lines; `\r\n` and `\r` end a line, too
-a block      columns, by the CSV reader of Arrow
-             unless a line is not ASCII or has more or fewer values than the header; then its lines
-             are looked at as numpy arrays of the places of line feeds and spaces:
+a block      columns, by the CSV reader of Arrow, if it is ASCII and each line has all values
+another      positions of line feeds and spaces, as numpy arrays of all its lines
              blank                      no row
              a header                   the first one of a file names its columns; others are bad
              too long, another charset, more or fewer values than the header      bad rows
              the others                 columns, by the CSV reader
 ```
 
-Columns of numbers are read as integers if all of the block's are numbers as `vpc_rows` has them, or
-missing. Else they are texts. Arrow takes more for a number than the digits 0 to 9: hexadecimal
-digits, tabs around it, and minus zero.
+Columns of numbers are integers in blocks where all of them are numbers or missing, and texts in
+others. What is a number is the rule of `vpc_rows`. Arrow also reads `0x1f`, `-0` and tabs beside
+digits, so blocks that may have these are texts.
 
 A part of a file has the lines that begin in it:
 
@@ -399,7 +398,7 @@ class _Columns:
     ) -> pa.RecordBatch:
         """Lines that each have all columns; `integers`: columns that are read as numbers.
 
-        Raises `ArrowInvalid` if they are not, or if a line has more or fewer columns.
+        Raises `ArrowInvalid` if they are none or too large, or if a line has other columns.
         """
         own = {str(i): name for i, name in enumerate(self.names) if name in self.needed}
         kinds = {i: self._kind(name, integers) for i, name in own.items()}
@@ -421,12 +420,10 @@ class _Columns:
                 check_utf8=False,
             ),
         ).combine_chunks()
-        arrays = {
-            name: _integers(table.column(i).chunk(0))
-            if name in integers
-            else cut_texts(table.column(i).chunk(0))
-            for i, name in own.items()
-        }
+        arrays = {}
+        for i, name in own.items():
+            column = table.column(i).chunk(0)
+            arrays[name] = column.cast(pa.int64()) if name in integers else cut_texts(column)
         count = len(lengths)
         return pa.RecordBatch.from_pydict(
             arrays
@@ -449,11 +446,6 @@ def _may_have_odd_numbers(lines: bytes) -> bool:
     A single byte is found ten times as fast as two, and most logs have no x.
     """
     return b"\t" in lines or any(x in lines and b"0" + x in lines for x in (b"x", b"X"))
-
-
-def _integers(column: pa.Array) -> pa.Array:
-    """Numbers as signed ones. Raises `ArrowInvalid` if one does not fit."""
-    return column.cast(pa.int64())
 
 
 def _strings(lines: bytes, lengths: NDArray[np.int64]) -> pa.Array:
