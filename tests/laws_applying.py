@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from modelled_kafka import ModelledKafka
     from rackwise.core.applying.actions import Action
-    from rackwise.core.applying.model import Caps, PartitionId, ThrottleKey
+    from rackwise.core.applying.model import Caps, ThrottleKey
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
 
 Moves: TypeAlias = "Mapping[PartitionId, Move]"

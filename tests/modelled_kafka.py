@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import PartitionId
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
 
 RequestFate: TypeAlias = Literal["done", "lost", "unanswered", "partly"]

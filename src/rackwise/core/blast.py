@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
+from rackwise.core.model import PartitionId
 from rackwise.core.override import override
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.view import View, blocks, matches
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster, PartitionTable
 
 
-class TablePartitions(Sequence[tuple[str, int]]):
+class TablePartitions(Sequence[PartitionId]):
     """Some partitions of a table as (topic, partition) pairs, created on demand."""
 
     def __init__(self, table: PartitionTable, rows: NDArray[np.int64]) -> None:
@@ -56,18 +57,18 @@ class TablePartitions(Sequence[tuple[str, int]]):
         return len(self.rows)
 
     @overload
-    def __getitem__(self, index: int) -> tuple[str, int]: ...
+    def __getitem__(self, index: int) -> PartitionId: ...
     @overload
     def __getitem__(self, index: slice) -> TablePartitions: ...
     @override
-    def __getitem__(self, index: int | slice) -> tuple[str, int] | TablePartitions:
+    def __getitem__(self, index: int | slice) -> PartitionId | TablePartitions:
         if isinstance(index, slice):
             return TablePartitions(self._table, self.rows[index])
         row = self.rows[index]
         return self._table.topics[self._table.topic[row]], int(self._table.partition[row])
 
     @override
-    def __iter__(self) -> Iterator[tuple[str, int]]:
+    def __iter__(self) -> Iterator[PartitionId]:
         names = self._table.topics
         topics, partitions = self._table.topic[self.rows], self._table.partition[self.rows]
         for topic, partition in zip(topics.tolist(), partitions.tolist(), strict=True):

@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
     from kafka.admin import KafkaAdminClient
 
-    from rackwise.core.model import PartitionTable
+    from rackwise.core.model import PartitionId, PartitionTable
     from rackwise.core.wire.consumer import Subscription
 
-    Assigned = tuple[tuple[str, int], ...]
+    Assigned = tuple[PartitionId, ...]
 
 Decoded = TypeVar("Decoded")
 

@@ -15,7 +15,7 @@ Source: KIP-392; Fetch from version 11 on (`RackId`, `PreferredReadReplica`).
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
     from rackwise.core.fetch_diagnosis.facts import ProbeQuestion
-    from rackwise.core.model import Cluster, Topic
+    from rackwise.core.model import Cluster, PartitionId, Topic
 
 FETCH_BY_NAME = 12
 """The last version of Fetch that names topics."""
@@ -38,9 +38,6 @@ LATEST = -1
 NONE = -1
 _FETCH = 1
 _MISSING = "NoAnswer"
-
-PartitionName: TypeAlias = tuple[str, int]
-"""Topic, or its id where topics are sent by id, and partition."""
 
 
 def read_fetch_versions(
@@ -78,9 +75,9 @@ def ask_leaders(
     ends, errors = _end_offsets(admin, questions)
     progress(len({each.leader for each in questions}))
     answers: dict[ProbeQuestion, Probe] = {
-        each: Probe(question=each, error=errors.get(_name(each), _MISSING))
+        each: Probe(question=each, error=errors.get(_partition_id(each), _MISSING))
         for each in questions
-        if _name(each) not in ends
+        if _partition_id(each) not in ends
     }
     for rack in sorted({each.client_rack for each in questions}):
         asked = [each for each in questions if each.client_rack == rack and each not in answers]
@@ -100,16 +97,16 @@ def ask_leaders(
 
 def _end_offsets(
     admin: KafkaAdminClient, questions: Sequence[ProbeQuestion]
-) -> tuple[dict[PartitionName, int], dict[PartitionName, str]]:
+) -> tuple[dict[PartitionId, int], dict[PartitionId, str]]:
     """Partition -> its high watermark; partition -> the name of its error."""
     leaders = _by_leader(questions)
     answered = send_to_each(admin, {leader: _latest(those) for leader, those in leaders.items()})
-    ends: dict[PartitionName, int] = {}
-    errors: dict[PartitionName, str] = {}
+    ends: dict[PartitionId, int] = {}
+    errors: dict[PartitionId, str] = {}
     for leader, those in leaders.items():
         answer = answered[leader]
         if isinstance(answer, Exception):
-            errors.update((_name(each), reason(answer)) for each in those)
+            errors.update((_partition_id(each), reason(answer)) for each in those)
             continue
         for topic in answer.topics:
             for each in topic.partitions:
@@ -141,7 +138,7 @@ def _latest(questions: Iterable[ProbeQuestion]) -> Message:
 def _fetch(
     topics: Mapping[str, Topic],
     questions: Sequence[ProbeQuestion],
-    ends: Mapping[PartitionName, int],
+    ends: Mapping[PartitionId, int],
     rack: str,
 ) -> Message:
     """Topics are sent by id where all have one, else by name in versions that support names."""
@@ -185,7 +182,7 @@ def _answers(
         for topic in answer.responses
         for each in topic.partitions
     }
-    return {each: _probe(each, answered.get(_name(each))) for each in questions}
+    return {each: _probe(each, answered.get(_partition_id(each))) for each in questions}
 
 
 def _probe(question: ProbeQuestion, answered: Message) -> Probe:
@@ -220,5 +217,5 @@ def _by_topic(questions: Iterable[ProbeQuestion]) -> dict[str, list[int]]:
     return {topic: sorted(numbers) for topic, numbers in found.items()}
 
 
-def _name(question: ProbeQuestion) -> PartitionName:
+def _partition_id(question: ProbeQuestion) -> PartitionId:
     return question.topic, question.partition

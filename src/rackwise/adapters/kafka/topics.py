@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
     from numpy.typing import NDArray
 
+    from rackwise.core.model import PartitionId
+
 
 _MOST_DESCRIBED = 2000
 """Partitions of one answer; Kafka's default of `max.request.partition.size.limit`."""
@@ -49,7 +51,7 @@ class TopicLayout:
     """False where a broker did not know yet what the controller reported."""
 
 
-def read_reassignments(admin: KafkaAdminClient) -> dict[tuple[str, int], Reassignment]:
+def read_reassignments(admin: KafkaAdminClient) -> dict[PartitionId, Reassignment]:
     """(topic, partition) -> its running reassignment, from the controller."""
     listed = ask(admin, admin.list_partition_reassignments, doing="list reassignments")
     return {
@@ -65,7 +67,7 @@ def read_reassignments(admin: KafkaAdminClient) -> dict[tuple[str, int], Reassig
 def read_layout(
     admin: KafkaAdminClient,
     is_wanted: Callable[[str], bool],
-    reassignments: Mapping[tuple[str, int], Reassignment],
+    reassignments: Mapping[PartitionId, Reassignment],
 ) -> TopicLayout:
     """All requested topics, in canonical order. Raises what `ask` raises."""
     answer = ask(admin, lambda: send(admin, _request()), doing="list topics")
@@ -105,7 +107,7 @@ class CurrentLeader:
 
 def read_leaders(
     admin: KafkaAdminClient, topics: Sequence[str]
-) -> dict[tuple[str, int], CurrentLeader]:
+) -> dict[PartitionId, CurrentLeader]:
     """(topic, partition) -> its leader now; partitions without one are left out."""
     answer = ask(admin, lambda: send(admin, _request(topics)), doing="list topics")
     return {
@@ -118,7 +120,7 @@ def read_leaders(
 
 def read_eligible(
     admin: KafkaAdminClient, topics: Sequence[str]
-) -> dict[tuple[str, int], frozenset[int]]:
+) -> dict[PartitionId, frozenset[int]]:
     """(topic, partition) -> the replicas outside its ISR that the controller may elect (KIP-966).
 
     These are the eligible leader replicas and the last known leader. Topics that were deleted
@@ -127,12 +129,10 @@ def read_eligible(
     return ask(admin, lambda: _eligible(admin, topics), doing="describe the partitions of topics")
 
 
-def _eligible(
-    admin: KafkaAdminClient, topics: Sequence[str]
-) -> dict[tuple[str, int], frozenset[int]]:
+def _eligible(admin: KafkaAdminClient, topics: Sequence[str]) -> dict[PartitionId, frozenset[int]]:
     request: Message = DescribeTopicPartitionsRequest
     error_of: Message = kafka_errors.for_code
-    found: dict[tuple[str, int], frozenset[int]] = {}
+    found: dict[PartitionId, frozenset[int]] = {}
     cursor = None
     while True:
         answer = send(
@@ -214,7 +214,7 @@ def topic_id_text(topic_id: UUID | None) -> str | None:
 class _Columns:
     """Builds the columns of a partition table row by row, in canonical order."""
 
-    def __init__(self, reassignments: Mapping[tuple[str, int], Reassignment]) -> None:
+    def __init__(self, reassignments: Mapping[PartitionId, Reassignment]) -> None:
         self._reassignments = reassignments
         self._topic: list[int] = []
         self._partition: list[int] = []

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from rackwise.cli.apply.run import ApplySession
     from rackwise.cli.shell import Shell
     from rackwise.core.applying.budget import Budget, BudgetRoom
-    from rackwise.core.applying.model import PartitionId
     from rackwise.core.applying.preflight import ClusterFacts
     from rackwise.core.applying.progress import Remaining
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
 
 LONGEST_S = 30 * 86_400

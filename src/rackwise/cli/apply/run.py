@@ -37,9 +37,9 @@ if TYPE_CHECKING:
         Mode,
         Outcome,
         PartitionClass,
-        PartitionId,
         RequestStatus,
     )
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Plan
 
 REQUESTED_AGAIN: frozenset[PartitionClass] = frozenset(

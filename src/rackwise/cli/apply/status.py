@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from rackwise.adapters.files.state_folder import LockHolder
     from rackwise.cli.apply.documents import OtherRunDocument, StatusDocument
     from rackwise.core.applying.actions import Looked
-    from rackwise.core.applying.model import ObservedPartition, PartitionId, ThrottleKey
+    from rackwise.core.applying.model import ObservedPartition, ThrottleKey
     from rackwise.core.applying.status import Status
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
 
 WATCHED_S = 2.0

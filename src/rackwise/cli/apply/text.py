@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.cli.apply.documents import AppliedDocument, MoveStateDocument
-    from rackwise.core.applying.model import Outcome, PartitionClass, PartitionId, ThrottleKey
+    from rackwise.core.applying.model import Outcome, PartitionClass, ThrottleKey
     from rackwise.core.applying.progress import Eta, Remaining
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Plan
 
 KIB = 1024

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rackwise.core.audit import Findings, RackLoss
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Cluster, PartitionId
 
 
 def audit_text(
@@ -69,7 +69,7 @@ def _none_found(findings: Findings) -> str:
     return f"no findings; {what} not checked, so it is not known whether all partitions are safe"
 
 
-def partition_names(partitions: Sequence[tuple[str, int]]) -> list[str]:
+def partition_names(partitions: Sequence[PartitionId]) -> list[str]:
     """Format each partition as `orders-0`."""
     return [f"{topic}-{partition}" for topic, partition in partitions]
 

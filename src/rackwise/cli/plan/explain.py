@@ -12,7 +12,7 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Cluster, PartitionId
 
 TOPICS_SHOWN = 12
 
@@ -67,7 +67,7 @@ def explain(
     return 0
 
 
-def parse_partition(text: str, cluster: Cluster) -> tuple[str, int]:
+def parse_partition(text: str, cluster: Cluster) -> PartitionId:
     """Parse `orders-4`. Raises `InvalidConfig` for a partition that the cluster does not have."""
     topic, _, number = text.rpartition("-")
     known = cluster.partitions

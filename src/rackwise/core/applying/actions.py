@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import ObservedPartition, Outcome, PartitionId, ThrottleKey
+    from rackwise.core.applying.model import ObservedPartition, Outcome, ThrottleKey
+    from rackwise.core.model import PartitionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

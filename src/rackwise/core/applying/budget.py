@@ -24,17 +24,15 @@ What this does not do: end moves; read a clock, as time is an argument.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
-
-_Partition: TypeAlias = tuple[str, int]
-"""Topic and number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +71,10 @@ class BudgetRoom:
     bytes: int | None
     is_over: bool
     """Whether the time is over."""
-    begun: Collection[_Partition]
+    begun: Collection[PartitionId]
     """Partitions that count already."""
 
-    def fits(self, which: _Partition, move: Move) -> bool:
+    def fits(self, which: PartitionId, move: Move) -> bool:
         """Whether the move may be begun."""
         if self.is_over:
             return False
@@ -89,7 +87,7 @@ class BudgetRoom:
         size = copied_bytes(move)
         return size is not None and size <= self.bytes
 
-    def take(self, which: _Partition, move: Move) -> None:
+    def take(self, which: PartitionId, move: Move) -> None:
         """Count one more move."""
         if which in self.begun:
             return
@@ -101,8 +99,8 @@ class BudgetRoom:
 
 def room_of(
     budget: Budget,
-    begun: Collection[_Partition],
-    moves: Mapping[_Partition, Move],
+    begun: Collection[PartitionId],
+    moves: Mapping[PartitionId, Move],
     at_ms: int,
 ) -> BudgetRoom:
     """What is left after `begun`, at this time."""

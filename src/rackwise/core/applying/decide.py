@@ -71,13 +71,8 @@ if TYPE_CHECKING:
     from rackwise.core.applying.actions import Looked
     from rackwise.core.applying.budget import BudgetRoom
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import (
-        ApplyState,
-        Mode,
-        PartitionClass,
-        PartitionId,
-        Progress,
-    )
+    from rackwise.core.applying.model import ApplyState, Mode, PartitionClass, Progress
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
 
 # With this many brokers down no leader is elected.

@@ -35,8 +35,7 @@ from rackwise.core.text import counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.core.applying.model import PartitionId
-    from rackwise.core.model import Cluster, Partition
+    from rackwise.core.model import Cluster, Partition, PartitionId
 
 NOT_OURS = "not proved: not ours"
 """What is said about the proof of such a plan."""

@@ -27,13 +27,11 @@ from rackwise.core.errors import InvalidConfig
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
 
 MOST_RATE = 2**63 - 1
 """Kafka stores a rate as a signed 64-bit integer."""
-
-PartitionId: TypeAlias = tuple[str, int]
-"""Topic and number, as in `("orders", 4)`."""
 
 Mode: TypeAlias = Literal["apply", "cancel", "restore", "throttle"]
 """`cancel` undoes running moves; `restore` only restores throttles; `throttle` only sets them."""

@@ -45,10 +45,10 @@ if TYPE_CHECKING:
         Mode,
         ObservedPartition,
         PartitionClass,
-        PartitionId,
         Progress,
         RequestStatus,
     )
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
 
 SETTLE_MS = 3_000

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from rackwise.core.applying.budget import BudgetRoom
-    from rackwise.core.applying.model import ObservedPartition, PartitionId, RequestStatus
-    from rackwise.core.model import Broker
+    from rackwise.core.applying.model import ObservedPartition, RequestStatus
+    from rackwise.core.model import Broker, PartitionId
     from rackwise.core.planning.model import Move, Plan
     from rackwise.core.racks import Rack
 

@@ -33,14 +33,8 @@ if TYPE_CHECKING:
 
     from rackwise.core.applying.actions import Action
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import (
-        ApplyState,
-        PartitionId,
-        Phase,
-        Progress,
-        RequestKind,
-        ThrottleKey,
-    )
+    from rackwise.core.applying.model import ApplyState, Phase, Progress, RequestKind, ThrottleKey
+    from rackwise.core.model import PartitionId
 
 Step: TypeAlias = "tuple[ApplyState, tuple[Action, ...]]"
 

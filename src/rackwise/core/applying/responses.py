@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from rackwise.core.applying.actions import Altered, Elected
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import ApplyState, PartitionClass, PartitionId
+    from rackwise.core.applying.model import ApplyState, PartitionClass
+    from rackwise.core.model import PartitionId
 
 NO_ANSWER = "REQUEST_TIMED_OUT"
 """The error of a request that is not answered."""

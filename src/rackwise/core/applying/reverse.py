@@ -30,7 +30,8 @@ from rackwise.core.planning.model import Fair, Totals, Verdict
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from rackwise.core.applying.model import Outcome, PartitionId
+    from rackwise.core.applying.model import Outcome
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move, Plan, SeenBroker
 
 

@@ -56,7 +56,8 @@ from rackwise.core.errors import InvalidConfig, InvalidPlan
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from rackwise.core.applying.model import Mode, PartitionId, RequestStatus, ThrottleKey
+    from rackwise.core.applying.model import Mode, RequestStatus, ThrottleKey
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move, Plan
 
 

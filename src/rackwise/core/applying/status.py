@@ -46,12 +46,12 @@ if TYPE_CHECKING:
         Entry,
         ObservedPartition,
         PartitionClass,
-        PartitionId,
         RequestStatus,
         ThrottleKey,
     )
     from rackwise.core.applying.progress import Eta, Remaining
     from rackwise.core.applying.start import History
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move, Plan
 
 _ACCEPTED: frozenset[RequestStatus] = frozenset({"sent", "cancelling"})

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from rackwise.core.applying.actions import Looked
-    from rackwise.core.applying.model import ApplyState, Caps, PartitionId
+    from rackwise.core.applying.model import ApplyState, Caps
+    from rackwise.core.model import PartitionId
 
 # The number of partitions that a reason names.
 _NAMED = 3

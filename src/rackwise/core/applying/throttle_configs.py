@@ -38,7 +38,8 @@ from rackwise.core.applying.model import Entry, ThrottleKey
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rackwise.core.applying.model import PartitionId, RateConflict
+    from rackwise.core.applying.model import RateConflict
+    from rackwise.core.model import PartitionId
 
 LEADER_RATE = "leader.replication.throttled.rate"
 FOLLOWER_RATE = "follower.replication.throttled.rate"

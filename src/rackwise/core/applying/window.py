@@ -30,13 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rackwise.core.applying.budget import BudgetRoom
-    from rackwise.core.applying.model import (
-        ApplyState,
-        Caps,
-        ObservedPartition,
-        PartitionId,
-        Progress,
-    )
+    from rackwise.core.applying.model import ApplyState, Caps, ObservedPartition, Progress
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import Move
 
 MOST_TRIES = 5

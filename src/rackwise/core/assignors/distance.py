@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rackwise.core.assignors.members import ReplicaRacks, Target, TopicPartition
+    from rackwise.core.model import PartitionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +137,7 @@ def check_weights(weights: Mapping[TopicPartition, int] | None, racks: ReplicaRa
             )
 
 
-def check_weight(tp: tuple[str, int], weight: object) -> None:
+def check_weight(tp: PartitionId, weight: object) -> None:
     """Reject a weight that is not an integer >= 0. Raises `InvalidWeights`."""
     if type(weight) is not int or weight < 0:
         topic, partition = tp

@@ -52,7 +52,7 @@ TARGETS: tuple[Target, ...] = ("follower", "leader", "nearest")
 
 
 class TopicPartition(NamedTuple):
-    """One partition of a topic; equal to, and sorted like, the plain pair."""
+    """One partition of a topic; equal to, and sorted like, the plain pair `PartitionId`."""
 
     topic: str
     partition: int

@@ -21,6 +21,7 @@ from rackwise.core.model.partition_table import (
     Number,
     Offsets,
     Partition,
+    PartitionId,
     PartitionTable,
 )
 from rackwise.core.model.parts import (
@@ -51,6 +52,7 @@ __all__ = [
     "Number",
     "Offsets",
     "Partition",
+    "PartitionId",
     "PartitionTable",
     "Ragged",
     "Topic",

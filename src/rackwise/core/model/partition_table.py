@@ -10,7 +10,7 @@ row  topic   partition  leader   replicas            Ragged(offsets=[0 3 6], val
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,9 @@ Number = TypeVar("Number", np.int32, np.int64)
 
 UNKNOWN = -1
 """In integer columns: no leader, or a size or rate that is not known."""
+
+PartitionId: TypeAlias = tuple[str, int]
+"""Topic and number of a partition, as in `("orders", 4)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

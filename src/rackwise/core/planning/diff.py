@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.findings import Findings
-    from rackwise.core.model import PartitionTable, Ragged
+    from rackwise.core.model import PartitionId, PartitionTable, Ragged
     from rackwise.core.racks import Rack
 
     PartitionRow: TypeAlias = "tuple[str, int, ReplicaLists | None, ReplicaLists | None]"
 
-ListsByPartition: TypeAlias = "Mapping[tuple[str, int], tuple[int, ...]]"
+ListsByPartition: TypeAlias = "Mapping[PartitionId, tuple[int, ...]]"
 """(topic, partition) -> brokers, preferred leader first."""
 
 Comparable: TypeAlias = "Cluster | Plan | ListsByPartition"
@@ -275,7 +275,7 @@ def _named_partitions(a: Comparable, b: Comparable) -> Iterator[PartitionRow]:
         yield topic, partition, left.get(key), right.get(key)
 
 
-def _lists_of(side: Comparable) -> Mapping[tuple[str, int], ReplicaLists]:
+def _lists_of(side: Comparable) -> Mapping[PartitionId, ReplicaLists]:
     if isinstance(side, Plan):
         return {
             (move.topic, move.partition): ReplicaLists(after=move.after, before=move.before)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.assignors import Assignment, ReplicaRacks, Target
+    from rackwise.core.model import PartitionId
     from rackwise.core.savings.layout import GroupReaders, Layout
     from rackwise.core.savings.traffic.chunks import Chunk, Lanes, TrafficNames
     from rackwise.core.savings.traffic.columns import Codes
@@ -122,7 +123,7 @@ def reader_racks(
     return found
 
 
-def _withheld(assignment: Assignment) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
+def _withheld(assignment: Assignment) -> list[tuple[str, tuple[PartitionId, ...]]]:
     """(member, partitions) that the member gets in the next round."""
     return [(member, (partition,)) for partition, member in assignment.withheld.items()]
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rackwise.core.json.node import JsonNode
+    from rackwise.core.model import PartitionId
     from rackwise.core.planning.model import SeenBroker
 
 FORMAT = "rackwise.plan/1"
@@ -107,7 +108,7 @@ def _name_repeated(node: JsonNode, brokers: Sequence[int]) -> None:
 
 def _check_plan(plan: Plan, node: JsonNode) -> None:
     known = plan.made_from.brokers
-    seen: set[tuple[str, int]] = set()
+    seen: set[PartitionId] = set()
     if plan.later and plan.max_moves is None:
         node.at("later").wrong("no later moves without max_moves", hint=NEW_PLAN)
     _check_moves("moves", plan.moves, known, seen, node)
@@ -118,7 +119,7 @@ def _check_moves(
     name: str,
     listed: Sequence[Move],
     known: Mapping[int, SeenBroker],
-    seen: set[tuple[str, int]],
+    seen: set[PartitionId],
     node: JsonNode,
 ) -> None:
     """Name repeated partitions and unknown brokers; `seen`: the partitions before."""

@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from rackwise.core.model import PartitionId
 
-Placement: TypeAlias = "Mapping[tuple[str, int], tuple[int, ...]]"
+
+Placement: TypeAlias = "Mapping[PartitionId, tuple[int, ...]]"
 """(topic, partition) -> brokers, preferred leader first; in canonical order."""
 
 VERSION = 1
@@ -94,7 +96,7 @@ def _check_document(document: ReassignmentDocument, root: JsonNode) -> None:
     version = document.version
     if version is not None and (type(version) is not int or version != VERSION):
         root.at("version").wrong(f"version {VERSION}", hint=_VERSIONS)
-    seen: set[tuple[str, int]] = set()
+    seen: set[PartitionId] = set()
     for index, each in enumerate(document.partitions):
         key = (each.topic, each.partition)
         # A value that is no object has stand-ins, which say nothing about the document.
@@ -245,7 +247,7 @@ def write_reassignment(placement: Placement, path: str | Path) -> None:
     write_text(path, reassignment_text(placement) + "\n")
 
 
-def _in_order(keys: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def _in_order(keys: Iterable[PartitionId]) -> list[PartitionId]:
     return sorted(keys, key=lambda key: (key[0].encode(), key[1]))
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.json.declare import BrokerIds, PartitionNumber, TopicName
     from rackwise.core.json.node import JsonNode
+    from rackwise.core.model import PartitionId
 
 PLACEMENT = "rackwise.placement/1"
 PLACEMENTS = "rackwise.placements/1"
@@ -103,7 +104,7 @@ def parse_targets(data: bytes, *, where: str) -> ForeignLists:
         documents = {where: data}
     else:
         documents = {f"{where}:{number}": line for number, line in enumerate(lines, start=1)}
-    found: dict[tuple[str, int], tuple[int, ...]] = {}
+    found: dict[PartitionId, tuple[int, ...]] = {}
     clusters: dict[str, None] = {}
     for place, text in documents.items():
         for one in _document(text, place):
@@ -115,7 +116,7 @@ def parse_targets(data: bytes, *, where: str) -> ForeignLists:
     return ForeignLists(lists=found, cluster_ids=tuple(clusters))
 
 
-def _repeated(which: tuple[str, int], where: str) -> InvalidPlan:
+def _repeated(which: PartitionId, where: str) -> InvalidPlan:
     name = escaped(f"{which[0]}-{which[1]}")
     return InvalidPlan(
         f"invalid {where}: expected each partition once, got {name} twice",

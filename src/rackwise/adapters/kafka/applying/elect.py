@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING
 
 from kafka.protocol.admin import ElectLeadersRequest
 
-from rackwise.adapters.kafka.applying.reassign import (
-    CLUSTER_DENIED,
-    RequestOutcome,
-    TopicPartition,
-    code_name,
-)
+from rackwise.adapters.kafka.applying.reassign import CLUSTER_DENIED, RequestOutcome, code_name
 from rackwise.adapters.kafka.applying.send_once import TIMEOUT_MS, Unanswered, send_once
 from rackwise.adapters.kafka.permissions import missing_permission
 
@@ -28,13 +23,14 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
     from rackwise.adapters.kafka.connect import Message
+    from rackwise.core.model import PartitionId
 
 PREFERRED = 0
 NOT_NEEDED = 84
 _FIRST_WITH_TOP_CODE = 1
 
 
-def elect_preferred(admin: KafkaAdminClient, wanted: Collection[TopicPartition]) -> RequestOutcome:
+def elect_preferred(admin: KafkaAdminClient, wanted: Collection[PartitionId]) -> RequestOutcome:
     """Request the first replica of each partition as its leader.
 
     Raises, with nothing written, `MissingPermission`, `Unreachable`, `AuthenticationFailed` or
@@ -48,8 +44,8 @@ def elect_preferred(admin: KafkaAdminClient, wanted: Collection[TopicPartition])
         raise missing_permission("ClusterAuthorizationFailedError", doing=doing, operation="Alter")
     if _top_code(answer):
         return RequestOutcome(unknown=frozenset(wanted))
-    accepted: set[TopicPartition] = set()
-    refused: dict[TopicPartition, tuple[str, str | None]] = {}
+    accepted: set[PartitionId] = set()
+    refused: dict[PartitionId, tuple[str, str | None]] = {}
     for topic in answer.replica_election_results:
         for partition in topic.partition_result:
             which = (topic.topic, partition.partition_id)
@@ -64,7 +60,7 @@ def elect_preferred(admin: KafkaAdminClient, wanted: Collection[TopicPartition])
     )
 
 
-def _request(wanted: Collection[TopicPartition]) -> Message:
+def _request(wanted: Collection[PartitionId]) -> Message:
     of_topic: Message = ElectLeadersRequest.TopicPartitions
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(wanted):

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
     from kafka.admin import KafkaAdminClient
 
-    from rackwise.adapters.kafka.applying.reassign import TopicPartition
     from rackwise.adapters.kafka.connect import Message
-    from rackwise.core.model import LogDir
+    from rackwise.core.model import LogDir, PartitionId
 
 _DENIED = 29
 _NO_TOPIC = frozenset({3, 17})
@@ -59,9 +58,9 @@ class PartitionRow:
 class PartitionRows:
     """All partitions of the requested topics."""
 
-    rows: Mapping[TopicPartition, PartitionRow] = field(default_factory=dict)
+    rows: Mapping[PartitionId, PartitionRow] = field(default_factory=dict)
     """Partitions on which the brokers agree."""
-    unsure: Mapping[TopicPartition, PartitionRow] = field(default_factory=dict)
+    unsure: Mapping[PartitionId, PartitionRow] = field(default_factory=dict)
     """The answer of one broker where they differ."""
     gone: frozenset[str] = frozenset()
     """Topics that no broker has."""
@@ -73,7 +72,7 @@ class PartitionRows:
 class ReplicaLogs:
     """Logs and log folders of brokers."""
 
-    bytes: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
+    bytes: Mapping[PartitionId, Mapping[int, int]] = field(default_factory=dict)
     """(topic, partition) -> broker -> size of its log."""
     log_dirs: Mapping[int, tuple[LogDir, ...]] = field(default_factory=dict)
     """Broker -> its log folders."""
@@ -106,7 +105,7 @@ def read_logs(
     """Log sizes and folders of these brokers, read in parallel; only of `partitions` if given."""
     requests = {broker: _log_dirs_request(partitions) for broker in brokers}
     answers = ask(admin, lambda: send_to_each(admin, requests), doing="describe log folders")
-    sizes: dict[TopicPartition, dict[int, int]] = {}
+    sizes: dict[PartitionId, dict[int, int]] = {}
     log_dirs: dict[int, tuple[LogDir, ...]] = {}
     silent: dict[int, str] = {}
     for broker, answer in sorted(answers.items()):
@@ -122,7 +121,7 @@ def read_logs(
     return ReplicaLogs(bytes=sizes, log_dirs=log_dirs, silent=silent)
 
 
-def read_running_reassignments(admin: KafkaAdminClient) -> dict[TopicPartition, Reassignment]:
+def read_running_reassignments(admin: KafkaAdminClient) -> dict[PartitionId, Reassignment]:
     """(topic, partition) -> its running reassignment, from the controller.
 
     Raises `Unreachable` where no broker is the controller, and what `ask` raises.
@@ -176,8 +175,8 @@ def _view(answer: Message) -> dict[str, dict[int, PartitionRow] | None]:
 def _agreed(
     views: Sequence[Mapping[str, Mapping[int, PartitionRow] | None]], topics: Collection[str]
 ) -> PartitionRows:
-    rows: dict[TopicPartition, PartitionRow] = {}
-    unsure: dict[TopicPartition, PartitionRow] = {}
+    rows: dict[PartitionId, PartitionRow] = {}
+    unsure: dict[PartitionId, PartitionRow] = {}
     gone: set[str] = set()
     blank: set[str] = set()
     for name in topics:

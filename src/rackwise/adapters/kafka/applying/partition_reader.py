@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from kafka.admin import KafkaAdminClient
 
-    from rackwise.adapters.kafka.applying.reassign import TopicPartition
     from rackwise.adapters.kafka.topics import Reassignment
+    from rackwise.core.model import PartitionId
 
 TRIES = 20
 """Attempts of a whole reading."""
@@ -51,8 +51,8 @@ FEW = 3
 class PartitionReading:
     """One reading of some partitions and of the brokers."""
 
-    partitions: Mapping[TopicPartition, ObservedPartition]
-    foreign: Mapping[TopicPartition, ObservedPartition]
+    partitions: Mapping[PartitionId, ObservedPartition]
+    foreign: Mapping[PartitionId, ObservedPartition]
     """Other partitions that are reassigning."""
     live: frozenset[int]
     counts: Mapping[str, int]
@@ -66,9 +66,7 @@ class PartitionReader:
         self._admin = admin
         self._turn = 0
 
-    def read(
-        self, wanted: Collection[TopicPartition], *, is_whole: bool = False
-    ) -> PartitionReading:
+    def read(self, wanted: Collection[PartitionId], *, is_whole: bool = False) -> PartitionReading:
         """Read these partitions, the other reassignments, and the live brokers.
 
         `is_whole`: one state of the cluster, confirmed by two brokers. Raises what `ask` raises,
@@ -89,7 +87,7 @@ class PartitionReader:
         )
 
     def _read_once(
-        self, wanted: Collection[TopicPartition], *, is_whole: bool
+        self, wanted: Collection[PartitionId], *, is_whole: bool
     ) -> tuple[PartitionReading | None, bool]:
         """One reading, None where a topic has no answer yet; and whether all brokers agreed."""
         asked = frozenset(wanted)
@@ -133,8 +131,8 @@ class PartitionReader:
 
 
 def _of(
-    running: Mapping[TopicPartition, Reassignment], asked: Collection[TopicPartition]
-) -> dict[TopicPartition, Reassignment]:
+    running: Mapping[PartitionId, Reassignment], asked: Collection[PartitionId]
+) -> dict[PartitionId, Reassignment]:
     return {which: each for which, each in running.items() if which in asked}
 
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
     from rackwise.adapters.kafka.connect import Message
-
-TopicPartition = tuple[str, int]
+    from rackwise.core.model import PartitionId
 
 FLAG_VERSION = 1
 """The first version with the flag."""
@@ -49,10 +48,10 @@ _MAY_HAVE_BEEN_DONE = frozenset({-1, 7})
 class RequestOutcome:
     """The result of each requested partition; the three sets are disjoint."""
 
-    accepted: frozenset[TopicPartition] = frozenset()
-    refused: Mapping[TopicPartition, tuple[str, str | None]] = field(default_factory=dict)
+    accepted: frozenset[PartitionId] = frozenset()
+    refused: Mapping[PartitionId, tuple[str, str | None]] = field(default_factory=dict)
     """Partition -> name of Kafka's error, and its text where there is one."""
-    unknown: frozenset[TopicPartition] = frozenset()
+    unknown: frozenset[PartitionId] = frozenset()
 
 
 def has_replication_flag(admin: KafkaAdminClient) -> bool:
@@ -68,7 +67,7 @@ def has_replication_flag(admin: KafkaAdminClient) -> bool:
 
 def alter_reassignments(
     admin: KafkaAdminClient,
-    targets: Mapping[TopicPartition, Sequence[int] | None],
+    targets: Mapping[PartitionId, Sequence[int] | None],
     *,
     may_change_replication: bool,
 ) -> RequestOutcome:
@@ -99,7 +98,7 @@ def alter_reassignments(
 
 
 def _request(
-    targets: Mapping[TopicPartition, Sequence[int] | None], *, may_change_replication: bool
+    targets: Mapping[PartitionId, Sequence[int] | None], *, may_change_replication: bool
 ) -> Message:
     of_topic: Message = AlterPartitionReassignmentsRequest.ReassignableTopic
     of_partition = of_topic.ReassignablePartition
@@ -117,10 +116,10 @@ def _request(
     )
 
 
-def _outcome_of(asked: Mapping[TopicPartition, object], answer: Message) -> RequestOutcome:
-    accepted: set[TopicPartition] = set()
-    refused: dict[TopicPartition, tuple[str, str | None]] = {}
-    unknown: set[TopicPartition] = set(asked)
+def _outcome_of(asked: Mapping[PartitionId, object], answer: Message) -> RequestOutcome:
+    accepted: set[PartitionId] = set()
+    refused: dict[PartitionId, tuple[str, str | None]] = {}
+    unknown: set[PartitionId] = set(asked)
     for topic in answer.responses:
         for partition in topic.partitions:
             which = (topic.name, partition.partition_index)

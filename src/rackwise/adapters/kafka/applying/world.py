@@ -29,7 +29,6 @@ from rackwise.adapters.kafka.applying.metadata import ReplicaLogs, read_logs
 from rackwise.adapters.kafka.applying.partition_reader import PartitionReader, PartitionReading
 from rackwise.adapters.kafka.applying.reassign import (
     RequestOutcome,
-    TopicPartition,
     alter_reassignments,
     has_replication_flag,
 )
@@ -70,6 +69,8 @@ if TYPE_CHECKING:
 
     from kafka.admin import KafkaAdminClient
 
+    from rackwise.core.model import PartitionId
+
 
 ClusterAction: TypeAlias = Look | ReadThrottles | SetThrottles | Alter | Elect
 """The actions that a cluster answers."""
@@ -89,7 +90,7 @@ class World:
     clock_ms: Callable[[], int] = monotonic_ms
     error: RackwiseError | None = None
     """The last fatal error."""
-    texts: dict[TopicPartition, str] = field(default_factory=dict)
+    texts: dict[PartitionId, str] = field(default_factory=dict)
     """Partition -> text of the error with which the cluster rejected it."""
     is_flagged: bool = field(init=False)
     """Whether the cluster has the flag that keeps the number of replicas."""
@@ -137,14 +138,14 @@ class World:
                 results = elect_preferred(self.admin, action.partitions)
                 return Elected(at_ms=self.clock_ms(), answers=self._answers_of(results))
 
-    def _answers_of(self, results: RequestOutcome) -> dict[TopicPartition, str | None]:
+    def _answers_of(self, results: RequestOutcome) -> dict[PartitionId, str | None]:
         self.texts |= {which: text for which, (_, text) in results.refused.items() if text}
         return {
             **dict.fromkeys(sorted(results.accepted)),
             **{which: code for which, (code, _) in results.refused.items()},
         }
 
-    def look(self, partitions: Collection[TopicPartition], *, sizes: bool = True) -> Looked:
+    def look(self, partitions: Collection[PartitionId], *, sizes: bool = True) -> Looked:
         """Read these partitions and the brokers. Raises what `ask` raises, `WorldError`."""
         found = self.read_partitions(partitions)
         moving = {which: seen for which, seen in found.partitions.items() if seen.adding}
@@ -194,13 +195,13 @@ class World:
         }
 
     def read_partitions(
-        self, wanted: Collection[TopicPartition], *, is_whole: bool = False
+        self, wanted: Collection[PartitionId], *, is_whole: bool = False
     ) -> PartitionReading:
         """See `PartitionReader.read`."""
         return self._reader.read(wanted, is_whole=is_whole)
 
     def _logs(
-        self, live: frozenset[int], moving: Mapping[TopicPartition, ObservedPartition]
+        self, live: frozenset[int], moving: Mapping[PartitionId, ObservedPartition]
     ) -> ReplicaLogs:
         partitions: dict[str, list[int]] = {}
         for topic, number in moving:
@@ -215,7 +216,7 @@ class World:
             self._min_isr |= {name: values.min_insync_replicas.get(name, 0) for name in new}
 
     def _is_under(
-        self, which: TopicPartition, seen: ObservedPartition, found: PartitionReading
+        self, which: PartitionId, seen: ObservedPartition, found: PartitionReading
     ) -> bool:
         live = [broker for broker in seen.isr if broker in found.live]
         return seen.leader is not None and len(live) < self._min_isr.get(which[0], 0)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.kafka.connect import TimedAnswer
     from rackwise.adapters.kafka.topics import TopicLayout
-    from rackwise.core.model import PartitionTable
+    from rackwise.core.model import PartitionId, PartitionTable
 
 PARTITIONS_PER_REQUEST: Final = 5000
 MOVING_S: Final = 5.0
@@ -197,7 +197,7 @@ class OffsetReading:
                     self._offsets[end][row] = UNKNOWN
                     self._problems[end][row] = _MOVED
 
-    def _name(self, row: int) -> tuple[str, int]:
+    def _name(self, row: int) -> PartitionId:
         return self._table.topics[self._table.topic[row]], int(self._table.partition[row])
 
     def _questions(

@@ -28,6 +28,7 @@ from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.codec import Codec, ObjectRules, Tagged
 from rackwise.core.json.faults import Faults
 from rackwise.core.json.node import JsonNode
+from rackwise.core.model import PartitionId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,7 @@ def _check_begin(line: Begin, node: JsonNode) -> None:
 
 
 CODEC = Codec(
-    names=vars(model),
+    names={**vars(model), "PartitionId": PartitionId},
     rules={ThrottleKey: ObjectRules(check=_check_key), Begin: ObjectRules(check=_check_begin)},
     unions={
         Line: Tagged(

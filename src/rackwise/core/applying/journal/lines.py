@@ -31,14 +31,8 @@ from rackwise.core.applying.budget import Budget
 from rackwise.core.json.declare import OMITTED
 
 if TYPE_CHECKING:
-    from rackwise.core.applying.model import (
-        Mode,
-        PartitionClass,
-        PartitionId,
-        RequestKind,
-        Stop,
-        ThrottleKey,
-    )
+    from rackwise.core.applying.model import Mode, PartitionClass, RequestKind, Stop, ThrottleKey
+    from rackwise.core.model import PartitionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

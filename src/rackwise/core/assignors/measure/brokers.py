@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwise.core.assignors.members import Assignment, Members, TopicPartition
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Cluster, PartitionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def reads_by_broker(
     )
 
 
-def _row_numbers(cluster: Cluster) -> dict[tuple[str, int], int]:
+def _row_numbers(cluster: Cluster) -> dict[PartitionId, int]:
     """(topic, partition) -> row of the partition table."""
     table = cluster.partitions
     names = [table.topics[number] for number in table.topic.tolist()]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rackwise.core.fleet.looks.readers import TopicReaders
     from rackwise.core.fleet.world.options import FleetOptions
     from rackwise.core.fleet.world.topology import Topology
-    from rackwise.core.model import Cluster, Topic
+    from rackwise.core.model import Cluster, PartitionId, Topic
     from rackwise.core.racks import Rack
 
 SECOND_MS = 1000
@@ -142,7 +142,7 @@ def steady_cluster(
     sizes = dict(zip(table.topics, counts.tolist(), strict=True))
     names = (*world.clients.groups, None)
     claims: dict[str, dict[str, tuple[slice, slice]]] = {}
-    owned: dict[int, list[tuple[str, int]]] = {}
+    owned: dict[int, list[PartitionId]] = {}
     for reading in range(int(readers.first[low]), int(readers.first[high])):
         topic = int(readers.topic[reading])
         name, group = partitions.names[topic], names[readers.group[reading]]
@@ -246,7 +246,7 @@ def _member(
     readers: TopicReaders,
     racks: Sequence[Rack],
     owner: int,
-    partitions: Sequence[tuple[str, int]],
+    partitions: Sequence[PartitionId],
 ) -> GroupMember:
     clients, ends = world.clients, world.endpoints
     client = int(readers.member[owner])

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Cluster, PartitionId
     from rackwise.core.planning.model import BrokerGroup, Certificate, Plan
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.policy import Policy
@@ -66,7 +66,7 @@ def reason_of(
     cluster: Cluster,
     policy: Policy,
     plan: Plan,
-    partition: tuple[str, int],
+    partition: PartitionId,
     *,
     prices: Sequence[Price] = (),
 ) -> PartitionReason:
@@ -80,7 +80,7 @@ def reason_of(
     return _Reasoning(instance, plan).of(_row(instance, partition))
 
 
-def _row(instance: Instance, partition: tuple[str, int]) -> int:
+def _row(instance: Instance, partition: PartitionId) -> int:
     table = instance.view.table
     topic, number = partition
     if topic in table.topics:
