@@ -12,7 +12,7 @@ from hand_made_plans import leaders, lists, shown
 from kafka_topics import NAME
 from kafka_traffic import RATES, create, delete, produce, throttled_move, until
 from rackwise.adapters.kafka.applying.elect import elect_preferred
-from rackwise.adapters.kafka.applying.metadata import read_logs, read_rows
+from rackwise.adapters.kafka.applying.metadata import read_replica_logs, read_rows
 from rackwise.adapters.kafka.applying.reassign import (
     RequestOutcome,
     alter_reassignments,
@@ -205,12 +205,20 @@ class TestLooking:
     def test_logs_of_the_partitions_asked_for_and_folders(self, admin):
         create(admin, NAME, [[0, 1]])
         produce(bootstrap_of(admin), {(NAME, 0): 10})
-        logs = read_logs(admin, [0, 1, 77], {NAME: [0]})
+        logs = read_replica_logs(admin, [0, 1, 77], {NAME: [0]})
         assert logs.bytes[NAME, 0].keys() == {0, 1}
         assert logs.bytes[NAME, 0][0] >= 10_000
         assert logs.log_dirs.keys() == {0, 1}
         assert logs.silent.keys() == {77}
-        assert read_logs(admin, [0], {}).bytes == {}
+
+    def test_all_logs_those_of_some_partitions_or_none(self, admin):
+        create(admin, NAME, [[0, 1], [1, 0]])
+        produce(bootstrap_of(admin), {(NAME, 0): 1, (NAME, 1): 1})
+        assert {(NAME, 0), (NAME, 1)} <= read_replica_logs(admin, [0], "all").bytes.keys()
+        assert read_replica_logs(admin, [0], {NAME: [1]}).bytes.keys() == {(NAME, 1)}
+        for none in ({}, "folders_only"):
+            logs = read_replica_logs(admin, [0], none)
+            assert (logs.bytes, logs.log_dirs.keys()) == ({}, {0})
 
 
 class TestTheWorld:

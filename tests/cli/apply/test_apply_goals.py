@@ -16,7 +16,7 @@ from kafka_topics import NAME
 from kafka_traffic import create, produce, until
 from producers import read_values
 from rackwise.adapters.files import read_plan
-from rackwise.adapters.kafka.applying.metadata import read_logs
+from rackwise.adapters.kafka.applying.metadata import read_replica_logs
 from rackwise.core.planning.model import Drain, SetReplication
 
 DRAINED = 3
@@ -42,7 +42,7 @@ def in_sync(admin):
 
 def brokers_with_logs(admin):
     """The brokers with a log of the topic on disk."""
-    found = read_logs(admin, sorted(RACK_OF), {NAME: [*range(len(TWO))]})
+    found = read_replica_logs(admin, sorted(RACK_OF), {NAME: [*range(len(TWO))]})
     return {broker for sizes in found.bytes.values() for broker in sizes}
 
 

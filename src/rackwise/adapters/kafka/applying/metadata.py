@@ -19,11 +19,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from rackwise.adapters.kafka.connect import ask, reason, send, send_to_each
-from rackwise.adapters.kafka.logs.sizes import log_dirs_of, log_sizes
+from rackwise.adapters.kafka.logs.sizes import log_dirs_of, log_dirs_request, log_sizes
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.topics import Reassignment, read_reassignments, topic_id_text
 from rackwise.core.errors import Unreachable
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
     from rackwise.adapters.kafka.connect import Message
+    from rackwise.adapters.kafka.logs.sizes import WantedLogs
     from rackwise.core.model import LogDir, PartitionId
 
 _DENIED = 29
@@ -97,13 +97,11 @@ def read_rows(
     return _agreed(views, topics)
 
 
-def read_logs(
-    admin: KafkaAdminClient,
-    brokers: Collection[int],
-    partitions: Mapping[str, Collection[int]] | None = None,
+def read_replica_logs(
+    admin: KafkaAdminClient, brokers: Collection[int], logs: WantedLogs
 ) -> ReplicaLogs:
-    """Log sizes and folders of these brokers, read in parallel; only of `partitions` if given."""
-    requests = {broker: _log_dirs_request(partitions) for broker in brokers}
+    """Log folders of these brokers and the sizes of `logs` in them, read in parallel."""
+    requests = {broker: log_dirs_request(logs) for broker in brokers}
     answers = ask(admin, lambda: send_to_each(admin, requests), doing="describe log folders")
     sizes: dict[PartitionId, dict[int, int]] = {}
     log_dirs: dict[int, tuple[LogDir, ...]] = {}
@@ -193,16 +191,3 @@ def _agreed(
             chosen = rows if known == [known[0]] * len(shown) else unsure
             chosen[name, number] = known[0]
     return PartitionRows(rows=rows, unsure=unsure, gone=frozenset(gone), blank=frozenset(blank))
-
-
-def _log_dirs_request(partitions: Mapping[str, Collection[int]] | None) -> Message:
-    make: Message = DescribeLogDirsRequest
-    if partitions is None:
-        return make(topics=None)
-    of_topic = make.DescribableLogDirTopic
-    return make(
-        topics=[
-            of_topic(topic=name, partitions=sorted(numbers))
-            for name, numbers in sorted(partitions.items())
-        ]
-    )

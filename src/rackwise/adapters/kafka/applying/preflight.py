@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.kafka.applying.metadata import read_logs
+from rackwise.adapters.kafka.applying.metadata import read_replica_logs
 from rackwise.adapters.kafka.read import read_brokers
 from rackwise.core.applying.preflight import ClusterFacts, check_cluster
 
@@ -41,7 +41,7 @@ def read_facts(
     progress(1)
     brokers = {broker.id: broker for broker in read_brokers(admin)}
     named = {broker for move in plan.moves for broker in move.after} & found.live
-    logs = read_logs(admin, sorted(named), {})
+    logs = read_replica_logs(admin, sorted(named), "folders_only")
     progress(1)
     return ClusterFacts(
         cluster_id=cluster_id,

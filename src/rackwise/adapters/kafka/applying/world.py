@@ -25,7 +25,7 @@ from kafka.errors import KafkaError
 
 from rackwise.adapters.clock import monotonic_ms
 from rackwise.adapters.kafka.applying.elect import elect_preferred
-from rackwise.adapters.kafka.applying.metadata import ReplicaLogs, read_logs
+from rackwise.adapters.kafka.applying.metadata import ReplicaLogs, read_replica_logs
 from rackwise.adapters.kafka.applying.partition_reader import PartitionReader, PartitionReading
 from rackwise.adapters.kafka.applying.reassign import (
     RequestOutcome,
@@ -206,7 +206,7 @@ class World:
         partitions: dict[str, list[int]] = {}
         for topic, number in moving:
             partitions.setdefault(topic, []).append(number)
-        return read_logs(self.admin, sorted(live), partitions)
+        return read_replica_logs(self.admin, sorted(live), partitions)
 
     def _learn_min_isr(self, topics: Iterable[str]) -> None:
         """Read `min.insync.replicas` once per topic; a rejected topic stays unknown."""

@@ -18,12 +18,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.adapters.kafka.connect import send_in_turn, send_to_each
 from rackwise.adapters.kafka.logs.offsets import OffsetReading
-from rackwise.adapters.kafka.logs.sizes import (
-    log_dirs_request,
-    no_sizes,
-    sizes_of,
-    sizes_request,
-)
+from rackwise.adapters.kafka.logs.sizes import log_dirs_request, no_sizes, sizes_of
 from rackwise.core.model import AnswerTimes, PartitionTable
 
 if TYPE_CHECKING:
@@ -65,7 +60,7 @@ def read_logs(
         for broker, asked in (reading.questions if reading else {}).items()
     }
     for broker in live:
-        request = sizes_request() if sizes else log_dirs_request()
+        request = log_dirs_request("all" if sizes else "folders_only")
         requests.setdefault(broker, []).append(request)
     answers = send_in_turn(admin, requests, clock_ms=clock_ms)
     if answers and (sizes or offsets):
@@ -99,5 +94,5 @@ def read_logs(
 
 def read_log_dirs(admin: KafkaAdminClient, brokers: Iterable[int]) -> dict[int, tuple[LogDir, ...]]:
     """Broker -> its log folders, of the brokers that answer."""
-    answers = send_to_each(admin, {broker: log_dirs_request() for broker in brokers})
+    answers = send_to_each(admin, {broker: log_dirs_request("folders_only") for broker in brokers})
     return no_sizes(answers, PartitionTable.of([])).log_dirs

@@ -10,7 +10,7 @@ Source: KIP-113, KIP-827 (volumes), KIP-1066 (cordoned folders).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from kafka.protocol.admin import DescribeLogDirsRequest
@@ -21,11 +21,15 @@ from rackwise.core.model import UNKNOWN, LogDir, Note
 from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from rackwise.core.model import PartitionTable
+
+WantedLogs: TypeAlias = "Literal['all', 'folders_only'] | Mapping[str, Collection[int]]"
+"""The logs that a broker lists in its log folders: all, none, or those of these partitions (topic
+-> numbers)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +53,19 @@ def no_sizes(answers: Mapping[int, Message], table: PartitionTable) -> Sizes:
     return Sizes(bytes=np.full(len(table), UNKNOWN, dtype=np.int64), log_dirs=log_dirs)
 
 
-def sizes_request() -> Message:
-    """A request for the logs and log folders of one broker."""
-    return DescribeLogDirsRequest(topics=None)
-
-
-def log_dirs_request() -> Message:
-    """A request for the log folders of one broker, without the logs in them."""
-    return DescribeLogDirsRequest(topics=[])
+def log_dirs_request(logs: WantedLogs) -> Message:
+    """A request for the log folders of one broker, with these logs in them."""
+    make: Message = DescribeLogDirsRequest
+    if isinstance(logs, str):
+        # Null stands for all topics, an empty list for none; every answer has the folders.
+        return make(topics=None if logs == "all" else [])
+    of_topic = make.DescribableLogDirTopic
+    return make(
+        topics=[
+            of_topic(topic=name, partitions=sorted(numbers))
+            for name, numbers in sorted(logs.items())
+        ]
+    )
 
 
 def sizes_of(
