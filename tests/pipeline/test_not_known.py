@@ -9,7 +9,7 @@ import pytest
 
 from rackwise.core.fleet import FleetOptions, Shape
 from rackwise.core.savings.potential import RACK, TOPIC
-from rackwise.pipeline.summary.document import LOST
+from rackwise.pipeline.summary.bill_sums import LOST
 from rackwise.report import html, terminal
 from rackwise.report.metrics.run import run_metrics
 from truths import write_fleet

@@ -17,21 +17,24 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.audit import sum_unsafe, unsafe_partitions
-from rackwise.core.savings import SEPARATOR
-from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
-from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
+from rackwise.core.traffic import NANO, exact_usd_text, known_sum
 from rackwise.pipeline.bill.history import history_part
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill
 from rackwise.pipeline.bill.reconciliation import reconciliation_part
-from rackwise.pipeline.bill.savings import TOO_SHORT, month_seconds, savings_part
+from rackwise.pipeline.bill.savings import savings_part
 from rackwise.pipeline.columns.table_rows import TableRows, leading_places
+from rackwise.pipeline.summary.bill_sums import (
+    cross_by_cluster,
+    quality_part,
+    totals_part,
+    unattributed_part,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rackwise.core.history import StandingDay
     from rackwise.pipeline.audit.findings import ClusterFindings
-    from rackwise.pipeline.bill.model import Standing
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot
     from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
@@ -45,12 +48,6 @@ EACH = 20
 SUMMED = ("bytes_local", "bytes_cross", "bytes_unknown", "usd", "usd_high", "share")
 """Columns that are summed when rows of several clusters are merged."""
 SHARE_DIGITS = 15
-BYTES_TOTALS = ("bytes_total", "bytes_local", "bytes_cross", "bytes_unknown")
-USD_TOTALS = ("usd", "usd_high", "usd_30d", "usd_high_30d")
-LOST = (
-    "the flow log reports that it lost traffic (SKIPDATA): bill these days from request logs or "
-    "rates"
-)
 LISTED = ("by_topic", "by_group", "by_owner", "by_pair")
 """Roll-ups with a CSV file, whose rows belong to one cluster each; the others are merged."""
 
@@ -79,7 +76,6 @@ def document(
     that only earlier runs audited; `bill`: None if there is no traffic; `days`: all days of the
     result; `extrapolate`: whether less than one hour of traffic is extrapolated to 30 days.
     """
-    rows = {name: len(bill.roll_ups[name]) if bill else 0 for name in LISTED}
     return {
         "format": FORMAT,
         "run_id": run_id,
@@ -89,47 +85,20 @@ def document(
         "observed": _observed(bill) if bill else None,
         "verdict": {
             **_placement(fleet, audits),
-            **_totals(bill, outcomes, extrapolate=extrapolate),
+            **totals_part(bill, outcomes, extrapolate=extrapolate),
         },
-        "unattributed": _unattributed(bill, extrapolate=extrapolate) if bill else None,
-        "quality": {**_quality(bill), **_rows_lost(outcomes)},
+        "unattributed": unattributed_part(bill, extrapolate=extrapolate) if bill else None,
+        "quality": {**quality_part(bill), **_rows_lost(outcomes)},
         "matrix": _plain_rows(bill.matrix) if bill else [],
         **{name: _plain_rows(_roll_up_rows(bill, name)) if bill else [] for name in ROLL_UPS},
         "unmetered": unmetered_part(bill.unmetered) if bill else None,
         "reconciliation": reconciliation_part(bill.reconciliation) if bill else None,
         "history": history_part(days, bill.standings if bill else ()),
         "savings": savings_part(bill.savings, most=SHOWN, each=EACH) if bill else None,
-        "rows": {**rows, "findings": ranked["count"], "topics_with_findings": ranked["topics"]},
-        "findings": {
-            "by_rule": ranked["by_rule"],
-            "by_topic": ranked["by_topic"],
-            "worst": ranked["worst"],
-            "not_checked": [
-                {"cluster": one.cluster, "rule": rule, "reason": reason}
-                for one in audits
-                for rule, reason in one.findings.not_checked.items()
-            ],
-        },
+        "rows": _row_counts(bill, ranked),
+        "findings": _findings_part(ranked, audits),
         "blast": _plain_rows(blast),
-        "method": {
-            "prices": _prices(bill) if bill else [],
-            "outcomes": [
-                {"reason": reason, "rows": rows, "bytes": bytes_}
-                for reason, rows, bytes_ in outcomes.by_reason
-            ],
-            "rows_in": outcomes.rows_in,
-            "bytes_in": outcomes.bytes_in,
-            "files": [
-                {"file": file, "rows": rows, "quarantined": quarantined}
-                for file, rows, quarantined in outcomes.by_file
-            ],
-            "precedence": [
-                {"cluster": cluster, "day": str(day), "kind": kind, "source": source}
-                for cluster, day, kind, source in (bill.precedence[:SHOWN] if bill else ())
-            ],
-            "options": dict(options),
-            "versions": dict(versions),
-        },
+        "method": _method_part(bill, outcomes, options, versions),
         "failed": [_failed_part(one) for one in failed],
         "notes": list(notes),
     }
@@ -268,41 +237,6 @@ def _clusters(
     ]
 
 
-def cross_by_cluster(bill: Bill | None) -> dict[str, dict[str, Any]]:
-    """Of each cluster with traffic: crossing bytes, those not attributed, and the dollars."""
-    standings: dict[str, list[Standing]] = {}
-    for one in bill.standings if bill else ():
-        standings.setdefault(one.cluster, []).append(one)
-    found = {}
-    for name, part in standings.items():
-        low, high = _dollars(part)
-        crossing = [one for one in part if one.level > 0]
-        found[name] = {
-            "bytes_cross": sum(one.bytes for one in crossing),
-            "bytes_cross_unattributed": sum(
-                one.bytes for one in crossing if not _is_attributed(one)
-            ),
-            "usd": plain(low),
-            "usd_high": plain(high),
-        }
-    return found
-
-
-def _is_attributed(one: Standing) -> bool:
-    """Whether the bytes have a topic and, if clients read them, a client group."""
-    return one.is_topic_known and one.is_group_known
-
-
-def _dollars(standings: Sequence[Standing]) -> tuple[Decimal | None, Decimal | None]:
-    """The least and the greatest dollars of a part of the bill; None where not known."""
-    highs = [one.usd_high for one in standings if one.bytes]
-    known = [high for high in highs if high is not None]
-    return (
-        known_sum(one.usd for one in standings if one.bytes),
-        sum(known, Decimal(0)) if len(known) == len(highs) else None,
-    )
-
-
 def _observed(bill: Bill) -> dict[str, Any]:
     return {"from": plain(bill.period[0]), "to": plain(bill.period[1]), "seconds": bill.seconds}
 
@@ -315,106 +249,61 @@ def _placement(fleet: Fleet, audits: Sequence[ClusterFindings]) -> dict[str, int
     }
 
 
-def _totals(bill: Bill | None, outcomes: RowOutcomes, *, extrapolate: bool) -> dict[str, Any]:
-    """Bytes and dollars of the run; dollars are at least `usd` and at most `usd_high`.
-
-    `reason` says why these two differ or are not known, and `reason_30d` why 30 days have none.
-    """
-    if bill is None:
-        return dict.fromkeys((*BYTES_TOTALS, *USD_TOTALS, "reason", "reason_30d"))
-    bytes_ = Counter[str]()
-    for one in bill.standings:
-        bytes_["unknown" if one.level < 0 else "cross" if one.level else "local"] += one.bytes
-    observed = month_seconds(bill.seconds, extrapolate=extrapolate)
-    low, high = _dollars(bill.standings)
-    lost = outcomes.rows_of("skipdata")
-    reasons = [
-        *([RACK] if bytes_["unknown"] else []),
-        *([PRICE] if any(one.bytes and one.usd_high is None for one in bill.standings) else []),
-        *([LOST] if lost else []),
-    ]
-    low_nano, high_nano = _nano(low), None if lost else _nano(high)
-    return {
-        "bytes_total": bytes_.total(),
-        **{f"bytes_{name}": bytes_[name] for name in ("local", "cross", "unknown")},
-        "usd": _usd_text(low_nano),
-        "usd_high": _usd_text(high_nano),
-        "usd_30d": _usd_text(_monthly(low_nano, observed)),
-        "usd_high_30d": _usd_text(_monthly(high_nano, observed)),
-        "reason": SEPARATOR.join(reasons) or None,
-        "reason_30d": TOO_SHORT if observed is None else None,
-    }
-
-
-def _nano(usd: Decimal | None) -> int | None:
-    return None if usd is None else int(usd * NANO)
-
-
-def _usd_text(nano: int | None) -> str | None:
-    return None if nano is None else exact_usd_text(nano)
-
-
-def _monthly(nano: int | None, observed: int | None) -> int | None:
-    return None if nano is None or observed is None else per_month(nano, observed)
-
-
-def _unattributed(bill: Bill, *, extrapolate: bool) -> dict[str, Any]:
-    """The bytes and dollars without a topic, or read by an unknown group, in all and by cause.
-
-    Each byte has one cause: the topic, else the group.
-    """
-    by_cause: dict[str, list[Standing]] = {}
-    for one in bill.standings:
-        if not _is_attributed(one) and one.bytes:
-            by_cause.setdefault(GROUP if one.is_topic_known else TOPIC, []).append(one)
-    observed = month_seconds(bill.seconds, extrapolate=extrapolate)
-    every = [one for part in by_cause.values() for one in part]
-    return {
-        **_unattributed_sums(every, observed),
-        "causes": [
-            {"reason": reason, **_unattributed_sums(by_cause[reason], observed)}
-            for reason in (TOPIC, GROUP)
-            if reason in by_cause
-        ],
-    }
-
-
-def _unattributed_sums(part: Sequence[Standing], observed: int | None) -> dict[str, Any]:
-    low, high = (_nano(usd) for usd in _dollars(part)) if part else (0, 0)
-    return {
-        "bytes": sum(one.bytes for one in part),
-        "bytes_cross": sum(one.bytes for one in part if one.level > 0),
-        "usd": _usd_text(low),
-        "usd_high": _usd_text(high),
-        "usd_30d": _usd_text(_monthly(low, observed)),
-        "usd_high_30d": _usd_text(_monthly(high, observed)),
-    }
-
-
-def _quality(bill: Bill | None) -> dict[str, int]:
-    bytes_ = Counter[str]()
-    by_row = {price.row: price for price in bill.prices} if bill else {}
-    for one in bill.standings if bill else ():
-        bytes_[f"bytes_{one.quality}"] += one.bytes
-        price = by_row.get(one.price_row or "")
-        if one.level < 0:
-            bytes_["bytes_unknown_rack"] += one.bytes
-        elif one.level and price is None:
-            bytes_["bytes_unpriced"] += one.bytes
-        elif price is not None:
-            is_early = one.day < price.valid_from
-            bytes_["bytes_extrapolated_price"] += one.bytes if is_early else 0
-            bytes_["bytes_unchecked_price"] += 0 if price.is_checked else one.bytes
-    names = ("measured", "metered", "apportioned", "estimated", "unknown_rack", "unpriced")
-    others = ("extrapolated_price", "unchecked_price")
-    return {f"bytes_{name}": bytes_[f"bytes_{name}"] for name in (*names, *others)}
-
-
 def _rows_lost(outcomes: RowOutcomes) -> dict[str, Any]:
     return {
         "rows_quarantined": outcomes.rows_quarantined,
         "share_quarantined": outcomes.share_text,
         "rows_skipdata": outcomes.rows_of("skipdata"),
+    }
+
+
+def _row_counts(bill: Bill | None, ranked: Mapping[str, Any]) -> dict[str, Any]:
+    """The number of all rows of each table that the document may cut."""
+    return {
+        **{name: len(bill.roll_ups[name]) if bill else 0 for name in LISTED},
+        "findings": ranked["count"],
+        "topics_with_findings": ranked["topics"],
+    }
+
+
+def _findings_part(ranked: Mapping[str, Any], audits: Sequence[ClusterFindings]) -> dict[str, Any]:
+    return {
+        "by_rule": ranked["by_rule"],
+        "by_topic": ranked["by_topic"],
+        "worst": ranked["worst"],
+        "not_checked": [
+            {"cluster": one.cluster, "rule": rule, "reason": reason}
+            for one in audits
+            for rule, reason in one.findings.not_checked.items()
+        ],
+    }
+
+
+def _method_part(
+    bill: Bill | None,
+    outcomes: RowOutcomes,
+    options: Mapping[str, Any],
+    versions: Mapping[str, str],
+) -> dict[str, Any]:
+    """What the figures were computed from, and how."""
+    return {
+        "prices": _prices(bill) if bill else [],
+        "outcomes": [
+            {"reason": reason, "rows": rows, "bytes": bytes_}
+            for reason, rows, bytes_ in outcomes.by_reason
+        ],
+        "rows_in": outcomes.rows_in,
+        "bytes_in": outcomes.bytes_in,
+        "files": [
+            {"file": file, "rows": rows, "quarantined": quarantined}
+            for file, rows, quarantined in outcomes.by_file
+        ],
+        "precedence": [
+            {"cluster": cluster, "day": str(day), "kind": kind, "source": source}
+            for cluster, day, kind, source in (bill.precedence[:SHOWN] if bill else ())
+        ],
+        "options": dict(options),
+        "versions": dict(versions),
     }
 
 

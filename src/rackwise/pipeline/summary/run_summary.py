@@ -13,7 +13,8 @@ from rackwise.pipeline.fleet.cluster_names import name_notes
 from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 from rackwise.pipeline.plans.actions import actions_part
 from rackwise.pipeline.plans.earlier import with_earlier
-from rackwise.pipeline.summary.document import cross_by_cluster, document, plans_part
+from rackwise.pipeline.summary.bill_sums import cross_by_cluster
+from rackwise.pipeline.summary.document import document, plans_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
