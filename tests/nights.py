@@ -13,6 +13,7 @@ import pytest
 
 from rackwise.adapters import files
 from rackwise.adapters.clock import SHIFT
+from rackwise.adapters.nightly_steps import StepEnd, StepProcess, cause_of
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from refusals import called
@@ -27,6 +28,21 @@ class Ended(NamedTuple):
     code: int
     out: str
     err: str
+
+
+class StepHere(StepProcess):
+    """A step that runs its command in this process, for nights that are not about processes."""
+
+    def __init__(self, words, **_):
+        self._ended = called(*words)
+
+    def ended(self, *_, **__):
+        code, out, err = self._ended
+        reason, hint = cause_of(err)
+        return StepEnd(exit=code, reason=reason, hint=hint, stdout=out.encode(), took_ms=1)
+
+    def close(self, *_):
+        pass
 
 
 class Fleet:

@@ -16,6 +16,7 @@ from rackwise.core.audit import (
     audit,
     check_ignored,
     needs_fair_loads,
+    needs_racks,
     sum_unsafe,
     unchecked_placement,
     unsafe_partitions,
@@ -347,6 +348,12 @@ class TestUnsafePartitions:
     def test_only_rules_about_placement_and_of_severity_error_matter(self):
         reasons = {"leader-balance": "x", "rack-missing": "x", "offline": IGNORED, "pin": "why"}
         assert unchecked_placement(reasons) == {"pin": "why"}
+
+    def test_those_that_need_racks_are_those_that_lack_them_without_racks(self):
+        reasons = audit(small_cluster({1: None}, {"t-0": [1]})).not_checked
+        lacking = {name for name in PLACEMENT_ERRORS if needs_racks([name])}
+        assert lacking == {*unchecked_placement(reasons)} != set()
+        assert not needs_racks([])
 
     def test_a_sum_of_nothing_found_is_known_only_if_all_are(self):
         assert sum_unsafe([2, None, 3]) == 5

@@ -46,6 +46,7 @@ from rackwise.core.model import FairLoads
 from rackwise.core.policy import DEFAULT_POLICY, Policy, check_policy
 from rackwise.core.policy.faults import policy_error
 from rackwise.core.rules import CONDITIONS, RULES
+from rackwise.core.rules.racks import rackless_reason
 from rackwise.core.text import escaped
 from rackwise.core.view import View
 
@@ -69,6 +70,7 @@ __all__ = [
     "blast_radius",
     "check_ignored",
     "needs_fair_loads",
+    "needs_racks",
     "sum_unsafe",
     "unchecked_placement",
     "unsafe_partitions",
@@ -177,6 +179,11 @@ def check_ignored(policy: Policy, *, where: Where = None) -> None:
 def needs_fair_loads(rules: Collection[str]) -> bool:
     """Whether one of these rules compares with fair loads."""
     return any(CONDITIONS[name].needs_fair_loads for name in rules if name in CONDITIONS)
+
+
+def needs_racks(rules: Collection[str]) -> bool:
+    """Whether one of these rules of severity error is checked only where brokers have racks."""
+    return any(CONDITIONS[name].partly is rackless_reason for name in rules)
 
 
 def _known_rules() -> str:

@@ -317,11 +317,24 @@ def test_the_state_is_read_back_as_it_was_written():
     state = NightlyState(
         night=night.night.to_refresh(DAY),
         last_success=BEGAN,
-        clusters={"a": ClusterMemory(unsafe=("orders",), plan="5f" * 32)},
+        clusters={
+            "a": ClusterMemory(unsafe=("orders",), plan="5f" * 32),
+            "b": ClusterMemory(unchecked=("pin",), unknown_since=DAY),
+        },
         outbox=(notice,),
     )
     faults = Faults("nightly.json", InvalidConfig)
     assert STATE.read(JsonNode(STATE.write(state), faults)) == state
+    faults.raise_if_any()
+
+
+def test_a_state_of_a_version_that_kept_no_unchecked_rules_is_read():
+    state = NightlyState(night=Night(day=DAY), clusters={"a": ClusterMemory(unsafe=("orders",))})
+    written = STATE.write(state)
+    for key in ("not_checked", "unchecked", "unknown_since"):
+        del written["clusters"]["a"][key]
+    faults = Faults("nightly.json", InvalidConfig)
+    assert STATE.read(JsonNode(written, faults)) == state
     faults.raise_if_any()
 
 

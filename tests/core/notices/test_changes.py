@@ -201,42 +201,117 @@ class TestMessage:
         assert message(self.notices(2))["id"] != message(self.notices(3))["id"]
 
 
+RACKLESS = {"spread-even": "no broker has a rack"}
+PIN = {"pin": "x"}
+
+
+def night(*topics, not_checked=None):
+    return replace(CALM, unsafe=topics, not_checked=not_checked or {})
+
+
 class TestRulesThatWereNotChecked:
     """Topics that no rule could look at are not safe."""
 
-    RACKLESS = ("spread-even: no broker has a rack",)
-
-    def night(self, *topics, not_checked=()):
-        return replace(CALM, unsafe=topics, not_checked=not_checked)
-
     def test_topics_of_a_cluster_that_lost_its_racks_stay_unsafe(self):
-        found = nights(
-            self.night("a", "b"),
-            self.night(not_checked=self.RACKLESS),
-            self.night(not_checked=self.RACKLESS),
-            self.night("b"),
-        )
-        assert found == [["topic-unsafe"], [], [], ["topic-safe"]]
+        lost = night(not_checked=RACKLESS)
+        assert nights(night("a", "b"), lost, lost, night("b")) == [
+            ["topic-unsafe"],
+            ["safety-unknown"],
+            [],
+            ["topic-safe", "safety-known"],
+        ]
 
     def test_a_new_finding_of_such_a_night_is_reported_once(self):
-        lost = self.night("c", not_checked=self.RACKLESS)
+        lost = night("c", not_checked=RACKLESS)
         memory = ClusterMemory(unsafe=("a",))
-        (notice,), memory = changes("prod", memory, lost, day="d", limit_percent=20)
+        (notice, _), memory = changes("prod", memory, lost, day="d", limit_percent=20)
         assert notice.text == "prod: 1 topic became unsafe: c"
         assert memory.unsafe == ("a", "c")
         assert told(memory, lost)[0] == []
-        (notice,), _ = changes("prod", memory, CALM, day="d", limit_percent=20)
+        (notice, _), _ = changes("prod", memory, CALM, day="d", limit_percent=20)
         assert notice.text == "prod: 2 topics are no longer unsafe: a, c; no topic is unsafe"
 
     def test_a_rule_that_is_never_checked_hides_no_repair_and_no_new_break(self):
-        broken, whole = (self.night(*names, not_checked=self.RACKLESS) for names in (("a",), ()))
-        assert nights(broken, whole, broken) == [["topic-unsafe"], ["topic-safe"], ["topic-unsafe"]]
+        broken, whole = (night(*names, not_checked=RACKLESS) for names in (("a",), ()))
+        assert nights(broken, whole, broken) == [
+            ["topic-unsafe", "safety-unknown"],
+            ["topic-safe"],
+            ["topic-unsafe"],
+        ]
 
     def test_a_night_without_an_audit_keeps_what_was_not_checked(self):
-        _, memory = told(ClusterMemory(), self.night("a", not_checked=self.RACKLESS))
+        _, memory = told(ClusterMemory(), night("a", not_checked=RACKLESS))
         _, memory = told(memory, FAILED)
-        assert memory.not_checked == self.RACKLESS
+        assert memory.not_checked == ("spread-even: no broker has a rack",)
+        assert memory.unchecked == ("spread-even",)
+        assert memory.unknown_since == "2026-11-26"
 
     def test_less_that_is_not_checked_is_compared(self):
-        more = self.night("a", not_checked=(*self.RACKLESS, "pin: x"))
-        assert nights(more, self.night(not_checked=self.RACKLESS))[1] == ["topic-safe"]
+        more = night("a", not_checked=RACKLESS | PIN)
+        assert nights(more, night(not_checked=RACKLESS))[1] == ["topic-safe"]
+
+
+class TestSafetyThatIsNotKnown:
+    """A rule of severity error that is not checked is a change, whatever else was found."""
+
+    def test_it_is_told_once_and_again_after_it_was_known(self):
+        lost = night(not_checked=RACKLESS)
+        assert nights(CALM, lost, lost, lost, CALM, CALM, lost) == [
+            [],
+            ["safety-unknown"],
+            [],
+            [],
+            ["safety-known"],
+            [],
+            ["safety-unknown"],
+        ]
+
+    def test_it_is_told_of_the_first_night_too(self):
+        assert nights(night(not_checked=RACKLESS)) == [["safety-unknown"]]
+
+    def test_a_night_without_an_audit_neither_starts_nor_ends_it(self):
+        lost = night(not_checked=RACKLESS)
+        assert nights(CALM, FAILED, CALM) == [[], ["cluster-failed"], ["cluster-recovered"]]
+        assert nights(lost, FAILED, lost) == [
+            ["safety-unknown"],
+            ["cluster-failed"],
+            ["cluster-recovered"],
+        ]
+
+    def test_a_reason_that_changes_is_no_news(self):
+        numbers = [{"spread-even": f"no rack is known of {n} live brokers"} for n in (3, 2)]
+        assert nights(*(night(not_checked=each) for each in numbers)) == [["safety-unknown"], []]
+
+    def test_more_rules_are_news_and_fewer_are_not(self):
+        some, all_ = night(not_checked=RACKLESS), night(not_checked=RACKLESS | PIN)
+        assert nights(some, all_, some, all_, CALM) == [
+            ["safety-unknown"],
+            ["safety-unknown"],
+            [],
+            ["safety-unknown"],
+            ["safety-known"],
+        ]
+
+    def test_the_text_says_since_when_why_and_what_to_do(self):
+        rules = dict.fromkeys(("spread-even", "spread-max"), "no broker has a rack\x1b")
+        lost = replace(night(not_checked=rules), lacks_racks=True)
+        (notice,), memory = changes(
+            "prod", ClusterMemory(), lost, day="2026-11-26", limit_percent=20
+        )
+        assert notice.text == (
+            "prod: since the night of 2026-11-26 it is not known whether all topics are safe: "
+            "2 rules were not checked (no broker has a rack\\x1b); "
+            "set broker.rack on each broker, then run rackwise audit --cluster prod"
+        )
+        more = night("a", not_checked=rules | PIN)
+        (_, notice), memory = changes("prod", memory, more, day="2026-11-27", limit_percent=20)
+        assert notice.text == (
+            "prod: since the night of 2026-11-27 it is not known whether all topics are safe: "
+            "1 rule was not checked (x); run rackwise audit --cluster prod"
+        )
+        (notice,), memory = changes("prod", memory, night("a"), day="2026-11-28", limit_percent=20)
+        assert notice.text == (
+            "prod: it is known again whether all topics are safe, for the first time since the "
+            "night of 2026-11-26; 1 topic is unsafe"
+        )
+        assert (memory.unchecked, memory.unknown_since) == ((), None)

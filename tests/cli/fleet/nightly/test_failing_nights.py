@@ -7,11 +7,10 @@ import sys
 import pytest
 
 from kafka_traffic import until
-from nights import FIRST, SECOND, THIRD, Fleet, ended
-from rackwise.adapters.nightly_steps import StepEnd, StepProcess, cause_of
+from nights import FIRST, SECOND, THIRD, Fleet, StepHere, ended
+from rackwise.adapters.nightly_steps import StepProcess
 from rackwise.cli.fleet.nightly import drive
 from rackwise.cli.main import run
-from refusals import called
 from webhooks import free_port, webhook
 
 DOWN = {"bootstrap": "127.0.0.1:1", "command_config": "missing.properties"}
@@ -27,21 +26,6 @@ def hook():
 def fleet(tmp_path, hook):
     """Two clusters whose client properties do not exist, so that their snapshots fail at once."""
     return Fleet(tmp_path, {"a": DOWN, "b": DOWN | {"bootstrap": "127.0.0.1:2"}}, url=hook.url)
-
-
-class StepHere(StepProcess):
-    """A step that runs its command in this process, for nights that are not about processes."""
-
-    def __init__(self, words, **_):
-        self._ended = called(*words)
-
-    def ended(self, *_, **__):
-        code, out, err = self._ended
-        reason, hint = cause_of(err)
-        return StepEnd(exit=code, reason=reason, hint=hint, stdout=out.encode(), took_ms=1)
-
-    def close(self, *_):
-        pass
 
 
 @pytest.fixture

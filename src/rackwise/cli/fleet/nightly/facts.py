@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters import files
-from rackwise.core.audit import unchecked_placement
+from rackwise.core.audit import needs_racks, unchecked_placement
 from rackwise.core.errors import InputError, InvalidConfig, RackwiseError
 from rackwise.core.json.canonical import sha256_of
 from rackwise.core.json.strict import parse
@@ -38,6 +38,7 @@ def cluster_facts(
         failures=tuple(failure_text(run) for run in failed(of_cluster(night.runs, name))),
         unsafe=unsafe,
         not_checked=not_checked,
+        lacks_racks=needs_racks(not_checked),
         cost=day_cost(costs, date.fromisoformat(night.day)),
         plan=None if plan is None else _fingerprint(plan),
         moves=0 if plan is None else len(plan.moves),
@@ -109,13 +110,13 @@ def _is_new(night: Night, step: StepName, name: str) -> bool:
 
 def _unsafe_topics(
     shell: Shell, layout: NightLayout, night: Night, name: str
-) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+) -> tuple[tuple[str, ...] | None, dict[str, str]]:
     """Topics with a finding of severity error, and rules of that severity that were not checked.
 
-    The topics are None if tonight's audit is not known. A rule is `RULE: REASON`.
+    The topics are None if tonight's audit is not known. Of the rules: rule -> reason.
     """
     if not _is_new(night, "audit", name):
-        return None, ()
+        return None, {}
     path = layout.audit(name, night.day)
     try:
         data = files.read_bytes(path, error=InvalidConfig, max_bytes=shell.max_input)
@@ -125,8 +126,8 @@ def _unsafe_topics(
         unchecked = unchecked_placement(document["not_checked"])
     except InputError as error:
         shell.warn(f"unsafe topics of {escaped(name)} are not known: {escaped(error.message)}")
-        return None, ()
-    return tuple(sorted(found)), tuple(sorted(f"{rule}: {why}" for rule, why in unchecked.items()))
+        return None, {}
+    return tuple(sorted(found)), unchecked
 
 
 def _plan(shell: Shell, layout: NightLayout, night: Night, name: str) -> Plan | None:
