@@ -18,7 +18,6 @@ from pathlib import Path
 from pyarrow import fs
 
 from rackwise.adapters.sandbox import resolve
-from rackwise.adapters.sandbox.lock import SPARK_S3
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.process import ServerProcess
 from rackwise.adapters.sandbox.ready import wait_until_true
@@ -44,7 +43,7 @@ def installed():
 
 def s3_jars():
     """Hadoop's S3 and its dependencies, in the form of `spark.jars`."""
-    return ",".join(map(str, resolve(SPARK_S3)))
+    return ",".join(map(str, resolve("spark-s3-4.2.0")))
 
 
 class S3Server:

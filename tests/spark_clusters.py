@@ -11,7 +11,6 @@ from pathlib import Path
 import pyspark
 
 from rackwise.adapters.sandbox import resolve
-from rackwise.adapters.sandbox.lock import SPARK_KAFKA
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.process import ServerProcess
 from rackwise.adapters.sandbox.ready import wait_until_true
@@ -25,7 +24,7 @@ SOURCES = os.environ.get("PYTHONPATH")
 
 def connector_jars():
     """The Kafka connector and its dependencies, in the form of `spark.jars`."""
-    return ",".join(map(str, resolve(SPARK_KAFKA)))
+    return ",".join(map(str, resolve("spark-kafka-4.2.0")))
 
 
 class SparkCluster:

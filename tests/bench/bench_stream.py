@@ -27,11 +27,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pairs import tell
 from process_tree import used
 
-from rackwise.adapters.sandbox import Sandbox, resolve
-from rackwise.adapters.sandbox.lock import SPARK_KAFKA
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from rackwise.adapters.sandbox import Sandbox
 from rackwise.pipeline.runtime.java import find_java
 from rackwise.pipeline.runtime.session import session
 from rackwise.pipeline.stream.store import Store
+from spark_clusters import connector_jars
 
 if TYPE_CHECKING:
     from process_tree import Use
@@ -86,16 +88,12 @@ def send(bootstrap: str, topic: str, count: int) -> int:
     return int(bytes_.sum())
 
 
-def jars() -> str:
-    """The connector, in the form of `spark.jars`."""
-    return ",".join(map(str, resolve(SPARK_KAFKA)))
-
-
 def streamed(bootstrap: str, topic: str, out: Path) -> Use:
     """What `stream run` of a topic used."""
     place = ["--out", str(out), "--checkpoint", str(out / "checkpoint"), "--topic", topic]
     command = [sys.executable, "-m", "rackwise.cli", "stream", "run"]
-    where = ["--bootstrap-server", bootstrap, "--master", MASTER, "--conf", f"spark.jars={jars()}"]
+    conf = ["--conf", f"spark.jars={connector_jars()}"]
+    where = ["--bootstrap-server", bootstrap, "--master", MASTER, *conf]
     return used([*command, *where, *place])
 
 
@@ -109,7 +107,7 @@ def check(out: Path, messages: int, bytes_: int) -> None:
 
 def scan(bootstrap: str, topic: str) -> None:
     """Sum the bytes of all messages in Spark; its own process calls this."""
-    with session(master=MASTER, profile="small", conf={"spark.jars": jars()}) as spark:
+    with session(master=MASTER, profile="small", conf={"spark.jars": connector_jars()}) as spark:
         source = spark.read.format("kafka").option("kafka.bootstrap.servers", bootstrap)
         source.option("subscribe", topic).load().selectExpr("sum(octet_length(value))").collect()
 

@@ -10,7 +10,6 @@ from rackwise.adapters.files import (
     parse_rack_rates,
     rack_rates_text,
     read_rack_rates,
-    write_rack_rates,
 )
 from rackwise.core.errors import InvalidConfig, SplitFileError
 
@@ -33,14 +32,13 @@ def test_what_it_says(tmp_path):
     assert found.sha256 == hashlib.sha256(GOOD.encode()).hexdigest()
 
 
-def test_written_and_read(tmp_path):
-    path = tmp_path / "r.json"
-    write_rack_rates(path, "t", rates("b 2 a 0.1"), made_at_ms=3)
-    assert path.read_text() == (
+def test_written_and_read():
+    text = rack_rates_text("t", rates("b 2 a 0.1"), made_at_ms=3)
+    assert text == (
         '{"format":"rackwise-rates/1","free_bytes_per_s":{"a":0.1,"b":2},"made_at_ms":3,'
         '"pinned_bytes_per_s":{},"topic":"t"}\n'
     )
-    assert read_rack_rates(path).rates == rates("a .1 b 2")
+    assert parsed(text).rates == rates("a .1 b 2")
 
 
 def test_a_rack_of_any_form_is_read():

@@ -68,17 +68,6 @@ class TestAssignment:
         with pytest.raises(KeyError):
             self.MADE.by_topic("m3")
 
-    def test_pretty_escapes_texts_and_lists_withheld_partitions(self):
-        assert self.MADE.pretty().splitlines() == [
-            r"m\x0a1  3 partitions  t: 9 10  u: 0",
-            "m2      0 partitions",
-            "withheld  t-1 for m2",
-            "withheld  u-1 for m2",
-        ]
-
-    def test_pretty_of_no_members(self):
-        assert Assignment.of({}).pretty() == ""
-
     def test_topics_sort_as_in_java(self):
         found = sorted_partitions(tps("\uffee-0 \U0001f600-1 \U0001f600-0"))
         assert found == tps("\U0001f600-0 \U0001f600-1 \uffee-0")

@@ -94,7 +94,7 @@ def test_a_record_that_is_requested_twice_counts_once(vector):
         else:
             assert partitioner.defer(call["size"]) == call["expect"]
         assert partitioner.window_bytes == call["produced_after"]
-        assert partitioner.held_bytes == call["pending_after"]
+        assert partitioner._held == call["pending_after"]
 
 
 @pytest.mark.parametrize("vector", VECTORS["ledger"], ids=lambda vector: vector["title"])

@@ -55,7 +55,6 @@ from rackwise.adapters.files.tables.rack_rates import RackRatesFile as RackRates
 from rackwise.adapters.files.tables.rack_rates import parse_rack_rates as parse_rack_rates
 from rackwise.adapters.files.tables.rack_rates import rack_rates_text as rack_rates_text
 from rackwise.adapters.files.tables.rack_rates import read_rack_rates as read_rack_rates
-from rackwise.adapters.files.tables.rack_rates import write_rack_rates as write_rack_rates
 from rackwise.adapters.files.tables.rates import parse_clients as parse_clients
 from rackwise.adapters.files.tables.rates import parse_rates as parse_rates
 from rackwise.adapters.files.tables.rates import read_clients as read_clients

@@ -22,8 +22,6 @@ KAFKA_3_9 = "kafka-3.9.2"
 KRAFT_JARS: Mapping[str, str] = MappingProxyType({"4.4": KAFKA_4_4, "4.3": KAFKA_4_3})
 """Kafka version that runs in KRaft mode -> its set of jars, the newest first."""
 DEFAULT_KAFKA = "4.4"
-SPARK_KAFKA = "spark-kafka-4.2.0"
-SPARK_S3 = "spark-s3-4.2.0"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from rackwise.core.assignors.order import utf16_key
 from rackwise.core.errors import InvalidMember, InvalidReplicaRacks
 from rackwise.core.override import override
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.core.model import Cluster
@@ -129,29 +129,6 @@ class Assignment:
         for topic, partition in self.partitions[member]:
             found.setdefault(topic, []).append(partition)
         return {topic: tuple(numbers) for topic, numbers in found.items()}
-
-    def pretty(self) -> str:
-        """One line for each member, and one for each withheld partition.
-
-        >>> tp = TopicPartition
-        >>> print(Assignment.of({"m1": [tp("t", 1), tp("t", 0)], "m2": []}).pretty())
-        m1  2 partitions  t: 0 1
-        m2  0 partitions
-        """
-        width = max((len(escaped(member)) for member in self.partitions), default=0)
-        lines = []
-        for member, tps in self.partitions.items():
-            numbers = [counted(len(tps), "partition")]
-            numbers += [
-                f"{escaped(topic)}: {' '.join(map(str, found))}"
-                for topic, found in self.by_topic(member).items()
-            ]
-            lines.append("  ".join([escaped(member).ljust(width), *numbers]))
-        lines += [
-            f"withheld  {escaped(str(tp))} for {escaped(member)}"
-            for tp, member in self.withheld.items()
-        ]
-        return "\n".join(lines)
 
 
 def sorted_partitions(partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:

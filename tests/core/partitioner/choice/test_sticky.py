@@ -142,7 +142,7 @@ class TestAHeldRecord:
         partitioner.defer(10)
         partitioner.drop()
         partitioner.drop()
-        assert (partitioner.held_bytes, partitioner.counters().records) == (0, 0)
+        assert (partitioner._held, partitioner.counters().records) == (0, 0)
 
     def test_a_held_record_counts_as_sent(self):
         partitioner = partitioner_of()

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
-from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import SplitError, SplitFileError
 from rackwise.core.json.codec import Codec, ObjectRules
 from rackwise.core.json.node import document
@@ -105,11 +104,6 @@ def rack_rates_text(topic: str, rates: RackRates, *, made_at_ms: int) -> str:
         made_at_ms=made_at_ms,
     )
     return numbers_text(RATES.write(document))
-
-
-def write_rack_rates(path: str | Path, topic: str, rates: RackRates, *, made_at_ms: int) -> None:
-    """Write a rates file atomically. Raises `InvalidConfig`, `WorldError`."""
-    write_text(path, rack_rates_text(topic, rates, made_at_ms=made_at_ms))
 
 
 def check_racks(node: JsonNode, racks: Iterable[str]) -> None:

@@ -291,11 +291,6 @@ class TopicPartitioner:
         return self._window_bytes
 
     @property
-    def held_bytes(self) -> int:
-        """Bytes of the held record, 0 = no record is held."""
-        return self._held
-
-    @property
     def draws(self) -> int:
         """Number of draws so far. A window that is drawn again counts twice."""
         return self._draws
