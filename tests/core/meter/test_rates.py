@@ -1,6 +1,6 @@
 """Bytes per second of each partition, by the clocks of the answers."""
 
-from metered_clusters import orders
+from metered_clusters import Log, orders
 from rackwise.core.meter import growth, look_pair, with_rates
 
 
@@ -38,3 +38,12 @@ class TestMeasure:
         first = world.look()
         world.ids["orders"] = "id-2"
         assert measure(first, world.look(minute=1)).partitions.bytes_in_per_s.tolist() == [-1]
+
+    def test_the_partitions_are_those_of_the_second_snapshot(self):
+        world, _ = orders()
+        first = world.look()
+        world.logs.append(Log("orders", 1, sizes=[100]))
+        second = world.look(minute=1)
+        found = measure(first, second).partitions
+        assert found.partition.tolist() == second.partitions.partition.tolist() == [0, 1]
+        assert found.bytes_in_per_s[0] == 0

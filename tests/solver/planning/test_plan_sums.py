@@ -13,6 +13,7 @@ from planner_vectors import CENTS
 from planning_problems import check_planned, problems
 from rackwise.core.errors import Infeasible
 from rackwise.core.planning.model import Balance, Leaders, Repair
+from rackwise.core.planning.outcome import monthly
 from rackwise.core.planning.outcome.totals import fewest_touched
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.applied import apply_plan
@@ -21,6 +22,7 @@ from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
 from rackwise.core.racks import crossing_level
 from rackwise.core.traffic import usd_nano
+from rackwise.core.view import View
 from small_clusters import small_cluster
 
 RACKS = {1: "/a", 2: "/b", 3: "/a", 4: "/b", 5: "/c"}
@@ -96,6 +98,16 @@ def check_loads(case, made):
     assert +loads == Counter(b for row in after.values() for b in row)
 
 
+def check_lists(case, made):
+    """Each move is of another partition of the table, so `monthly.lists_after` finds all rows."""
+    cluster, policy, _ = case
+    before, after = lists_after(cluster, made)
+    assert after.keys() == before.keys()
+    assert len({(move.topic, move.partition) for move in made.moves}) == len(made.moves)
+    found = monthly.lists_after(View(cluster, policy), made.moves)
+    assert [found.row(row) for row in range(len(found))] == [*after.values()]
+
+
 def check_steady(case, made):
     cluster = case[0]
     racks = {broker.id: broker.rack for broker in cluster.brokers}
@@ -128,6 +140,7 @@ def test_totals_of_a_plan_add_up(case):
         check_totals(case, made)
         check_dollars(case, made)
         check_loads(case, made)
+        check_lists(case, made)
         check_steady(case, made)
         assert check(cluster, policy, made).is_proved
 

@@ -81,7 +81,11 @@ def check_price_cap(totals: Totals, cap_nano: int) -> None:
 
 
 def lists_after(view: View, moves: Sequence[Move]) -> Ragged:
-    """The replica lists of all partitions after the moves of a plan: broker ids."""
+    """The replica lists of all partitions after the moves of a plan: broker ids.
+
+    `moves`: of a plan for the cluster of `view`, so its table has each of their partitions, and no
+    partition has two moves. This is not checked; moves of a plan file may break it.
+    """
     table = view.table
     codes = {name: code for code, name in enumerate(table.topics)}
     names, topic = names_in(moves, "topic")
