@@ -405,3 +405,20 @@ def test_a_text_file_that_changes_while_it_is_read_is_rejected(tmp_path, size):
         os.truncate(path, size)
     with pytest.raises(UnreadableFile, match=r"ChangedFile|FileNotFoundError"):
         next(rows)
+
+
+@pytest.mark.parametrize(
+    ("failure", "hint"),
+    [
+        ("ChangedFile: 9 bytes are missing", "run the command again when nothing writes"),
+        ("OSError: AWS Error NO_SUCH_KEY during GetObject", "run the command again when nothing"),
+        ("OSError: AWS Error RESOURCE_NOT_FOUND during GetObject operation:", "run the command"),
+        ("OSError: Couldn't deserialize thrift", "download the file again, or omit it"),
+    ],
+)
+def test_the_hint_of_a_file_that_is_gone_is_not_that_of_a_damaged_one(failure, hint):
+    from rackwise.pipeline.ingest.splits import UnreadableFile, with_named_damage
+
+    with pytest.raises(InvalidFlows) as caught, with_named_damage(UnreadableFile):
+        raise UnreadableFile(f"s3://lake/a.log: {failure}")
+    assert caught.value.hint.startswith(hint)

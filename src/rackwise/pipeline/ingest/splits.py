@@ -65,7 +65,9 @@ ROWS = 2**16
 """Rows of a batch."""
 LONGEST_FAILURE = 300
 """Characters of a message."""
-_CHANGED = (f"{ChangedFile.__name__}: ", f"{FileNotFoundError.__name__}: ", "NO_SUCH_KEY")
+_NO_OBJECT = ("NO_SUCH_KEY", "RESOURCE_NOT_FOUND")
+"""What the S3 client calls an object that is gone: it does not always read the server's answer."""
+_CHANGED = (f"{ChangedFile.__name__}: ", f"{FileNotFoundError.__name__}: ", *_NO_OBJECT)
 """What a message has if the file is not the one that was listed."""
 STORE_BUFFER = 2**23
 """Bytes that a task reads from a store at a time, for each column of a Parquet file."""
