@@ -49,6 +49,22 @@ def test_names_after_the_third_are_counted(names, shown):
     assert names_text(list(names[:3]), of=len(names)) == shown
 
 
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [(1, "0 and 4 more"), (4, "0, 1, 2, 3 and 1 more"), (5, "0, 1, 2, 3, 4"), (6, "0, 1, 2, 3, 4")],
+)
+def test_a_message_lists_as_many_names_as_it_asks_for(most, shown):
+    assert names_text(range(5), most=most) == shown
+    assert names_text(range(min(5, most)), most=most, of=5) == shown
+
+
+@given(st.lists(st.text(), max_size=6), st.integers(1, 6))
+def test_listed_names_are_escaped_once(names, most):
+    shown = names_text(names, most=most)
+    assert shown.isprintable()
+    assert shown == names_text([escaped(name) for name in names], most=most)
+
+
 ESC = r"\x1b"
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SHOWN_NAMES = 3
-"""How many names `names_text` lists before it counts the rest."""
+"""How many names `names_text` lists by default before it counts the rest."""
 MOST_WORD = 300
 """Characters of a word in an error; a topic has 249, a path is rarely longer."""
 SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -98,18 +98,19 @@ def are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def names_text(names: Sequence[str], *, of: int | None = None) -> str:
-    """The first names, and how many more there are.
+def names_text(names: Sequence[object], *, most: int = SHOWN_NAMES, of: int | None = None) -> str:
+    r"""The first names or ids, escaped, and how many more there are.
 
-    `of`: how many names there are, if `names` holds only the first ones.
+    `most`: how many are listed; `of`: how many there are, if `names` holds only the first ones.
 
-    >>> names_text(["a", "b"]), names_text(["a", "b", "c", "d", "e"])
-    ('a, b', 'a, b, c and 2 more')
-    >>> names_text(["a", "b", "c"], of=5)
-    'a, b, c and 2 more'
+    >>> names_text(["a", "b\u202e"]), names_text(["a", "b", "c", "d", "e"])
+    ('a, b\\u202e', 'a, b, c and 2 more')
+    >>> names_text(range(9), most=6), names_text(["a", "b", "c"], of=5)
+    ('0, 1, 2, 3, 4, 5 and 3 more', 'a, b, c and 2 more')
     """
-    more = (len(names) if of is None else of) - SHOWN_NAMES
-    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = (len(names) if of is None else of) - most
+    shown = ", ".join(escaped(str(name)) for name in names[:most])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def with_short_words(text: str, most_line: int = MOST_LINE) -> str:

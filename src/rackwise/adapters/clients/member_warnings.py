@@ -51,7 +51,7 @@ def warn_rack(name: str, rack: str | None, of_brokers: Iterable[str | None]) -> 
         cure = "set broker.rack on the brokers"
     elif rack not in known:
         problem = f"is in rack {escaped(rack)}, and no broker is"
-        racks = names_text([escaped(each) for each in known])
+        racks = names_text(known)
         cure = near_miss(rack, known) or f"set client_rack to a rack of the brokers: {racks}"
     else:
         return

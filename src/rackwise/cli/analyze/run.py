@@ -21,7 +21,7 @@ from rackwise.cli.analyze.steps import shown_steps
 from rackwise.cli.shell import installed, version
 from rackwise.core.errors import JavaMissing, PlanFailures, RackwiseError
 from rackwise.core.findings import Severity
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -245,9 +245,9 @@ def _check_planned(plans: Mapping[str, Any] | None) -> None:
         if row["status"] != "planned"
     ]
     first = failed[0]
-    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    names = names_text([each.where for each in failed], most=1)
     raise PlanFailures(
-        f"no plan for {escaped(str(first.where))}{more}: {escaped(first.message)}",
+        f"no plan for {names}: {escaped(first.message)}",
         done=planned,
         failed=failed,
         hint="see csv/plans.csv for every reason, or use --no-plans; the report is published",

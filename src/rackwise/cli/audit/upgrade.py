@@ -11,7 +11,7 @@ import typer
 from rackwise.cli.broker_id.options import StoreConfigFile
 from rackwise.cli.shell import Shell, installed
 from rackwise.core.errors import InvalidConfig, UnknownBroker
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -211,7 +211,8 @@ def _check_known(given: Mapping[int, MemberOption], registered: Mapping[int, obj
     unknown = sorted(given.keys() - registered.keys())
     if unknown:
         raise UnknownBroker(
-            f"invalid --member: expected one of {_list_ids(sorted(registered))}, got {unknown[0]}",
+            f"invalid --member: expected one of {names_text(sorted(registered), most=SHOWN)}, "
+            f"got {unknown[0]}",
             wanted="a broker that is registered",
             had=unknown[0],
             hint="wait until that broker has started again, or omit its --member",
@@ -235,13 +236,8 @@ def _step_lines(advice: UpgradeAdvice) -> list[str]:
         version = f"version {advice.wanted_version} or later"
         return [f"all four steps to {advice.target} are done: every registration has {version}"]
     lines = [f"step {advice.step} of {STEPS} to {advice.target}: {TO_DO[advice.step]}"]
-    lines.append(f"  not done: {_list_ids(advice.waiting)}")
+    lines.append(f"  not done: {names_text(advice.waiting, most=SHOWN)}")
     return lines
-
-
-def _list_ids(brokers: Sequence[int]) -> str:
-    more = f" and {len(brokers) - SHOWN} more" if len(brokers) > SHOWN else ""
-    return f"{', '.join(map(str, brokers[:SHOWN]))}{more}"
 
 
 def _cells(member: UpgradeMember) -> tuple[str, ...]:

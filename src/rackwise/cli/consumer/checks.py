@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidWeights
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,9 +86,7 @@ def warn_of_added_racks(shell: Shell, cluster: Cluster, add: Mapping[str, int]) 
 
 def first_names(names: Iterable[str]) -> str:
     """Format the first names and the number of the others."""
-    listed = [escaped(name) for name in names]
-    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return ", ".join(listed[:SHOWN]) + more
+    return names_text(list(names), most=SHOWN)
 
 
 def _unknown_racks_text(cluster: Cluster, racks: Iterable[str | None]) -> str | None:

@@ -215,8 +215,7 @@ def _check_placed(shell: Shell, found: PlacedTopics) -> None:
         )
     failed, total = len(found.failed), len(found.failed) + len(found.rows)
     raise PlacementFailures(
-        f"{failed} of {counted(total, 'topic')} cannot be placed: "
-        + names_text([*map(escaped, found.failed)]),
+        f"{failed} of {counted(total, 'topic')} cannot be placed: " + names_text([*found.failed]),
         done=[*found.rows],
         failed=[*found.failed.values()],
         hint="the rows of all others are printed; to place only these, give --all-topics patterns "

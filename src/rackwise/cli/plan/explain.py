@@ -9,7 +9,7 @@ import typer
 
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, names_text
 
 if TYPE_CHECKING:
     from rackwise.core.model import Cluster, PartitionId
@@ -79,9 +79,7 @@ def parse_partition(text: str, cluster: Cluster) -> PartitionId:
     elif not known.topics:
         hint = "the plan's cluster has no topics"
     else:
-        more = len(known.topics) - TOPICS_SHOWN
-        shown = ", ".join(map(escaped, known.topics[:TOPICS_SHOWN]))
-        hint = f"topics: {shown}{f' and {more} more' if more > 0 else ''}"
+        hint = f"topics: {names_text(known.topics, most=TOPICS_SHOWN)}"
     raise InvalidConfig(
         f"invalid TOPIC-PARTITION: expected a partition of the plan's cluster, got {escaped(text)}",
         wanted="TOPIC-PARTITION",

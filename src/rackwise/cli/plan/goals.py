@@ -98,13 +98,11 @@ def check_globs(name: str, globs: Iterable[str], cluster: Cluster) -> None:
     for glob in globs:
         if not any(fnmatchcase(topic, glob) for topic in cluster.topics):
             known = sorted(cluster.topics)
-            more = len(known) - TOPICS_SHOWN
-            shown = ", ".join(map(escaped, known[:TOPICS_SHOWN]))
             raise InvalidConfig(
                 f'invalid {name}: expected a pattern that matches a topic, got "{escaped(glob)}"',
                 wanted=glob,
                 had=len(known),
-                hint=f"topics: {shown}{f' and {more} more' if more > 0 else ''}",
+                hint=f"topics: {names_text(known, most=TOPICS_SHOWN)}",
             )
 
 
@@ -112,7 +110,7 @@ def note_empty_topics(shell: Shell, topics: Sequence[str]) -> None:
     """Print which topics are left out because they have no partitions."""
     if topics:
         verb = "has" if len(topics) == 1 else "have"
-        names = names_text([*map(escaped, topics)])
+        names = names_text(topics)
         shell.note(f"{counted(len(topics), 'topic')} left out, which {verb} no partitions: {names}")
 
 

@@ -12,7 +12,7 @@ from rackwise.cli.shell import Shell
 from rackwise.cli.source import select_topics
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.strict import collector_off
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,10 +182,9 @@ def _text(plan: Plan, verdict: Verdict, settings: Sequence[str], name: str) -> s
     parts += [f"{counted(len(plan.moves) + len(plan.later), 'partition')} to change"]
     if objective in TO:
         parts.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
-    more = f", {len(settings) - SETTINGS} more" if len(settings) > SETTINGS else ""
-    rules = ", ".join(escaped(setting) for setting in settings[:SETTINGS]) or "the default policy"
+    rules = names_text(settings, most=SETTINGS) or "the default policy"
     rows = (
-        ("policy", f"{rules}{more}, sha256 {plan.made_from.policy_sha256[:SHOWN]}.."),
+        ("policy", f"{rules}, sha256 {plan.made_from.policy_sha256[:SHOWN]}.."),
         *later_rows(replace(plan, verdict=verdict)),
         *left_alone_rows(plan),
         ("legal", _legal_text(plan) if verdict.is_legal else "no"),

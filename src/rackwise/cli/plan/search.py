@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rackwise.cli.usage.stopping import end_on_signal
 from rackwise.core.errors import Infeasible
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,13 +79,9 @@ def _print_reasons(shell: Shell, error: Infeasible) -> None:
 
 def _reason_text(names: Sequence[str], reason: str) -> str:
     """Format a reason with its partition and the others that share it."""
-    others = names[1 : 1 + OTHERS_SHOWN]
-    text = f"{names[0]}: {reason}"
-    if not others:
-        return text
-    more = len(names) - 1 - len(others)
-    rest = f" and {more} more" if more else ""
-    return f"{text}; the same for {', '.join(others)}{rest}"
+    first, *others = names
+    same = f"; the same for {names_text(others, most=OTHERS_SHOWN)}" if others else ""
+    return f"{first}: {reason}{same}"
 
 
 def cost_of_rules(

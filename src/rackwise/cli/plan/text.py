@@ -163,7 +163,7 @@ def left_alone_rows(plan: Plan) -> Iterator[tuple[str, str]]:
     if found.partitions:
         yield "frozen", f"{counted(found.partitions, 'partition')} left alone"
     for one in found.broken:
-        named = names_text(list(map(escaped, one.examples)), of=one.partitions)
+        named = names_text(one.examples, of=one.partitions)
         verb = "breaks" if one.partitions == 1 else "break"
         yield "left", f"{counted(one.partitions, 'partition')} {verb} {escaped(one.rule)}: {named}"
 
@@ -207,10 +207,7 @@ def _ends(group: BrokerGroup, loads: tuple[int, ...], others: tuple[int, ...]) -
 
 def _cuts(plan: Plan) -> Iterator[str]:
     for cut in plan.fair.cuts[:CUTS_SHOWN]:
-        more = len(cut.brokers) - BROKERS_SHOWN
-        named = ", ".join(map(str, cut.brokers[:BROKERS_SHOWN])) + (
-            f" and {more} more" * (more > 0)
-        )
+        named = names_text(cut.brokers, most=BROKERS_SHOWN)
         yield (
             f"broker{'s' * (len(cut.brokers) > 1)} {named} must hold "
             f"{counted(cut.least, 'replica')} or more in any plan: {escaped(cut.reason)}"

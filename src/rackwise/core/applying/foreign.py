@@ -30,7 +30,7 @@ from rackwise.core.planning.model import (
     SeenBroker,
     Verdict,
 )
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +132,7 @@ def _check(
     if wrong:
         raise StalePlan(
             f"expected partitions and brokers of the cluster, got others in "
-            f"{counted(len(wrong), 'row')}: {_names(wrong)}",
+            f"{counted(len(wrong), 'row')}: {names_text(wrong, most=_SHOWN)}",
             wanted="partitions and brokers of the cluster",
             had="; ".join(wrong),
             hint="correct the file, or set --bootstrap-server to a broker of its cluster",
@@ -141,13 +141,8 @@ def _check(
     if moving:
         raise ForeignReassignment(
             f"expected partitions that are not being reassigned, got {len(moving)} that are: "
-            f"{_names(moving)}",
+            f"{names_text(moving, most=_SHOWN)}",
             wanted=0,
             had=", ".join(moving),
             hint="wait until these reassignments end",
         )
-
-
-def _names(texts: list[str]) -> str:
-    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return escaped(", ".join(texts[:_SHOWN])) + more

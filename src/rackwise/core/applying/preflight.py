@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rackwise.core.applying.partition_class import classify
 from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
 from rackwise.core.odd_racks import NO_MAP, settle_racks
-from rackwise.core.text import are, counted, escaped
+from rackwise.core.text import are, counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -170,7 +170,7 @@ def _check_foreign(
     names = sorted(f"{topic}-{number}" for topic, number in running)
     raise ForeignReassignment(
         f"expected no other reassignment, got {len(names)} that this plan did not start: "
-        f"{_names_text(names)}",
+        f"{names_text(names, most=SHOWN)}",
         wanted=0,
         had=", ".join(names),
         hint="wait until they end, or set --alongside: the limits then count them",
@@ -248,7 +248,7 @@ def _stale_plan(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
     return StalePlan(
         f"the cluster has changed since the plan was made: {len(differences)} of "
         f"{counted(len(plan.moves), 'move')} {are(len(differences))} stale: "
-        f"{_names_text(differences)}",
+        f"{names_text(differences, most=SHOWN)}",
         wanted="the cluster as it was",
         had="; ".join(differences),
         hint="plan again from a new snapshot, or set --allow-partial to leave these moves out",
@@ -317,9 +317,3 @@ def _free_bytes(broker: Broker | None) -> int | None:
 
 def _ids_text(brokers: tuple[int, ...]) -> str:
     return ",".join(map(str, brokers))
-
-
-def _names_text(names: tuple[str, ...] | list[str]) -> str:
-    shown = ", ".join(escaped(name) for name in names[:SHOWN])
-    more = len(names) - SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from rackwise.core.applying.journal.lines import Go, Pause
 from rackwise.core.applying.model import Baseline
 from rackwise.core.applying.window import brokers_to_add, is_pending
-from rackwise.core.text import are, counted, escaped
+from rackwise.core.text import are, counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from rackwise.core.applying.model import ApplyState, Caps
     from rackwise.core.model import PartitionId
 
-# The number of partitions that a reason names.
-_NAMED = 3
 LARGEST_FETCH = 10 * 2**20
 """Bytes of the largest fetch of a follower (`replica.fetch.response.max.bytes`); after it the
 follower waits until its throttle allows more."""
@@ -129,13 +127,11 @@ def _pause_reasons(state: ApplyState, look: Looked) -> Iterable[str]:
 
 
 def _describe_partitions(partitions: Collection[PartitionId], what: str) -> Iterable[str]:
-    """One sentence about all of these partitions; the first three by name."""
+    """One sentence about all of these partitions; the first ones by name."""
     if not partitions:
         return
-    names = [f"{escaped(topic)}-{number}" for topic, number in sorted(partitions)]
-    named = ", ".join(names[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    yield f"{named}{more} {are(len(names))} {what}"
+    names = [f"{topic}-{number}" for topic, number in sorted(partitions)]
+    yield f"{names_text(names)} {are(len(names))} {what}"
 
 
 def _describe_stall(state: ApplyState, look: Looked) -> Iterable[str]:

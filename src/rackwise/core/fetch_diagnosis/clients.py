@@ -50,7 +50,7 @@ def _check_rack(view: FetchView, rack: str, group: str | None) -> Finding | Unch
     if near is None and view.rackless:
         why = "a broker without rack may be in it"
         return Unchecked("reading-client-rack", why, f"client rack {escaped(rack)}")
-    racks = names_text([escaped(each) for each in view.rack_names])
+    racks = names_text(view.rack_names)
     return finding(
         "reading-client-rack",
         group=group,

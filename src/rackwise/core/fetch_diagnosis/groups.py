@@ -78,7 +78,7 @@ def member_rack(view: FetchView) -> Results:
                 "reading-member-rack",
                 group=group.group,
                 wanted=f"a rack of each of {counted(len(group.members), 'member')}",
-                had=f"none of {len(silent)}: {names_text([escaped(name) for name in silent])}",
+                had=f"none of {len(silent)}: {names_text(silent)}",
                 hint="set client.rack; the own assignors of kafka-python and aiokafka do not send "
                 "it: use an assignor of rackwise.kafka_python or rackwise.aiokafka",
             )
@@ -171,7 +171,7 @@ def static_member(view: FetchView) -> Results:
                 wanted=f"{found.after_rebalance} of {counted(found.partitions, 'partition')} "
                 f"read in the reader's rack, as {escaped(str(group.assignor))} assigns them now",
                 had=f"{found.local}; {counted(len(far), 'static member')} without a replica near: "
-                f"{names_text([escaped(each) for each in far])}",
+                f"{names_text(far)}",
                 hint="remove these members from the group, by Admin.removeMembersFromConsumerGroup "
                 "or a pause longer than session.timeout.ms: they join again, and the group "
                 "rebalances",
@@ -250,9 +250,7 @@ def _check_coverage(view: FetchView, group: Group, topic: str, racks: list[str])
             topic=topic,
             wanted=f"{counted(rows.stop - rows.start, 'partition')} with a replica in "
             f"{_each_text(racks)}",
-            had=names_text(
-                [f"{n} without one in {escaped(rack)}" for rack, n in lacking.items() if n]
-            ),
+            had=names_text([f"{n} without one in {rack}" for rack, n in lacking.items() if n]),
             hint=_coverage_hint(view, group, rows, racks),
         )
 
@@ -278,7 +276,7 @@ def _coverage_hint(view: FetchView, group: Group, rows: slice, racks: list[str])
 
 
 def _each_text(racks: list[str]) -> str:
-    return f"{'each of ' * (len(racks) > 1)}{names_text([escaped(rack) for rack in racks])}"
+    return f"{'each of ' * (len(racks) > 1)}{names_text(racks)}"
 
 
 def _reader_racks_by_topic(view: FetchView, group: Group) -> dict[str, set[str]]:

@@ -105,7 +105,7 @@ def machine_rows(machines: Iterable[CloudMachine]) -> InventoryRows:
             )
     notes: tuple[str, ...] = ()
     if without:
-        names = names_text([escaped(name) for name in without])
+        names = names_text(without)
         notes = (f"{counted(len(without), 'machine')} without a zone ({names}): no row",)
     return InventoryRows(rows=tuple(rows), notes=notes)
 

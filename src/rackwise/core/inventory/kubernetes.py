@@ -187,4 +187,4 @@ def _notes(
 
 def _count(names: Sequence[str], noun: str) -> str:
     """`2 pods (shop/a, shop/b)`."""
-    return f"{counted(len(names), noun)} ({names_text([escaped(name) for name in names])})"
+    return f"{counted(len(names), noun)} ({names_text(names)})"

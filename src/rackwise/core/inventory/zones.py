@@ -76,7 +76,7 @@ class ZoneTable:
         if other is None:
             raise InvalidAddresses(
                 f"invalid zone {escaped(zone)}: expected one of the table, got one that it lacks",
-                wanted=names_text([escaped(each) for each in self._by_name]),
+                wanted=names_text([*self._by_name]),
                 had=zone,
                 hint="add a line name,id to the file of --zones, or omit --as",
             )

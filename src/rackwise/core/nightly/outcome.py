@@ -52,4 +52,4 @@ def failure_text(run: StepRun) -> str:
 
 def subject(clusters: Sequence[str]) -> str:
     """Whom a step is about, safe to print."""
-    return names_text([escaped(each) for each in clusters]) if clusters else "the fleet"
+    return names_text(clusters) if clusters else "the fleet"

@@ -140,7 +140,7 @@ def changes(
         told.append(("cluster-recovered", f"{who}: every step succeeds again"))
     new = sorted({*(facts.unsafe or ())} - {*memory.unsafe})
     if new:
-        names = names_text([escaped(each) for each in new])
+        names = names_text(new)
         told.append(("topic-unsafe", f"{who}: {counted(len(new), 'topic')} became unsafe: {names}"))
     unsafe, not_checked = _known_unsafe(memory, facts)
     unchecked = memory.unchecked if facts.unsafe is None else tuple(sorted(facts.not_checked))
@@ -190,7 +190,7 @@ def _known_unsafe(
 
 def _safe_text(safe: Sequence[str], unsafe: Sequence[str]) -> str:
     """That these topics are safe again, or deleted, and how many are left."""
-    names = names_text([escaped(each) for each in safe])
+    names = names_text(safe)
     topics = f"{counted(len(safe), 'topic')} {are(len(safe))}"
     return f"{topics} no longer unsafe: {names}; {_left_text(unsafe)}"
 

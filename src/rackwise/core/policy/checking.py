@@ -7,6 +7,7 @@ with the greatest number of replicas that a partition of the topic has where the
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from rackwise.core.policy.faults import policy_error
 from rackwise.core.policy.limits import fault_in
 from rackwise.core.racks import RackTree, level_names
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from rackwise.core.json.toml_faults import KeyPath, Where
     from rackwise.core.model import Cluster
     from rackwise.core.policy.model import Policy, TopicBlock, TopicRules
+
+SHOWN = 12
+"""A hint names this many brokers or racks."""
 
 
 def check_policy(policy: Policy, cluster: Cluster, *, where: Where = None) -> None:
@@ -86,7 +90,7 @@ def _check_brokers(policy: Policy, cluster: Cluster, where: Where) -> None:
                 where,
                 wanted="a broker of the cluster",
                 had=broker,
-                hint=f"brokers: {_some(sorted(listed))}",
+                hint=f"brokers: {names_text(sorted(listed), most=SHOWN)}",
             )
 
 
@@ -112,7 +116,7 @@ def _check_racks(policy: Policy, tree: RackTree, where: Where) -> None:
                 where,
                 wanted="a rack of the cluster",
                 had=rack,
-                hint=f"racks: {_some([name for names in tree.names for name in names])}",
+                hint=f"racks: {names_text(list(chain(*tree.names)), most=SHOWN)}",
             )
 
 
@@ -122,12 +126,6 @@ def _racks_named(policy: Policy) -> Iterator[tuple[KeyPath, str]]:
             yield ("topics", i, "count", n, "rack"), count.rack
         for n, rack in enumerate(block.leader_racks or ()):
             yield ("topics", i, "leader_racks", n), rack
-
-
-def _some(names: Sequence[object], most: int = 12) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(escaped(str(name)) for name in names[:most]) + more
 
 
 def _check_topics(policy: Policy, cluster: Cluster, tree: RackTree, where: Where) -> None:

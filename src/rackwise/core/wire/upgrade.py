@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.findings import Finding, FindingList, RuleTable, Severity
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, names_text
 from rackwise.core.wire.ibp import (
     FINAL,
     RACKS_SINCE,
@@ -389,9 +389,8 @@ def _rack_too_long(state: _State) -> Iterator[Finding]:
 
 def _named(known: Sequence[_Known]) -> str:
     """`broker 1`, `brokers 1, 2`, and of many the first."""
-    shown = ", ".join(str(each.broker_id) for each in known[:_SHOWN])
-    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return f"broker{'s' if len(known) > 1 else ''} {shown}{more}"
+    ids = names_text([each.broker_id for each in known], most=_SHOWN)
+    return f"broker{'s' if len(known) > 1 else ''} {ids}"
 
 
 def _short(rack: str) -> str:

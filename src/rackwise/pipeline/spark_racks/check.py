@@ -204,7 +204,7 @@ class _Job:
     def _constant(self) -> Iterator[Finding]:
         racks = self.answers.racks
         if len(racks) > 1:
-            names = names_text([escaped(each) for each in sorted(racks)])
+            names = names_text(sorted(racks))
             yield SPARK_RULES.finding(
                 "rack-is-constant",
                 where=f"option {PREFIX}{RACK}",

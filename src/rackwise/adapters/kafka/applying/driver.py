@@ -41,7 +41,7 @@ from rackwise.core.applying.journal.codec import fields_of
 from rackwise.core.applying.journal.lines import Begin
 from rackwise.core.applying.step import step
 from rackwise.core.errors import JournalUnwritable, PartialFailure
-from rackwise.core.text import escaped, names_text
+from rackwise.core.text import names_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -200,7 +200,7 @@ def _throttled(keys: Collection[ThrottleKey]) -> str:
     brokers = sorted({int(each.name) for each in keys if each.kind == "broker"})
     topics = sorted({each.name for each in keys if each.kind == "topic"})
     named = [
-        names_text([f"{kind} {escaped(str(name))}" for name in names])
+        names_text([f"{kind} {name}" for name in names])
         for kind, names in (("broker", brokers), ("topic", topics))
         if names
     ]

@@ -22,7 +22,7 @@ from rackwise.cli.shell import Shell, installed
 from rackwise.cli.usage.combined import reject_combined
 from rackwise.core.errors import InvalidAddresses
 from rackwise.core.inventory.zones import ZONE_LABEL, ZoneForm
-from rackwise.core.text import counted, escaped, names_text
+from rackwise.core.text import counted, names_text
 
 if TYPE_CHECKING:
     from rackwise.core.inventory.kubernetes import KubernetesListing
@@ -178,7 +178,7 @@ def azure(
     found = machine_rows(machines)
     notes = found.notes
     if missing:
-        names = names_text([escaped(name) for name in missing])
+        names = names_text(missing)
         notes += (
             f"{counted(len(missing), 'interface')} of machines not in --vms ({names}): no row",
         )

@@ -41,7 +41,7 @@ from rackwise.core.identity.refusals import (
     SpareReserved,
     WatcherAbsent,
 )
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, names_text
 
 if TYPE_CHECKING:
     from rackwise.core.identity.decision.situation import Situation
@@ -135,8 +135,8 @@ def _wait(situation: Situation, row: str) -> WaitFor:
 
 def _listed(situation: Situation, ids: tuple[int, ...]) -> str:
     """Format ids, such as `7 (h7, missing for 40 s), 9 (unmapped, 212 s of grace left)`."""
-    shown = ", ".join(f"{each} ({_state(situation, each)})" for each in ids[:_LISTED])
-    return shown + (f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else "")
+    shown = [f"{each} ({_state(situation, each)})" for each in ids[:_LISTED]]
+    return names_text(shown, most=_LISTED, of=len(ids))
 
 
 def _state(situation: Situation, broker_id: int) -> str:
@@ -190,15 +190,14 @@ def _draw(situation: Situation, row: str) -> Verdict:
         return ReadMore(at="used", row=row)
     unknown = sorted(key for key, each in seen.unreadable.items() if not each.owned)
     if unknown and not situation.rules.literal:
-        named = ", ".join(map(escaped, unknown[:_LISTED]))
-        more = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
+        named = names_text(unknown, most=_LISTED)
         return refuse(
             row,
             MappingCorrupt,
             "cannot generate an id, which may be mapped already: expected a readable mapping or an "
-            f"owner of each other key, got neither for {named}{more}",
+            f"owner of each other key, got neither for {named}",
             wanted="a readable mapping or an owner of each other key",
-            had=f"neither for {named}{more}",
+            had=f"neither for {named}",
             hint=seen.unreadable[unknown[0]].hint,
             where=f"{HOSTS}/{escaped(unknown[0])}",
             keys=unknown[:_LISTED],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rackwise.core.identity.model import Decision, ReadMore, Refuse, Take, WaitFor
 from rackwise.core.identity.nodes.store import CLAIMS, IDS
 from rackwise.core.identity.refusals import LastInSync
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,13 +111,11 @@ def refuse_last_in_sync(situation: Situation, broker_id: int, row: str) -> Verdi
     if not lost or not situation.is_guarded or situation.rules.accept_loss:
         return None
     number = counted(len(lost), "partition")
-    named = ", ".join(escaped(each) for each in lost[:LISTED])
-    more = f" and {len(lost) - LISTED} more" if len(lost) > LISTED else ""
     return refuse(
         row,
         LastInSync,
         f"id {broker_id} cannot return with an empty disk: expected another live in-sync copy of "
-        f"every partition, got none of {number}: {named}{more}",
+        f"every partition, got none of {number}: {names_text(lost, most=LISTED)}",
         wanted="another in-sync copy",
         had=f"none for {number}",
         id=broker_id,

@@ -53,6 +53,7 @@ from rackwise.core.planning.fair_loads.aggregate import SOURCE, AggregateNetwork
 from rackwise.core.planning.fair_loads.ranges import Ranges, even_shares, ranges_of, weight_steps
 from rackwise.core.planning.model import Cut, Fair
 from rackwise.core.policy import Slack
+from rackwise.core.text import names_text
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -232,8 +233,6 @@ def cut_value(instance: Instance, inside: NDArray[np.int64], least: int) -> Cut:
     outside = np.setdiff1d(np.arange(len(ids)), inside)
     leaves = np.unique(instance.leaf[outside])
     is_whole = not np.isin(instance.leaf[inside], leaves).any()
-    names = ", ".join(instance.tree.names[-1][leaf] for leaf in leaves.tolist()[:_MAX_NAMED_RACKS])
-    more = f" and {len(leaves) - _MAX_NAMED_RACKS} more" if len(leaves) > _MAX_NAMED_RACKS else ""
     takes = sorted({_most_outside(instance, class_, leaves) for class_ in instance.classes})
     has_boxes = all(class_.has_boxes for class_ in instance.classes)
     is_bounded_by_racks = (
@@ -241,7 +240,9 @@ def cut_value(instance: Instance, inside: NDArray[np.int64], least: int) -> Cut:
     )
     if is_bounded_by_racks and len(takes) == 1:
         verb = "takes" if len(leaves) == 1 else "take"
-        reason = f"{names}{more} {verb} at most {takes[0]} per partition"
+        racks = [instance.tree.names[-1][leaf] for leaf in leaves[:_MAX_NAMED_RACKS].tolist()]
+        names = names_text(racks, most=_MAX_NAMED_RACKS, of=len(leaves))
+        reason = f"{names} {verb} at most {takes[0]} per partition"
     else:
         reason = "the rules let the other brokers take no more"
     return Cut(brokers=tuple(sorted(ids[inside].tolist())), least=least, reason=reason)

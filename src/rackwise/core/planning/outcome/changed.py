@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.planning.outcome.dollars import leaders_of
-from rackwise.core.text import SHOWN_NAMES, counted, escaped, names_text
+from rackwise.core.text import SHOWN_NAMES, counted, names_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,6 @@ def unknown_reasons(view: View, rows: NDArray[np.int64], what: str, cure: str) -
     """
     if not len(rows):
         return []
-    shown = [escaped(view.table.name(row)) for row in rows[:SHOWN_NAMES].tolist()]
+    shown = [view.table.name(row) for row in rows[:SHOWN_NAMES].tolist()]
     named = names_text(shown, of=len(rows))
     return [f"{what.format(counted(len(rows), 'moved partition'))} ({named}); {cure}"]

@@ -21,7 +21,7 @@ import numpy as np
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.model import UNKNOWN, Ragged
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,11 +41,10 @@ def check_at_rest(cluster: Cluster) -> None:
     table = cluster.partitions
     moving = np.flatnonzero(_is_moving(table)).tolist()
     if moving:
-        more = f" and {len(moving) - SHOWN} more" if len(moving) > SHOWN else ""
-        names = ", ".join(escaped(table.name(row)) for row in moving[:SHOWN])
+        shown = [table.name(row) for row in moving[:SHOWN]]
         raise InvalidSnapshot(
             f"expected a cluster at rest, got {counted(len(moving), 'reassignment')} "
-            f"in progress: {names}{more}",
+            f"in progress: {names_text(shown, most=SHOWN, of=len(moving))}",
             wanted=0,
             had=len(moving),
             hint="wait until the reassignments are complete, or plan with --assume target",

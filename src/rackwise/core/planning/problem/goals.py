@@ -37,6 +37,7 @@ from rackwise.core.planning.model import (
     is_limited,
 )
 from rackwise.core.policy import TopicBlock
+from rackwise.core.text import names_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,11 +168,6 @@ def _add_brokers(cluster: Cluster, joining: Sequence[tuple[int, Rack]]) -> Clust
     return replace(cluster, brokers=tuple(by_id[id_] for id_ in sorted(by_id)))
 
 
-def _ids_text(ids: Sequence[int]) -> str:
-    more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
-    return ", ".join(map(str, ids[:IDS_SHOWN])) + more
-
-
 def _check_known(name: str, brokers: Sequence[int], cluster: Cluster) -> None:
     known = {broker.id for broker in cluster.brokers}
     for broker in brokers:
@@ -184,7 +180,7 @@ def _check_known(name: str, brokers: Sequence[int], cluster: Cluster) -> None:
                 had=broker,
                 hint="plan repair moves the replicas of dead brokers"
                 if is_named
-                else f"brokers: {_ids_text(sorted(known))}",
+                else f"brokers: {names_text(sorted(known), most=IDS_SHOWN)}",
             )
 
 
@@ -208,5 +204,5 @@ def _check_pairs(goal: Replace, cluster: Cluster) -> None:
                 f"invalid replacement: expected a live broker, got broker {new}",
                 wanted="a live broker",
                 had=new,
-                hint=f"live brokers: {_ids_text(sorted(live))}",
+                hint=f"live brokers: {names_text(sorted(live), most=IDS_SHOWN)}",
             )

@@ -42,7 +42,7 @@ from rackwise.core.planning.problem.cheapest_sets import NEVER, BrokerPrices, ch
 from rackwise.core.planning.proof.dual_prices import LoadLimits, is_valid_group
 from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, PricedSets
 from rackwise.core.policy import Slack
-from rackwise.core.text import counted
+from rackwise.core.text import counted, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from rackwise.core.planning.problem.instance import Instance
 
     Reach = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
+
+_BROKERS_SHOWN = 12
+"""The most brokers of a group that a problem names."""
 
 
 def fairness_problems(
@@ -162,8 +165,7 @@ def group_problems(instance: Instance, groups: Sequence[BrokerGroup]) -> list[st
 
 def _brokers(brokers: Sequence[int]) -> str:
     """`broker 4`, `brokers 4, 5`; of many brokers the first ones."""
-    more = f" and {len(brokers) - 12} more" if len(brokers) > 12 else ""  # noqa: PLR2004 (a line)
-    return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers[:12]))}{more}"
+    return f"broker{'s' * (len(brokers) > 1)} {names_text(brokers, most=_BROKERS_SHOWN)}"
 
 
 def _outside(instance: Instance, sets: Ragged, groups: Sequence[BrokerGroup]) -> Iterator[str]:

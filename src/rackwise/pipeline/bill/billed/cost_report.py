@@ -37,7 +37,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from rackwise.core.billed.comparison import USAGE, BilledLines
 from rackwise.core.billed.zones import REGIONAL, region_of_usage
 from rackwise.core.errors import InvalidBilled
-from rackwise.core.text import alternatives, escaped
+from rackwise.core.text import alternatives, escaped, names_text
 from rackwise.pipeline.ingest.files import FlowFile, files_at
 from rackwise.pipeline.runtime.failures import failure_line, spark_failures
 from rackwise.pipeline.runtime.stores.filesystems import check_no_password
@@ -192,12 +192,8 @@ def _by_columns(
         for value, column in REQUIRED.items():
             kind = kinds.get(_plain_name(column))
             if kind is None:
-                had = (
-                    ", ".join(escaped(name) for name, _ in columns[:_SHOWN_COLUMNS]) or "no columns"
-                )
-                rest = len(columns) - _SHOWN_COLUMNS
-                more = f" and {rest} more" if rest > 0 else ""
-                _wrong(file.path, f"a column {column}", had + more, _COLUMNS_HINT)
+                names = names_text([name for name, _ in columns], most=_SHOWN_COLUMNS)
+                _wrong(file.path, f"a column {column}", names or "no columns", _COLUMNS_HINT)
             if kind.partition("(")[0] not in _TYPES[value]:
                 wanted = f"{alternatives(_TYPES[value])} in column {column}"
                 _wrong(file.path, wanted, kind, _COLUMNS_HINT)
