@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import pytest
 from hypothesis import given
@@ -21,6 +21,7 @@ from rackwise.core.traffic import (
     highest_price,
     known_sum,
     named_levels,
+    nano_of,
     per_month,
     price_of,
     prices_of,
@@ -320,3 +321,36 @@ def test_a_known_sum_is_exact_and_0_only_if_everything_is_known(values, is_whole
 def test_dollars_of_nano_dollars_are_exact(nano, usd):
     assert usd_of(nano) == Decimal(usd)
     assert usd_of(None) is None
+    assert nano_of(Decimal(usd)) == nano_of(usd) == nano
+
+
+@given(st.integers(-(10**60), 10**60))
+def test_dollars_and_nano_dollars_convert_without_loss(nano):
+    assert nano_of(usd_of(nano)) == nano_of(exact_usd_text(nano)) == nano
+
+
+@pytest.mark.parametrize(
+    ("usd", "nano"),
+    [
+        ("0", 0),
+        ("12.5", 12_500_000_000),
+        ("1e3", 10**12),
+        ("0.0000000019", 1),
+        ("-0.0000000019", -1),
+        (f"0.{'9' * 40}", 999_999_999),
+        (f"{'9' * 40}.5", int("9" * 40 + "5" + "0" * 8)),
+        ("1e-999999999", 0),
+    ],
+)
+def test_digits_after_the_ninth_decimal_are_left_out_not_rounded(usd, nano):
+    assert nano_of(usd) == nano
+
+
+def test_dollars_that_are_not_known_have_no_nano_dollars():
+    assert nano_of(None) is None
+
+
+@pytest.mark.parametrize("text", ["", "a dollar", "1,50"])
+def test_a_text_that_is_not_a_number_has_no_nano_dollars(text):
+    with pytest.raises(InvalidOperation):
+        nano_of(text)

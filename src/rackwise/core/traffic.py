@@ -46,9 +46,9 @@ What this does not do: contain prices; read price files; decide which bytes cros
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from rackwise.core.errors import InvalidPrices, InvalidRates
 from rackwise.core.racks import level_names
@@ -64,6 +64,9 @@ Amount = TypeVar("Amount", int, float, Decimal)
 
 NANO = 10**9
 """Nano-dollars in a dollar."""
+
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Arithmetic that keeps every digit; Python's usual context rounds to 28 digits."""
 
 MONTH_S = 30 * 86_400
 """The month of 30-day figures, in seconds."""
@@ -181,6 +184,22 @@ def usd_of(nano: int | None) -> Decimal | None:
     (Decimal('0.420000000'), Decimal('-1E-9'), None)
     """
     return None if nano is None else Decimal(f"{nano}e-9")
+
+
+@overload
+def nano_of(usd: Decimal | str) -> int: ...
+@overload
+def nano_of(usd: None) -> None: ...
+def nano_of(usd: Decimal | str | None) -> int | None:
+    """The nano-dollars of exact dollars; None, which is not known, stays None.
+
+    Digits after the ninth decimal are left out, not rounded. Raises `decimal.InvalidOperation` if
+    a text is not a number.
+
+    >>> nano_of("0.42"), nano_of(Decimal("-0.0000000019")), nano_of(None)
+    (420000000, -1, None)
+    """
+    return None if usd is None else int(Decimal(usd).scaleb(9, _EXACT))
 
 
 def exact_usd_text(nano: int) -> str:

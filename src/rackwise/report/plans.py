@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from rackwise.core.traffic import usd_of
 from rackwise.report.formats import (
     bytes_text,
     count_of,
@@ -84,7 +84,7 @@ def _bound_cell(bound: tuple[str, int | None]) -> Cell:
     minimise, count = bound
     if count is None or minimise == "moves":
         return Cell(count_text(count))
-    text = bytes_text(count) if minimise == "bytes" else usd_text(Decimal(count).scaleb(-9))
+    text = bytes_text(count) if minimise == "bytes" else usd_text(usd_of(count))
     return Cell(text, value=str(count))
 
 

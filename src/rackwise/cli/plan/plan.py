@@ -298,7 +298,7 @@ def _check_max_moves(most: int | None) -> None:
 
 def parse_price_cap(text: str | None) -> int | None:
     """Parse dollars per 30 days to nano-dollars. Raises `InvalidConfig`."""
-    from rackwise.core.traffic import NANO
+    from rackwise.core.traffic import nano_of
 
     if text is None:
         return None
@@ -313,7 +313,7 @@ def parse_price_cap(text: str | None) -> int | None:
             had=text,
             hint="give dollars per 30 days, for example --price-cap 12.50",
         )
-    return int(usd * NANO)
+    return nano_of(usd)
 
 
 def _check_prices_of_cap(job: PlanJob) -> None:

@@ -8,7 +8,6 @@ What this does not do: lose more than one rack at a time.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from rackwise.core.blast import blast_radius as losses_of
 from rackwise.core.restore import rack_restores
+from rackwise.core.traffic import usd_of
 from rackwise.pipeline.schemas import BLAST, arrow_schema
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def blast_rows(
 
 def _row(loss: RackLoss, restore: RackRestore, leaders: int) -> dict[str, Any]:
     is_known = loss.unknown_sizes == 0
-    nano = restore.usd_nano
     top = loss.top_survivor[1] if loss.top_survivor else None
     return {
         "rack": loss.rack,
@@ -74,7 +73,7 @@ def _row(loss: RackLoss, restore: RackRestore, leaders: int) -> dict[str, Any]:
         "replicas_lost": loss.replicas_lost,
         "bytes_to_restore": loss.bytes_to_restore if is_known else None,
         "cross_bytes_to_restore": restore.cross_bytes if is_known else None,
-        "usd_to_restore": Decimal(nano).scaleb(-9) if nano is not None and is_known else None,
+        "usd_to_restore": usd_of(restore.usd_nano) if is_known else None,
         "groups_lost": restore.groups_lost,
         "member_share_lost": restore.members_lost / restore.members if restore.members else None,
     }

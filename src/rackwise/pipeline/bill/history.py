@@ -13,11 +13,10 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.history import WEEK, DayTotals, change, sum_days, week_change
-from rackwise.core.traffic import NANO, exact_usd_text, known_sum
+from rackwise.core.traffic import exact_usd_text, known_sum, nano_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from decimal import Decimal
 
     from rackwise.core.history import StandingDay, WeekChange
     from rackwise.pipeline.bill.model import Standing
@@ -62,13 +61,9 @@ def day_rows(
             bytes_local=sum(one.bytes for one in part if one.level == 0),
             bytes_cross=sum(one.bytes for one in part if one.level > 0),
             bytes_unknown=sum(one.bytes for one in part if one.level < 0),
-            usd_nano=known_sum(_nano(one.usd) for one in part if one.bytes),
+            usd_nano=known_sum(nano_of(one.usd) for one in part if one.bytes),
         )
     return [(cluster, rows[cluster, day]) for cluster, day in sorted(rows)]
-
-
-def _nano(usd: Decimal | None) -> int | None:
-    return None if usd is None else int(usd * NANO)
 
 
 def _line(row: DayTotals) -> dict[str, Any]:

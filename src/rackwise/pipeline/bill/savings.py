@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from rackwise.core.savings import CAUSES, CONDITIONS, EPS, SEPARATOR, TOTAL, FlowColumns, Layout
 from rackwise.core.savings import savings as savings_of
-from rackwise.core.traffic import LEAST_S, NANO, exact_usd_text, known_sum, per_month
+from rackwise.core.traffic import LEAST_S, exact_usd_text, known_sum, nano_of, per_month, usd_of
 from rackwise.pipeline.columns.table_rows import leading
 from rackwise.pipeline.fleet.layouts import cluster_of
 from rackwise.pipeline.schemas import SAVINGS, UNKNOWN_RACK, arrow_schema
@@ -148,12 +148,12 @@ def _row(cluster: str, one: Saving, seconds: int | None) -> dict[str, Any]:
         "bytes_low": one.bytes_low,
         "bytes_high": one.bytes_high,
         "bytes_saved": _exact(one.bytes_low, one.bytes_high),
-        "usd_low": _usd(low),
-        "usd_high": _usd(high),
-        "usd_saved": _usd(_exact(low, high)),
-        "usd_low_30d": _usd(_monthly(low, seconds)),
-        "usd_high_30d": _usd(_monthly(high, seconds)),
-        "usd_saved_30d": _usd(_monthly(_exact(low, high), seconds)),
+        "usd_low": usd_of(low),
+        "usd_high": usd_of(high),
+        "usd_saved": usd_of(_exact(low, high)),
+        "usd_low_30d": usd_of(_monthly(low, seconds)),
+        "usd_high_30d": usd_of(_monthly(high, seconds)),
+        "usd_saved_30d": usd_of(_monthly(_exact(low, high), seconds)),
         "reason": SEPARATOR.join(reasons) or None,
         "load_factor": one.load_factor,
         "condition": one.condition,
@@ -164,10 +164,6 @@ def _row(cluster: str, one: Saving, seconds: int | None) -> dict[str, Any]:
 def _exact(low: Amount | None, high: Amount | None) -> Amount | None:
     """A value that is known exactly; None if it is a range."""
     return low if low == high else None
-
-
-def _usd(nano: int | None) -> Decimal | None:
-    return None if nano is None else Decimal(nano).scaleb(-9)
 
 
 def _monthly(nano: int | None, seconds: int | None) -> int | None:
@@ -247,7 +243,7 @@ def _joined(reasons: Iterable[str | None]) -> str | None:
 
 
 def _dollars(usd: Decimal | None) -> str | None:
-    return None if usd is None else exact_usd_text(int(usd * NANO))
+    return None if usd is None else exact_usd_text(nano_of(usd))
 
 
 def _left_out(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

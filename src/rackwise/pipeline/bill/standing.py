@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rackwise.core.owners import UNOWNED
-from rackwise.core.traffic import NANO, Price
+from rackwise.core.traffic import Price, nano_of, usd_of
 from rackwise.pipeline.columns.clock import day_number
 from rackwise.pipeline.columns.groups import whole_longs
 from rackwise.pipeline.schemas import CROSS_RACK, PRICE, arrow_schema
@@ -158,8 +157,8 @@ def price_rows(prices: Iterable[Price]) -> list[dict[str, Any]]:
             "region": price.region,
             "level": price.level,
             "kind": price.kind,
-            "usd_per_gb_out": Decimal(price.nano_usd_per_gb_out).scaleb(-9),
-            "usd_per_gb_in": Decimal(price.nano_usd_per_gb_in).scaleb(-9),
+            "usd_per_gb_out": usd_of(price.nano_usd_per_gb_out),
+            "usd_per_gb_in": usd_of(price.nano_usd_per_gb_in),
             "gb_bytes": price.gb_bytes,
             "valid_from": price.valid_from,
             "valid_to": price.valid_to,
@@ -180,8 +179,8 @@ def _prices(engine: Engine, tables: str) -> list[Price]:
             region=row["region"],
             level=row["level"],
             kind=row["kind"],
-            nano_usd_per_gb_out=int(row["usd_per_gb_out"] * NANO),
-            nano_usd_per_gb_in=int(row["usd_per_gb_in"] * NANO),
+            nano_usd_per_gb_out=nano_of(row["usd_per_gb_out"]),
+            nano_usd_per_gb_in=nano_of(row["usd_per_gb_in"]),
             gb_bytes=row["gb_bytes"],
             valid_from=row["valid_from"],
             valid_to=row["valid_to"],

@@ -25,7 +25,7 @@ from rackwise.core.savings.model import (
     UNKNOWN_NAME,
     USUAL_EPS,
 )
-from rackwise.core.traffic import NANO, exact_usd_text
+from rackwise.core.traffic import exact_usd_text, nano_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -102,8 +102,8 @@ def _repairs(
             moves=plan.get("moves"),
             file=plan.get("file"),
             reason=plan.get("reason"),
-            usd_once=_nano(plan.get("usd")),
-            usd_monthly=_nano(plan.get("monthly_usd")),
+            usd_once=nano_of(plan.get("usd")),
+            usd_monthly=nano_of(plan.get("monthly_usd")),
         )
 
 
@@ -139,8 +139,8 @@ def _savings(
             places=places[cluster],
             saving=saving,
             subject=subject,
-            low=_nano(sum(known, Decimal(0))) if known else None,
-            high=None if None in highs else _nano(sum(highs, Decimal(0))),
+            low=nano_of(sum(known, Decimal(0))) if known else None,
+            high=None if None in highs else nano_of(sum(highs, Decimal(0))),
         )
 
 
@@ -151,10 +151,6 @@ def _unattributed(bill: Bill | None) -> dict[str, int]:
     topics = bill.roll_ups["by_topic"].table
     rows = topics.filter(pc.equal(topics["topic"], UNKNOWN_NAME))
     return dict(zip(rows["cluster"].to_pylist(), rows["bytes_cross"].to_pylist(), strict=True))
-
-
-def _nano(usd: Decimal | None) -> int | None:
-    return None if usd is None else int(usd * NANO)
 
 
 def _document(one: Action) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from rackwise.core.planning.plan import plan
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings.moved_reads import MeteredReads, moved_reads
 from rackwise.core.solver import cheapest_flow
+from rackwise.core.traffic import usd_of
 from rackwise.core.view import View
 from rackwise.pipeline import schemas
 from rackwise.pipeline.bill.rates import own_rack
@@ -182,7 +182,7 @@ def _plan_columns(result: Plan, file: bytes, sha256: str) -> dict[str, Any]:
         "repair_moves": totals.repair_moves,
         "bytes": totals.bytes if is_known else None,
         "cross_bytes": totals.cross_bytes if is_known else None,
-        "usd": _usd(totals.usd_nano) if is_known else None,
+        "usd": usd_of(totals.usd_nano) if is_known else None,
         "unknown_sizes": totals.unknown_sizes,
         **_monthly_columns(totals.monthly),
         "solver": result.solver,
@@ -211,13 +211,9 @@ def _monthly_columns(monthly: MonthlyChange | None) -> dict[str, Any]:
         return {}
     return {
         "monthly_cross_bytes": monthly.replication_cross_bytes,
-        "monthly_usd": _usd(monthly.replication_usd_nano),
+        "monthly_usd": usd_of(monthly.replication_usd_nano),
         "monthly_reason": monthly.replication_reason,
         "monthly_unknown_rates": monthly.unknown_rates,
-        "monthly_reads_usd": _usd(monthly.reads_usd_nano),
+        "monthly_reads_usd": usd_of(monthly.reads_usd_nano),
         "monthly_reads_reason": monthly.reads_reason,
     }
-
-
-def _usd(nano: int | None) -> Decimal | None:
-    return None if nano is None else Decimal(nano).scaleb(-9)

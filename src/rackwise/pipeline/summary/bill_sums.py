@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rackwise.core.savings import SEPARATOR
 from rackwise.core.savings.potential import GROUP, PRICE, RACK, TOPIC
-from rackwise.core.traffic import NANO, exact_usd_text, known_sum, per_month
+from rackwise.core.traffic import exact_usd_text, known_sum, nano_of, per_month
 from rackwise.pipeline.bill.savings import TOO_SHORT, month_seconds
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def totals_part(bill: Bill | None, outcomes: RowOutcomes, *, extrapolate: bool) 
         *([PRICE] if any(one.bytes and one.usd_high is None for one in bill.standings) else []),
         *([LOST] if lost else []),
     ]
-    low_nano, high_nano = _nano(low), None if lost else _nano(high)
+    low_nano, high_nano = nano_of(low), None if lost else nano_of(high)
     return {
         "bytes_total": bytes_.total(),
         **{f"bytes_{name}": bytes_[name] for name in ("local", "cross", "unknown")},
@@ -74,8 +74,8 @@ def cross_by_cluster(bill: Bill | None) -> dict[str, dict[str, Any]]:
             "bytes_cross_unattributed": sum(
                 one.bytes for one in crossing if not _is_attributed(one)
             ),
-            "usd": _usd_text(_nano(low)),
-            "usd_high": _usd_text(_nano(high)),
+            "usd": _usd_text(nano_of(low)),
+            "usd_high": _usd_text(nano_of(high)),
         }
     return found
 
@@ -137,7 +137,7 @@ def _dollars(standings: Sequence[Standing]) -> tuple[Decimal | None, Decimal | N
 
 
 def _unattributed_sums(part: Sequence[Standing], observed: int | None) -> dict[str, Any]:
-    low, high = (_nano(usd) for usd in _dollars(part)) if part else (0, 0)
+    low, high = (nano_of(usd) for usd in _dollars(part)) if part else (0, 0)
     return {
         "bytes": sum(one.bytes for one in part),
         "bytes_cross": sum(one.bytes for one in part if one.level > 0),
@@ -146,10 +146,6 @@ def _unattributed_sums(part: Sequence[Standing], observed: int | None) -> dict[s
         "usd_30d": _usd_text(_monthly(low, observed)),
         "usd_high_30d": _usd_text(_monthly(high, observed)),
     }
-
-
-def _nano(usd: Decimal | None) -> int | None:
-    return None if usd is None else int(usd * NANO)
 
 
 def _usd_text(nano: int | None) -> str | None:

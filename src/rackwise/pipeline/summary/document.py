@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.audit import sum_unsafe, unsafe_partitions
-from rackwise.core.traffic import NANO, exact_usd_text, known_sum
+from rackwise.core.traffic import exact_usd_text, known_sum, nano_of
 from rackwise.pipeline.bill.history import history_part
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill
 from rackwise.pipeline.bill.reconciliation import reconciliation_part
@@ -123,7 +123,7 @@ def plans_part(plans: Plans | None) -> dict[str, Any] | None:
         "moves": sum(row["moves"] for row in planned),
         "partitions": sum(row["partitions"] for row in planned),
         "bytes": None if None in sizes else sum(sizes),
-        "usd": exact_usd_text(int(sum(dollars, Decimal(0)) * NANO)) if is_priced else None,
+        "usd": exact_usd_text(nano_of(sum(dollars, Decimal(0)))) if is_priced else None,
         "monthly": _monthly_part(planned, "monthly_usd", "monthly_reason"),
         "monthly_reads": _monthly_part(planned, "monthly_reads_usd", "monthly_reads_reason"),
         "rows": _plain_rows(plans.rows),
@@ -163,7 +163,7 @@ def unmetered_part(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def plain(value: object) -> object:
     """A value for JSON: dollars with nine digits, days and times as ISO 8601."""
     if isinstance(value, Decimal):
-        return exact_usd_text(int(value * NANO))
+        return exact_usd_text(nano_of(value))
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return value.isoformat() if isinstance(value, date) else value

@@ -32,10 +32,9 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from rackwise.core.traffic import NANO, apportion, exact_usd_text
+from rackwise.core.traffic import apportion, exact_usd_text, nano_of
 from rackwise.report.metrics.exposition import AUDIT, NO_LABELS, RUN, exposition, metric
 from rackwise.report.shape import check
 
@@ -258,16 +257,16 @@ def _proved(verdict: str | None) -> int | None:
 
 def _per_month(summary: Figures, roll_up: str, key: str) -> Samples:
     """Dollars per 30 days of the dearest rows of a roll-up, and of the others of each cluster."""
-    whole = _nano(summary["verdict"]["usd_30d"])
+    whole = nano_of(summary["verdict"]["usd_30d"])
     if whole is None:
         return
     parts = Counter[tuple[str, str]]()
     rows = [row for row in summary[roll_up][:TOP] if row["usd"] is not None]
     for row in rows:
-        parts[row["cluster"], row[key]] += _nano(row["usd"]) or 0
+        parts[row["cluster"], row[key]] += nano_of(row["usd"]) or 0
     has_others = summary["rows"].get(roll_up, 0) > TOP
     for cluster in summary["clusters"]:
-        name, total = cluster["name"], _nano(cluster["usd"])
+        name, total = cluster["name"], nano_of(cluster["usd"])
         listed = sum(nano for (of, _), nano in parts.items() if of == name)
         if has_others and total is not None and total > listed:
             # A name may be `other` itself: then both are one sample, and the sum still holds.
@@ -275,10 +274,6 @@ def _per_month(summary: Figures, roll_up: str, key: str) -> Samples:
     shares = apportion(whole, list(parts.values())) if sum(parts.values()) else (0,) * len(parts)
     for place, nano in zip(parts, shares, strict=True):
         yield place, exact_usd_text(nano)
-
-
-def _nano(usd: str | None) -> int | None:
-    return None if usd is None else int(Decimal(usd) * NANO)
 
 
 def epoch(at: str | None) -> int | None:

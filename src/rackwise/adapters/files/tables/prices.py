@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.tables.csv import CsvRow, table_of
 from rackwise.core.errors import InvalidPrices
-from rackwise.core.traffic import ANY, NANO, Price, exact_usd_text
+from rackwise.core.traffic import ANY, Price, exact_usd_text, nano_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -73,7 +73,7 @@ _NOTES: Mapping[str, str] = {
     ),
 }
 
-_USD = re.compile(r"([0-9]{1,7})(?:\.([0-9]{1,9}))?")
+_USD = re.compile(r"[0-9]{1,7}(?:\.[0-9]{1,9})?")
 _GB = re.compile(r"[1-9][0-9]{0,15}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -163,11 +163,10 @@ def _price(row: CsvRow) -> Price:
 
 
 def _nano(row: CsvRow, column: str) -> int:
-    found = _USD.fullmatch(row[column])
-    if found is None:
+    if _USD.fullmatch(row[column]) is None:
         row.wrong(column, _WANTED[column], hint=_ready(row, column))
         return 0
-    return int(found[1]) * NANO + int((found[2] or "").ljust(9, "0"))
+    return nano_of(row[column])
 
 
 def _gb(row: CsvRow) -> int:

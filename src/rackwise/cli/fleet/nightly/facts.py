@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from rackwise.core.nightly.outcome import failed, failure_text, of_cluster
 from rackwise.core.notices.changes import NightFacts
 from rackwise.core.notices.costs import CostOfDay, day_cost
 from rackwise.core.text import escaped
-from rackwise.core.traffic import NANO
+from rackwise.core.traffic import nano_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +58,7 @@ def costs_of(shell: Shell, result: Path) -> dict[str, list[CostOfDay]]:
             found.setdefault(row["cluster"], []).append(
                 CostOfDay(
                     day=date.fromisoformat(row["day"]),
-                    nano_usd=None if row["usd"] is None else int(Decimal(row["usd"]) * NANO),
+                    nano_usd=nano_of(row["usd"]),
                     since=None if place is None else _time(place.since),
                     until=None if place is None else _time(place.until),
                 )

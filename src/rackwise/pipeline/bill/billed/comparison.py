@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rackwise.core.billed.comparison import BilledComparison, KafkaBytes, compare
 from rackwise.core.billed.zones import Crossing, crossing, zones_of_racks
-from rackwise.core.traffic import NANO, exact_usd_text
+from rackwise.core.traffic import exact_usd_text, nano_of, usd_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -110,7 +110,7 @@ def _kafka(
             bytes=bytes_[place],
             usd_nano=None
             if unpriced[place] or not dollars[place]
-            else int(sum(dollars[place], Decimal(0)) * NANO),
+            else nano_of(sum(dollars[place], Decimal(0))),
         )
         for place in sorted(bytes_, key=order)
     ]
@@ -123,10 +123,10 @@ def billed_rows(found: BilledComparison) -> list[dict[str, Any]]:
             "day": each.day,
             "region": each.region,
             "billed_bytes": each.billed_bytes,
-            "billed_usd": _decimal(each.billed_usd_nano),
+            "billed_usd": usd_of(each.billed_usd_nano),
             "kafka_bytes": each.kafka_bytes,
             "kafka_bytes_high": each.kafka_bytes_high,
-            "kafka_usd": _decimal(each.kafka_usd_nano),
+            "kafka_usd": usd_of(each.kafka_usd_nano),
             "share": each.share,
             "share_high": each.share_high,
             "reason": each.reason,
@@ -171,10 +171,6 @@ def billed_part(found: BilledComparison | None, report: CostReport | None) -> di
             for each, row in zip(found.days[::-1], billed_rows(found)[::-1], strict=True)
         ][:SHOWN],
     }
-
-
-def _decimal(nano: int | None) -> Decimal | None:
-    return None if nano is None else Decimal(nano).scaleb(-9)
 
 
 def _text(nano: int | None) -> str | None:
