@@ -114,10 +114,10 @@ def names_text(names: Sequence[object], *, most: int = SHOWN_NAMES, of: int | No
 
 
 def with_short_words(text: str, most_line: int = MOST_LINE) -> str:
-    """The text, with the middle left out of each word of more than 300 characters.
+    """Shortens each word of more than 300 characters, and each line of more than `most_line`.
 
-    Commas and slashes end a word, so that no path and no list of addresses is cut: people paste
-    commands. The same of lines of more than `most_line` characters.
+    Commas and slashes end a word, so that a path or a list of addresses that people paste stays
+    whole, unless its line is too long.
 
     >>> with_short_words("invalid GOAL: got " + "x" * 5000 + ", hint")
     'invalid GOAL: got xxxxxxxxxxxxxxxxxxxx..(4,960 characters)..xxxxxxxxxxxxxxxxxxxx, hint'

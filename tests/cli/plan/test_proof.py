@@ -109,6 +109,14 @@ class TestPolicy:
         ]
         assert printed["policy_sha256"] == read_plan(plan).made_from.policy_sha256
 
+    def test_more_than_six_settings_are_counted(self, files, relaxed):
+        weights = ", ".join(f"{broker} = 2" for broker in RACKS)
+        relaxed.write_text(f"{self.RELAXED}brokers.weights = {{ {weights} }}\n")
+        plan, snapshot = files("balance", "--policy", relaxed)
+        policy = called("proof", plan, "--snapshot", snapshot)[1].splitlines()[1]
+        assert policy.startswith('policy   balance.leaders = "keep", ')
+        assert ", brokers.weights.4 = 2 and 2 more, sha256 " in policy
+
     def test_that_of_the_reviewer_is_required(self, files, relaxed, tmp_path):
         plan, snapshot = files("balance", "--policy", relaxed)
         assert called("proof", plan, "--snapshot", snapshot, "--policy", relaxed)[0] == 0
