@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import parquet
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from canonical_flows import COLUMNS, demo_flows
 from parquet_damage import damaged
@@ -70,7 +70,8 @@ def read_flows(data, folder):
     sample(files, has_row_per_line=True)
     opened = engine.open_flows(files, "canonical", keep=None)
     opened.names()
-    reader = SplitReader(needed=opened.columns, coded=("topic", "kind"), work=count_rows)
+    columns = StructType([StructField(name, StringType()) for name in sorted(opened.columns)])
+    reader = SplitReader(needed=columns, coded=("topic", "kind"), work=count_rows)
     with with_named_damage(*engine.failures):
         best_revisions(engine, files)
         engine.map(dealt_splits(engine, files, ()), reader, COUNT).table()
