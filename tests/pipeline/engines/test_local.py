@@ -98,6 +98,17 @@ def values(made):
     return summary, csv, made.files, tables(made)
 
 
+def on_both_engines(spark, request, folder):
+    """What Spark gives for a request. Law: this process gives the same, to the byte."""
+    by_spark, by_us = (
+        analyze_on(engine, replace(request, tables=str(folder / name)))
+        for name, engine in (("spark", SessionEngine(spark)), ("local", LocalEngine()))
+    )
+    for one, other in zip(values(by_spark), values(by_us), strict=True):
+        assert one == other
+    return by_spark
+
+
 def continued(request, made, **changes):
     """The next run into the same result."""
     before = EarlierResult(
@@ -141,13 +152,8 @@ def test_both_engines_read_the_same_text(spark, tmp_path, monkeypatch):
     table = min((tmp_path / "parquet" / "flows").iterdir())
     table.rename(logs / table.name)
     broken.write_bytes(broken.read_bytes()[:-5])
-    by_spark, by_us = (
-        analyze_on(engine, replace(request, tables=str(tmp_path / name)))
-        for name, engine in (("spark", SessionEngine(spark)), ("local", LocalEngine()))
-    )
-    for one, other in zip(values(by_spark), values(by_us), strict=True):
-        assert one == other
-    rows = {row["reason"]: row["rows"] for row in by_us.summary["method"]["outcomes"]}
+    made = on_both_engines(spark, request, tmp_path)
+    rows = {row["reason"]: row["rows"] for row in made.summary["method"]["outcomes"]}
     assert rows["malformed:file"] == 1
     assert rows["malformed:columns"] > 1
     assert sum(rows[name] for name in rows if name.startswith("malformed:")) > 10
@@ -175,13 +181,8 @@ def test_both_engines_replace_the_same_windows(spark, tmp_path):
     options = replace(FLEET, flow_format=FlowFormat.CANONICAL, looks=1, flows=1_000)
     _, request = write_fleet(options, tmp_path)
     send_again(tmp_path / "flows", seed=6)
-    by_spark, by_us = (
-        analyze_on(engine, replace(request, tables=str(tmp_path / name)))
-        for name, engine in (("spark", SessionEngine(spark)), ("local", LocalEngine()))
-    )
-    for one, other in zip(values(by_spark), values(by_us), strict=True):
-        assert one == other
-    rows = {row["reason"]: row["rows"] for row in by_us.summary["method"]["outcomes"]}
+    made = on_both_engines(spark, request, tmp_path)
+    rows = {row["reason"]: row["rows"] for row in made.summary["method"]["outcomes"]}
     assert rows["superseded"] > 100
     assert rows["kept"] > 100
 
@@ -355,12 +356,11 @@ class TestFiles:
         error = self.refused(fleet, tmp_path, InvalidConfig, tmp_path / "a.log.bz2")
         assert "expected spark to read text of other compressions than gzip" in error.message
 
-    def test_text_of_canonical_flows(self, fleet, tmp_path):
+    def test_canonical_flows_are_no_text(self, fleet, tmp_path):
         (tmp_path / "a.csv").write_text("cluster,bytes\n")
-        _, request = fleet
-        canonical = replace(request, flow_format="canonical")
-        error = self.refused((None, canonical), tmp_path, InvalidConfig, tmp_path / "a.csv")
-        assert "expected spark to read these flow files as text" in error.message
+        canonical = (None, replace(fleet[1], flow_format="canonical"))
+        error = self.refused(canonical, tmp_path, InvalidFlows, tmp_path / "a.csv")
+        assert error.message.startswith("expected Parquet files of canonical flows, got ")
 
     def test_text_without_a_column(self, fleet, tmp_path):
         (tmp_path / "a.log").write_text("srcaddr dstaddr\n")
@@ -368,9 +368,12 @@ class TestFiles:
         assert error.message.startswith("invalid columns of ")
 
     def test_text_without_directions(self, fleet, tmp_path):
-        (tmp_path / "a.log").write_text(" ".join(VPC_REQUIRED) + "\n")
-        error = self.refused(fleet, tmp_path, InvalidConfig, tmp_path / "a.log")
+        """The error names the file, which is not the first one."""
+        for name, more in (("a", " flow-direction"), ("b", "")):
+            (tmp_path / f"{name}.log").write_text(" ".join(VPC_REQUIRED) + more + "\n")
+        error = self.refused(fleet, tmp_path, InvalidConfig, tmp_path)
         assert "expected spark to read flow logs without flow_direction" in error.message
+        assert error.had.endswith("/b.log")
 
     def test_logs_without_directions(self, fleet, tmp_path):
         _, request = write_fleet(replace(FLEET, log_version=2, looks=1), tmp_path / "two")

@@ -316,17 +316,16 @@ class LocalEngine(JobEngine):
     ) -> LocalFlows:
         """Files, with their columns checked. Raises `InvalidFlows`, `InvalidConfig`."""
         reads = input_format(format)
+        reads.check_kinds(files)
         texts = [file for file in files if not file.is_parquet]
-        if other := next((file for file in texts if not reads.deals_text), None):
-            raise only_on_spark("to read these flow files as text", other.uri)
         if other := next((file for file in texts if not file.is_dealt), None):
             raise only_on_spark("to read text of other compressions than gzip", other.uri)
         tables = [file for file in files if file.is_parquet]
         names: set[str] = set()
         try:
             with with_named_damage(UnreadableFile):
-                for header in reads.check_text(local_heads(texts)) if texts else ():
-                    names |= _with_all(header, reads, texts[0])
+                for file, header in reads.check_text(local_heads(texts)) if texts else ():
+                    names |= _with_all(header, reads, file)
                 if tables:
                     names |= _with_all(_table_columns(tables, reads).names, reads, tables[0])
         except UnfitColumns as error:

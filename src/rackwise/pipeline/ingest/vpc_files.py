@@ -105,38 +105,42 @@ def read_log_text(
     headers: list[tuple[str, ...]] = []
     frames = []
     if own:
-        headers += log_headers(text_tasks.text_heads(spark, own), required)
+        heads = text_tasks.text_heads(spark, own)
+        headers += [names for _, names in log_headers(heads, required)]
         texts_and_place = [StructField(name, StringType()) for name in columns]
         texts_and_place += [BRONZE_VPC[name] for name in _PLACE]
         frames.append(text_tasks.text_rows(spark, own, StructType(texts_and_place)))
     if others or not own:
         texts = find_headers(spark, others)
-        headers += [_checked(text.file, text.columns, required) for text in texts.files]
+        for text in texts.files:
+            _check_names(text.file, text.columns, required)
+            headers.append(text.columns)
         frames.append(text_rows(spark, texts, columns))
     return reduce(DataFrame.unionByName, frames), headers
 
 
 def log_headers(
     heads: Iterable[tuple[FlowFile, TextHead]], required: Sequence[str]
-) -> list[tuple[str, ...]]:
+) -> list[tuple[FlowFile, tuple[str, ...]]]:
     """The columns of each file that has a header. Raises `UnfitColumns`, `InvalidFlows`."""
     headers = []
     for file, head in heads:
         if head.header is None:
             check_header(file, head.first)
         else:
-            headers.append(_checked(file, column_names(head.header), required))
+            names = column_names(head.header)
+            _check_names(file, names, required)
+            headers.append((file, names))
     return headers
 
 
-def _checked(file: FlowFile, names: tuple[str, ...], required: Sequence[str]) -> tuple[str, ...]:
+def _check_names(file: FlowFile, names: tuple[str, ...], required: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UnfitColumns(
             where=file.uri, columns=names, required=required, fault=f"{twice[0]} twice"
         )
     check_columns(names, required, file.uri)
-    return names
 
 
 def read_log_parquet(

@@ -99,7 +99,12 @@ class InputFormat(ABC):
         """
         raise NotImplementedError(self.name, schema, where)
 
-    def check_text(self, heads: Sequence[tuple[FlowFile, TextHead]]) -> Sequence[tuple[str, ...]]:
+    def check_kinds(self, files: Sequence[FlowFile]) -> None:  # noqa: B027 (most have every kind)
+        """Check the kinds of files. Raises `InvalidFlows` for a kind that this format never has."""
+
+    def check_text(
+        self, heads: Sequence[tuple[FlowFile, TextHead]]
+    ) -> Sequence[tuple[FlowFile, tuple[str, ...]]]:
         """The columns of each text file that tasks read and that has a header (`deals_text`).
 
         Raises `UnfitColumns`, and `InvalidFlows` for a file that has lines and no header.

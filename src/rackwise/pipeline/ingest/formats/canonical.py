@@ -60,6 +60,16 @@ class CanonicalFormat(InputFormat):
         from rackwise.pipeline.ingest.parquet_files import existing_columns, read_parquet
         from rackwise.pipeline.schemas import BRONZE_INPUT, FLOW_INPUT
 
+        self.check_kinds(files)
+        if not files:
+            return spark.createDataFrame([], BRONZE_INPUT)
+        rows = read_parquet(spark, files, wanted=FLOW_INPUT.names)
+        self.check_parquet(rows.schema, files[0].uri)
+        return existing_columns(rows, BRONZE_INPUT)
+
+    @override
+    def check_kinds(self, files: Sequence[FlowFile]) -> None:
+        """Check that all files are Parquet."""
         other = next((file for file in files if not file.is_parquet), None)
         if other is not None:
             raise InvalidFlows(
@@ -69,11 +79,6 @@ class CanonicalFormat(InputFormat):
                 hint="use --flow-format vpc for flow logs as text",
                 where=other.uri,
             )
-        if not files:
-            return spark.createDataFrame([], BRONZE_INPUT)
-        rows = read_parquet(spark, files, wanted=FLOW_INPUT.names)
-        self.check_parquet(rows.schema, files[0].uri)
-        return existing_columns(rows, BRONZE_INPUT)
 
     @override
     def check_parquet(self, schema: StructType, where: str) -> None:

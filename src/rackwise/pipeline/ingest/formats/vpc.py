@@ -108,7 +108,9 @@ class VpcFormat(InputFormat):
         check_log_columns(schema, BRONZE_VPC.names, VPC_REQUIRED, where)
 
     @override
-    def check_text(self, heads: Sequence[tuple[FlowFile, TextHead]]) -> Sequence[tuple[str, ...]]:
+    def check_text(
+        self, heads: Sequence[tuple[FlowFile, TextHead]]
+    ) -> Sequence[tuple[FlowFile, tuple[str, ...]]]:
         """Check the names of columns in headers."""
         from rackwise.pipeline.ingest.vpc_files import log_headers
         from rackwise.pipeline.schemas import VPC_REQUIRED
