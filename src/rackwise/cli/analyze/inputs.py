@@ -28,7 +28,7 @@ from rackwise.core.owners import NO_OWNERS, Owners
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.text import alternatives, are, counted, escaped
 from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot, read_snapshots, with_names
-from rackwise.pipeline.ingest.formats import FORMATS
+from rackwise.pipeline.ingest.formats import FORMATS, input_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,19 +73,15 @@ class Inputs:
     """SHA-256 of each further file, by the name of its option."""
     input_bytes: int | None
     """Bytes of decompressed snapshots, flow files and bills, for Spark's Java; None where some are
-    not local. Files that tasks read count less, see `READ_BY_TASKS`."""
+    not local. Files that tasks read count less, see `TASK_SHARE`."""
 
 
-_PARQUET = (".parquet", ".parq")
-READ_BY_TASKS: Mapping[str, tuple[str, ...]] = {
-    "vpc": (*_PARQUET, ".gz", ".log", ".txt"),
-    "canonical": _PARQUET,
-}
-"""Format of flows -> ends of names of files that tasks read."""
 TASK_SHARE = 16
-"""So many bytes of such a file count as one.
+"""So many bytes of a file that tasks read count as one.
 
 Java moves streams of sums between tasks, and reads none of their rows."""
+_PARQUET, _TEXT = (".parquet", ".parq"), (".gz", ".log", ".txt")
+"""Ends of names of files that tasks may read."""
 
 
 class _FileReader:
@@ -112,8 +108,7 @@ def read_inputs(shell: Shell, options: AnalyzeOptions) -> Inputs:
     flows = options.flows or ()
     places = _snapshot_files(options.snapshots)
     read, failed, unpacked = _snapshots(shell, places)
-    by_tasks = () if options.dedupe == "exact" else READ_BY_TASKS.get(options.flow_format, ())
-    flow_bytes = _sizes(flows, by_tasks)
+    flow_bytes = _sizes(flows, _read_by_tasks(options))
     bill_bytes = _sizes(options.billed or ())
     used = options.flow_format if flows else None
     if not read:
@@ -279,6 +274,14 @@ def _policy(reader: _FileReader, path: Path | None, read: Sequence[Snapshot]) ->
     for name in sorted(last):
         found.check(last[name].cluster)
     return found.policy
+
+
+def _read_by_tasks(options: AnalyzeOptions) -> tuple[str, ...]:
+    """Ends of names of the flow files that tasks read. Raises `InvalidConfig`."""
+    reads = input_format(options.flow_format)
+    if options.dedupe == "exact" or not reads.is_by_file:
+        return ()
+    return (*_PARQUET, *_TEXT) if reads.deals_text else _PARQUET
 
 
 def _sizes(places: Iterable[str], by_tasks: tuple[str, ...] = ()) -> int | None:
